@@ -1,0 +1,65 @@
+/* The context: threads, memory budget, random state, progress, notices, cancellation.
+ *
+ * Use one context per thread. Every function that works for more than a moment takes one. The
+ * library holds no other state, never prints, never exits and never reads the environment. */
+#ifndef MERCER_CONTEXT_H
+#define MERCER_CONTEXT_H
+
+#include <mercer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mercer_ctx mercer_ctx;
+
+/* Create a context: threads = processors available to the process, memory = half of what the
+ * machine or its cgroup has, seed = 1. The caller frees it with mercer_ctx_free(), which accepts
+ * NULL. On error *out is NULL. */
+MERCER_API mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err);
+MERCER_API void mercer_ctx_free(mercer_ctx *ctx);
+
+/* Threads to use, 1 to 1024. The results do not depend on it. */
+MERCER_API mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error *err);
+MERCER_API int mercer_ctx_threads(const mercer_ctx *ctx);
+
+/* Memory budget in bytes, at least 1 MiB: what a fit may hold beyond the caller's data. It decides
+ * how the kernel matrix is stored; work that cannot fit is refused before it starts. */
+MERCER_API mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error *err);
+MERCER_API int64_t mercer_ctx_memory(const mercer_ctx *ctx);
+
+/* Seed of the random state; setting it restarts the sequence. */
+MERCER_API void mercer_ctx_set_seed(mercer_ctx *ctx, uint64_t seed);
+MERCER_API uint64_t mercer_ctx_seed(const mercer_ctx *ctx);
+
+/* A parallel loop supplied by the host: call body(arg, task, worker) once for every task in
+ * [0, tasks), from at most `threads` threads at a time, worker in [0, threads) and not shared by
+ * two running calls, and return when all are done. NULL restores the library's own. */
+typedef void (*mercer_parfor_body)(void *arg, int64_t task, int worker);
+typedef void (*mercer_parfor_fn)(void *host, int64_t tasks, int threads, mercer_parfor_body body,
+                                 void *arg);
+MERCER_API void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void *host);
+
+/* Called now and then from the calling thread during long work: the phase in a few words, and how
+ * much of it is done, from 0 to 1, or a negative number when that is not known. */
+typedef void (*mercer_progress_fn)(void *host, const char *phase, double done);
+MERCER_API void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host);
+
+/* Called with one line of text for what the user should know but is no error: fewer components
+ * than asked, an indefinite kernel, a store that was given up. */
+typedef void (*mercer_notice_fn)(void *host, const char *text);
+MERCER_API void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host);
+
+/* Ask running work to end with MERCER_ERR_CANCELLED; may be called from another thread or a signal
+ * handler. The next call on ctx starts afresh only after mercer_ctx_resume(). */
+MERCER_API void mercer_ctx_cancel(mercer_ctx *ctx);
+MERCER_API void mercer_ctx_resume(mercer_ctx *ctx);
+
+/* Remove the half-written temporary files of ctx. Only for a process that is about to end inside a
+ * signal handler (it is async-signal-safe); afterwards ctx must not be used. */
+MERCER_API void mercer_ctx_discard_temporaries(mercer_ctx *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

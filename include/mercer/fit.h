@@ -1,0 +1,72 @@
+/* Fitting a model, and the list of methods and kernels with their parameters. */
+#ifndef MERCER_FIT_H
+#define MERCER_FIT_H
+
+#include <mercer/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Set the fields by mercer_fit_options_init(), then change what you need. Strings are borrowed. */
+typedef struct mercer_fit_options {
+    size_t struct_size;
+    const char *method;    /* NAME[:key=value,...]; required */
+    const char *kernel;    /* NAME[:key=value,...]; NULL: rbf:sigma=median (linear for pca) */
+    double components;     /* 0: the method's default; 1, 2, ...: that many; in (0,1): as many as
+                              capture that share of the variance */
+    const char *center;    /* none, exact, span; NULL: the method's default */
+    const char *store;     /* auto, dense, stream, lowrank; NULL: auto */
+    const char *precision; /* double, single; NULL: double */
+    const char *scale;     /* none, standard, minmax, norm, unit, rowstandard; NULL: none */
+    const char *command;   /* kept in the model as provenance; may be NULL */
+} mercer_fit_options;
+MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
+
+/* What a fit did. Set struct_size before the call. */
+typedef struct mercer_fit_report {
+    size_t struct_size;
+    char store[16];              /* dense, stream, lowrank, precomputed */
+    char store_reason[160];      /* why that one, for people */
+    char solver[16];             /* lapack, krylov, lowrank */
+    int64_t store_bytes;         /* memory the store takes */
+    int64_t store_rank;          /* columns of the low-rank factor, else 0 */
+    int64_t passes;              /* applications of the Gram operator to a block */
+    double residual;             /* largest residual of an eigenpair over the largest eigenvalue */
+    double reconstruction_error; /* mean over the training rows; NaN when undefined */
+    double projection_variance;  /* mean squared length of the features */
+    double total_variance;       /* mean squared (centred) norm of the training images */
+    double seconds;              /* the fit alone */
+} mercer_fit_report;
+
+/* Fit a model to rows (targets may be NULL). On MERCER_OK the caller owns *out and frees it with
+ * mercer_model_free(). On error *out is NULL. rows and targets are borrowed for the call only; the
+ * model copies what it keeps. report and err may be NULL. */
+MERCER_API mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
+                                    const mercer_rows *rows, const mercer_targets *targets,
+                                    mercer_model **out, mercer_fit_report *report,
+                                    mercer_error *err);
+
+/* What methods and kernels there are; index from 0, NULL past the last. The same descriptors give
+ * --help, range checks and the tables in the docs. */
+typedef struct mercer_entry mercer_entry;
+MERCER_API const mercer_entry *mercer_method_at(int index);
+MERCER_API const mercer_entry *mercer_kernel_at(int index);
+MERCER_API const char *mercer_entry_name(const mercer_entry *entry);
+MERCER_API const char *mercer_entry_summary(const mercer_entry *entry);
+MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* paper or formula */
+
+/* One parameter: key and meaning (constants), its default and its allowed values as text. Returns 0
+ * past the last. */
+typedef struct mercer_parameter {
+    const char *key;
+    const char *help;
+    char initial[48];
+    char allowed[96];
+} mercer_parameter;
+MERCER_API int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

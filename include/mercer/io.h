@@ -1,0 +1,94 @@
+/* Tables in files: CSV, TSV and NPY, plain or gzipped, whole or block by block. */
+#ifndef MERCER_IO_H
+#define MERCER_IO_H
+
+#include <mercer/rows.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Set the fields by mercer_read_options_init(), then change what you need. Strings are borrowed. */
+typedef struct mercer_read_options {
+    size_t struct_size;
+    const char *format;      /* "csv", "tsv", "npy"; NULL: by the file's ending, csv for "-" */
+    const char *label;       /* class column, by name or 1-based position; NULL: the rule below */
+    const char *target;      /* value columns, comma-separated names or positions; NULL: the rule */
+    const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
+    int no_label;            /* 1: every column is data, whatever it is called */
+} mercer_read_options;
+/* The rule: a column named "label" holds classes, one named "target" values; else there are none.
+ */
+MERCER_API void mercer_read_options_init(mercer_read_options *options);
+
+typedef struct mercer_table mercer_table;
+
+/* Read a whole table. "-" is standard input; a name that ends in .gz (or a stream that starts like
+ * one) is unzipped. The caller frees *out with mercer_table_free(). Errors name file, line and
+ * column. options may be NULL. */
+MERCER_API mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
+                                           const mercer_read_options *options, mercer_table **out,
+                                           mercer_error *err);
+/* The parts of a table, borrowed from it. Targets are of kind NONE when the table has none. */
+MERCER_API const mercer_rows *mercer_table_rows(const mercer_table *table);
+MERCER_API const mercer_targets *mercer_table_targets(const mercer_table *table);
+/* One line that says where labels or targets came from ("classes from column 'label'"), or NULL. */
+MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
+MERCER_API void mercer_table_free(mercer_table *table);
+
+/* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
+ * last one. The class indices of later blocks continue those of earlier ones. */
+typedef struct mercer_reader mercer_reader;
+MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
+                                            const mercer_read_options *options, mercer_reader **out,
+                                            mercer_error *err);
+MERCER_API mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader,
+                                            int64_t max_rows, mercer_table **block,
+                                            mercer_error *err);
+MERCER_API void mercer_reader_close(mercer_reader *reader);
+
+/* Write a table of numbers, optionally with one leading text column. The file appears whole or not
+ * at all: rows go to a temporary file in the same folder, mercer_writer_finish() syncs and renames
+ * it. Devices and pipes, and "-" for standard output, are written through. format as above, NULL:
+ * by the ending; ".gz" compresses. names: `columns` strings, or NULL for no header; copied.
+ * text_name: NULL when there is no text column (NPY takes none). */
+typedef struct mercer_writer mercer_writer;
+MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *format,
+                                            int64_t columns, const char *const *names,
+                                            const char *text_name, mercer_writer **out,
+                                            mercer_error *err);
+/* Append count rows; row i starts at x + i*ld. text: count strings, or NULL without text column. */
+MERCER_API mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
+                                            int64_t count, int64_t ld, const char *const *text,
+                                            mercer_error *err);
+/* Finish the file and free the writer, also on error (then the old file, if any, is untouched). */
+MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *writer,
+                                              mercer_error *err);
+/* Give up: remove the temporary file and free the writer. Accepts NULL. */
+MERCER_API void mercer_writer_abort(mercer_writer *writer);
+
+/* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
+ * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
+ * columns and zero rows are only shifted. On MERCER_OK *out holds a scaled copy of the rows; the
+ * caller frees it. */
+MERCER_API mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows,
+                                           const char *kind, mercer_rows **out, mercer_error *err);
+
+/* Generated data sets, drawn from the random state of ctx. */
+typedef struct mercer_generate_options {
+    size_t struct_size;
+    int64_t rows; /* 0: the set's own default */
+    double noise; /* negative: the set's own default */
+} mercer_generate_options;
+MERCER_API void mercer_generate_options_init(mercer_generate_options *options);
+MERCER_API mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
+                                         const mercer_generate_options *options, mercer_table **out,
+                                         mercer_error *err);
+/* The sets: name and one-line description of the index-th, NULL past the last. */
+MERCER_API const char *mercer_generate_name(int index);
+MERCER_API const char *mercer_generate_summary(int index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* Mercer: kernel feature extraction. The only header a program has to include. */
+#ifndef MERCER_MERCER_H
+#define MERCER_MERCER_H
+
+#include <mercer/api.h>
+#include <mercer/context.h>
+#include <mercer/fit.h>
+#include <mercer/io.h>
+#include <mercer/model.h>
+#include <mercer/rows.h>
+#include <mercer/status.h>
+
+#endif

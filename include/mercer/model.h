@@ -1,0 +1,76 @@
+/* The one model form: features(x) = B' k(Z, x) + b, with the mean as part of the model. */
+#ifndef MERCER_MODEL_H
+#define MERCER_MODEL_H
+
+#include <mercer/rows.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Immutable after fit or load; any number of threads may use one model at a time, each with a
+ * context of its own. */
+typedef struct mercer_model mercer_model;
+
+MERCER_API void mercer_model_free(mercer_model *model);
+
+/* What a model is, every pointer borrowed from it. Set struct_size before the call. */
+typedef struct mercer_model_info {
+    size_t struct_size;
+    const char *method;          /* with its keys as used, "kpca" */
+    const char *kernel;          /* with the numbers really used, "rbf:sigma=4" */
+    const char *center;          /* "none", "exact" or "span" */
+    const char *scale;           /* input scaling */
+    int64_t components;          /* l, features per row */
+    int64_t columns;             /* d, input columns; for a precomputed kernel, training rows */
+    int64_t rows;                /* n, rows the model was fitted to */
+    int64_t expansion_points;    /* m, rows of Z kept; 0 for a collapsed linear model */
+    int orthonormal;             /* 1: reconstruction errors and pre-images are defined */
+    const double *spectrum;      /* l values, decreasing; NULL when the method has none */
+    double total_variance;       /* mean squared (centred) norm of the training images */
+    double reconstruction_error; /* mean over the training rows; NaN when undefined */
+    const int64_t *selected;     /* 0-based training rows in order of selection, or NULL */
+    int64_t selected_count;
+    const char *version; /* provenance: library version, command, seed, data hash */
+    const char *command;
+    const char *data_hash;
+    uint64_t seed;
+} mercer_model_info;
+MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
+
+/* Name of an input column, or NULL when the training rows had no names. */
+MERCER_API const char *mercer_model_column_name(const mercer_model *model, int64_t column);
+
+/* Features of new rows: out is n x l, row-major, tightly packed. Columns are matched by name when
+ * both sides have names (extra ones are ignored), else by position. errors, when not NULL,
+ * receives n squared reconstruction errors in feature space. self, when not NULL, gives k(x,x) of
+ * the n rows: needed for errors with a precomputed kernel, ignored otherwise. A row gives the same
+ * bits whichever rows stand beside it and however many threads run. */
+MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
+                                                const mercer_rows *rows, const double *self,
+                                                double *out, double *errors, mercer_error *err);
+
+/* How many columns of rows the model does not use (matched by name). */
+MERCER_API int64_t mercer_model_unused_columns(const mercer_model *model, const mercer_rows *rows);
+
+/* Pre-images: for n feature vectors (n x l, tightly packed) rows whose images are near, out n x d
+ * in the units of the input. errors, when not NULL, receives n squared distances in feature space
+ * between the given vector and the image of its pre-image. Gaussian: fixed point; polynomial:
+ * closed start and descent; linear: exact; else MERCER_ERR_UNSUPPORTED. */
+MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_model *model,
+                                              const double *features, int64_t n, double *out,
+                                              double *errors, mercer_error *err);
+
+/* Files in the safetensors format, described in docs/format.md. Saving writes a temporary file in
+ * the same folder, syncs and renames it: the old file stays until the new one is whole. Devices,
+ * pipes and "-" (standard output) are written through. Loading checks every length and the
+ * checksum; on error *out is NULL. */
+MERCER_API mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *model,
+                                           const char *path, mercer_error *err);
+MERCER_API mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
+                                           mercer_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* Rows (samples x columns) and targets: what a fit learns from. */
+#ifndef MERCER_ROWS_H
+#define MERCER_ROWS_H
+
+#include <mercer/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mercer_rows mercer_rows;
+typedef struct mercer_targets mercer_targets;
+
+/* View n x d doubles, row-major, row i starting at x + i*ld (ld >= d). x is borrowed and must
+ * outlive the view. Values must be finite: checked here, MERCER_ERR_DATA names the first bad
+ * cell. The caller frees the view with mercer_rows_free(). */
+MERCER_API mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d,
+                                          int64_t ld, mercer_rows **out, mercer_error *err);
+
+/* Give the columns names (copied), d of them. */
+MERCER_API mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names,
+                                               mercer_error *err);
+
+MERCER_API int64_t mercer_rows_count(const mercer_rows *rows);
+MERCER_API int64_t mercer_rows_columns(const mercer_rows *rows);
+
+/* The name of a column, borrowed, or NULL when the columns have none. */
+MERCER_API const char *mercer_rows_name(const mercer_rows *rows, int64_t column);
+
+/* Copy rows [first, first + count) into out, count x d, row-major, tightly packed. */
+MERCER_API void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count,
+                                 double *out);
+
+MERCER_API void mercer_rows_free(mercer_rows *rows);
+
+typedef enum mercer_target_kind {
+    MERCER_TARGET_NONE = 0,
+    MERCER_TARGET_CLASSES = 1, /* one class per row */
+    MERCER_TARGET_VALUES = 2,  /* one or more real values per row */
+} mercer_target_kind;
+
+MERCER_API mercer_target_kind mercer_targets_kind(const mercer_targets *targets);
+/* Classes: the number of names, a name, and per row the index of its name. All borrowed. */
+MERCER_API int64_t mercer_targets_classes(const mercer_targets *targets);
+MERCER_API const char *mercer_targets_class_name(const mercer_targets *targets, int64_t index);
+MERCER_API const int64_t *mercer_targets_codes(const mercer_targets *targets);
+/* Values: rows x columns, row-major, tightly packed, borrowed. */
+MERCER_API int64_t mercer_targets_columns(const mercer_targets *targets);
+MERCER_API const double *mercer_targets_values(const mercer_targets *targets);
+/* The name of the label column (column 0) or of a target column; NULL when unnamed. */
+MERCER_API const char *mercer_targets_name(const mercer_targets *targets, int64_t column);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

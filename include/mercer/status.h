@@ -1,0 +1,48 @@
+/* Status codes and the error text that explains them. */
+#ifndef MERCER_STATUS_H
+#define MERCER_STATUS_H
+
+#include <mercer/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The one list of codes: name, number, meaning. Numbers are never reused. */
+#define MERCER_STATUS_LIST(X)                                                                      \
+    X(OK, 0, "done")                                                                               \
+    X(ERR_MEMORY, 1, "out of memory")                                                              \
+    X(ERR_ARGUMENT, 2, "a parameter is unknown, missing or out of range")                          \
+    X(ERR_DATA, 3, "the data cannot be used")                                                      \
+    X(ERR_IO, 4, "a file cannot be read or written")                                               \
+    X(ERR_FORMAT, 5, "a file is damaged or of another kind")                                       \
+    X(ERR_BUDGET, 6, "the work does not fit into the memory budget")                               \
+    X(ERR_UNSUPPORTED, 7, "the model or kernel cannot do this")                                    \
+    X(ERR_NUMERIC, 8, "a computation did not converge")                                            \
+    X(ERR_CANCELLED, 9, "cancelled by the caller")
+
+typedef enum mercer_status {
+#define MERCER_STATUS_ENUM(name, number, text) MERCER_##name = number,
+    MERCER_STATUS_LIST(MERCER_STATUS_ENUM)
+#undef MERCER_STATUS_ENUM
+} mercer_status;
+
+/* Filled by every function that fails, when the caller passes one: the code and one line of text
+ * that names the file, line, column or key and what was expected. The caller owns the storage; it
+ * need not be initialised. On success it is left as it was. */
+typedef struct mercer_error {
+    mercer_status code;
+    char text[512];
+} mercer_error;
+
+/* The general meaning of a code; a constant string, never NULL. */
+MERCER_API const char *mercer_status_text(mercer_status status);
+
+/* The version of the library that runs, as opposed to MERCER_VERSION, which was compiled against.
+ */
+MERCER_API const char *mercer_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,198 @@
+/* The context and what the machine offers: processors, memory, vector instructions. */
+#include "base/ctx.h"
+
+#include "base/memory.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int processors_available(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    return 1;
+}
+
+/* The smallest memory limit of the cgroup (version 2, then 1), or INT64_MAX. */
+static int64_t cgroup_limit(void)
+{
+    static const char *const files[] = {"/sys/fs/cgroup/memory.max",
+                                        "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    int64_t limit = INT64_MAX;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        FILE *file = fopen(files[i], "re");
+        long long bytes;
+        if (!file)
+            continue;
+        if (fscanf(file, "%lld", &bytes) == 1 && bytes > 0 && bytes < limit)
+            limit = bytes;
+        fclose(file);
+    }
+    return limit;
+}
+
+static int64_t memory_default(void)
+{
+    int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    int64_t machine = pages > 0 && page > 0 ? pages * page : (int64_t)1 << 30;
+    int64_t limit = cgroup_limit();
+    return (machine < limit ? machine : limit) / 2;
+}
+
+mrc_simd mrc_simd_detect(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return MRC_SIMD_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return MRC_SIMD_AVX2;
+#endif
+    return MRC_SIMD_NARROW;
+}
+
+static mercer_status comm_alone_sum(void *self, double *values, int64_t count, mercer_error *err)
+{
+    (void)self, (void)values, (void)count, (void)err;
+    return MERCER_OK;
+}
+
+static mercer_status comm_alone_broadcast(void *self, void *data, size_t bytes, int root,
+                                          mercer_error *err)
+{
+    (void)self, (void)data, (void)bytes, (void)root, (void)err;
+    return MERCER_OK;
+}
+
+mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
+{
+    mercer_ctx *ctx;
+    *out = NULL;
+    mercer_status rc = mrc_alloc(&ctx, 1, sizeof *ctx, err);
+    if (rc != MERCER_OK)
+        return rc;
+    ctx->threads = processors_available();
+    ctx->memory = memory_default();
+    ctx->simd = mrc_simd_detect();
+    ctx->comm =
+        (mrc_comm){.rank = 0, .size = 1, .sum = comm_alone_sum, .broadcast = comm_alone_broadcast};
+    mercer_ctx_set_seed(ctx, 1);
+    mercer_ctx_set_parfor(ctx, NULL, NULL);
+    *out = ctx;
+    return MERCER_OK;
+}
+
+void mercer_ctx_free(mercer_ctx *ctx)
+{
+    mrc_free(ctx);
+}
+
+mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error *err)
+{
+    if (threads < 1 || threads > 1024)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "threads: %d is not in 1 .. 1024", threads);
+    ctx->threads = threads;
+    return MERCER_OK;
+}
+
+int mercer_ctx_threads(const mercer_ctx *ctx)
+{
+    return ctx->threads;
+}
+
+mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error *err)
+{
+    if (bytes < (1 << 20))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "memory: %lld bytes is less than 1 MiB",
+                        (long long)bytes);
+    ctx->memory = bytes;
+    return MERCER_OK;
+}
+
+int64_t mercer_ctx_memory(const mercer_ctx *ctx)
+{
+    return ctx->memory;
+}
+
+void mercer_ctx_set_seed(mercer_ctx *ctx, uint64_t seed)
+{
+    ctx->seed = seed;
+    mrc_rng_seed(&ctx->rng, seed);
+}
+
+uint64_t mercer_ctx_seed(const mercer_ctx *ctx)
+{
+    return ctx->seed;
+}
+
+void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void *host)
+{
+    ctx->parfor = fn ? fn : mrc_parfor_default;
+    ctx->parfor_host = fn ? host : NULL;
+}
+
+void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host)
+{
+    ctx->progress = fn;
+    ctx->progress_host = host;
+}
+
+void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host)
+{
+    ctx->notice = fn;
+    ctx->notice_host = host;
+}
+
+void mercer_ctx_cancel(mercer_ctx *ctx)
+{
+    atomic_store_explicit(&ctx->cancelled, 1, memory_order_relaxed);
+}
+
+void mercer_ctx_resume(mercer_ctx *ctx)
+{
+    atomic_store_explicit(&ctx->cancelled, 0, memory_order_relaxed);
+}
+
+void mercer_ctx_discard_temporaries(mercer_ctx *ctx)
+{
+    for (int i = 0; i < MRC_TEMPORARIES; i++)
+        if (ctx->temporary_live[i])
+            unlink(ctx->temporary[i]);
+}
+
+mercer_status mrc_check_cancel(const mercer_ctx *ctx, mercer_error *err)
+{
+    if (atomic_load_explicit(&ctx->cancelled, memory_order_relaxed))
+        return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
+    return MERCER_OK;
+}
+
+void mrc_progress(const mercer_ctx *ctx, const char *phase, double done)
+{
+    if (ctx->progress)
+        ctx->progress(ctx->progress_host, phase, done);
+}
+
+void mrc_notice(const mercer_ctx *ctx, const char *format, ...)
+{
+    if (!ctx->notice)
+        return;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ctx->notice(ctx->notice_host, text);
+}
+
+double mrc_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,31 @@
+/* Failing with a reason. Every function that can fail returns mercer_status and explains itself in
+ * the caller's mercer_error; there is no other error state. */
+#ifndef MRC_BASE_ERROR_H
+#define MRC_BASE_ERROR_H
+
+#include <mercer/status.h>
+
+/* Fill err (when not NULL) and return status, so that `return mrc_fail(...)` is one line. */
+mercer_status mrc_fail(mercer_error *err, mercer_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Same, with ": " and the text of errno at the end. */
+mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum,
+                             const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Evaluate a call; on failure keep its status in rc and go to out. */
+#define MRC_TRY(call)                                                                              \
+    do {                                                                                           \
+        rc = (call);                                                                               \
+        if (rc != MERCER_OK)                                                                       \
+            goto out;                                                                              \
+    } while (0)
+
+/* Fail from a function that has an out: label. */
+#define MRC_FAIL(...)                                                                              \
+    do {                                                                                           \
+        rc = mrc_fail(__VA_ARGS__);                                                                \
+        goto out;                                                                                  \
+    } while (0)
+
+#endif

@@ -1,0 +1,151 @@
+/* Checked, zeroed, aligned memory. */
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef MRC_ALLOC_AUDIT
+#include <stdatomic.h>
+
+static _Atomic int64_t audit_left = -1; /* allocations until the failing one; negative: never */
+static _Atomic int64_t audit_live = 0;
+
+void mrc_alloc_fail_after(int64_t after)
+{
+    atomic_store(&audit_left, after);
+}
+
+int64_t mrc_alloc_live(void)
+{
+    return atomic_load(&audit_live);
+}
+
+static bool audit_refuses(void)
+{
+    int64_t left = atomic_load(&audit_left);
+    while (left >= 0 && !atomic_compare_exchange_weak(&audit_left, &left, left - 1))
+        ;
+    return left == 0;
+}
+
+static void audit_count(int64_t change)
+{
+    atomic_fetch_add(&audit_live, change);
+}
+#else
+void mrc_alloc_fail_after(int64_t after)
+{
+    (void)after;
+}
+
+int64_t mrc_alloc_live(void)
+{
+    return 0;
+}
+
+static bool audit_refuses(void)
+{
+    return false;
+}
+
+static void audit_count(int64_t change)
+{
+    (void)change;
+}
+#endif
+
+/* Cache-line and vector alignment: rows of tiles start on a boundary, so results never depend on
+ * where the system's allocator happened to put an array. */
+enum { ALIGNMENT = 64 };
+
+mercer_status mrc_size_mul(int64_t a, int64_t b, size_t *out, mercer_error *err)
+{
+    int64_t product;
+    if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) || product > INT64_MAX / 2)
+        return mrc_fail(err, MERCER_ERR_MEMORY, "%lld x %lld elements cannot be addressed",
+                        (long long)a, (long long)b);
+    *out = (size_t)product;
+    return MERCER_OK;
+}
+
+static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t size,
+                              mercer_error *err)
+{
+    size_t count = 0, bytes = 0;
+    *out = NULL;
+    mercer_status rc = mrc_size_mul(rows, cols, &count, err);
+    if (rc == MERCER_OK)
+        rc = mrc_size_mul((int64_t)count, (int64_t)size, &bytes, err);
+    if (rc != MERCER_OK)
+        return rc;
+    size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
+    if (!audit_refuses())
+        *out = aligned_alloc(ALIGNMENT, rounded);
+    if (!*out)
+        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%.1f MB wanted)",
+                        (double)bytes / 1e6);
+    audit_count(1);
+    return MERCER_OK;
+}
+
+mercer_status mrc_alloc2_raw(void *out, int64_t rows, int64_t cols, size_t size, mercer_error *err)
+{
+    void *block;
+    mercer_status rc = allocate(&block, rows, cols, size, err);
+    memcpy(out, &block, sizeof block);
+    return rc;
+}
+
+mercer_status mrc_alloc2(void *out, int64_t rows, int64_t cols, size_t size, mercer_error *err)
+{
+    void *block;
+    mercer_status rc = allocate(&block, rows, cols, size, err);
+    if (rc == MERCER_OK)
+        memset(block, 0, (size_t)rows * (size_t)cols * size);
+    memcpy(out, &block, sizeof block);
+    return rc;
+}
+
+mercer_status mrc_alloc(void *out, int64_t count, size_t size, mercer_error *err)
+{
+    return mrc_alloc2(out, count, 1, size, err);
+}
+
+mercer_status mrc_grow(void *io, int64_t count, size_t size, mercer_error *err)
+{
+    void *old, *grown = NULL;
+    size_t bytes = 0;
+    memcpy(&old, io, sizeof old);
+    mercer_status rc = mrc_size_mul(count, (int64_t)size, &bytes, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (!audit_refuses())
+        grown = realloc(old, bytes ? bytes : 1); /* realloc may move pages without copying them */
+    if (!grown)
+        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%.1f MB wanted)",
+                        (double)bytes / 1e6);
+    if (!old)
+        audit_count(1);
+    memcpy(io, &grown, sizeof grown);
+    return MERCER_OK;
+}
+
+mercer_status mrc_strdup(char **out, const char *text, mercer_error *err)
+{
+    *out = NULL;
+    if (!text)
+        return MERCER_OK;
+    size_t length = strlen(text) + 1;
+    mercer_status rc = mrc_alloc2_raw(out, (int64_t)length, 1, 1, err);
+    if (rc == MERCER_OK)
+        memcpy(*out, text, length);
+    return rc;
+}
+
+void mrc_free(void *pointer)
+{
+    if (!pointer)
+        return;
+    audit_count(-1);
+    free(pointer);
+}

@@ -1,0 +1,72 @@
+/* Parameters described by a schema, and the text form NAME:key=value,key=value.
+ *
+ * A method or kernel lists its parameters once. Defaults, range checks, --help and the docs tables
+ * come from that list; nobody parses a parameter by hand. */
+#ifndef MRC_BASE_PARAMS_H
+#define MRC_BASE_PARAMS_H
+
+#include "base/error.h"
+
+typedef enum mrc_param_type {
+    MRC_TYPE_END,
+    MRC_TYPE_INT,
+    MRC_TYPE_REAL,
+    MRC_TYPE_CHOICE
+} mrc_param_type;
+
+typedef struct mrc_param {
+    mrc_param_type type;
+    const char *key;
+    size_t offset;      /* of an int64_t, a double or an int in the parameter struct */
+    double initial;     /* default; of a choice, its index */
+    double least, most; /* allowed range of a number, ends included */
+    const char
+        *choices; /* of a choice: "a|b|c"; of a number: words allowed in its place, or NULL */
+    const char *help;
+} mrc_param;
+
+/* A word allowed in the place of a number ("median", "learn") is stored as MRC_WORD(index of the
+ * word in `choices`): a NaN-free value that no range contains. */
+#define MRC_WORD(index) (-1e300 - 1e290 * (index))
+
+#define MRC_INT(type, field, initial, least, most, help)                                           \
+    {                                                                                              \
+        MRC_TYPE_INT, #field, offsetof(type, field), initial, least, most, NULL, help              \
+    }
+#define MRC_REAL(type, field, initial, least, most, help)                                          \
+    {                                                                                              \
+        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, NULL, help             \
+    }
+#define MRC_REAL_OR(type, field, initial, least, most, words, help)                                \
+    {                                                                                              \
+        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, words, help            \
+    }
+#define MRC_CHOICE(type, field, initial, choices, help)                                            \
+    {                                                                                              \
+        MRC_TYPE_CHOICE, #field, offsetof(type, field), initial, 0, 0, choices, help               \
+    }
+#define MRC_PARAM_END                                                                              \
+    {                                                                                              \
+        MRC_TYPE_END, NULL, 0, 0, 0, 0, NULL, NULL                                                 \
+    }
+
+/* Set every parameter to its default. */
+void mrc_params_defaults(const mrc_param *schema, void *params);
+
+/* Length of NAME in NAME[:key=value,...]. */
+size_t mrc_spec_name_length(const char *spec);
+
+/* Set the keys given after the name in spec. what ("method kpca") stands in messages. Unknown and
+ * repeated keys, missing values, NaN and values out of range are refused with the allowed ones. */
+mercer_status mrc_params_parse(const mrc_param *schema, const char *what, const char *spec,
+                               void *params, mercer_error *err);
+
+/* Write name:key=value,... of all parameters that differ from their default, or of all, into
+ * text (of the given size). Reading it back gives the same values exactly. */
+mercer_status mrc_params_format(const mrc_param *schema, const char *name, const void *params,
+                                int all, char *text, size_t size, mercer_error *err);
+
+/* The default and the allowed values of a parameter as text. */
+void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, size_t size);
+
+#endif

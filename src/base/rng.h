@@ -1,0 +1,20 @@
+/* Random numbers: xoshiro256++ seeded by splitmix64. The state is plain data, so that a streaming
+ * model can store it. */
+#ifndef MRC_BASE_RNG_H
+#define MRC_BASE_RNG_H
+
+#include <stdint.h>
+
+typedef struct mrc_rng {
+    uint64_t s[4];
+    double spare; /* second normal of a pair */
+    int has_spare;
+} mrc_rng;
+
+void mrc_rng_seed(mrc_rng *rng, uint64_t seed);
+uint64_t mrc_rng_next(mrc_rng *rng);
+double mrc_rng_uniform(mrc_rng *rng);               /* in [0, 1) */
+double mrc_rng_normal(mrc_rng *rng);                /* mean 0, variance 1 */
+int64_t mrc_rng_below(mrc_rng *rng, int64_t bound); /* in [0, bound), unbiased; bound > 0 */
+
+#endif

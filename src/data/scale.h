@@ -1,0 +1,36 @@
+/* Input scaling: fitted on training rows, kept in the model, applied to blocks of new rows. */
+#ifndef MRC_DATA_SCALE_H
+#define MRC_DATA_SCALE_H
+
+#include "data/rows.h"
+
+typedef enum mrc_scale_kind {
+    MRC_SCALE_NONE,
+    MRC_SCALE_STANDARD,
+    MRC_SCALE_MINMAX,
+    MRC_SCALE_NORM,
+    MRC_SCALE_UNIT,
+    MRC_SCALE_ROWSTANDARD,
+} mrc_scale_kind;
+
+typedef struct mrc_scale {
+    mrc_scale_kind kind;
+    int64_t d;
+    double *shift;  /* column kinds: x -> (x - shift) * factor; NULL for none and row kinds */
+    double *factor; /* never zero: 1 for a constant column */
+} mrc_scale;
+
+/* Name of a kind, and back; MERCER_ERR_ARGUMENT lists the names. NULL means none. */
+const char *mrc_scale_name(mrc_scale_kind kind);
+mercer_status mrc_scale_parse(const char *name, mrc_scale_kind *out, mercer_error *err);
+
+/* Learn shift and factor from rows (nothing to learn for none, unit, rowstandard). */
+mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
+                            mercer_error *err);
+/* Apply in place to count rows of x (ld >= d). */
+void mrc_scale_apply(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
+/* Undo a column scaling in place; row scalings cannot be undone: returns false, x unchanged. */
+bool mrc_scale_undo(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
+void mrc_scale_destroy(mrc_scale *scale);
+
+#endif

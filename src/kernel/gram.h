@@ -1,0 +1,87 @@
+/* The Gram operator: the only way a method sees the kernel matrix.
+ *
+ * Behind it are interchangeable stores: dense (tiles of one triangle, double or single), stream
+ * (tiles computed again at every pass, O(n) memory), lowrank (one n x q factor F with K = F F' to
+ * rounding, centred in place) and precomputed (the caller's matrix). All operations are on the
+ * centred matrix K^ = H K H when the operator is centred, else on K; no centred copy is made.
+ * Blocks of vectors are n x l, row-major, tightly packed. Work is split into fixed tiles and
+ * reduced in tile order, so results do not depend on the number of threads. */
+#ifndef MRC_KERNEL_GRAM_H
+#define MRC_KERNEL_GRAM_H
+
+#include "kernel/kernel.h"
+
+#include <mercer/fit.h>
+
+typedef enum mrc_store_kind {
+    MRC_STORE_AUTO,
+    MRC_STORE_DENSE,
+    MRC_STORE_STREAM,
+    MRC_STORE_LOWRANK,
+    MRC_STORE_PRECOMPUTED,
+} mrc_store_kind;
+
+typedef struct mrc_gram_request {
+    mrc_store_kind store;
+    bool single;
+    bool centered;
+    int64_t work_columns; /* n-vectors of double the method itself will hold, for the forecast */
+} mrc_gram_request;
+
+typedef struct mrc_gram mrc_gram;
+
+/* Build the operator over rows (borrowed, like kernel, for its life). Fills the store fields of
+ * report when it is not NULL. MERCER_ERR_BUDGET before any long work when it cannot fit. */
+mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *kernel,
+                           const mercer_rows *rows, const mrc_gram_request *request,
+                           mercer_fit_report *report, mercer_error *err);
+void mrc_gram_free(mrc_gram *gram);
+
+int64_t mrc_gram_size(const mrc_gram *gram);
+bool mrc_gram_centered(const mrc_gram *gram);
+/* Rounding unit of the stored values (2.2e-16 or 1.2e-7), and the largest diagonal entry. */
+double mrc_gram_eps(const mrc_gram *gram);
+double mrc_gram_kmax(const mrc_gram *gram);
+/* Diagonal of the (centred) matrix, n values, borrowed. */
+const double *mrc_gram_diag(const mrc_gram *gram);
+/* Column means of the uncentred matrix (n values, borrowed) and their mean; zero when the operator
+ * is not centred. */
+const double *mrc_gram_means(const mrc_gram *gram, double *grand);
+
+/* out (n x l) = K V. */
+mercer_status mrc_gram_apply(mrc_gram *gram, const double *v, int64_t l, double *out,
+                             mercer_error *err);
+/* out (count x l) = K[J, :] V. */
+mercer_status mrc_gram_apply_rows(mrc_gram *gram, const int64_t *rows, int64_t count,
+                                  const double *v, int64_t l, double *out, mercer_error *err);
+/* out (count x n): rows (= columns) J of K. */
+mercer_status mrc_gram_columns(mrc_gram *gram, const int64_t *rows, int64_t count, double *out,
+                               mercer_error *err);
+/* out[i] = sum over t of mask[t] K[J[i], t]^2. J = NULL: all n rows; mask = NULL: all ones. */
+mercer_status mrc_gram_row_norms2(mrc_gram *gram, const int64_t *rows, int64_t count,
+                                  const unsigned char *mask, double *out, mercer_error *err);
+/* out (count x n) = k(y_i, x_t) between new rows and the training rows, centred like the operator
+ * (training means). Not for a precomputed store, whose new kernel values come from the caller. */
+mercer_status mrc_gram_cross(mrc_gram *gram, const mercer_rows *rows, int64_t first, int64_t count,
+                             double *out, mercer_error *err);
+
+/* The store that runs, and the low-rank factor F (n x rank, borrowed) or NULL. */
+mrc_store_kind mrc_gram_store(const mrc_gram *gram);
+const double *mrc_gram_factor(const mrc_gram *gram, int64_t *rank);
+
+/* Leading eigenpairs. count > 0: that many; count = 0: as many as reach `share` of the trace. */
+typedef struct mrc_spectrum {
+    int64_t count;        /* pairs found: eigenvalue > n eps kmax, decreasing */
+    double *values;       /* count */
+    double *vectors;      /* n x count, row-major; signs fixed */
+    double trace;         /* of the (centred) matrix */
+    double most_negative; /* smallest eigenvalue seen, when below -n eps kmax; else 0 */
+    int64_t passes;
+    double residual; /* largest |K u - lambda u| / largest eigenvalue */
+    const char *solver;
+} mrc_spectrum;
+mercer_status mrc_gram_spectrum(mrc_gram *gram, int64_t count, double share, mrc_spectrum *out,
+                                mercer_error *err);
+void mrc_spectrum_destroy(mrc_spectrum *spectrum);
+
+#endif

@@ -1,0 +1,76 @@
+/* Kernel functions on blocks of rows.
+ *
+ * Rows are first prepared once (shifted by the column means where distances go through GEMM,
+ * squared norms, transposed where a small dimension makes plain differences faster); then tiles of
+ * kernel values are computed from prepared rows. */
+#ifndef MRC_KERNEL_KERNEL_H
+#define MRC_KERNEL_KERNEL_H
+
+#include "base/params.h"
+#include "data/rows.h"
+
+typedef enum mrc_kernel_kind {
+#define MRC_KERNEL(name) MRC_KERNEL_##name,
+#include "kernel/kernels.def"
+#undef MRC_KERNEL
+    MRC_KERNEL_COUNT
+} mrc_kernel_kind;
+
+/* The union of all kernels' parameters; a kernel's schema names the ones it has. */
+typedef struct mrc_kernel {
+    mrc_kernel_kind kind;
+    double gamma; /* poly, sigmoid, rbf: always the number really used */
+    double sigma; /* rbf: gamma = 1 / (2 sigma^2) */
+    double coef0;
+    int64_t degree;
+} mrc_kernel;
+
+typedef struct mrc_kernel_def {
+    const char *name, *summary, *formula;
+    const mrc_param *params;
+    int semidefinite; /* 1: no negative eigenvalues, whatever the parameters */
+} mrc_kernel_def;
+
+const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
+
+/* Parse NAME[:key=value,...]; data-dependent defaults (sigma=median, gamma=1/columns) stay open. */
+mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err);
+/* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
+mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
+                                 mercer_error *err);
+/* The spec with the numbers used, "rbf:sigma=4"; parsing it gives the same kernel exactly. */
+mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t size,
+                                mercer_error *err);
+
+/* Prepared rows. Two sets can be combined when they were prepared with the same shift. */
+typedef struct mrc_points {
+    int64_t n, d;
+    const double *x; /* n x d, row stride ld: the rows as the kernel wants them */
+    int64_t ld;
+    double *storage;    /* owned copy behind x, or NULL when x is borrowed from the rows */
+    double *transposed; /* d x n (stride n), for small d; else NULL */
+    double *norm2;      /* n squared norms, for kernels that need them; else NULL */
+    double *shift;      /* d: subtracted from the rows; NULL when nothing was */
+} mrc_points;
+
+/* Prepare all rows. shift_from: prepared points whose shift is to be used too (new rows against
+ * training rows), or NULL to choose one. rows are borrowed for the life of the points. */
+mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
+                              const mercer_rows *rows, const mrc_points *shift_from,
+                              mercer_error *err);
+void mrc_points_destroy(mrc_points *points);
+
+/* out (na x nb, row stride ldo) = k(a[a0 + i], b[b0 + j]). Single-threaded, allocates nothing;
+ * called inside parfor. Not for precomputed. */
+void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+                     int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
+                     int64_t ldo);
+/* The same with rows a[index[i]] of any order; scratch: na x (d + 1) doubles. */
+void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
+                            const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
+                            int64_t nb, double *scratch, double *out, int64_t ldo);
+/* out[i] = k(x_i, x_i) for i in [first, first + count). Exactly 1 for rbf. */
+void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
+                     int64_t count, double *out);
+
+#endif

@@ -1,0 +1,73 @@
+/* BLAS and LAPACK behind checked sizes, and the eigen-solvers. Row-major throughout. */
+#ifndef MRC_LINALG_LINALG_H
+#define MRC_LINALG_LINALG_H
+
+#include "base/ctx.h"
+#include "base/memory.h"
+
+/* A size as BLAS wants it. Callers keep every BLAS dimension below 2^31 by working in tiles; this
+ * is the check that they did. */
+int mrc_blas_int(int64_t size);
+
+/* c (m x n) = alpha op(a) op(b) + beta c, row strides lda, ldb, ldc; op(a) is m x k. */
+void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
+              const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+              int64_t ldc);
+
+/* gram (k x k) = A' A for A n x k (row stride lda): parallel over fixed blocks of rows, summed in
+ * block order. */
+mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
+                                  int64_t lda, double *gram, mercer_error *err);
+/* c (ka x kb) = A' B for A n x ka, B n x kb, in the same way. */
+mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
+                               const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,
+                               mercer_error *err);
+/* C (n x m) = alpha A (n x k) S (k x m) + beta C: parallel over blocks of rows. C may not alias A.
+ */
+void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
+                    int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc);
+
+/* Eigenvalues (increasing) and, in the rows of a, eigenvectors of the symmetric n x n matrix a
+ * (tightly packed, lower triangle used, overwritten). */
+mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
+                                  mercer_error *err);
+
+/* A symmetric operator for the block Krylov solver: out (n x l) = A v. */
+typedef struct mrc_operator {
+    int64_t n;
+    mercer_status (*apply)(void *self, const double *v, int64_t l, double *out, mercer_error *err);
+    void *self;
+} mrc_operator;
+
+typedef struct mrc_krylov_options {
+    int64_t count;        /* eigenpairs wanted; 0: until their sum reaches target */
+    double target;        /* wanted sum of eigenvalues when count = 0 */
+    double floor;         /* eigenvalues at or below are not wanted */
+    double tolerance;     /* of |A u - lambda u| relative to the largest eigenvalue */
+    int64_t block;        /* columns per application; 0: chosen */
+    int64_t most_columns; /* basis columns that fit in memory; the basis is kept twice */
+    const char *phase;    /* for progress */
+} mrc_krylov_options;
+
+typedef struct mrc_krylov_result {
+    int64_t count;
+    double *values;  /* decreasing */
+    double *vectors; /* n x count, row-major, orthonormal columns */
+    double smallest; /* smallest Ritz value seen */
+    double residual; /* largest, relative to the largest eigenvalue */
+    int64_t passes;
+} mrc_krylov_result;
+
+/* Leading (algebraically largest) eigenpairs by a block Krylov method with thick restarts and true
+ * residuals. Starts from the random state of ctx. MERCER_ERR_NUMERIC when the residuals do not
+ * reach a usable level. */
+mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
+                               const mrc_krylov_options *options, mrc_krylov_result *out,
+                               mercer_error *err);
+void mrc_krylov_result_destroy(mrc_krylov_result *result);
+
+/* The one sign convention: make the entry of largest modulus of every column positive (the first
+ * one among equals). vectors: n x count, row-major. */
+void mrc_fix_signs(int64_t n, int64_t count, double *vectors);
+
+#endif

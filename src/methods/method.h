@@ -1,0 +1,48 @@
+/* What a method is: a name, a parameter schema and fit. methods.def lists them. */
+#ifndef MRC_METHODS_METHOD_H
+#define MRC_METHODS_METHOD_H
+
+#include "base/params.h"
+#include "kernel/gram.h"
+#include "model/model.h"
+
+/* The one argument of fit: everything a method may look at, all borrowed. */
+typedef struct mrc_problem {
+    const mercer_rows *rows; /* scaled training rows */
+    const mercer_targets *targets;
+    const mrc_kernel *kernel;
+    mrc_center center;
+    int64_t components; /* wanted; 0 when given by share */
+    double share;       /* of the variance, 0 when components are given */
+    mrc_store_kind store;
+    bool single;
+    mercer_fit_report *report; /* never NULL */
+} mrc_problem;
+
+/* Build the Gram operator a method works on, by the user's choice of store. */
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
+                               int64_t work_columns, mrc_gram **out, mercer_error *err);
+
+enum { MRC_METHOD_ABI = 1 };
+
+typedef enum mrc_needs { MRC_NEEDS_NOTHING = 0, MRC_NEEDS_LINEAR_KERNEL = 1 } mrc_needs;
+
+typedef struct mrc_method {
+    int abi;
+    const char *name, *summary, *paper;
+    const mrc_param *params;
+    size_t params_size;
+    mrc_needs needs;
+    mrc_center default_center;
+    int64_t default_components;
+    /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
+     * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
+    mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                         mercer_model *model, mercer_error *err);
+} mrc_method;
+
+#define MRC_METHOD(name) extern const mrc_method mrc_method_##name;
+#include "methods/methods.def"
+#undef MRC_METHOD
+
+#endif

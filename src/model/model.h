@@ -1,0 +1,57 @@
+/* The one model form from the inside.
+ *
+ *   features(x) = B' k(Z, x) + b           mean(x) = v' k(Z, x), squared norm of the mean: g
+ *
+ * Z: m x d expansion points in scaled units; B: m' x l over the first m' points; b: l offsets;
+ * v: m coefficients of the mean in feature space. A linear kernel may be collapsed: then m = 0 and
+ * features(x) = W' (x - center), W: d x l.
+ * For centred models with exact mean the columns of B sum to zero, so that features need no mean
+ * term and <w_j, mean> = -b_j. */
+#ifndef MRC_MODEL_MODEL_H
+#define MRC_MODEL_MODEL_H
+
+#include "data/scale.h"
+#include "kernel/kernel.h"
+
+#include <mercer/model.h>
+
+typedef enum mrc_center { MRC_CENTER_NONE, MRC_CENTER_EXACT, MRC_CENTER_SPAN } mrc_center;
+const char *mrc_center_name(mrc_center center);
+
+struct mercer_model {
+    char *method, *version, *command, *data_hash;
+    mrc_kernel kernel;
+    char kernel_text[256];
+    mrc_center center;
+    mrc_scale scale;
+    int64_t rows, columns; /* n and d of the training data */
+    char **column_names;   /* d, or NULL */
+    int64_t components;    /* l */
+    int64_t points;        /* m; 0 when collapsed */
+    int64_t basis_points;  /* m' <= m */
+    double *z;             /* m x d; NULL when collapsed or precomputed */
+    double *coefficients;  /* B, m' x l */
+    double *offsets;       /* b, l */
+    double *mean;          /* v, m; NULL when not centred or collapsed */
+    double mean_norm2;     /* g */
+    double *weights;       /* W, d x l, collapsed linear models only */
+    double *input_center;  /* d, collapsed linear models only */
+    bool orthonormal;
+    double *spectrum; /* l, or NULL */
+    double total_variance, reconstruction_error;
+    int64_t *selected; /* or NULL */
+    int64_t selected_count;
+    uint64_t seed;
+    /* Derived at load or fit, never stored: Z prepared for the kernel, and [B, v] side by side
+     * (m x (l + 1)), so that one product gives features and the mean term. */
+    mercer_rows *z_rows;
+    mrc_points z_points;
+    double *extended;
+};
+
+/* A model with nothing but zeroes, for a method or the loader to fill. */
+mercer_status mrc_model_new(mercer_model **out, mercer_error *err);
+/* Check that the parts fit together and build the derived ones. Called once, last. */
+mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error *err);
+
+#endif
