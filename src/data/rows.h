@@ -20,6 +20,9 @@ struct mercer_rows {
  * x still belongs to the caller. The values are trusted to be finite. */
 mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out, mercer_error *err);
 
+/* Index of the first value that is not finite, or -1. */
+int64_t mrc_first_not_finite(const double *x, int64_t count);
+
 /* Index of the column called name, or -1. */
 int64_t mrc_rows_find(const mercer_rows *rows, const char *name);
 
@@ -33,6 +36,9 @@ struct mercer_targets {
     double *values; /* n x columns */
     char **names;   /* of the label column, or of the target columns; may be NULL */
 };
+
+/* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
+void mrc_targets_destroy(mercer_targets *targets);
 
 struct mercer_table {
     mercer_rows *rows;

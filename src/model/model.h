@@ -42,8 +42,9 @@ struct mercer_model {
     int64_t *selected; /* or NULL */
     int64_t selected_count;
     uint64_t seed;
-    /* Derived at load or fit, never stored: Z prepared for the kernel, and [B, v] side by side
-     * (m x (l + 1)), so that one product gives features and the mean term. */
+    /* Derived at load or fit, never stored: Z prepared for the kernel, and [B, v] side by side over
+     * the first m' points (m' x (l + 1)), so that one product gives features and the mean term. The
+     * points from m' on carry only the mean: features never touch them. */
     mercer_rows *z_rows;
     mrc_points z_points;
     double *extended;
@@ -51,7 +52,17 @@ struct mercer_model {
 
 /* A model with nothing but zeroes, for a method or the loader to fill. */
 mercer_status mrc_model_new(mercer_model **out, mercer_error *err);
-/* Check that the parts fit together and build the derived ones. Called once, last. */
+/* Check that the parts fit together and build the derived ones; sets kernel_text, and offsets to
+ * zero when there are none. Called once, last. A precomputed kernel has z = NULL; its points are
+ * the training rows in order when m = columns, else point i is training row selected[i]. */
 mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error *err);
+/* Where each input column of the model stands in rows: map has room for model->columns entries.
+ * Not for a precomputed kernel. MERCER_ERR_DATA when a column is missing. */
+mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows *rows,
+                                    int64_t *map, mercer_error *err);
+
+/* A model file that is already in memory; name stands in messages. */
+mercer_status mrc_model_load_memory(mercer_ctx *ctx, const char *name, const void *bytes,
+                                    size_t size, mercer_model **out, mercer_error *err);
 
 #endif

@@ -1,0 +1,329 @@
+/* Output files that appear whole or not at all.
+ *
+ * The temporary file stands in the folder of the resolved target, because rename() is atomic only
+ * within a file system. It is created by open(O_CREAT | O_EXCL) under a random name and not by
+ * mkstemp(): so the kernel applies the umask (or the folder's default access list) and nobody has
+ * to read the umask, which cannot be done without changing it for other threads. The name is
+ * entered in ctx before the file exists and removed after it is gone, so a signal handler that
+ * calls mercer_ctx_discard_temporaries() misses nothing at any moment.
+ *
+ * SIGPIPE is the host's business: a program that ignores it gets MERCER_ERR_IO here. */
+#include "base/output.h"
+
+#include "base/number.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LINKS_MOST = 40,        /* symbolic links followed, as in the kernel */
+    ATTEMPTS_MOST = 100,    /* random names tried */
+    WRITE_MOST = 1 << 30,   /* bytes per write(); the kernel stops a little below 2^31 */
+    SUFFIX_SIZE = 1 + 8 + 6 /* the leading dot, ".mercer-" and six letters */
+};
+
+static mercer_status too_long(const char *path, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "%.200s...: the file name is too long", path);
+}
+
+static mercer_status copy_path(char out[MRC_PATH_MAX], const char *path, mercer_error *err)
+{
+    size_t length = strlen(path);
+    if (length >= MRC_PATH_MAX)
+        return too_long(path, err);
+    memcpy(out, path, length + 1);
+    return MERCER_OK;
+}
+
+/* The descriptor meant by /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N, else -1. Opening
+ * those names would start again at the beginning of a redirected file. */
+static int named_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+        int64_t fd;
+        if (strncmp(path, folders[i], length) == 0 &&
+            mrc_parse_int(path + length, strlen(path + length), &fd) && fd >= 0 && fd <= INT_MAX)
+            return (int)fd;
+    }
+    return -1;
+}
+
+/* Length of the folder part of path with its last slash; 0 when there is none. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* Follow symbolic links, also those that lead nowhere yet, until path names no link. */
+static mercer_status follow_links(char path[MRC_PATH_MAX], const char *shown, mercer_error *err)
+{
+    for (int i = 0; i < LINKS_MOST; i++) {
+        char link[MRC_PATH_MAX], joined[2 * MRC_PATH_MAX];
+        ssize_t length = readlink(path, link, sizeof link - 1);
+        if (length < 0)
+            return MERCER_OK; /* no link, or not there, or not to be seen: opening will tell */
+        link[length] = 0;
+        int folder = link[0] == '/' ? 0 : (int)folder_length(path);
+        snprintf(joined, sizeof joined, "%.*s%s", folder, path, link);
+        mercer_status rc = copy_path(path, joined, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
+    return mrc_fail_errno(err, MERCER_ERR_IO, ELOOP, "%s", shown);
+}
+
+static mercer_status open_through(mrc_output *output, const char *path, mercer_error *err)
+{
+    int fd = named_descriptor(path);
+    if (fd >= 0) {
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    } else {
+        do
+            fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        while (fd < 0 && errno == EINTR);
+    }
+    if (fd < 0)
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot write", output->shown);
+    output->fd = fd;
+    return MERCER_OK;
+}
+
+/* Why nothing can be created beside the target. */
+static mercer_status explain_open(const mrc_output *output, int errnum, mercer_error *err)
+{
+    char folder[MRC_PATH_MAX];
+    size_t length = folder_length(output->target);
+    memcpy(folder, output->target, length);
+    folder[length] = 0;
+    if (length == 0)
+        memcpy(folder, ".", 2);
+    else if (length > 1)
+        folder[length - 1] = 0;
+    if (errnum == ENOENT)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: the folder '%s' does not exist", output->shown,
+                        folder);
+    if (errnum == ENOTDIR)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: '%s' is not a folder", output->shown, folder);
+    if (errnum == EACCES || errnum == EPERM)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: not permitted to write into the folder '%s'",
+                        output->shown, folder);
+    return mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot write", output->shown);
+}
+
+static void fill_random_name(char suffix[7])
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    unsigned char noise[6];
+    if (getrandom(noise, sizeof noise, GRND_NONBLOCK) != (ssize_t)sizeof noise) {
+        /* No kernel randomness yet: O_EXCL still keeps two writers apart. */
+        uint64_t mix = (uint64_t)getpid() * 0x9e3779b97f4a7c15u + (uint64_t)(mrc_seconds() * 1e9);
+        memcpy(noise, &mix, sizeof noise);
+    }
+    for (int i = 0; i < 6; i++)
+        suffix[i] = letters[noise[i] % (sizeof letters - 1)];
+    suffix[6] = 0;
+}
+
+/* Enter a new name in a free slot and create the file. mode: what an existing target has. */
+static mercer_status open_temporary(mrc_output *output, mode_t mode, mercer_error *err)
+{
+    mercer_ctx *ctx = output->ctx;
+    const char *base = output->target + folder_length(output->target);
+    int folder = (int)folder_length(output->target), slot = 0;
+    while (slot < MRC_TEMPORARIES && ctx->temporary_live[slot])
+        slot++;
+    if (slot == MRC_TEMPORARIES)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: more than %d output files at a time",
+                        output->shown, MRC_TEMPORARIES);
+    char *name = ctx->temporary[slot];
+    for (int i = 0; i < ATTEMPTS_MOST; i++) {
+        char suffix[7];
+        fill_random_name(suffix);
+        int length = snprintf(name, MRC_PATH_MAX, "%.*s.%.*s.mercer-%s", folder, output->target,
+                              NAME_MAX - SUFFIX_SIZE, base, suffix);
+        if (length >= MRC_PATH_MAX)
+            return too_long(output->shown, err);
+        atomic_signal_fence(memory_order_seq_cst);
+        ctx->temporary_live[slot] = 1;
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        int errnum = errno;
+        if (fd >= 0) {
+            output->fd = fd;
+            output->slot = slot;
+            return MERCER_OK;
+        }
+        ctx->temporary_live[slot] = 0;
+        if (errnum != EEXIST && errnum != EINTR)
+            return explain_open(output, errnum, err);
+    }
+    return mrc_fail(err, MERCER_ERR_IO, "%s: no free name for a temporary file", output->shown);
+}
+
+mercer_status mrc_output_open(mrc_output *output, mercer_ctx *ctx, const char *path,
+                              mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    struct stat info;
+    *output = (mrc_output){.ctx = ctx, .fd = -1, .slot = -1};
+    if (!path || !*path)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "the name of the output file is empty");
+    if (strcmp(path, "-") == 0) {
+        MRC_TRY(copy_path(output->shown, "standard output", err));
+        output->fd = STDOUT_FILENO;
+        output->borrowed_fd = true;
+        goto out;
+    }
+    MRC_TRY(copy_path(output->shown, path, err));
+    if (named_descriptor(path) >= 0) {
+        MRC_TRY(open_through(output, path, err));
+        goto out;
+    }
+    MRC_TRY(copy_path(output->target, path, err));
+    MRC_TRY(follow_links(output->target, path, err));
+    bool exists = stat(output->target, &info) == 0;
+    if (!exists && errno != ENOENT)
+        MRC_TRY(explain_open(output, errno, err));
+    size_t length = strlen(output->target);
+    if ((exists && S_ISDIR(info.st_mode)) || output->target[length - 1] == '/')
+        MRC_FAIL(err, MERCER_ERR_IO, "%s: is a folder, not a file", path);
+    if (exists && !S_ISREG(info.st_mode)) {
+        MRC_TRY(open_through(output, output->target, err));
+        goto out;
+    }
+    /* Renaming over a file asks only for rights on its folder; a write-protected one stays. */
+    if (exists && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
+        MRC_FAIL(err, MERCER_ERR_IO, "%s: not permitted to replace this file", path);
+    MRC_TRY(open_temporary(output, exists ? info.st_mode & 0777 : 0666, err));
+    if (exists) {
+        /* The owner is kept where the system lets us; the mode after it, because chown resets it.
+         */
+        struct stat mine;
+        if (fstat(output->fd, &mine) == 0 &&
+            (mine.st_uid != info.st_uid || mine.st_gid != info.st_gid) &&
+            fchown(output->fd, info.st_uid, info.st_gid) != 0)
+            errno = 0;
+        if (fchmod(output->fd, info.st_mode & 0777) != 0) {
+            rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot set the mode", path);
+            goto out;
+        }
+    }
+out:
+    if (rc != MERCER_OK)
+        mrc_output_abort(output);
+    return rc;
+}
+
+static mercer_status fail_write(const mrc_output *output, int errnum, mercer_error *err)
+{
+    if (errnum == ENOSPC || errnum == EDQUOT)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk is full%s", output->shown,
+                        output->slot >= 0 ? ", nothing was written" : "");
+    if (errnum == EPIPE)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: the reader of the pipe has gone", output->shown);
+    return mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot write", output->shown);
+}
+
+mercer_status mrc_output_write(mrc_output *output, const void *data, size_t bytes,
+                               mercer_error *err)
+{
+    const char *p = data;
+    while (bytes > 0) {
+        ssize_t done = write(output->fd, p, bytes < WRITE_MOST ? bytes : WRITE_MOST);
+        if (done < 0) {
+            if (errno == EINTR)
+                continue;
+            return fail_write(output, errno, err);
+        }
+        p += done;
+        bytes -= (size_t)done;
+    }
+    return MERCER_OK;
+}
+
+/* Sync a descriptor; file systems that know no such thing are content with that. */
+static int sync_descriptor(int fd)
+{
+    int status;
+    do
+        status = fsync(fd);
+    while (status != 0 && errno == EINTR);
+    return status == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
+}
+
+/* Close without repeating on EINTR: on Linux the descriptor is gone then, too. */
+static int close_descriptor(mrc_output *output)
+{
+    int fd = output->fd;
+    output->fd = -1;
+    if (output->borrowed_fd || fd < 0)
+        return 0;
+    return close(fd) == 0 || errno == EINTR ? 0 : errno;
+}
+
+mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    int folder = -1, errnum;
+    mercer_ctx *ctx = output->ctx;
+    if (output->slot < 0) {
+        errnum = close_descriptor(output);
+        if (errnum)
+            rc = fail_write(output, errnum, err);
+        goto out;
+    }
+    errnum = sync_descriptor(output->fd);
+    if (!errnum)
+        errnum = close_descriptor(output);
+    if (errnum) {
+        rc = fail_write(output, errnum, err);
+        goto out;
+    }
+    char parent[MRC_PATH_MAX];
+    size_t length = folder_length(output->target);
+    memcpy(parent, length ? output->target : ".", length ? length : 1);
+    parent[length ? length : 1] = 0;
+    folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (rename(ctx->temporary[output->slot], output->target) != 0) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot put the new file in place",
+                            output->shown);
+        goto out;
+    }
+    ctx->temporary_live[output->slot] = 0;
+    output->slot = -1;
+    /* A folder one may write but not read cannot be synced; the file is whole all the same. */
+    errnum = folder >= 0 ? sync_descriptor(folder) : 0;
+    if (errnum)
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum,
+                            "%s: written, but its folder cannot be synced", output->shown);
+out:
+    if (folder >= 0)
+        close(folder);
+    mrc_output_abort(output);
+    return rc;
+}
+
+void mrc_output_abort(mrc_output *output)
+{
+    if (!output->ctx)
+        return;
+    close_descriptor(output);
+    if (output->slot >= 0) {
+        unlink(output->ctx->temporary[output->slot]);
+        output->ctx->temporary_live[output->slot] = 0;
+        output->slot = -1;
+    }
+}

@@ -1,0 +1,228 @@
+/* Rows, targets and tables: the objects themselves, without files.
+ *
+ * Rows are n x d doubles, row-major with a stride. They either borrow the caller's memory (a view,
+ * whose values are checked once, here) or own what a reader has filled (adopted, already checked).
+ */
+#include "data/rows.h"
+
+#include "base/number.h"
+
+#include <math.h>
+#include <string.h>
+
+void mrc_free_names(char **names, int64_t count)
+{
+    if (!names)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        mrc_free(names[i]);
+    mrc_free(names);
+}
+
+mercer_status mrc_copy_names(char ***out, char *const *names, int64_t count, mercer_error *err)
+{
+    char **copy = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!names)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&copy, count, sizeof *copy, err));
+    for (int64_t i = 0; i < count; i++)
+        MRC_TRY(mrc_strdup(&copy[i], names[i], err));
+    *out = copy;
+    copy = NULL;
+out:
+    mrc_free_names(copy, count);
+    return rc;
+}
+
+int64_t mrc_first_not_finite(const double *x, int64_t count)
+{
+    enum { CHUNK = 256 }; /* small enough to stay in the nearest cache for the second look */
+    for (int64_t start = 0; start < count; start += CHUNK) {
+        int64_t length = count - start < CHUNK ? count - start : CHUNK;
+        double zero = 0; /* x - x is 0 for a finite x and NaN else; this loop is vectorised */
+        for (int64_t i = 0; i < length; i++)
+            zero += x[start + i] - x[start + i];
+        if (zero == 0)
+            continue;
+        for (int64_t i = 0; i < length; i++)
+            if (!isfinite(x[start + i]))
+                return start + i;
+    }
+    return -1;
+}
+
+mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t ld,
+                               mercer_rows **out, mercer_error *err)
+{
+    mercer_rows *rows = NULL;
+    size_t bytes;
+    mercer_status rc = MERCER_OK;
+    (void)ctx;
+    *out = NULL;
+    if (!x || n < 0 || d < 0 || ld < d)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "rows: %lld x %lld values with a stride of %lld cannot be viewed", (long long)n,
+                 (long long)d, (long long)ld);
+    if (n == 0 || d == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", n == 0 ? "rows" : "columns");
+    MRC_TRY(mrc_size_mul(n, ld, &bytes, err));
+    MRC_TRY(mrc_size_mul((int64_t)bytes, sizeof *x, &bytes, err));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t bad = mrc_first_not_finite(x + i * ld, d);
+        if (bad >= 0) {
+            char number[MRC_NUMBER_SIZE];
+            mrc_format_double(x[i * ld + bad], number);
+            MRC_FAIL(err, MERCER_ERR_DATA, "row %lld, column %lld: %s is not finite",
+                     (long long)i + 1, (long long)bad + 1, number);
+        }
+    }
+    MRC_TRY(mrc_alloc(&rows, 1, sizeof *rows, err));
+    *rows = (mercer_rows){.n = n, .d = d, .ld = ld, .x = x};
+    *out = rows;
+out:
+    return rc;
+}
+
+mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out, mercer_error *err)
+{
+    mercer_rows *rows;
+    *out = NULL;
+    mercer_status rc = mrc_alloc(&rows, 1, sizeof *rows, err);
+    if (rc != MERCER_OK)
+        return rc;
+    *rows = (mercer_rows){.n = n, .d = d, .ld = d, .x = x, .owned = x};
+    *out = rows;
+    return MERCER_OK;
+}
+
+mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names, mercer_error *err)
+{
+    char **copy = NULL;
+    for (int64_t i = 0; names && i < rows->d; i++)
+        if (!names[i])
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "column %lld has no name", (long long)i + 1);
+    /* The cast drops a const that mrc_copy_names, which only reads, puts back elsewhere. */
+    mercer_status rc = mrc_copy_names(&copy, (char *const *)names, rows->d, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mrc_free_names(rows->names, rows->d);
+    rows->names = copy;
+    return MERCER_OK;
+}
+
+int64_t mercer_rows_count(const mercer_rows *rows)
+{
+    return rows->n;
+}
+
+int64_t mercer_rows_columns(const mercer_rows *rows)
+{
+    return rows->d;
+}
+
+const char *mercer_rows_name(const mercer_rows *rows, int64_t column)
+{
+    return rows->names && column >= 0 && column < rows->d ? rows->names[column] : NULL;
+}
+
+int64_t mrc_rows_find(const mercer_rows *rows, const char *name)
+{
+    for (int64_t i = 0; rows->names && i < rows->d; i++)
+        if (strcmp(rows->names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count, double *out)
+{
+    size_t width = (size_t)rows->d * sizeof *out;
+    for (int64_t i = 0; i < count; i++)
+        memcpy(out + i * rows->d, rows->x + (first + i) * rows->ld, width);
+}
+
+void mercer_rows_free(mercer_rows *rows)
+{
+    if (!rows)
+        return;
+    mrc_free_names(rows->names, rows->d);
+    mrc_free(rows->owned);
+    mrc_free(rows);
+}
+
+mercer_target_kind mercer_targets_kind(const mercer_targets *targets)
+{
+    return targets ? targets->kind : MERCER_TARGET_NONE;
+}
+
+int64_t mercer_targets_classes(const mercer_targets *targets)
+{
+    return targets->classes;
+}
+
+const char *mercer_targets_class_name(const mercer_targets *targets, int64_t index)
+{
+    return index >= 0 && index < targets->classes ? targets->class_names[index] : NULL;
+}
+
+const int64_t *mercer_targets_codes(const mercer_targets *targets)
+{
+    return targets->codes;
+}
+
+int64_t mercer_targets_columns(const mercer_targets *targets)
+{
+    return targets->columns;
+}
+
+const double *mercer_targets_values(const mercer_targets *targets)
+{
+    return targets->values;
+}
+
+/* How many names targets have: one for classes, one per column for values. */
+static int64_t target_names(const mercer_targets *targets)
+{
+    return targets->kind == MERCER_TARGET_CLASSES ? 1 : targets->columns;
+}
+
+const char *mercer_targets_name(const mercer_targets *targets, int64_t column)
+{
+    bool inside = targets->names && column >= 0 && column < target_names(targets);
+    return inside ? targets->names[column] : NULL;
+}
+
+void mrc_targets_destroy(mercer_targets *targets)
+{
+    mrc_free_names(targets->names, target_names(targets));
+    mrc_free_names(targets->class_names, targets->classes);
+    mrc_free(targets->codes);
+    mrc_free(targets->values);
+    *targets = (mercer_targets){0};
+}
+
+const mercer_rows *mercer_table_rows(const mercer_table *table)
+{
+    return table->rows;
+}
+
+const mercer_targets *mercer_table_targets(const mercer_table *table)
+{
+    return &table->targets;
+}
+
+const char *mercer_table_target_origin(const mercer_table *table)
+{
+    return table->origin;
+}
+
+void mercer_table_free(mercer_table *table)
+{
+    if (!table)
+        return;
+    mercer_rows_free(table->rows);
+    mrc_targets_destroy(&table->targets);
+    mrc_free(table->origin);
+    mrc_free(table);
+}

@@ -1,0 +1,943 @@
+/* Model files: safetensors, so that any language can open them. docs/format.md is the description.
+ *
+ *   8 bytes   N, little-endian
+ *   N bytes   JSON, padded with spaces: {"__metadata__":{text:text,...}, name:{dtype,shape,
+ *             data_offsets}, ...}
+ *   the rest  the tensors, little-endian, back to back in the order of their offsets
+ *
+ * All meaning is in __metadata__; numbers there are hexadecimal floats, exact in every locale. The
+ * checksum is the CRC-32 of the whole file with its own eight digits taken as zeroes. Lengths are
+ * compared with the bytes that are there before anything is allocated for them, and tensors are
+ * read straight into the arrays of the model. The same model gives the same bytes. */
+#include "base/memory.h"
+#include "base/output.h"
+#include "model/model.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "model files are little-endian; this host needs byte swapping in file.c"
+#endif
+_Static_assert(sizeof(double) == 8, "model files hold 8-byte doubles");
+
+enum {
+    FORMAT_VERSION = 1,  /* what we write, and the newest we read */
+    OLDEST_READABLE = 1, /* the oldest reader that understands what we write */
+    MOST_HEADER = 64 << 20,
+    CHECKSUM_DIGITS = 8,
+    READ_STEP = 1 << 24 /* bytes a pipe must have delivered before its buffer grows */
+};
+
+/* Stands once in every header: in a JSON string its quotation marks would be escaped. */
+static const char checksum_key[] = "\"checksum\":\"crc32:";
+static const char checksum_blank[] = "crc32:00000000";
+
+/* ---- Text: JSON takes UTF-8 only, names from files can be any bytes ---- */
+
+/* Length of the UTF-8 sequence at s (which ends with a zero byte), or 0 when it is none. */
+static int utf8_length(const unsigned char *s)
+{
+    int more;
+    unsigned char least = 0x80, most = 0xBF; /* of the second byte */
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xC2 && s[0] <= 0xDF)
+        more = 1;
+    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
+        more = 2;
+    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
+        more = 3;
+    else
+        return 0;
+    if (s[0] == 0xE0)
+        least = 0xA0; /* shorter forms exist */
+    else if (s[0] == 0xED)
+        most = 0x9F; /* surrogates */
+    else if (s[0] == 0xF0)
+        least = 0x90;
+    else if (s[0] == 0xF4)
+        most = 0x8F; /* beyond Unicode */
+    if (s[1] < least || s[1] > most)
+        return 0;
+    for (int i = 2; i <= more; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    return more + 1;
+}
+
+/* U+EF80 .. U+EFFF stand for the bytes 0x80 .. 0xFF that are no UTF-8. */
+static bool is_byte_code(const unsigned char *s)
+{
+    return s[0] == 0xEE && (s[1] == 0xBE || s[1] == 0xBF);
+}
+
+static mercer_status text_encode(const char *text, char **out, mercer_error *err)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned char *to;
+    mercer_status rc = mrc_alloc2_raw(out, (int64_t)strlen(text) + 1, 3, 1, err);
+    if (rc != MERCER_OK)
+        return rc;
+    to = (unsigned char *)*out;
+    while (*s) {
+        int length = utf8_length(s);
+        if (length == 0 || is_byte_code(s)) {
+            *to++ = 0xEE;
+            *to++ = *s < 0xC0 ? 0xBE : 0xBF;
+            *to++ = *s < 0xC0 ? *s : (unsigned char)(*s - 0x40);
+            s++;
+        } else {
+            memcpy(to, s, (size_t)length);
+            to += length;
+            s += length;
+        }
+    }
+    *to = 0;
+    return MERCER_OK;
+}
+
+/* Back in place: the text only shrinks. */
+static void text_decode(char *text)
+{
+    unsigned char *s = (unsigned char *)text, *to = s;
+    while (*s) {
+        if (is_byte_code(s)) {
+            *to++ = s[1] == 0xBE ? s[2] : (unsigned char)(s[2] + 0x40);
+            s += 3;
+        } else {
+            *to++ = *s++;
+        }
+    }
+    *to = 0;
+}
+
+/* ---- Saving ---- */
+
+static mercer_status no_memory(mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (model header)");
+}
+
+static mercer_status put_text(json_t *object, const char *key, const char *text, mercer_error *err)
+{
+    char *encoded = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!text)
+        return MERCER_OK;
+    MRC_TRY(text_encode(text, &encoded, err));
+    if (json_object_set_new(object, key, json_string(encoded)) != 0)
+        rc = no_memory(err);
+out:
+    mrc_free(encoded);
+    return rc;
+}
+
+static mercer_status put_int(json_t *object, const char *key, int64_t value, mercer_error *err)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return put_text(object, key, text, err);
+}
+
+/* Exact and free of the locale's decimal point: an integer times a power of two. */
+static mercer_status put_real(json_t *object, const char *key, double value, mercer_error *err)
+{
+    char text[48];
+    int exponent = 0;
+    if (isnan(value))
+        return put_text(object, key, "nan", err);
+    if (isinf(value))
+        return put_text(object, key, value < 0 ? "-inf" : "inf", err);
+    uint64_t integer = (uint64_t)ldexp(frexp(fabs(value), &exponent), 53);
+    exponent -= 53;
+    while (integer && (integer & 1) == 0) {
+        integer >>= 1;
+        exponent++;
+    }
+    snprintf(text, sizeof text, "%s0x%llxp%d", signbit(value) ? "-" : "",
+             (unsigned long long)integer, integer ? exponent : 0);
+    return put_text(object, key, text, err);
+}
+
+/* The JSON text of value, zero-terminated, from mrc_alloc. */
+static mercer_status dump(const json_t *value, char **out, size_t *length, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT);
+    if (size == 0)
+        return no_memory(err);
+    rc = mrc_alloc(out, (int64_t)size + 1, 1, err);
+    if (rc == MERCER_OK && json_dumpb(value, *out, size, JSON_COMPACT) != size)
+        rc = no_memory(err);
+    *length = size;
+    return rc;
+}
+
+static mercer_status put_names(json_t *object, const mercer_model *model, mercer_error *err)
+{
+    json_t *list = NULL;
+    char *name = NULL, *text = NULL;
+    size_t length = 0;
+    mercer_status rc = MERCER_OK;
+
+    if (!model->column_names)
+        return MERCER_OK;
+    list = json_array();
+    if (!list)
+        MRC_TRY(no_memory(err));
+    for (int64_t j = 0; j < model->columns; j++) {
+        MRC_TRY(text_encode(model->column_names[j], &name, err));
+        if (json_array_append_new(list, json_string(name)) != 0)
+            MRC_TRY(no_memory(err));
+        mrc_free(name);
+        name = NULL;
+    }
+    MRC_TRY(dump(list, &text, &length, err));
+    if (json_object_set_new(object, "column_names", json_string(text)) != 0)
+        MRC_TRY(no_memory(err));
+out:
+    json_decref(list);
+    mrc_free(name);
+    mrc_free(text);
+    return rc;
+}
+
+static mercer_status put_metadata(json_t *header, const mercer_model *model, mercer_error *err)
+{
+    json_t *meta = json_object();
+    mercer_status rc = MERCER_OK;
+
+    if (json_object_set_new(header, "__metadata__", meta) != 0) /* header owns meta, also now */
+        return no_memory(err);
+    MRC_TRY(put_text(meta, "format", "mercer-model", err));
+    MRC_TRY(put_int(meta, "format_version", FORMAT_VERSION, err));
+    MRC_TRY(put_int(meta, "oldest_readable_version", OLDEST_READABLE, err));
+    MRC_TRY(put_text(meta, "checksum", checksum_blank, err));
+    MRC_TRY(put_text(meta, "library_version", model->version, err));
+    MRC_TRY(put_text(meta, "method", model->method, err));
+    MRC_TRY(put_text(meta, "kernel", model->kernel_text, err));
+    MRC_TRY(put_text(meta, "center", mrc_center_name(model->center), err));
+    MRC_TRY(put_text(meta, "scale", mrc_scale_name(model->scale.kind), err));
+    MRC_TRY(put_int(meta, "rows", model->rows, err));
+    MRC_TRY(put_int(meta, "columns", model->columns, err));
+    MRC_TRY(put_int(meta, "components", model->components, err));
+    MRC_TRY(put_int(meta, "expansion_points", model->points, err));
+    MRC_TRY(put_text(meta, "orthonormal", model->orthonormal ? "true" : "false", err));
+    MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
+    MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
+    MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
+    MRC_TRY(put_names(meta, model, err));
+    MRC_TRY(put_text(meta, "command", model->command, err));
+    char seed[32];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
+    MRC_TRY(put_text(meta, "seed", seed, err));
+    MRC_TRY(put_text(meta, "data_hash", model->data_hash, err));
+out:
+    return rc;
+}
+
+/* The tensors of a model in file order. One list serves both directions. */
+enum { TENSORS = 10 };
+
+struct tensor {
+    const char *name;
+    bool integer; /* I64, else F64 */
+    int rank;
+    int64_t shape[2];
+    void *data; /* address of the model's pointer to it, which is NULL when it has none */
+};
+
+/* Pointers of different types may not be read as one another, only copied. */
+static void *tensor_data(const struct tensor *tensor)
+{
+    void *data;
+    memcpy(&data, tensor->data, sizeof data);
+    return data;
+}
+
+static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
+{
+    int64_t m = model->points, d = model->columns, l = model->components;
+    const struct tensor list[TENSORS] = {
+        {"z", false, 2, {m, d}, &model->z},
+        {"coefficients", false, 2, {model->basis_points, l}, &model->coefficients},
+        {"offsets", false, 1, {l, 1}, &model->offsets},
+        {"mean", false, 1, {m, 1}, &model->mean},
+        {"weights", false, 2, {d, l}, &model->weights},
+        {"input_center", false, 1, {d, 1}, &model->input_center},
+        {"spectrum", false, 1, {l, 1}, &model->spectrum},
+        {"selected", true, 1, {model->selected_count, 1}, &model->selected},
+        {"scale_shift", false, 1, {d, 1}, &model->scale.shift},
+        {"scale_factor", false, 1, {d, 1}, &model->scale.factor},
+    };
+    memcpy(tensors, list, sizeof list);
+}
+
+/* Bytes of a tensor to be written: 0 when the model has none. */
+static size_t tensor_bytes(const struct tensor *tensor)
+{
+    return tensor_data(tensor) ? (size_t)tensor->shape[0] * (size_t)tensor->shape[1] * 8 : 0;
+}
+
+static mercer_status put_tensor(json_t *header, const struct tensor *tensor, size_t begin,
+                                mercer_error *err)
+{
+    size_t bytes = tensor_bytes(tensor);
+    json_t *shape = tensor->rank == 1 ? json_pack("[I]", (json_int_t)tensor->shape[0])
+                                      : json_pack("[II]", (json_int_t)tensor->shape[0],
+                                                  (json_int_t)tensor->shape[1]);
+    /* json_pack takes over shape, also on failure. */
+    json_t *entry =
+        json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->integer ? "I64" : "F64", "shape", shape,
+                  "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
+    if (!entry || json_object_set_new(header, tensor->name, entry) != 0)
+        return no_memory(err);
+    return MERCER_OK;
+}
+
+/* Where the eight digits of the checksum stand in the header, or NULL unless there is one place. */
+static char *find_checksum(char *header, size_t length)
+{
+    size_t key = sizeof checksum_key - 1;
+    char *at = memmem(header, length, checksum_key, key);
+    if (!at)
+        return NULL;
+    char *digits = at + key;
+    size_t left = length - (size_t)(digits - header);
+    if (left < CHECKSUM_DIGITS || memmem(digits, left, checksum_key, key))
+        return NULL;
+    return digits;
+}
+
+static mercer_status build_header(const mercer_model *model, const struct tensor *tensors,
+                                  char **out, size_t *length, mercer_error *err)
+{
+    json_t *header = json_object();
+    char *text = NULL;
+    size_t begin = 0;
+    mercer_status rc = MERCER_OK;
+
+    if (!header)
+        MRC_TRY(no_memory(err));
+    MRC_TRY(put_metadata(header, model, err));
+    for (int i = 0; i < TENSORS; i++)
+        if (tensor_bytes(&tensors[i]) > 0) {
+            MRC_TRY(put_tensor(header, &tensors[i], begin, err));
+            begin += tensor_bytes(&tensors[i]);
+        }
+    MRC_TRY(dump(header, &text, length, err));
+    size_t padded = (*length + 7) / 8 * 8;
+    if (padded > MOST_HEADER)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "the model's column names take more than 64 MB");
+    MRC_TRY(mrc_alloc(out, (int64_t)padded, 1, err));
+    memset(*out, ' ', padded);
+    memcpy(*out, text, *length);
+    *length = padded;
+out:
+    json_decref(header);
+    mrc_free(text);
+    return rc;
+}
+
+mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *model, const char *path,
+                                mercer_error *err)
+{
+    struct tensor tensors[TENSORS];
+    mrc_output *output = NULL;
+    char *header = NULL, digits[CHECKSUM_DIGITS + 1];
+    size_t length = 0;
+    mercer_status rc = MERCER_OK;
+
+    list_tensors((mercer_model *)model, tensors); /* only read here */
+    MRC_TRY(build_header(model, tensors, &header, &length, err));
+    uint64_t length64 = length;
+    uLong crc = crc32_z(0, (const Bytef *)&length64, sizeof length64);
+    crc = crc32_z(crc, (const Bytef *)header, length);
+    for (int i = 0; i < TENSORS; i++)
+        if (tensor_data(&tensors[i]))
+            crc = crc32_z(crc, tensor_data(&tensors[i]), tensor_bytes(&tensors[i]));
+    snprintf(digits, sizeof digits, "%08lx", crc & 0xFFFFFFFFUL);
+    memcpy(find_checksum(header, length), digits, CHECKSUM_DIGITS);
+
+    MRC_TRY(mrc_alloc(&output, 1, sizeof *output, err));
+    output->fd = -1;
+    MRC_TRY(mrc_output_open(output, ctx, path, err));
+    MRC_TRY(mrc_output_write(output, &length64, sizeof length64, err));
+    MRC_TRY(mrc_output_write(output, header, length, err));
+    for (int i = 0; i < TENSORS; i++)
+        if (tensor_data(&tensors[i]))
+            MRC_TRY(
+                mrc_output_write(output, tensor_data(&tensors[i]), tensor_bytes(&tensors[i]), err));
+    MRC_TRY(mrc_output_finish(output, err));
+out:
+    if (output)
+        mrc_output_abort(output); /* nothing to do once finished */
+    mrc_free(output);
+    mrc_free(header);
+    return rc;
+}
+
+/* ---- Loading ---- */
+
+/* The bytes of a file: a descriptor, or memory. */
+struct source {
+    const char *name;
+    int fd;                      /* -1: memory */
+    const unsigned char *memory; /* the bytes from `base` on */
+    unsigned char *owned;        /* what a pipe delivered; behind memory */
+    size_t base, at, size;
+    bool size_known;
+    uLong crc;
+};
+
+static mercer_status not_a_model(const struct source *source, const char *reason, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is not a Mercer model (%s)", source->name, reason);
+}
+
+static mercer_status damaged(const struct source *source, const char *reason, const char *what,
+                             mercer_error *err)
+{
+    mercer_status rc = mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (%s%s)", source->name,
+                                reason, what ? what : "");
+    for (char *s = err ? err->text : NULL; s && *s;
+         s++) /* what comes from the file may hold anything */
+        if ((unsigned char)*s < 0x20 || *s == 0x7F)
+            *s = '?';
+    return rc;
+}
+
+static mercer_status truncated(const struct source *source, uint64_t expected, uint64_t found,
+                               mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is truncated (%llu bytes expected, %llu found)",
+                    source->name, (unsigned long long)expected, (unsigned long long)found);
+}
+
+/* Read up to bytes; *got is less only at the end of the file. */
+static mercer_status source_read(struct source *source, void *to, size_t bytes, size_t *got,
+                                 mercer_error *err)
+{
+    *got = 0;
+    if (source->fd < 0) {
+        size_t left = source->size - source->at;
+        *got = bytes < left ? bytes : left;
+        memcpy(to, source->memory + (source->at - source->base), *got);
+    }
+    while (source->fd >= 0 && *got < bytes) {
+        size_t want = bytes - *got < READ_STEP ? bytes - *got : READ_STEP;
+        ssize_t n = read(source->fd, (char *)to + *got, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source->name);
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    source->at += *got;
+    return MERCER_OK;
+}
+
+/* Take the rest of a pipe, up to `total` bytes of the whole file, into memory. The buffer grows
+ * with what arrives, not with what the header promises. */
+static mercer_status source_slurp(struct source *source, size_t total, mercer_error *err)
+{
+    size_t base = source->at, filled = 0, wanted = total - base, got;
+    char extra;
+    mercer_status rc = MERCER_OK;
+
+    while (filled < wanted) {
+        size_t step = filled > READ_STEP ? filled : READ_STEP;
+        if (step > wanted - filled)
+            step = wanted - filled;
+        MRC_TRY(mrc_grow(&source->owned, (int64_t)(filled + step), 1, err));
+        MRC_TRY(source_read(source, source->owned + filled, step, &got, err));
+        filled += got;
+        if (got < step)
+            break;
+    }
+    got = 0;
+    if (filled == wanted)
+        MRC_TRY(source_read(source, &extra, 1, &got, err));
+    source->size = source->at; /* one more than total when there are bytes left over */
+    source->size_known = true;
+    source->fd = -1;
+    source->base = source->at = base;
+    source->memory = source->owned;
+out:
+    return rc;
+}
+
+/* One entry of the header. */
+struct entry {
+    const char *name;
+    const json_t *json;
+    int64_t begin, end;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end); /* empty ones first */
+}
+
+static bool get_integer(const json_t *value, int64_t *out)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *out = json_integer_value(value);
+    return true;
+}
+
+/* List the tensors of the header in the order of their bytes: no gaps, no overlaps. */
+static mercer_status read_entries(const struct source *source, json_t *header,
+                                  struct entry **entries, int64_t *count, int64_t *bytes,
+                                  mercer_error *err)
+{
+    const char *name;
+    json_t *value;
+    int64_t n = 0;
+    mercer_status rc = mrc_alloc(entries, (int64_t)json_object_size(header), sizeof **entries, err);
+    if (rc != MERCER_OK)
+        return rc;
+    json_object_foreach(header, name, value)
+    {
+        struct entry *entry = *entries + n;
+        const json_t *offsets = json_object_get(value, "data_offsets");
+        if (strcmp(name, "__metadata__") == 0)
+            continue;
+        if (json_array_size(offsets) != 2 ||
+            !get_integer(json_array_get(offsets, 0), &entry->begin) ||
+            !get_integer(json_array_get(offsets, 1), &entry->end) || entry->begin > entry->end ||
+            entry->end > INT64_MAX / 4)
+            return damaged(source, "no usable data_offsets for tensor ", name, err);
+        entry->name = name;
+        entry->json = value;
+        n++;
+    }
+    qsort(*entries, (size_t)n, sizeof **entries, compare_entries);
+    *bytes = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if ((*entries)[i].begin != *bytes)
+            return damaged(source, "gap or overlap before tensor ", (*entries)[i].name, err);
+        *bytes = (*entries)[i].end;
+    }
+    *count = n;
+    return MERCER_OK;
+}
+
+/* Texts of __metadata__. */
+struct metadata {
+    const struct source *source;
+    const json_t *json;
+};
+
+static mercer_status get_text(const struct metadata *meta, const char *key, const char **out,
+                              mercer_error *err)
+{
+    *out = json_string_value(json_object_get(meta->json, key));
+    return *out ? MERCER_OK : damaged(meta->source, "no metadata ", key, err);
+}
+
+static mercer_status get_copy(const struct metadata *meta, const char *key, char **out,
+                              mercer_error *err)
+{
+    mercer_status rc = mrc_strdup(out, json_string_value(json_object_get(meta->json, key)), err);
+    if (rc == MERCER_OK && *out)
+        text_decode(*out);
+    return rc;
+}
+
+static mercer_status get_unsigned(const struct metadata *meta, const char *key, uint64_t most,
+                                  uint64_t *out, mercer_error *err)
+{
+    const char *text, *s;
+    uint64_t value = 0;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (s = text; *s >= '0' && *s <= '9'; s++) {
+        uint64_t digit = (uint64_t)(*s - '0');
+        if (value > (most - digit) / 10)
+            break;
+        value = value * 10 + digit;
+    }
+    if (s == text || *s)
+        return damaged(meta->source, "metadata is not a usable integer: ", key, err);
+    *out = value;
+    return MERCER_OK;
+}
+
+static mercer_status get_size(const struct metadata *meta, const char *key, int64_t *out,
+                              mercer_error *err)
+{
+    uint64_t value = 0;
+    mercer_status rc = get_unsigned(meta, key, INT64_MAX / 4, &value, err);
+    *out = (int64_t)value;
+    return rc;
+}
+
+static mercer_status get_real(const struct metadata *meta, const char *key, double *out,
+                              mercer_error *err)
+{
+    const char *text;
+    char *end;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    /* Integer mantissas only: strtod would read a decimal point by the locale. */
+    *out = strtod(text, &end);
+    if (end == text || *end || strpbrk(text, ".,"))
+        return damaged(meta->source, "metadata is not a number: ", key, err);
+    return MERCER_OK;
+}
+
+static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
+{
+    const char *text = json_string_value(json_object_get(meta->json, "column_names"));
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+
+    if (!text)
+        return MERCER_OK;
+    list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_array(list) || (int64_t)json_array_size(list) != model->columns)
+        MRC_TRY(damaged(meta->source, "column_names is not a list of all columns", NULL, err));
+    MRC_TRY(mrc_alloc(&model->column_names, model->columns, sizeof(char *), err));
+    for (int64_t j = 0; j < model->columns; j++) {
+        const char *name = json_string_value(json_array_get(list, (size_t)j));
+        if (!name)
+            MRC_TRY(damaged(meta->source, "a column name is not text", NULL, err));
+        MRC_TRY(mrc_strdup(&model->column_names[j], name, err));
+        text_decode(model->column_names[j]);
+    }
+out:
+    json_decref(list);
+    return rc;
+}
+
+static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_error *err)
+{
+    mercer_error inner = {0};
+    const char *text;
+    mercer_status rc = get_text(meta, "kernel", &text, err);
+    if (rc == MERCER_OK && mrc_kernel_parse(&model->kernel, text, &inner) != MERCER_OK)
+        rc = inner.code == MERCER_ERR_MEMORY ? mrc_fail(err, inner.code, "%s", inner.text)
+                                             : damaged(meta->source, inner.text, NULL, err);
+    return rc;
+}
+
+static mercer_status get_choices(const struct metadata *meta, mercer_model *model,
+                                 mercer_error *err)
+{
+    const char *text;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(get_text(meta, "center", &text, err));
+    model->center = MRC_CENTER_NONE;
+    while (strcmp(text, mrc_center_name(model->center)) != 0) {
+        if (model->center == MRC_CENTER_SPAN)
+            MRC_TRY(damaged(meta->source, "unknown centring ", text, err));
+        model->center++;
+    }
+    MRC_TRY(get_text(meta, "scale", &text, err));
+    if (mrc_scale_parse(text, &model->scale.kind, NULL) != MERCER_OK)
+        MRC_TRY(damaged(meta->source, "unknown scaling ", text, err));
+    model->scale.d = model->columns;
+    MRC_TRY(get_text(meta, "orthonormal", &text, err));
+    model->orthonormal = strcmp(text, "true") == 0;
+    if (!model->orthonormal && strcmp(text, "false") != 0)
+        MRC_TRY(damaged(meta->source, "orthonormal is neither true nor false", NULL, err));
+out:
+    return rc;
+}
+
+static mercer_status check_format(const struct metadata *meta, mercer_error *err)
+{
+    const char *format = json_string_value(json_object_get(meta->json, "format"));
+    uint64_t version = 0, oldest = 0;
+    mercer_status rc = MERCER_OK;
+
+    if (!format || strcmp(format, "mercer-model") != 0)
+        MRC_TRY(not_a_model(meta->source, "a safetensors file without Mercer's metadata", err));
+    MRC_TRY(get_unsigned(meta, "format_version", UINT64_MAX, &version, err));
+    MRC_TRY(get_unsigned(meta, "oldest_readable_version", UINT64_MAX, &oldest, err));
+    if (oldest > FORMAT_VERSION)
+        MRC_FAIL(err, MERCER_ERR_FORMAT,
+                 "%s: was written by a newer Mercer (format %llu, this reads up to %d)",
+                 meta->source->name, (unsigned long long)version, FORMAT_VERSION);
+    if (version < 1 || oldest < 1)
+        MRC_TRY(damaged(meta->source, "there was no format 0", NULL, err));
+out:
+    return rc;
+}
+
+static mercer_status get_metadata(const struct metadata *meta, mercer_model *model,
+                                  mercer_error *err)
+{
+    const char *text;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(get_size(meta, "rows", &model->rows, err));
+    MRC_TRY(get_size(meta, "columns", &model->columns, err));
+    MRC_TRY(get_size(meta, "components", &model->components, err));
+    MRC_TRY(get_size(meta, "expansion_points", &model->points, err));
+    MRC_TRY(get_text(meta, "method", &text, err));
+    MRC_TRY(get_copy(meta, "method", &model->method, err));
+    MRC_TRY(get_text(meta, "library_version", &text, err));
+    MRC_TRY(get_copy(meta, "library_version", &model->version, err));
+    MRC_TRY(get_copy(meta, "command", &model->command, err));
+    MRC_TRY(get_copy(meta, "data_hash", &model->data_hash, err));
+    MRC_TRY(get_kernel(meta, model, err));
+    MRC_TRY(get_choices(meta, model, err));
+    MRC_TRY(get_real(meta, "mean_norm2", &model->mean_norm2, err));
+    MRC_TRY(get_real(meta, "total_variance", &model->total_variance, err));
+    MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
+    MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
+    MRC_TRY(get_names(meta, model, err));
+out:
+    return rc;
+}
+
+/* Does the entry say what the model needs: type, shape, and as many bytes? */
+static bool entry_fits(const struct entry *entry, const struct tensor *tensor)
+{
+    const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
+    const json_t *shape = json_object_get(entry->json, "shape");
+    int64_t left = (entry->end - entry->begin) / 8;
+    if (!dtype || strcmp(dtype, tensor->integer ? "I64" : "F64") != 0 ||
+        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % 8 != 0)
+        return false;
+    for (int i = 0; i < tensor->rank; i++) {
+        int64_t size;
+        if (!get_integer(json_array_get(shape, (size_t)i), &size) || size < 1 ||
+            size != tensor->shape[i] || left % size != 0)
+            return false;
+        left /= size;
+    }
+    return left == 1;
+}
+
+/* Sizes that only the shapes tell. */
+static void sizes_from_shapes(mercer_model *model, const struct entry *entries, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const json_t *shape = json_object_get(entries[i].json, "shape");
+        int64_t size = 0;
+        if (!get_integer(json_array_get(shape, 0), &size))
+            continue;
+        if (strcmp(entries[i].name, "coefficients") == 0)
+            model->basis_points = size;
+        else if (strcmp(entries[i].name, "selected") == 0)
+            model->selected_count = size;
+    }
+}
+
+/* Read the bytes of one entry into the model, or past it when it is none of ours. */
+static mercer_status read_entry(struct source *source, const struct entry *entry,
+                                const struct tensor *tensor, mercer_error *err)
+{
+    unsigned char skipped[4096];
+    size_t left = (size_t)(entry->end - entry->begin), got = 0;
+    unsigned char *to = skipped;
+    mercer_status rc = MERCER_OK;
+
+    if (tensor) {
+        if (!entry_fits(entry, tensor))
+            return damaged(source, "wrong type, shape or length of tensor ", entry->name, err);
+        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)(left / 8), 1, 8, err));
+        to = tensor_data(tensor);
+    }
+    while (left > 0) {
+        size_t step = tensor || left < sizeof skipped ? left : sizeof skipped;
+        MRC_TRY(source_read(source, to, step, &got, err));
+        if (got < step) /* the file shrank since we asked for its size */
+            MRC_TRY(truncated(source, source->size, source->at, err));
+        source->crc = crc32_z(source->crc, to, step);
+        left -= step;
+    }
+out:
+    return rc;
+}
+
+static mercer_status read_tensors(struct source *source, mercer_model *model,
+                                  const struct entry *entries, int64_t count, mercer_error *err)
+{
+    struct tensor tensors[TENSORS];
+    mercer_status rc = MERCER_OK;
+
+    sizes_from_shapes(model, entries, count);
+    list_tensors(model, tensors);
+    for (int64_t i = 0; i < count; i++) {
+        const struct tensor *known = NULL;
+        for (int t = 0; t < TENSORS; t++)
+            if (strcmp(tensors[t].name, entries[i].name) == 0)
+                known = &tensors[t];
+        MRC_TRY(read_entry(source, &entries[i], known, err));
+    }
+out:
+    return rc;
+}
+
+/* The first eight bytes and the header; what is no model at all is told apart here. */
+static mercer_status read_header(struct source *source, char **header, size_t *length,
+                                 mercer_error *err)
+{
+    uint64_t length64 = 0;
+    char first = 0;
+    size_t got = 0;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(source_read(source, &length64, sizeof length64, &got, err));
+    if (got == 0)
+        MRC_TRY(not_a_model(source, "it is empty", err));
+    if (got < sizeof length64)
+        MRC_TRY(not_a_model(source, "it has fewer than 8 bytes", err));
+    if (length64 < 2 || length64 > MOST_HEADER)
+        MRC_TRY(not_a_model(source, "it has no safetensors header", err));
+    *length = (size_t)length64;
+    MRC_TRY(source_read(source, &first, 1, &got, err));
+    if (got == 1 && first != '{')
+        MRC_TRY(not_a_model(source, "it has no safetensors header", err));
+    if (got < 1 || (source->size_known && source->size - 8 < *length))
+        MRC_TRY(truncated(source, 8 + length64, got < 1 ? 8 : source->size, err));
+    MRC_TRY(mrc_alloc(header, (int64_t)*length, 1, err));
+    (*header)[0] = first;
+    MRC_TRY(source_read(source, *header + 1, *length - 1, &got, err));
+    if (got < *length - 1)
+        MRC_TRY(truncated(source, 8 + length64, source->at, err));
+    source->crc = crc32_z(0, (const Bytef *)&length64, sizeof length64);
+out:
+    return rc;
+}
+
+/* Take the digits out of the header, which then is what the checksum was computed from. */
+static mercer_status take_checksum(struct source *source, char *header, size_t length,
+                                   char digits[CHECKSUM_DIGITS], mercer_error *err)
+{
+    char *at = find_checksum(header, length);
+    if (!at)
+        return damaged(source, "it has no checksum", NULL, err);
+    memcpy(digits, at, CHECKSUM_DIGITS);
+    memset(at, '0', CHECKSUM_DIGITS);
+    source->crc = crc32_z(source->crc, (const Bytef *)header, length);
+    return MERCER_OK;
+}
+
+static mercer_status check_checksum(const struct source *source, const char digits[CHECKSUM_DIGITS],
+                                    mercer_error *err)
+{
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    (void)source, (void)digits, (void)err; /* a fuzzer cannot guess a checksum */
+    return MERCER_OK;
+#else
+    char found[CHECKSUM_DIGITS + 1];
+    snprintf(found, sizeof found, "%08lx", source->crc & 0xFFFFFFFFUL);
+    if (memcmp(found, digits, CHECKSUM_DIGITS) != 0)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (checksum %.8s expected, %s found)",
+                        source->name, digits, found);
+    return MERCER_OK;
+#endif
+}
+
+static mercer_status seal(const struct source *source, mercer_model *model, mercer_ctx *ctx,
+                          mercer_error *err)
+{
+    mercer_error inner = {0};
+    mercer_status rc = mrc_model_seal(model, ctx, &inner);
+    if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_CANCELLED)
+        return mrc_fail(err, rc, "%s", inner.text);
+    return rc == MERCER_OK ? rc : damaged(source, inner.text, NULL, err);
+}
+
+static mercer_status load(mercer_ctx *ctx, struct source *source, mercer_model **out,
+                          mercer_error *err)
+{
+    mercer_model *model = NULL;
+    json_t *json = NULL;
+    struct metadata meta = {.source = source};
+    struct entry *entries = NULL;
+    int64_t count = 0, bytes = 0;
+    char *header = NULL, digits[CHECKSUM_DIGITS];
+    size_t length = 0;
+    json_error_t reason;
+    mercer_status rc = MERCER_OK;
+
+    *out = NULL;
+    MRC_TRY(read_header(source, &header, &length, err));
+    json = json_loadb(header, length, JSON_REJECT_DUPLICATES, &reason);
+    if (!json_is_object(json))
+        MRC_TRY(damaged(source, "its header is not valid JSON: ", reason.text, err));
+    meta.json = json_object_get(json, "__metadata__");
+    MRC_TRY(check_format(&meta, err));
+    MRC_TRY(take_checksum(source, header, length, digits, err));
+    MRC_TRY(read_entries(source, json, &entries, &count, &bytes, err));
+    size_t total = 8 + length + (size_t)bytes;
+    if (!source->size_known)
+        MRC_TRY(source_slurp(source, total, err));
+    if (source->size < total)
+        MRC_TRY(truncated(source, total, source->size, err));
+    if (source->size > total)
+        MRC_TRY(damaged(source, "there are bytes after its end", NULL, err));
+
+    MRC_TRY(mrc_model_new(&model, err));
+    MRC_TRY(get_metadata(&meta, model, err));
+    MRC_TRY(read_tensors(source, model, entries, count, err));
+    MRC_TRY(check_checksum(source, digits, err));
+    MRC_TRY(seal(source, model, ctx, err));
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    json_decref(json);
+    mrc_free(entries);
+    mrc_free(header);
+    mrc_free(source->owned);
+    return rc;
+}
+
+mercer_status mrc_model_load_memory(mercer_ctx *ctx, const char *name, const void *bytes,
+                                    size_t size, mercer_model **out, mercer_error *err)
+{
+    struct source source = {
+        .name = name, .fd = -1, .memory = bytes, .size = size, .size_known = true};
+    return load(ctx, &source, out, err);
+}
+
+mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
+                                mercer_error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    struct source source = {.name = standard ? "standard input" : path, .fd = -1};
+    struct stat status;
+    int fd = -1;
+    mercer_status rc = MERCER_OK;
+
+    *out = NULL;
+    fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source.name));
+    if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
+        source.size = (size_t)status.st_size;
+        source.size_known = true;
+    }
+    source.fd = fd;
+    MRC_TRY(load(ctx, &source, out, err));
+out:
+    if (fd >= 0 && !standard)
+        close(fd);
+    return rc;
+}

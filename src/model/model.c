@@ -1,0 +1,238 @@
+/* The model as an object: made empty, filled by a method or the loader, sealed, then only read.
+ *
+ * Sealing is the one place that checks whether the parts fit together, so that projecting and
+ * pre-images need no checks of their own, and a damaged file cannot reach them. */
+#include "model/model.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *mrc_center_name(mrc_center center)
+{
+    switch (center) {
+    case MRC_CENTER_NONE:
+        return "none";
+    case MRC_CENTER_EXACT:
+        return "exact";
+    case MRC_CENTER_SPAN:
+        return "span";
+    }
+    return "none";
+}
+
+mercer_status mrc_model_new(mercer_model **out, mercer_error *err)
+{
+    return mrc_alloc(out, 1, sizeof **out, err);
+}
+
+void mercer_model_free(mercer_model *model)
+{
+    if (!model)
+        return;
+    mrc_points_destroy(&model->z_points);
+    mercer_rows_free(model->z_rows);
+    mrc_scale_destroy(&model->scale);
+    mrc_free_names(model->column_names, model->columns);
+    mrc_free(model->method);
+    mrc_free(model->version);
+    mrc_free(model->command);
+    mrc_free(model->data_hash);
+    mrc_free(model->z);
+    mrc_free(model->coefficients);
+    mrc_free(model->offsets);
+    mrc_free(model->mean);
+    mrc_free(model->weights);
+    mrc_free(model->input_center);
+    mrc_free(model->spectrum);
+    mrc_free(model->selected);
+    mrc_free(model->extended);
+    mrc_free(model);
+}
+
+static mercer_status check_finite(const char *what, const double *x, int64_t rows, int64_t cols,
+                                  mercer_error *err)
+{
+    if (!x)
+        return MERCER_OK;
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!isfinite(x[i]))
+            return mrc_fail(err, MERCER_ERR_NUMERIC, "model: %s holds a value that is not finite",
+                            what);
+    return MERCER_OK;
+}
+
+static mercer_status check_sizes(const mercer_model *model, mercer_error *err)
+{
+    if (!model->method || !model->version)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: method or version is missing");
+    if (model->components < 1 || model->columns < 1 || model->rows < 1)
+        return mrc_fail(
+            err, MERCER_ERR_ARGUMENT, "model: %lld components of %lld rows x %lld columns",
+            (long long)model->components, (long long)model->rows, (long long)model->columns);
+    if (model->points < 0 || model->basis_points < 0 || model->basis_points > model->points)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: %lld of %lld points in the basis",
+                        (long long)model->basis_points, (long long)model->points);
+    if (model->selected_count < 0 || (model->selected_count > 0 && !model->selected))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: selected rows are missing");
+    for (int64_t i = 0; i < model->selected_count; i++)
+        if (model->selected[i] < 0 || model->selected[i] >= model->rows)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "model: selected row %lld is not one of %lld rows",
+                            (long long)model->selected[i], (long long)model->rows);
+    return MERCER_OK;
+}
+
+static mercer_status check_kernel(const mrc_kernel *kernel, mercer_error *err)
+{
+    /* Words stand beyond 1e299 (MRC_WORD): a parameter that was never resolved. */
+    if (!(fabs(kernel->gamma) < 1e290) || !(fabs(kernel->sigma) < 1e290) ||
+        !(fabs(kernel->coef0) < 1e290))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "model: the kernel has a parameter without a number");
+    return MERCER_OK;
+}
+
+static mercer_status check_scale(const mercer_model *model, mercer_error *err)
+{
+    const mrc_scale *scale = &model->scale;
+    bool columns = scale->kind == MRC_SCALE_STANDARD || scale->kind == MRC_SCALE_MINMAX ||
+                   scale->kind == MRC_SCALE_NORM;
+    if (scale->kind != MRC_SCALE_NONE && scale->d != model->columns)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: scaling of %lld columns, not %lld",
+                        (long long)scale->d, (long long)model->columns);
+    if (columns != (scale->shift && scale->factor))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: scaling '%s' has the wrong numbers",
+                        mrc_scale_name(scale->kind));
+    for (int64_t j = 0; columns && j < model->columns; j++)
+        if (!isfinite(scale->shift[j]) || !isfinite(scale->factor[j]) || scale->factor[j] == 0)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "model: the scaling of column %lld cannot be used", (long long)j + 1);
+    return MERCER_OK;
+}
+
+static mercer_status check_collapsed(const mercer_model *model, mercer_error *err)
+{
+    if (model->kernel.kind != MRC_KERNEL_linear || !model->weights)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: no expansion points and no weights");
+    if (!model->input_center && model->center != MRC_CENTER_NONE)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the centre of the input is missing");
+    if (model->coefficients || model->z || model->mean)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights beside expansion points");
+    return MERCER_OK;
+}
+
+static mercer_status check_expansion(const mercer_model *model, mercer_error *err)
+{
+    bool precomputed = model->kernel.kind == MRC_KERNEL_precomputed;
+    if (!model->coefficients || model->basis_points < 1 || precomputed != !model->z)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: points or coefficients are missing");
+    if (model->weights || model->input_center)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights beside expansion points");
+    if ((model->center != MRC_CENTER_NONE) != (model->mean != NULL))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: centring '%s' %s a mean",
+                        mrc_center_name(model->center), model->mean ? "with" : "without");
+    if (!model->mean && model->points != model->basis_points)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: %lld points carry nothing",
+                        (long long)(model->points - model->basis_points));
+    if (precomputed && (model->columns != model->rows || model->scale.kind != MRC_SCALE_NONE))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "model: a precomputed kernel takes square, unscaled input");
+    if (precomputed && model->points != model->columns && model->points != model->selected_count)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "model: %lld points of a precomputed kernel, but %lld selected rows",
+                        (long long)model->points, (long long)model->selected_count);
+    return MERCER_OK;
+}
+
+static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    int64_t l = model->components, d = model->columns;
+    MRC_TRY(check_finite("z", model->z, model->points, d, err));
+    MRC_TRY(check_finite("coefficients", model->coefficients, model->basis_points, l, err));
+    MRC_TRY(check_finite("offsets", model->offsets, l, 1, err));
+    MRC_TRY(check_finite("mean", model->mean, model->points, 1, err));
+    MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
+    MRC_TRY(check_finite("weights", model->weights, d, l, err));
+    MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
+    MRC_TRY(check_finite("spectrum", model->spectrum, l, 1, err));
+out:
+    return rc;
+}
+
+/* [B, v] over the points of the basis. */
+static mercer_status build_extended(mercer_model *model, mercer_error *err)
+{
+    int64_t l = model->components, m = model->basis_points;
+    mercer_status rc = mrc_alloc2_raw(&model->extended, m, l + 1, sizeof(double), err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (int64_t i = 0; i < m; i++) {
+        memcpy(model->extended + i * (l + 1), model->coefficients + i * l,
+               (size_t)l * sizeof(double));
+        model->extended[i * (l + 1) + l] = model->mean ? model->mean[i] : 0.0;
+    }
+    return MERCER_OK;
+}
+
+mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool collapsed = model->points == 0;
+
+    MRC_TRY(check_sizes(model, err));
+    MRC_TRY(check_kernel(&model->kernel, err));
+    MRC_TRY(check_scale(model, err));
+    MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
+    MRC_TRY(check_numbers(model, err));
+    MRC_TRY(mrc_kernel_format(&model->kernel, model->kernel_text, sizeof model->kernel_text, err));
+    if (!model->offsets)
+        MRC_TRY(mrc_alloc(&model->offsets, model->components, sizeof(double), err));
+    if (!collapsed)
+        MRC_TRY(build_extended(model, err));
+    if (model->z) {
+        MRC_TRY(mrc_alloc(&model->z_rows, 1, sizeof *model->z_rows, err));
+        model->z_rows->n = model->points;
+        model->z_rows->d = model->z_rows->ld = model->columns;
+        model->z_rows->x = model->z;
+        MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
+    }
+out:
+    return rc;
+}
+
+void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
+{
+    size_t size = info->struct_size;
+    mercer_model_info full = {
+        .struct_size = size,
+        .method = model->method,
+        .kernel = model->kernel_text,
+        .center = mrc_center_name(model->center),
+        .scale = mrc_scale_name(model->scale.kind),
+        .components = model->components,
+        .columns = model->columns,
+        .rows = model->rows,
+        .expansion_points = model->points,
+        .orthonormal = model->orthonormal,
+        .spectrum = model->spectrum,
+        .total_variance = model->total_variance,
+        .reconstruction_error = model->reconstruction_error,
+        .selected = model->selected,
+        .selected_count = model->selected_count,
+        .version = model->version,
+        .command = model->command,
+        .data_hash = model->data_hash,
+        .seed = model->seed,
+    };
+    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+}
+
+const char *mercer_model_column_name(const mercer_model *model, int64_t column)
+{
+    if (!model->column_names || column < 0 || column >= model->columns)
+        return NULL;
+    return model->column_names[column];
+}
