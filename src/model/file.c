@@ -5,18 +5,18 @@
  *             data_offsets}, ...}
  *   the rest  the tensors, little-endian, back to back in the order of their offsets
  *
- * All meaning is in __metadata__; numbers there are hexadecimal floats, exact in every locale. The
+ * All meaning is in __metadata__; numbers there are exact in every locale. The
  * checksum is the CRC-32 of the whole file with its own eight digits taken as zeroes. Lengths are
  * compared with the bytes that are there before anything is allocated for them, and tensors are
  * read straight into the arrays of the model. The same model gives the same bytes. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/output.h"
 #include "model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,23 +148,10 @@ static mercer_status put_int(json_t *object, const char *key, int64_t value, mer
     return put_text(object, key, text, err);
 }
 
-/* Exact and free of the locale's decimal point: an integer times a power of two. */
 static mercer_status put_real(json_t *object, const char *key, double value, mercer_error *err)
 {
-    char text[48];
-    int exponent = 0;
-    if (isnan(value))
-        return put_text(object, key, "nan", err);
-    if (isinf(value))
-        return put_text(object, key, value < 0 ? "-inf" : "inf", err);
-    uint64_t integer = (uint64_t)ldexp(frexp(fabs(value), &exponent), 53);
-    exponent -= 53;
-    while (integer && (integer & 1) == 0) {
-        integer >>= 1;
-        exponent++;
-    }
-    snprintf(text, sizeof text, "%s0x%llxp%d", signbit(value) ? "-" : "",
-             (unsigned long long)integer, integer ? exponent : 0);
+    char text[MRC_NUMBER_SIZE];
+    mrc_format_double(value, text);
     return put_text(object, key, text, err);
 }
 
@@ -408,13 +395,9 @@ static mercer_status not_a_model(const struct source *source, const char *reason
 static mercer_status damaged(const struct source *source, const char *reason, const char *what,
                              mercer_error *err)
 {
-    mercer_status rc = mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (%s%s)", source->name,
-                                reason, what ? what : "");
-    for (char *s = err ? err->text : NULL; s && *s;
-         s++) /* what comes from the file may hold anything */
-        if ((unsigned char)*s < 0x20 || *s == 0x7F)
-            *s = '?';
-    return rc;
+    char shown[MRC_SHOWN_SIZE]; /* what comes from the file may hold anything */
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (%s%s)", source->name, reason,
+                    what ? mrc_show(shown, what, strlen(what)) : "");
 }
 
 static mercer_status truncated(const struct source *source, uint64_t expected, uint64_t found,
@@ -594,15 +577,10 @@ static mercer_status get_real(const struct metadata *meta, const char *key, doub
                               mercer_error *err)
 {
     const char *text;
-    char *end;
     mercer_status rc = get_text(meta, key, &text, err);
-    if (rc != MERCER_OK)
-        return rc;
-    /* Integer mantissas only: strtod would read a decimal point by the locale. */
-    *out = strtod(text, &end);
-    if (end == text || *end || strpbrk(text, ".,"))
-        return damaged(meta->source, "metadata is not a number: ", key, err);
-    return MERCER_OK;
+    if (rc == MERCER_OK && !mrc_parse_double(text, strlen(text), out))
+        rc = damaged(meta->source, "metadata is not a number: ", key, err);
+    return rc;
 }
 
 static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
@@ -629,15 +607,29 @@ out:
     return rc;
 }
 
-static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_error *err)
+/* Is a parameter a word ("median") that only training rows could replace by a number? */
+static bool kernel_is_open(const mrc_kernel *kernel)
+{
+    bool gamma = kernel->gamma <= MRC_WORD(0), sigma = kernel->sigma <= MRC_WORD(0);
+    return kernel->kind == MRC_KERNEL_rbf ? gamma && sigma : gamma || sigma;
+}
+
+static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
+                                mercer_error *err)
 {
     mercer_error inner = {0};
     const char *text;
     mercer_status rc = get_text(meta, "kernel", &text, err);
-    if (rc == MERCER_OK && mrc_kernel_parse(&model->kernel, text, &inner) != MERCER_OK)
-        rc = inner.code == MERCER_ERR_MEMORY ? mrc_fail(err, inner.code, "%s", inner.text)
-                                             : damaged(meta->source, inner.text, NULL, err);
-    return rc;
+    if (rc != MERCER_OK)
+        return rc;
+    rc = mrc_kernel_parse(&model->kernel, text, &inner);
+    if (rc == MERCER_OK && kernel_is_open(&model->kernel))
+        return damaged(meta->source, "a kernel parameter is no number: ", text, err);
+    if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
+        rc = mrc_kernel_resolve(&model->kernel, ctx, NULL, &inner);
+    if (rc == MERCER_ERR_MEMORY)
+        return mrc_fail(err, rc, "%s", inner.text);
+    return rc == MERCER_OK ? rc : damaged(meta->source, inner.text, NULL, err);
 }
 
 static mercer_status get_choices(const struct metadata *meta, mercer_model *model,
@@ -685,7 +677,7 @@ out:
     return rc;
 }
 
-static mercer_status get_metadata(const struct metadata *meta, mercer_model *model,
+static mercer_status get_metadata(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
                                   mercer_error *err)
 {
     const char *text;
@@ -701,7 +693,7 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_copy(meta, "library_version", &model->version, err));
     MRC_TRY(get_copy(meta, "command", &model->command, err));
     MRC_TRY(get_copy(meta, "data_hash", &model->data_hash, err));
-    MRC_TRY(get_kernel(meta, model, err));
+    MRC_TRY(get_kernel(meta, model, ctx, err));
     MRC_TRY(get_choices(meta, model, err));
     MRC_TRY(get_real(meta, "mean_norm2", &model->mean_norm2, err));
     MRC_TRY(get_real(meta, "total_variance", &model->total_variance, err));
@@ -894,7 +886,7 @@ static mercer_status load(mercer_ctx *ctx, struct source *source, mercer_model *
         MRC_TRY(damaged(source, "there are bytes after its end", NULL, err));
 
     MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(get_metadata(&meta, model, err));
+    MRC_TRY(get_metadata(&meta, model, ctx, err));
     MRC_TRY(read_tensors(source, model, entries, count, err));
     MRC_TRY(check_checksum(source, digits, err));
     MRC_TRY(seal(source, model, ctx, err));
