@@ -26,6 +26,7 @@ typedef struct cli_command {
     const char *name;
     const char *summary;  /* one line, for the list of commands */
     const char *operands; /* "MODEL DATA" */
+    const char *usage;    /* what follows the name in --help; NULL: the operands and [options] */
     int least, most;      /* number of operands */
     const cli_option *options;
     const char *details;       /* paragraphs after the options, or NULL */

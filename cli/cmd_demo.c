@@ -15,9 +15,9 @@ enum { ROWS = 1000, LARGE = 100000, COMPONENTS = 10 };
 
 typedef struct trial {
     int64_t rows;
-    double *x, *features, *errors; /* rows x 2, rows x l, rows; owned */
-    double *preimages;             /* rows x 2, or NULL; owned */
-    double seconds_generate, seconds_transform, seconds_inverse;
+    double *x, *features; /* rows x 2, rows x l; owned */
+    double *preimages;    /* rows x 2, or NULL; owned */
+    double seconds_transform, seconds_inverse;
     mercer_fit_report report;
     mercer_model_info info;
     mercer_model *model; /* owned */
@@ -27,7 +27,6 @@ static void trial_destroy(trial *t)
 {
     free(t->x);
     free(t->features);
-    free(t->errors);
     free(t->preimages);
     mercer_model_free(t->model);
 }
@@ -48,11 +47,9 @@ static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, 
     fitting.kernel = KERNEL;
     fitting.components = COMPONENTS;
 
-    double start = cli_now();
     mercer_status rc = mercer_generate(app->ctx, "circle", &generating, &table, err);
     if (rc != MERCER_OK)
         goto out;
-    t->seconds_generate = cli_now() - start;
     const mercer_rows *data = mercer_table_rows(table);
     const int64_t d = mercer_rows_columns(data);
     t->x = cli_alloc((size_t)rows, (size_t)d * sizeof *t->x);
@@ -63,9 +60,8 @@ static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, 
     mercer_model_get_info(t->model, &t->info);
 
     t->features = cli_alloc((size_t)rows, (size_t)t->info.components * sizeof *t->features);
-    t->errors = cli_alloc((size_t)rows, sizeof *t->errors);
-    start = cli_now();
-    rc = mercer_model_transform(app->ctx, t->model, data, NULL, t->features, t->errors, err);
+    double start = cli_now();
+    rc = mercer_model_transform(app->ctx, t->model, data, NULL, t->features, NULL, err);
     if (rc != MERCER_OK)
         goto out;
     t->seconds_transform = cli_now() - start;
@@ -91,38 +87,48 @@ static double off_circle(const double *x, int64_t rows)
     return sqrt(sum / (double)rows);
 }
 
+/* The data and the first two features, side by side where the terminal is wide enough. */
 static void draw(const trial *t)
 {
-    enum { WIDE = 42, HIGH = 20, NARROW = 30 };
+    enum { WIDE = 42, BESIDE = 70, HIGH = 20, MARKS = 40 };
     const int64_t l = t->info.components;
     if (l < 2)
         return;
     const int width = cli_terminal_width();
-    unsigned char *side = cli_alloc((size_t)t->rows, 1);
-    for (int64_t i = 0; i < t->rows; i++)
-        side[i] = t->features[i * l] > 0;
-    const bool beside = width >= 2 * WIDE - 8;
-    int each = beside ? (width - 2) / 2 : width - 2;
+    const bool beside = width >= BESIDE;
+    int each = beside ? width / 2 : width;
     each = each > WIDE ? WIDE : each;
     int high = (each - 10) / 2 + 4;
     high = high > HIGH ? HIGH : high;
 
-    cli_plot plot = {.title = "the data: x1, x2",
+    unsigned char *side = cli_alloc((size_t)t->rows, 1);
+    for (int64_t i = 0; i < t->rows; i++)
+        side[i] = t->features[i * l] > 0;
+    const int64_t marks = t->rows < MARKS ? t->rows : MARKS;
+    double *marked = cli_alloc(MARKS, 2 * sizeof *marked);
+    for (int64_t i = 0; i < marks; i++)
+        memcpy(marked + 2 * i, t->preimages + 2 * (i * t->rows / marks), 2 * sizeof *marked);
+
+    char **drawing[2];
+    cli_plot plot = {.title = "data: x1, x2",
                      .x = t->x,
                      .y = t->x + 1,
                      .count = t->rows,
                      .stride = 2,
                      .group = side,
+                     .mark_x = marked,
+                     .mark_y = marked + 1,
+                     .marks = marks,
                      .width = each,
                      .height = high,
                      .colour = cli_terminal_colour(),
                      .square = true};
-    char **drawing[2];
     drawing[0] = cli_plot_draw(&plot);
-    plot.title = "the first two features: f1, f2";
+    plot.title = "features: f1, f2";
     plot.x = t->features;
     plot.y = t->features + 1;
     plot.stride = l;
+    plot.marks = 0;
     drawing[1] = cli_plot_draw(&plot);
     if (beside) {
         cli_plot_print(stdout, drawing, 2, high, 0);
@@ -130,55 +136,50 @@ static void draw(const trial *t)
         cli_plot_print(stdout, drawing, 1, high, 0);
         cli_plot_print(stdout, drawing + 1, 1, high, 0);
     }
-    if (plot.colour)
-        cli_print_wrapped(stdout, "Colour: the side of zero on which f1 lies.", 0, width);
-    if (t->preimages) {
-        printf("\n");
-        plot.title = "the rows led back from their features";
-        plot.x = t->preimages;
-        plot.y = t->preimages + 1;
-        plot.stride = 2;
-        drawing[0] = cli_plot_draw(&plot);
-        cli_plot_print(stdout, drawing, 1, high, 0);
-        char *text = cli_format("Noise, as root mean square distance from the circle: %.3f in the "
-                                "data, %.3f after the way there and back.",
-                                off_circle(t->x, t->rows), off_circle(t->preimages, t->rows));
-        cli_print_wrapped(stdout, text, 0, width);
-        free(text);
-    }
+    printf("\n");
+    char *text = cli_format(
+        "o: where the features of some rows lead back to (mercer inverse). All rows together were "
+        "%.2f off the circle, and are %.2f off it after the way there and back: most of the noise "
+        "is no part of the features.%s",
+        off_circle(t->x, t->rows), off_circle(t->preimages, t->rows),
+        plot.colour ? " Colour: the sign of f1." : "");
+    cli_print_wrapped(stdout, text, 0, width);
+    free(text);
     free(side);
+    free(marked);
 }
 
-static double mean(const double *x, int64_t count)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += x[i];
-    return sum / (double)count;
-}
-
+/* One column per size, so that it fits a narrow terminal. */
 static void compare(const trial *trials, int count)
 {
-    cli_table table = {.align = "rrlrrrr", .header = true};
-    static const char *const head[] = {"rows",        "kernel matrix", "held as",  "error",
-                                       "error again", "fit",           "transform"};
-    for (int i = 0; i < 7; i++)
-        cli_table_cell(&table, "%s", head[i]);
-    for (int i = 0; i < count; i++) {
-        const trial *t = &trials[i];
-        const double n = (double)t->rows;
-        cli_table_cell(&table, "%s", cli_text_count(t->rows).text);
-        cli_table_cell(&table, "%s", cli_text_bytes(8 * n * n).text);
-        if (t->report.store_rank)
-            cli_table_cell(&table, "%s, %s", t->report.store,
-                           cli_text_bytes((double)t->report.store_bytes).text);
-        else
-            cli_table_cell(&table, "%s", t->report.store);
-        cli_table_cell(&table, "%.4f", t->report.reconstruction_error);
-        cli_table_cell(&table, "%.4f", mean(t->errors, t->rows));
-        cli_table_cell(&table, "%s", cli_text_seconds(t->report.seconds).text);
-        cli_table_cell(&table, "%s", cli_text_seconds(t->seconds_transform).text);
-    }
+    cli_table table = {.align = count > 1 ? "lrr" : "lr", .header = true};
+    cli_table_cell(&table, "rows");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_count(trials[i].rows).text);
+    cli_table_cell(&table, "kernel matrix");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s",
+                       cli_text_bytes(8 * (double)trials[i].rows * (double)trials[i].rows).text);
+    cli_table_cell(&table, "held as");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", trials[i].report.store);
+    cli_table_cell(&table, "which takes");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_bytes((double)trials[i].report.store_bytes).text);
+    cli_table_cell(&table, "mean error");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%.4f", trials[i].report.reconstruction_error);
+    cli_table_cell(&table, "time to fit");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_seconds(trials[i].report.seconds).text);
+    cli_table_cell(&table, "to transform");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_seconds(trials[i].seconds_transform).text);
+    cli_table_cell(&table, "to lead back");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s",
+                       trials[i].preimages ? cli_text_seconds(trials[i].seconds_inverse).text
+                                           : "-");
     cli_table_print(&table, stdout, 2);
 }
 
@@ -218,12 +219,12 @@ static int run_demo(cli_app *app)
         done = 2;
         cli_progress_clear();
     }
-    printf("\nThe same at another size:\n");
+    printf("\n%s\n", done > 1 ? "The same ring, small and large:" : "In figures:");
     compare(trials, done);
     printf("\n");
     text =
-        cli_format("'error' is the mean squared distance of a row from its reconstruction, out of "
-                   "%.3f; 'error again' is the same by transforming the rows anew.",
+        cli_format("The error is the squared distance of a row from its reconstruction in feature "
+                   "space, out of a variance of %.3f.",
                    info->total_variance);
     cli_print_wrapped(stdout, text, 0, width);
     free(text);

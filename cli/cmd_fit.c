@@ -74,7 +74,7 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
     char *data = piped ? cli_copy("DATA") : cli_quote(app->set.operand[0]);
     fprintf(out, "\nNext:\n");
     if (!app->set.output) {
-        fprintf(out, "  %s -o my.model   to keep the model\n", app->command_line);
+        fprintf(out, "  %s -o my.model\n", app->command_line);
     } else if (cli_is_stdout(app->set.output)) {
         fprintf(out, "  mercer transform MODEL %s -o features.csv\n", data);
     } else {
@@ -128,8 +128,10 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       cli_text_number(report->reconstruction_error).text);
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
-    cli_print_row(out, "time", "read %s, fit %s, write %s", cli_text_seconds(o->seconds_read).text,
-                  cli_text_seconds(report->seconds).text, cli_text_seconds(o->seconds_write).text);
+    const cli_text written = cli_text_seconds(o->seconds_write);
+    cli_print_row(out, "time", "read %s, fit %s%s%s", cli_text_seconds(o->seconds_read).text,
+                  cli_text_seconds(report->seconds).text, app->set.output ? ", write " : "",
+                  app->set.output ? written.text : "");
     cli_print_row(out, "peak memory", "%s", cli_text_bytes((double)cli_peak_memory()).text);
     if (app->set.output && !cli_is_stdout(app->set.output))
         cli_print_row(out, "model", "%s", app->set.output);
@@ -236,9 +238,9 @@ static void print_lists(void)
 }
 
 static const cli_option options[] = {
-    CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD[:key=value,...]", NULL,
+    CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD", NULL,
                "how to find the features, as kpca"),
-    CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL[:key=value,...]", NULL,
+    CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL", NULL,
                "how alike two rows are, as rbf:sigma=2; default rbf:sigma=median"),
     CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,
                "how many features, or a share as 0.95: as many as capture that share of the "
@@ -246,16 +248,15 @@ static const cli_option options[] = {
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
     CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span",
-               "how the mean is taken off in feature space"),
+               "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
-               "scale the columns (standard, minmax, norm) or rows (unit, rowstandard) first; kept "
-               "in the model; default none"),
+               "scaling done first and kept in the model; default none"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
     CLI_OPTION("store", 0, CLI_CHOICE, store, "S", "auto|dense|stream|lowrank",
-               "how the kernel matrix is held; auto picks by --memory"),
+               "how the kernel matrix is held; default auto, which picks by --memory"),
     CLI_OPTION("precision", 0, CLI_CHOICE, precision, "P", "double|single",
-               "of the stored kernel matrix"),
+               "of the kernel matrix where it is held; default double"),
     CLI_OPTION_MACHINE,
     CLI_OPTION_SEED,
     CLI_OPTION_JSON,
@@ -268,6 +269,8 @@ const cli_command cli_command_fit = {
     .name = "fit",
     .summary = "learn features from a table and keep them as a model",
     .operands = "DATA",
+    .usage = "DATA -m METHOD[:key=value,...] [-k KERNEL[:key=value,...]]\n"
+             "                  [-n N] [-o MODEL] [options]",
     .least = 1,
     .most = 1,
     .options = options,

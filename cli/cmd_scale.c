@@ -77,9 +77,10 @@ out:
 }
 
 static const cli_option options[] = {
-    CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
-               "default standard: mean 0, standard deviation 1; minmax: from 0 to 1; norm: mean 0, "
-               "length 1; on rows: unit (length 1), rowstandard"),
+    CLI_OPTION(
+        "scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
+        "columns: standard (mean 0, standard deviation 1; the default), minmax (0 to 1), norm "
+        "(mean 0, length 1); rows: unit (length 1), rowstandard"),
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,

@@ -103,6 +103,18 @@ static bool read_size(const char *text, int64_t *bytes)
     return *bytes > 0;
 }
 
+/* "a|b|c" as "a, b, c"; owned by the caller. */
+static char *list_choices(const char *choices)
+{
+    char *list = cli_alloc(2 * strlen(choices) + 1, 1);
+    for (size_t at = 0; *choices; choices++) {
+        list[at++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            list[at++] = ' ';
+    }
+    return list;
+}
+
 static int wrong_choice(const cli_option *option, const char *value)
 {
     char *list = cli_copy(option->choices);
@@ -116,16 +128,7 @@ static int wrong_choice(const cli_option *option, const char *value)
             least = distance;
         }
     }
-    char *allowed = cli_copy(option->choices);
-    char *shown = cli_alloc(2 * strlen(allowed) + 1, 1);
-    for (size_t i = 0, at = 0; allowed[i]; i++) {
-        if (allowed[i] == '|') {
-            shown[at++] = ',';
-            shown[at++] = ' ';
-        } else {
-            shown[at++] = allowed[i];
-        }
-    }
+    char *shown = list_choices(option->choices);
     int status;
     if (best)
         status = cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not one of %s; did you mean %s?",
@@ -134,7 +137,6 @@ static int wrong_choice(const cli_option *option, const char *value)
         status =
             cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not one of %s", option->name, value, shown);
     free(list);
-    free(allowed);
     free(shown);
     return status;
 }
@@ -297,8 +299,11 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
 void cli_options_help(const cli_command *command)
 {
     const int width = cli_terminal_width();
-    printf("usage: mercer %s%s%s%s\n\n", command->name, *command->operands ? " " : "",
-           command->operands, " [options]");
+    if (command->usage)
+        printf("usage: mercer %s %s\n\n", command->name, command->usage);
+    else
+        printf("usage: mercer %s%s%s [options]\n\n", command->name, *command->operands ? " " : "",
+               command->operands);
     cli_print_wrapped(stdout, command->summary, 0, width);
     printf("\n");
     int column = 0;
@@ -314,11 +319,8 @@ void cli_options_help(const cli_command *command)
         printf("%s%s%-*s", left, o->value ? " " : "",
                column - (int)strlen(left) - (o->value ? 1 : 0), o->value ? o->value : "");
         if (o->choices) {
-            char *choices = cli_copy(o->choices);
-            for (char *at = choices; *at; at++)
-                if (*at == '|')
-                    *at = ' ';
-            char *help = cli_format("%s: %s", o->help, choices);
+            char *choices = list_choices(o->choices);
+            char *help = cli_format("%s (%s)", o->help, choices);
             cli_print_wrapped(stdout, help, column, width);
             free(choices);
             free(help);

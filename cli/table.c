@@ -54,9 +54,11 @@ void cli_table_print(cli_table *table, FILE *out, int indent)
                 fprintf(out, "%s%*s", cell, blank, "");
             else
                 cli_print_wrapped(out, cell, last, wrap);
-            if (j + 1 < columns)
+            /* No blanks at the end of a line. */
+            const bool more = j + 1 < columns;
+            if (more && !(j + 2 == columns && table->cells[i * columns + j + 1][0] == 0))
                 fprintf(out, "%*s", GAP, "");
-            else if (table->align[j] == 'r')
+            else if (!more && table->align[j] == 'r')
                 fputc('\n', out);
         }
         if (i == 0 && table->header) {
@@ -99,7 +101,7 @@ void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double
     cli_table_cell(&table, "eigenvalue");
     cli_table_cell(&table, "share");
     cli_table_cell(&table, "so far");
-    cli_table_cell(&table, " ");
+    cli_table_cell(&table, "%s", "");
     double sum = 0;
     for (int64_t j = 0; j < shown; j++) {
         const double share = spectrum[j] * factor;
