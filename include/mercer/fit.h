@@ -27,7 +27,7 @@ MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 typedef struct mercer_fit_report {
     size_t struct_size;
     char store[16];              /* dense, stream, lowrank, precomputed */
-    char store_reason[160];      /* why that one, for people */
+    char store_reason[224];      /* why that one, for people */
     char solver[16];             /* lapack, krylov, lowrank */
     int64_t store_bytes;         /* memory the store takes */
     int64_t store_rank;          /* columns of the low-rank factor, else 0 */
@@ -61,7 +61,7 @@ MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* pap
 typedef struct mercer_parameter {
     const char *key;
     const char *help;
-    char initial[48];
+    char initial[96];
     char allowed[96];
 } mercer_parameter;
 MERCER_API int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out);

@@ -69,4 +69,10 @@ mercer_status mrc_params_format(const mrc_param *schema, const char *name, const
 /* The default and the allowed values of a parameter as text. */
 void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, size_t size);
 
+/* What users may ask about a method or kernel; the public, opaque mercer_entry. */
+struct mercer_entry {
+    const char *name, *summary, *reference;
+    const mrc_param *params;
+};
+
 #endif

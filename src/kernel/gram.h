@@ -39,14 +39,16 @@ void mrc_gram_free(mrc_gram *gram);
 
 int64_t mrc_gram_size(const mrc_gram *gram);
 bool mrc_gram_centered(const mrc_gram *gram);
-/* Rounding unit of the stored values (2.2e-16 or 1.2e-7), and the largest diagonal entry. */
+/* Rounding unit of the stored values (2.2e-16 or 1.2e-7), and the largest modulus on the diagonal
+ * of the uncentred matrix: rounding errors are of the order of their product. */
 double mrc_gram_eps(const mrc_gram *gram);
 double mrc_gram_kmax(const mrc_gram *gram);
-/* Diagonal of the (centred) matrix, n values, borrowed. */
-const double *mrc_gram_diag(const mrc_gram *gram);
+/* Diagonal of the (centred) matrix, n values, borrowed. Costs a pass when the operator is centred
+ * and nothing was applied before. */
+mercer_status mrc_gram_diag(mrc_gram *gram, const double **out, mercer_error *err);
 /* Column means of the uncentred matrix (n values, borrowed) and their mean; zero when the operator
  * is not centred. */
-const double *mrc_gram_means(const mrc_gram *gram, double *grand);
+mercer_status mrc_gram_means(mrc_gram *gram, const double **out, double *grand, mercer_error *err);
 
 /* out (n x l) = K V. */
 mercer_status mrc_gram_apply(mrc_gram *gram, const double *v, int64_t l, double *out,
@@ -65,9 +67,7 @@ mercer_status mrc_gram_row_norms2(mrc_gram *gram, const int64_t *rows, int64_t c
 mercer_status mrc_gram_cross(mrc_gram *gram, const mercer_rows *rows, int64_t first, int64_t count,
                              double *out, mercer_error *err);
 
-/* The store that runs, and the low-rank factor F (n x rank, borrowed) or NULL. */
 mrc_store_kind mrc_gram_store(const mrc_gram *gram);
-const double *mrc_gram_factor(const mrc_gram *gram, int64_t *rank);
 
 /* Leading eigenpairs. count > 0: that many; count = 0: as many as reach `share` of the trace. */
 typedef struct mrc_spectrum {
@@ -82,6 +82,8 @@ typedef struct mrc_spectrum {
 } mrc_spectrum;
 mercer_status mrc_gram_spectrum(mrc_gram *gram, int64_t count, double share, mrc_spectrum *out,
                                 mercer_error *err);
+/* The least number of n-vectors the eigen-solver holds for `count` pairs, for work_columns. */
+int64_t mrc_spectrum_columns(int64_t n, int64_t count);
 void mrc_spectrum_destroy(mrc_spectrum *spectrum);
 
 #endif

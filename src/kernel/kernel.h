@@ -26,9 +26,8 @@ typedef struct mrc_kernel {
 } mrc_kernel;
 
 typedef struct mrc_kernel_def {
-    const char *name, *summary, *formula;
-    const mrc_param *params;
-    int semidefinite; /* 1: no negative eigenvalues, whatever the parameters */
+    struct mercer_entry entry; /* name, summary, formula, parameters */
+    int semidefinite;          /* 1: no negative eigenvalues, whatever the parameters */
 } mrc_kernel_def;
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
@@ -60,12 +59,18 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
                               mercer_error *err);
 void mrc_points_destroy(mrc_points *points);
 
+/* Chosen rows as points of their own, copied into storage: count x mrc_points_gather_size()
+ * doubles. The result lives as long as storage and must not be destroyed. */
+int64_t mrc_points_gather_size(const mrc_points *points);
+mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
+                             double *storage);
+
 /* out (na x nb, row stride ldo) = k(a[a0 + i], b[b0 + j]). Single-threaded, allocates nothing;
  * called inside parfor. Not for precomputed. */
 void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
                      int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                      int64_t ldo);
-/* The same with rows a[index[i]] of any order; scratch: na x (d + 1) doubles. */
+/* The same with rows a[index[i]] in any order; scratch: na x mrc_points_gather_size(a) doubles. */
 void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo);

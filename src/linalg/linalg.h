@@ -44,7 +44,7 @@ typedef struct mrc_krylov_options {
     double target;        /* wanted sum of eigenvalues when count = 0 */
     double floor;         /* eigenvalues at or below are not wanted */
     double tolerance;     /* of |A u - lambda u| relative to the largest eigenvalue */
-    int64_t block;        /* columns per application; 0: chosen */
+    int64_t block;        /* columns per application */
     int64_t most_columns; /* basis columns that fit in memory; the basis is kept twice */
     const char *phase;    /* for progress */
 } mrc_krylov_options;

@@ -6,6 +6,8 @@
 #include "kernel/gram.h"
 #include "model/model.h"
 
+#include <float.h>
+
 /* The one argument of fit: everything a method may look at, all borrowed. */
 typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
@@ -25,16 +27,22 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool
 
 enum { MRC_METHOD_ABI = 1 };
 
+/* Every method's parameter struct starts with this field, and its schema with this line. */
+typedef struct mrc_common_params {
+    double components;
+} mrc_common_params;
+#define MRC_COMPONENTS(type, initial)                                                              \
+    MRC_REAL(type, components, initial, DBL_MIN, 1e9,                                              \
+             "features to extract; below 1: as many as capture that share of the variance")
+
 typedef enum mrc_needs { MRC_NEEDS_NOTHING = 0, MRC_NEEDS_LINEAR_KERNEL = 1 } mrc_needs;
 
 typedef struct mrc_method {
     int abi;
-    const char *name, *summary, *paper;
-    const mrc_param *params;
-    size_t params_size;
+    struct mercer_entry entry; /* name, summary, paper, parameters */
+    size_t params_size;        /* of a struct that starts like mrc_common_params */
     mrc_needs needs;
     mrc_center default_center;
-    int64_t default_components;
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

@@ -1,0 +1,58 @@
+# A thin front to Meson and Ninja. `make help` lists the targets.
+#
+# Each target installs the Debian packages it needs (as root or through sudo), configures, builds
+# and runs; what is already there is left alone.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-long lint sanitize bench docs install clean help
+
+build: ## build the library and build/mercer
+	@tools/install-packages build
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(NINJAFLAGS)
+
+demo: build ## kernel PCA on a noisy ring, from nothing to a picture
+	@$(BUILD)/mercer demo
+
+test: ## every test but the long ones
+	@tools/install-packages build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@tools/run-tests $(BUILD) --no-suite long
+
+test-long: ## the long tests: large data, every allocation failing in turn, kill -9
+	@tools/install-packages build test
+	@tools/configure $(BUILD) -Dtests=enabled
+	@tools/run-tests $(BUILD) --suite long
+
+lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned calls, symbols, docs
+	@tools/install-packages build test lint
+	@CC=clang tools/configure $(BUILD)-clang -Dtests=enabled -Dwerror=true
+	@tools/lint $(BUILD) $(BUILD)-clang
+
+sanitize: ## the tests under address, undefined and thread sanitizer and valgrind
+	@tools/install-packages build test sanitize
+	@tools/sanitize $(BUILD)
+
+bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run
+	@tools/install-packages bench
+	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick)
+
+docs: build ## write the generated tables in docs/ again
+	@tools/generate-docs $(BUILD)/mercer
+
+install: ## install to $(DESTDIR)$(PREFIX)
+	@tools/install-packages build
+	@tools/configure $(BUILD) -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD) $(NINJAFLAGS)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+clean: ## remove every build folder
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile

@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Time one scikit-learn method in a process of its own, fit and transform alone.
+
+    peer_sklearn.py METHOD DATA GAMMA COMPONENTS THREADS REPEATS [NEW-DATA]
+
+METHOD is arpack, randomized, dense (KernelPCA's solvers) or nystroemM (Nystroem with M points, then
+PCA). The caller sets the BLAS threads in the environment. Prints one JSON object with the fields
+of bench_mercer.
+"""
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+
+
+def status_mb(key):
+    """A line of /proc/self/status in MB: VmRSS is what we hold now, VmHWM the peak."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(float(line.split()[1]) for line in status if line.startswith(key)) / 1024
+
+
+def cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def smallest(repeats, work):
+    """(wall, CPU) seconds of the fastest call, and the sum of the wall times."""
+    times = []
+    for _ in range(repeats):
+        wall, cpu = time.perf_counter(), cpu_seconds()
+        work()
+        times.append((time.perf_counter() - wall, cpu_seconds() - cpu))
+    return min(times), sum(wall for wall, _ in times)
+
+
+def estimator(method, gamma, components, threads, rows):
+    if method.startswith("nystroem"):
+        points = int(method[len("nystroem"):])
+        return make_pipeline(Nystroem(kernel="rbf", gamma=gamma, n_components=min(points, rows),
+                                      random_state=0), PCA(components, svd_solver="full"))
+    # Splitting the kernel matrix over threads pays only when it is large.
+    jobs = threads if rows >= 3000 else None
+    return KernelPCA(components, kernel="rbf", gamma=gamma, eigen_solver=method, n_jobs=jobs,
+                     random_state=0)
+
+
+def main():
+    method, data, gamma, components, threads, repeats = sys.argv[1:7]
+    rows = np.load(data)
+    model = estimator(method, float(gamma), int(components), int(threads), len(rows))
+    new = np.load(sys.argv[7]) if len(sys.argv) > 7 else None
+    try:
+        with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
+            peak.write("5")  # a new peak: reading the data does not count
+    except OSError:
+        pass
+    base = status_mb("VmRSS")
+    (wall, cpu), total = smallest(int(repeats), lambda: model.fit(rows))
+    result = {"fit_s": wall, "fit_cpu_s": cpu, "base_mb": base, "peak_mb": status_mb("VmHWM") - base,
+              "eig": (list(model.eigenvalues_) if hasattr(model, "eigenvalues_") else
+                      list(model[-1].explained_variance_ * (len(rows) - 1)))}
+    if new is not None:
+        (wall, cpu), more = smallest(int(repeats), lambda: model.transform(new))
+        result.update(transform_s=wall, transform_cpu_s=cpu)
+        total += more
+    result["timed_s"] = total
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,377 @@
+#!/usr/bin/python3
+"""Mercer and its peers side by side: run.py [--build BUILD] [--quick]
+
+Writes RESULTS.md and results.json to BUILD/bench and prints the former. Every measurement runs in a
+process of its own; the time is the smallest of up to three repetitions of fit or transform alone,
+with the data in memory. Whole-command time (start and reading included) has a column of its own.
+Ratios are against the fastest exact peer of the same run. The machine's own limits are measured in
+the same run too, and the floors computed from them stand beside our figures.
+
+--quick makes it a smoke test: small data, few peers. The status is 1 when a measurement failed or
+an exact method's eigenvalues disagree with the exact peer's.
+"""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+BENCH = pathlib.Path(__file__).resolve().parent
+PYTHON = sys.executable
+DIGITS_OF_EXACT = 6  # eigenvalues must agree with the exact peer to so many digits
+MILLION_MEMORY = 4 << 30
+
+RING_GAMMA, RING_COMPONENTS = 1 / 32, 10  # sigma 4
+DIGITS_GAMMA, DIGITS_COMPONENTS = 1 / 64, 50
+
+# Aims of the project: (work, our store, fit or transform) -> times faster than the fastest exact peer
+AIMS = {("ring 3500", "lowrank", "fit"): 10, ("ring 10000", "lowrank", "fit"): 30,
+        ("ring 20000", "lowrank", "fit"): 30, ("ring 10000", "dense", "fit"): 4,
+        ("ring 10000", "stream", "fit"): 4, ("ring 20000", "dense", "fit"): 4,
+        ("ring 20000", "stream", "fit"): 4, ("digits", "auto", "fit"): 2,
+        ("digits", "auto", "transform"): 3}
+
+
+class Bench:
+    """Runs measurements and keeps their results."""
+
+    def __init__(self, build, quick):
+        self.build, self.quick = build, quick
+        self.folder = build / "bench"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.rows, self.failures = [], 0
+
+    def data(self, name, rows):
+        """Write rows as NPY, and raw for R; return the NPY's path."""
+        np.save(self.folder / f"{name}.npy", rows)
+        if len(rows) <= 3500:
+            rows.tofile(self.folder / f"{name}.{rows.shape[0]}x{rows.shape[1]}")
+        return self.folder / f"{name}.npy"
+
+    def run(self, command, threads, cap):
+        """(JSON answer or error text, wall seconds) of a program, ended after cap seconds."""
+        environment = dict(os.environ)
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            environment[name] = str(threads)
+        start = time.perf_counter()
+        try:
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                                  env=environment, timeout=cap, check=False)
+        except subprocess.TimeoutExpired:
+            return f"more than {cap} s", cap
+        wall = time.perf_counter() - start
+        if done.returncode != 0:
+            return (done.stderr.strip().splitlines() or ["no message"])[-1], wall
+        return (json.loads(done.stdout) if done.stdout.startswith("{") else {}), wall
+
+    def add(self, work, tool, method, threads, exact, answer, whole):
+        row = {"work": work, "tool": tool, "method": method, "threads": threads, "exact": exact,
+               "whole_s": whole}
+        if isinstance(answer, dict):
+            row.update(answer)
+        else:
+            row["fault"] = answer
+            self.failures += not answer.startswith("more than")
+        self.rows.append(row)
+        print(f"  {work:<12} {tool:<8} {method:<12} {threads} thread(s): "
+              f"{row.get('fault') or seconds(row['fit_s'])}", file=sys.stderr, flush=True)
+
+    def mercer(self, work, data, gamma, components, store, threads, repeats, new=None, memory=0):
+        kernel = f"rbf:gamma={gamma!r}"
+        answer, _ = self.run([self.build / "bench" / "bench_mercer", data, kernel, components, store,
+                              threads, repeats, memory, *([new] if new else [])], threads, 300)
+        command = [self.build / "mercer", "fit", data, "-m", "kpca", "-k", kernel, "-n", components,
+                   "--store", store, "--threads", threads, "--quiet", "-o",
+                   self.folder / "model.safetensors", *(["--memory", str(memory)] if memory else [])]
+        failed, whole = self.run(command, threads, 300)
+        self.add(work, "mercer", store, threads, True, failed if failed else answer, whole)
+
+    def sklearn(self, work, data, gamma, components, method, threads, repeats, new=None, cap=120):
+        answer, wall = self.run([PYTHON, BENCH / "peer_sklearn.py", method, data, gamma, components,
+                                 threads, repeats, *([new] if new else [])], threads, cap)
+        self.add(work, "sklearn", method, threads, "nystroem" not in method, answer,
+                 whole_of(answer, wall))
+
+    def kernlab(self, work, data, gamma, components, threads, repeats, new=None):
+        raw = next(data.parent.glob(data.stem + ".*x*"))
+        raw_new = [next(new.parent.glob(new.stem + ".*x*"))] if new else []
+        answer, wall = self.run(["Rscript", BENCH / "peer_kernlab.R", raw, gamma, components, repeats,
+                                 *raw_new], threads, 120)
+        self.add(work, "kernlab", "kpca", threads, True, answer, whole_of(answer, wall))
+
+
+def whole_of(answer, wall):
+    """Start, reading and one fit: the process's wall time with all but one timed call taken away."""
+    return wall - answer["timed_s"] + answer["fit_s"] if isinstance(answer, dict) else None
+
+
+def ring(rows):
+    """A circle of radius 8 with unit noise."""
+    random = np.random.default_rng(1)
+    angle = random.uniform(0, 2 * np.pi, rows)
+    return 8 * np.column_stack([np.cos(angle), np.sin(angle)]) + random.normal(size=(rows, 2))
+
+
+def measure_ring(bench, n):
+    work, data = f"ring {n}", bench.data(f"ring{n}", ring(n))
+    problem = (work, data, RING_GAMMA, RING_COMPONENTS)
+    repeats = 3 if n <= 10000 else 2
+    for threads in (1, 2):
+        for method in ("arpack", "randomized", "dense", "nystroem100", "nystroem500"):
+            if method == "dense" and n > 3500 or method == "randomized" and n > 10000:
+                continue
+            if bench.quick and (method in ("randomized", "nystroem500") or threads == 2):
+                continue
+            slow = method == "randomized" and n > 3500 or n > 10000
+            bench.sklearn(*problem, method, threads, 1 if slow else repeats)
+        if n <= 3500 and not bench.quick and shutil.which("Rscript"):
+            bench.kernlab(*problem, threads, 3 if n <= 1000 else 1)
+        for store in ("auto", "lowrank", "dense", "stream"):
+            bench.mercer(*problem, store, threads, repeats)
+
+
+def measure_digits(bench):
+    images = load_digits().data / 16
+    images = images[:300] if bench.quick else images
+    # New rows: the images between two neighbours, so that they are nobody's training rows.
+    data, new = bench.data("digits", images), bench.data("new", (images + np.roll(images, 1, 0)) / 2)
+    problem = ("digits", data, DIGITS_GAMMA, DIGITS_COMPONENTS)
+    for threads in (1, 2):
+        for method in ("arpack", "randomized", "dense", "nystroem500"):
+            if not bench.quick or (method == "arpack" and threads == 1):
+                bench.sklearn(*problem, method, threads, 3, new)
+        if threads == 1 and not bench.quick and shutil.which("Rscript"):
+            bench.kernlab(*problem, threads, 1, new)
+        for store in ("auto", "dense", "stream"):
+            bench.mercer(*problem, store, threads, 5, new)
+
+
+def measure_million(bench):
+    rows = 20000 if bench.quick else 1000000
+    data = bench.data("million", ring(rows))
+    for threads in (1, 2):
+        bench.mercer(f"ring {rows}", data, RING_GAMMA, RING_COMPONENTS, "auto", threads, 1,
+                     memory=MILLION_MEMORY)
+
+
+def measure_limits(bench):
+    """{threads: rates}"""
+    limits = {}
+    for threads in (1, 2):
+        command = [bench.build / "bench" / "bench_limits", threads] + ["quick"] * bench.quick
+        limits[threads], _ = bench.run(command, threads, 120)
+        if not isinstance(limits[threads], dict):
+            sys.exit(f"bench_limits: {limits[threads]}")
+    return limits
+
+
+def finish(bench):
+    """Add to every row the digits its eigenvalues share with the exact peer's, and its ratio."""
+    for work in {row["work"] for row in bench.rows}:
+        rows = [row for row in bench.rows if row["work"] == work and "fault" not in row]
+        peers = [row for row in rows if row["exact"] and row["tool"] != "mercer"]
+        if not peers:
+            continue
+        fastest = {what: min((row[what] for row in peers if what in row), default=None)
+                   for what in ("fit_s", "transform_s", "whole_s")}
+        for row in rows:
+            row["digits"] = digits_shared(row["eig"], peers[0]["eig"])
+            if row["exact"] and row["digits"] < DIGITS_OF_EXACT:
+                bench.failures += 1
+            for what, best in fastest.items():
+                if best and row.get(what):
+                    row[what.replace("_s", "_ratio")] = best / row[what]
+
+
+def digits_shared(values, reference):
+    """Correct digits of the worst eigenvalue."""
+    if len(values) != len(reference):
+        return 0
+    off = np.max(np.abs(np.array(values) / np.array(reference) - 1))
+    return int(min(15, -np.log10(off))) if off > 1e-15 else 15
+
+
+def floor(row, limits):
+    """Seconds by cause that a fit on this store cannot go below, by the rates measured: the
+    arithmetic of docs/BENCH.md. Passes and block sizes are those a good solver needs."""
+    rate = limits[row["threads"]]
+    gemm, exp, read = rate["dgemm_gflops"] * 1e9, rate["exp_mps"] * 1e6, rate["read_gbs"] * 1e9
+    n, columns = (row["rows"], 2) if row["work"].startswith("ring") else (row["rows"], 64)
+    block, passes = (20, 4) if columns == 2 else (70, 5)
+    products = passes * 2 * block * n * n
+    kernel = n * n / 2  # one triangle
+    if row["store"] == "lowrank":
+        return {"exp": n * row["rank"] / exp, "gemm": 3 * n * row["rank"] ** 2 / gemm}
+    distances = n * n * columns if columns > 2 else 0
+    if row["store"] == "stream":
+        return {"exp": passes * kernel / exp, "gemm": (products + passes * distances) / gemm}
+    return {"exp": kernel / exp, "gemm": (products + distances) / gemm, "store": 8 * kernel / read}
+
+
+def transform_floor(row, limits):
+    rate = limits[row["threads"]]
+    n = row["rows"]
+    return {"exp": n * n / (rate["exp_mps"] * 1e6),
+            "gemm": 2 * n * n * (64 + DIGITS_COMPONENTS) / (rate["dgemm_gflops"] * 1e9)}
+
+
+def seconds(value):
+    if value is None:
+        return ""
+    return f"{1e3 * value:.1f} ms" if value < 0.1 else f"{value:.2f} s"
+
+
+def times(value):
+    """A ratio: at least 10 without decimals."""
+    return "" if value is None else f"{value:.0f}x" if value >= 10 else f"{value:.2g}x"
+
+
+def markdown(header, lines):
+    table = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(table + ["| " + " | ".join(map(str, line)) + " |" for line in lines]) + "\n"
+
+
+def headline(bench):
+    """The aims, and what this run reached with two threads."""
+    lines = []
+    for (work, store, what), aim in AIMS.items():
+        ours = [row for row in bench.rows if row["work"] == work and row["tool"] == "mercer"
+                and row["method"] == store and row["threads"] == 2]
+        if ours and ours[0].get(f"{what}_ratio"):
+            row = ours[0]
+            peak = max((other["peak_mb"] for other in bench.rows if other["work"] == work
+                        and other["method"] == "arpack" and "fault" not in other), default=None)
+            lines.append([work, what, store, times(row[f"{what}_ratio"]), f"{aim}x",
+                          "yes" if row[f"{what}_ratio"] >= aim else "no",
+                          f"{row['peak_mb'] / peak:.2f}" if peak else ""])
+    return markdown(["work", "timed", "--store", "faster than the fastest exact peer", "aim", "reached",
+                     "peak memory over KernelPCA's"], lines)
+
+
+def work_table(rows):
+    transforms = any("transform_s" in row for row in rows)
+    header = ["tool", "method", "threads", "fit: ratio", "fit"]
+    header += ["transform: ratio", "transform"] if transforms else []
+    header += ["whole command", "peak MB over base", "digits", "note"]
+    lines = []
+    for row in rows:
+        if "fault" in row:
+            lines.append([row["tool"], row["method"], row["threads"]] + [""] * (len(header) - 4)
+                         + [row["fault"]])
+            continue
+        busy = row["threads"] == 1 and row["fit_s"] > 0.01 and row["fit_s"] > 1.3 * row["fit_cpu_s"]
+        line = [row["tool"], row["method"], row["threads"], times(row.get("fit_ratio")),
+                seconds(row["fit_s"]) + (f" (cpu {seconds(row['fit_cpu_s'])})" if busy else "")]
+        if transforms:
+            line += [times(row.get("transform_ratio")), seconds(row.get("transform_s"))]
+        line += [seconds(row["whole_s"]), f"{row['peak_mb']:.0f}", digits_cell(row), note(row)]
+        lines.append(line)
+    return markdown(header, lines)
+
+
+def digits_cell(row):
+    if "digits" not in row:
+        return "no peer"
+    if row["digits"] >= DIGITS_OF_EXACT:
+        return row["digits"]
+    return f"**{row['digits']}: WRONG**" if row["exact"] else f"{row['digits']} (approximate)"
+
+
+def note(row):
+    if row["tool"] != "mercer":
+        return ""
+    rank = f", rank {row['rank']}" if row["rank"] else ""
+    passes = f", {row['passes']} passes" if row["passes"] else ""
+    return f"{row['store']}{rank}, {row['solver']}{passes}"
+
+
+def floor_table(bench, limits):
+    lines = []
+    for row in bench.rows:
+        if row["tool"] != "mercer" or "fault" in row or row["method"] == "auto" != row["store"] \
+                and row["work"] != "digits" and row["rows"] <= 20000:
+            continue
+        parts = [("fit", floor(row, limits), row["fit_s"])]
+        if "transform_s" in row:
+            parts.append(("transform", transform_floor(row, limits), row["transform_s"]))
+        for what, causes, ours in parts:
+            total = sum(causes.values())
+            bound = max(causes, key=causes.get)
+            lines.append([row["work"], what, row["store"], row["threads"], seconds(total), seconds(ours),
+                          times(ours / total), f"{bound} ({causes[bound] / total:.0%} of the floor)"])
+    return markdown(["work", "timed", "store", "threads", "floor", "Mercer", "Mercer / floor", "bound by"],
+                    lines)
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")),
+                     platform.machine())
+    import scipy
+    import sklearn
+    return (f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, numpy "
+            f"{np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}; load "
+            f"when the run began {os.getloadavg()[0]:.1f}")
+
+
+def report(bench, limits, about, taken):
+    parts = ["# Benchmark: Mercer and its peers in one run\n", about + f"; {taken:.0f} s in all.\n",
+             "Ratios are against the fastest exact peer of this run (more is better); times are the "
+             "smallest of up to 3 repetitions of fit or transform alone, one process each, data in "
+             "memory. *Whole command* counts start and reading; *digits* are those the eigenvalues share "
+             "with scikit-learn's exact solver. The ring: radius 8, noise 1, `rbf:sigma=4`, 10 components. "
+             "Digits: 1797 x 64 scaled to [0,1], gamma 1/64, 50 components, as many new rows.\n",
+             "## Aims (two threads)\n", headline(bench)]
+    for work in dict.fromkeys(row["work"] for row in bench.rows):
+        parts += [f"## {work}\n", work_table([row for row in bench.rows if row["work"] == work])]
+    names = {"read_gbs": "read memory, GB/s", "dgemm_gflops": "dgemm, GFLOP/s",
+             "dsymv_gflops": "dsymv, GFLOP/s", "exp_mps": "vectorised exp in cache, millions/s"}
+    parts += ["## The machine's limits\n",
+              markdown(["", "1 thread", "2 threads"],
+                       [[text, f"{limits[1][key]:.4g}", f"{limits[2][key]:.4g}"]
+                        for key, text in names.items()]),
+              "## Floors computed from them\n",
+              "Ring, dense: one triangle of exponentials, stored once, and 4 products with 20 columns; "
+              "stream: the exponentials again at each product; low rank q: n q exponentials and 3 n q^2 "
+              "operations. Digits: 5 products with 70 columns. A floor is arithmetic, not a program.\n",
+              floor_table(bench, limits)]
+    return "\n".join(parts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=BENCH.parent / "build")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    start, about = time.monotonic(), machine()
+    bench = Bench(options.build.resolve(), options.quick)
+
+    limits = measure_limits(bench)
+    for n in (400,) if options.quick else (1000, 3500, 10000, 20000):
+        measure_ring(bench, n)
+    measure_digits(bench)
+    measure_million(bench)
+    for row in bench.rows:
+        row["rows"] = len(np.load(bench.folder / "digits.npy")) if row["work"] == "digits" \
+            else int(row["work"].split()[1])
+    finish(bench)
+
+    text = report(bench, limits, about, time.monotonic() - start)
+    (bench.folder / "RESULTS.md").write_text(text)
+    (bench.folder / "results.json").write_text(json.dumps(
+        {"machine": about, "limits": limits, "rows": bench.rows}, indent=1) + "\n")
+    print(text)
+    if bench.failures:
+        print(f"bench: {bench.failures} measurements failed or disagree", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+/* What the commands share: statuses, the running program, input and output, reports.
+ *
+ * A client of libmercer: it includes the public headers only. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "options.h"
+#include "util.h"
+
+#include <jansson.h>
+#include <mercer/mercer.h>
+
+/* Exit statuses, a contract with scripts. */
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_WRONG_CALL = 2, CLI_INTERRUPTED = 130 };
+
+/* The running program. */
+typedef struct cli_app {
+    mercer_ctx *ctx;
+    char **notices; /* what the library or the command had to say, in order; owned */
+    int64_t notice_count;
+    char *command_line; /* as typed, quoted for a shell; owned */
+    cli_settings set;
+} cli_app;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;  /* one line, for the list of commands */
+    const char *operands; /* "MODEL DATA" */
+    const char *usage;    /* what follows the name in --help; NULL: the operands and [options] */
+    int least, most;      /* number of operands */
+    const cli_option *options;
+    const char *details;       /* paragraphs after the options, or NULL */
+    void (*print_extra)(void); /* generated part of --help, or NULL */
+    int (*run)(cli_app *app);  /* returns the exit status */
+} cli_command;
+
+extern const cli_command cli_command_fit, cli_command_transform, cli_command_inverse,
+    cli_command_info, cli_command_scale, cli_command_generate, cli_command_methods,
+    cli_command_kernels, cli_command_demo;
+
+/* The commands there are; NULL past the last. */
+const cli_command *cli_command_at(int index);
+
+/* Print one line on standard error and return status. */
+int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for an error of the library. about, when not NULL, is the file the work was about; it
+ * is put in front of texts that do not name it. */
+int cli_fail_library(mercer_status code, const mercer_error *err, const char *about);
+
+/* Remove temporary files and the progress bar; only for a program about to end. */
+void cli_abandon(void);
+
+/* Keep a notice for the report. Also the library's callback. */
+void cli_notice(void *app, const char *text);
+
+/* Print the notices on standard error, unless --quiet. */
+void cli_print_notices(const cli_app *app);
+
+/* Check NAME[:key=value,...] against the list of methods (mercer_method_at) or kernels before any
+ * file is read: the name and the keys; the library checks the values. Returns 0 or a status. */
+typedef const mercer_entry *(*cli_entry_at)(int index);
+int cli_check_spec(const char *what, const char *spec, cli_entry_at at);
+
+/* The entry's names, separated by ", "; owned by the caller. */
+char *cli_entry_names(cli_entry_at at);
+
+/* Input. */
+void cli_read_options(const cli_settings *set, mercer_read_options *options);
+const char *cli_shown(const char *path); /* "standard input" for "-" */
+
+/* True when writing to path ends up in standard output. */
+bool cli_is_stdout(const char *path);
+
+/* Refuse a path that cannot be written before the work starts: a folder, or no folder at all.
+ * Returns 0 or a status after one line. */
+int cli_check_output(const char *path);
+
+/* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
+int cli_finish_stdout(int status);
+
+/* A table going out: leading text column (class names), leading target values, numbers. */
+typedef struct cli_sink {
+    mercer_writer *writer;
+    const char *path;
+    int64_t rows, columns; /* written so far; columns include target values */
+    int64_t leading;       /* target columns in front */
+    bool text;             /* a text column in front */
+    double *buffer;        /* rows with target values in front; owned */
+    const char **names;    /* class names per row; owned */
+    int64_t room;          /* rows the two hold */
+} cli_sink;
+
+/* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
+ * targets, when not NULL, tells what to put in front. */
+mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
+                            int64_t columns, const char *const *names,
+                            const mercer_targets *targets, mercer_error *err);
+mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
+                            const mercer_targets *targets, mercer_error *err);
+mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
+void cli_sink_abort(cli_sink *sink);
+
+/* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
+ * NULL). The array is owned by the caller: cli_names_free(). */
+char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count);
+char **cli_names_numbered(const char *prefix, int64_t count, bool with_error);
+void cli_names_free(char **names, int64_t count);
+
+/* JSON: NaN becomes null, text that is not UTF-8 is repaired. The report is printed one key a
+ * line and freed. */
+json_t *cli_json_real(double value);
+json_t *cli_json_text(const char *text);
+json_t *cli_json_reals(const double *values, int64_t count, double factor);
+json_t *cli_json_notices(const cli_app *app);
+void cli_json_print(FILE *out, json_t *object);
+
+/* Progress bar on standard error, when that is a terminal. */
+void cli_progress_enable(bool enabled);
+void cli_progress(void *host, const char *phase, double done);
+void cli_progress_clear(void);
+void cli_progress_clear_in_handler(void); /* async-signal-safe */
+
+/* Text table: `align` has 'l' or 'r' per column. Cells are added row by row; the last column is
+ * wrapped at the width of the terminal when it is left-aligned. */
+typedef struct cli_table {
+    const char *align;
+    char **cells; /* owned */
+    int64_t count;
+    bool header; /* the first row is one */
+} cli_table;
+void cli_table_cell(cli_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
+
+/* One line of a summary: name, then text, wrapped. */
+void cli_print_row(FILE *out, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
+void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);
+
+/* A horizontal bar of share x width columns, in eighths; owned by the caller. */
+char *cli_bar(double share, int width);
+
+/* Scatter of two columns in braille dots. */
+typedef struct cli_plot {
+    const char *title;
+    const double *x, *y; /* point i at x[i*stride], y[i*stride] */
+    int64_t count, stride;
+    const unsigned char *group;    /* 0 or 1 per point, shown as two colours; or NULL */
+    const double *mark_x, *mark_y; /* points marked 'o', same stride; or NULL */
+    int64_t marks;
+    int width, height; /* in characters, frame and labels included */
+    bool colour;
+    bool square; /* the same scale on both axes */
+} cli_plot;
+
+/* Lines of the drawing, each exactly plot->width columns wide; owned by the caller. */
+char **cli_plot_draw(const cli_plot *plot);
+
+/* Print the drawings (of equal height), side by side, and free them. */
+void cli_plot_print(FILE *out, char ***drawings, int count, int height, int indent);
+
+#endif

@@ -1,0 +1,270 @@
+/* mercer demo: the noisy ring, small and large, with pictures.
+ *
+ * Kernel PCA of points on a noisy circle. The first two features are the circle again; the features
+ * of a row lead back to a row with less noise; and a ring of 100,000 rows needs a kernel matrix
+ * that no machine holds, which the low-rank store never forms. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 1000, LARGE = 100000, COMPONENTS = 10 };
+#define METHOD "kpca"
+#define KERNEL "rbf:sigma=4"
+
+typedef struct trial {
+    int64_t rows;
+    double *x, *features; /* rows x 2, rows x l; owned */
+    double *preimages;    /* rows x 2, or NULL; owned */
+    double seconds_transform, seconds_inverse;
+    mercer_fit_report report;
+    mercer_model_info info;
+    mercer_model *model; /* owned */
+} trial;
+
+static void trial_destroy(trial *t)
+{
+    free(t->x);
+    free(t->features);
+    free(t->preimages);
+    mercer_model_free(t->model);
+}
+
+static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, trial *t,
+                               mercer_error *err)
+{
+    *t = (trial){.rows = rows,
+                 .report = {.struct_size = sizeof t->report},
+                 .info = {.struct_size = sizeof t->info}};
+    mercer_table *table = NULL;
+    mercer_generate_options generating;
+    mercer_generate_options_init(&generating);
+    generating.rows = rows;
+    mercer_fit_options fitting;
+    mercer_fit_options_init(&fitting);
+    fitting.method = METHOD;
+    fitting.kernel = KERNEL;
+    fitting.components = COMPONENTS;
+
+    mercer_status rc = mercer_generate(app->ctx, "circle", &generating, &table, err);
+    if (rc != MERCER_OK)
+        goto out;
+    const mercer_rows *data = mercer_table_rows(table);
+    const int64_t d = mercer_rows_columns(data);
+    t->x = cli_alloc((size_t)rows, (size_t)d * sizeof *t->x);
+    mercer_rows_copy(data, 0, rows, t->x);
+    rc = mercer_fit(app->ctx, &fitting, data, NULL, &t->model, &t->report, err);
+    if (rc != MERCER_OK)
+        goto out;
+    mercer_model_get_info(t->model, &t->info);
+
+    t->features = cli_alloc((size_t)rows, (size_t)t->info.components * sizeof *t->features);
+    double start = cli_now();
+    rc = mercer_model_transform(app->ctx, t->model, data, NULL, t->features, NULL, err);
+    if (rc != MERCER_OK)
+        goto out;
+    t->seconds_transform = cli_now() - start;
+    if (with_preimages) {
+        t->preimages = cli_alloc((size_t)rows, (size_t)d * sizeof *t->preimages);
+        start = cli_now();
+        rc = mercer_model_inverse(app->ctx, t->model, t->features, rows, t->preimages, NULL, err);
+        t->seconds_inverse = cli_now() - start;
+    }
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
+/* Root mean square distance from the circle of radius 8. */
+static double off_circle(const double *x, int64_t rows)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const double off = hypot(x[2 * i], x[2 * i + 1]) - 8;
+        sum += off * off;
+    }
+    return sqrt(sum / (double)rows);
+}
+
+/* The data and the first two features, side by side where the terminal is wide enough. */
+static void draw(const trial *t)
+{
+    enum { WIDE = 42, BESIDE = 70, HIGH = 20, MARKS = 40 };
+    const int64_t l = t->info.components;
+    if (l < 2)
+        return;
+    const int width = cli_terminal_width();
+    const bool beside = width >= BESIDE;
+    int each = beside ? width / 2 : width;
+    each = each > WIDE ? WIDE : each;
+    int high = (each - 10) / 2 + 4;
+    high = high > HIGH ? HIGH : high;
+
+    unsigned char *side = cli_alloc((size_t)t->rows, 1);
+    for (int64_t i = 0; i < t->rows; i++)
+        side[i] = t->features[i * l] > 0;
+    const int64_t marks = t->rows < MARKS ? t->rows : MARKS;
+    double *marked = cli_alloc(MARKS, 2 * sizeof *marked);
+    for (int64_t i = 0; i < marks; i++)
+        memcpy(marked + 2 * i, t->preimages + 2 * (i * t->rows / marks), 2 * sizeof *marked);
+
+    char **drawing[2];
+    cli_plot plot = {.title = "data: x1, x2",
+                     .x = t->x,
+                     .y = t->x + 1,
+                     .count = t->rows,
+                     .stride = 2,
+                     .group = side,
+                     .mark_x = marked,
+                     .mark_y = marked + 1,
+                     .marks = marks,
+                     .width = each,
+                     .height = high,
+                     .colour = cli_terminal_colour(),
+                     .square = true};
+    drawing[0] = cli_plot_draw(&plot);
+    plot.title = "features: f1, f2";
+    plot.x = t->features;
+    plot.y = t->features + 1;
+    plot.stride = l;
+    plot.marks = 0;
+    drawing[1] = cli_plot_draw(&plot);
+    if (beside) {
+        cli_plot_print(stdout, drawing, 2, high, 0);
+    } else {
+        cli_plot_print(stdout, drawing, 1, high, 0);
+        cli_plot_print(stdout, drawing + 1, 1, high, 0);
+    }
+    printf("\n");
+    char *text = cli_format(
+        "o: where the features of some rows lead back to (mercer inverse). All rows together were "
+        "%.2f off the circle, and are %.2f off it after the way there and back: most of the noise "
+        "is no part of the features.%s",
+        off_circle(t->x, t->rows), off_circle(t->preimages, t->rows),
+        plot.colour ? " Colour: the sign of f1." : "");
+    cli_print_wrapped(stdout, text, 0, width);
+    free(text);
+    free(side);
+    free(marked);
+}
+
+/* One column per size, so that it fits a narrow terminal. */
+static void compare(const trial *trials, int count)
+{
+    cli_table table = {.align = count > 1 ? "lrr" : "lr", .header = true};
+    cli_table_cell(&table, "rows");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_count(trials[i].rows).text);
+    cli_table_cell(&table, "kernel matrix");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s",
+                       cli_text_bytes(8 * (double)trials[i].rows * (double)trials[i].rows).text);
+    cli_table_cell(&table, "held as");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", trials[i].report.store);
+    cli_table_cell(&table, "which takes");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_bytes((double)trials[i].report.store_bytes).text);
+    cli_table_cell(&table, "mean error");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%.4f", trials[i].report.reconstruction_error);
+    cli_table_cell(&table, "time to fit");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_seconds(trials[i].report.seconds).text);
+    cli_table_cell(&table, "to transform");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s", cli_text_seconds(trials[i].seconds_transform).text);
+    cli_table_cell(&table, "to lead back");
+    for (int i = 0; i < count; i++)
+        cli_table_cell(&table, "%s",
+                       trials[i].preimages ? cli_text_seconds(trials[i].seconds_inverse).text
+                                           : "-");
+    cli_table_print(&table, stdout, 2);
+}
+
+static int run_demo(cli_app *app)
+{
+    const int64_t rows = app->set.rows ? app->set.rows : ROWS;
+    const int width = cli_terminal_width();
+    mercer_error err = {MERCER_OK, ""};
+    trial trials[2] = {{0}};
+    int done = 0;
+    char *text = cli_format("Kernel PCA of a noisy ring: %s points around a circle of radius 8, "
+                            "kernel " KERNEL ", %d features.",
+                            cli_text_count(rows).text, COMPONENTS);
+    cli_print_wrapped(stdout, text, 0, width);
+    free(text);
+    printf("\n");
+    fflush(stdout);
+
+    mercer_status rc = run_trial(app, rows, true, &trials[0], &err);
+    if (rc != MERCER_OK)
+        goto out;
+    done = 1;
+    cli_progress_clear();
+    draw(&trials[0]);
+    const mercer_model_info *info = &trials[0].info;
+    if (info->spectrum && info->components) {
+        printf("\nShare of the variance in each feature:\n");
+        cli_print_spectrum(stdout, info->spectrum, info->components,
+                           1 / ((double)rows * info->total_variance));
+    }
+    fflush(stdout);
+
+    if (rows < LARGE) {
+        rc = run_trial(app, LARGE, false, &trials[1], &err);
+        if (rc != MERCER_OK)
+            goto out;
+        done = 2;
+        cli_progress_clear();
+    }
+    printf("\n%s\n", done > 1 ? "The same ring, small and large:" : "In figures:");
+    compare(trials, done);
+    printf("\n");
+    text =
+        cli_format("The error is the squared distance of a row from its reconstruction in feature "
+                   "space, out of a variance of %.3f.",
+                   info->total_variance);
+    cli_print_wrapped(stdout, text, 0, width);
+    free(text);
+    const trial *large = &trials[done - 1];
+    if (strcmp(large->report.store, "lowrank") == 0) {
+        const double n = (double)large->rows;
+        text = cli_format("The kernel matrix of %s rows would take %s and was never formed: its "
+                          "low-rank factor has %lld columns and is exact to rounding.",
+                          cli_text_count(large->rows).text, cli_text_bytes(8 * n * n).text,
+                          (long long)large->report.store_rank);
+        cli_print_wrapped(stdout, text, 0, width);
+        free(text);
+    }
+    cli_print_notices(app);
+    printf("\nPeak memory of all this: %s.\n", cli_text_bytes((double)cli_peak_memory()).text);
+    printf("\nNext, on a file:\n"
+           "  mercer generate circle -o ring.csv\n"
+           "  mercer fit ring.csv -m kpca -k rbf:sigma=4 -n 10 -o ring.model\n"
+           "  mercer transform ring.model ring.csv --errors | head\n"
+           "and on your own table, with a kernel width taken from the data:\n"
+           "  mercer fit YOUR.csv -m kpca --scale standard\n");
+out:
+    for (int i = 0; i < 2; i++)
+        trial_destroy(&trials[i]);
+    return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, NULL);
+}
+
+static const cli_option options[] = {
+    CLI_OPTION("rows", 0, CLI_COUNT, rows, "N", NULL, "points of the small ring; default 1000"),
+    CLI_OPTION_SEED,
+    CLI_OPTION_MACHINE,
+    CLI_OPTION_QUIET,
+    CLI_OPTION_HELP,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_demo = {
+    .name = "demo",
+    .summary = "see kernel PCA work on a noisy ring, with pictures",
+    .operands = "",
+    .options = options,
+    .run = run_demo,
+};

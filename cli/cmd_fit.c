@@ -1,0 +1,284 @@
+/* mercer fit: read a table, fit a model, say what came out, keep it. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Everything the report needs. */
+typedef struct outcome {
+    const mercer_model *model;
+    mercer_model_info info;
+    mercer_fit_report report;
+    const char *origin; /* where labels came from, or NULL */
+    int64_t classes;    /* number of classes, or 0 */
+    int64_t columns;    /* columns of the data */
+    double seconds_read, seconds_write;
+} outcome;
+
+/* Share of the variance per unit of the spectrum; NaN when there is no variance. */
+static double share_factor(const outcome *o)
+{
+    const double total = (double)o->info.rows * o->info.total_variance;
+    return total > 0 ? 1 / total : NAN;
+}
+
+static json_t *report_json(const cli_app *app, const outcome *o)
+{
+    const mercer_model_info *info = &o->info;
+    json_t *selected = json_array();
+    for (int64_t i = 0; info->selected && i < info->selected_count; i++)
+        json_array_append_new(selected, json_integer(info->selected[i]));
+    json_t *json = json_object();
+    json_object_set_new(json, "method", cli_json_text(info->method));
+    json_object_set_new(json, "kernel", cli_json_text(info->kernel));
+    json_object_set_new(json, "center", cli_json_text(info->center));
+    json_object_set_new(json, "scale", cli_json_text(info->scale));
+    json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
+    json_object_set_new(json, "rows", json_integer(info->rows));
+    json_object_set_new(json, "columns", json_integer(o->columns));
+    json_object_set_new(json, "labels", cli_json_text(o->origin));
+    json_object_set_new(json, "components", json_integer(info->components));
+    json_object_set_new(json, "selected", selected);
+    json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
+    json_object_set_new(json, "share",
+                        cli_json_reals(info->spectrum, info->components, share_factor(o)));
+    json_object_set_new(json, "reconstruction_error",
+                        cli_json_real(o->report.reconstruction_error));
+    json_object_set_new(json, "projection_variance", cli_json_real(o->report.projection_variance));
+    json_object_set_new(json, "total_variance", cli_json_real(o->report.total_variance));
+    json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
+    json_object_set_new(json, "head_rows", json_integer(0));
+    json_object_set_new(json, "store", cli_json_text(o->report.store));
+    json_object_set_new(json, "store_reason", cli_json_text(o->report.store_reason));
+    json_object_set_new(json, "store_bytes", json_integer(o->report.store_bytes));
+    json_object_set_new(json, "store_rank", json_integer(o->report.store_rank));
+    json_object_set_new(json, "solver", cli_json_text(o->report.solver));
+    json_object_set_new(json, "passes", json_integer(o->report.passes));
+    json_object_set_new(json, "residual", cli_json_real(o->report.residual));
+    json_object_set_new(json, "seed", json_integer((json_int_t)app->set.seed));
+    json_object_set_new(json, "threads", json_integer(mercer_ctx_threads(app->ctx)));
+    json_object_set_new(json, "model", cli_json_text(app->set.output));
+    json_object_set_new(json, "seconds", cli_json_real(o->report.seconds));
+    json_object_set_new(json, "seconds_read", cli_json_real(o->seconds_read));
+    json_object_set_new(json, "seconds_write", cli_json_real(o->seconds_write));
+    json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
+    json_object_set_new(json, "notices", cli_json_notices(app));
+    return json;
+}
+
+static void print_next(FILE *out, const cli_app *app, const outcome *o)
+{
+    const bool piped = strcmp(app->set.operand[0], "-") == 0;
+    char *data = piped ? cli_copy("DATA") : cli_quote(app->set.operand[0]);
+    fprintf(out, "\nNext:\n");
+    if (!app->set.output) {
+        fprintf(out, "  %s -o my.model\n", app->command_line);
+    } else if (cli_is_stdout(app->set.output)) {
+        fprintf(out, "  mercer transform MODEL %s -o features.csv\n", data);
+    } else {
+        char *model = cli_quote(app->set.output);
+        fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
+        if (o->info.orthonormal)
+            fprintf(out, "  mercer inverse %s features.csv -o rows.csv\n", model);
+        fprintf(out, "  mercer info %s\n", model);
+        free(model);
+    }
+    free(data);
+}
+
+static void print_summary(FILE *out, const cli_app *app, const outcome *o)
+{
+    const mercer_model_info *info = &o->info;
+    const mercer_fit_report *report = &o->report;
+    const double factor = share_factor(o);
+
+    fprintf(out, "Fitted %s to %s\n\n", info->method, cli_shown(app->set.operand[0]));
+    cli_print_row(out, "data", "%s rows x %s column%s", cli_text_count(info->rows).text,
+                  cli_text_count(o->columns).text, o->columns == 1 ? "" : "s");
+    if (o->origin && o->classes)
+        cli_print_row(out, "labels", "%s (%lld classes); %s does not use them", o->origin,
+                      (long long)o->classes, info->method);
+    else if (o->origin)
+        cli_print_row(out, "targets", "%s; %s does not use them", o->origin, info->method);
+    if (info->scale && strcmp(info->scale, "none") != 0)
+        cli_print_row(out, "scaling", "%s", info->scale);
+    cli_print_row(out, "kernel", "%s", info->kernel);
+    cli_print_row(out, "centring", "%s", info->center);
+    cli_print_row(out, "components", "%lld", (long long)info->components);
+    if (info->expansion_points)
+        cli_print_row(out, "points kept", "%s", cli_text_count(info->expansion_points).text);
+    else
+        cli_print_row(out, "points kept", "none: the linear map is kept instead");
+    if (report->store[0])
+        cli_print_row(out, "kernel matrix", "%s%s%s", report->store,
+                      report->store_reason[0] ? ": " : "", report->store_reason);
+    fprintf(out, "\n");
+    if (info->spectrum && info->components) {
+        cli_print_spectrum(out, info->spectrum, info->components, factor);
+        fprintf(out, "\n");
+    }
+    if (report->total_variance > 0 && isfinite(report->reconstruction_error))
+        cli_print_row(out, "reconstruction error", "%.6g, mean per row (%.2f %% of the variance)",
+                      report->reconstruction_error,
+                      100 * report->reconstruction_error / report->total_variance);
+    else
+        cli_print_row(out, "reconstruction error", "%s",
+                      cli_text_number(report->reconstruction_error).text);
+    cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
+                  report->total_variance);
+    const cli_text written = cli_text_seconds(o->seconds_write);
+    cli_print_row(out, "time", "read %s, fit %s%s%s", cli_text_seconds(o->seconds_read).text,
+                  cli_text_seconds(report->seconds).text, app->set.output ? ", write " : "",
+                  app->set.output ? written.text : "");
+    cli_print_row(out, "peak memory", "%s", cli_text_bytes((double)cli_peak_memory()).text);
+    if (app->set.output && !cli_is_stdout(app->set.output))
+        cli_print_row(out, "model", "%s", app->set.output);
+    if (app->notice_count)
+        fprintf(out, "\n");
+    for (int64_t i = 0; i < app->notice_count; i++)
+        cli_print_row(out, "note", "%s", app->notices[i]);
+    print_next(out, app, o);
+}
+
+static int check_call(const cli_settings *set)
+{
+    if (!set->method) {
+        char *names = cli_entry_names(mercer_method_at);
+        const int status = cli_fail(
+            CLI_WRONG_CALL, "fit: the method is missing; add -m kpca (there are %s)", names);
+        free(names);
+        return status;
+    }
+    int status = cli_check_spec("method", set->method, mercer_method_at);
+    if (status == CLI_DONE && set->kernel)
+        status = cli_check_spec("kernel", set->kernel, mercer_kernel_at);
+    if (status == CLI_DONE)
+        status = cli_check_output(set->output);
+    if (status == CLI_DONE && set->output && cli_is_stdout(set->output) && isatty(STDOUT_FILENO))
+        status = cli_fail(CLI_WRONG_CALL,
+                          "fit: a model is no text for a terminal; give -o FILE or redirect");
+    return status;
+}
+
+static int run_fit(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const char *path = set->operand[0];
+    int status = check_call(set);
+    if (status != CLI_DONE)
+        return status;
+
+    mercer_error err = {MERCER_OK, ""};
+    mercer_table *table = NULL;
+    mercer_model *model = NULL;
+    outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
+                 .info = {.struct_size = sizeof(mercer_model_info)}};
+    mercer_read_options reading;
+    cli_read_options(set, &reading);
+    mercer_fit_options options;
+    mercer_fit_options_init(&options);
+    options.method = set->method;
+    options.kernel = set->kernel;
+    options.components = set->components;
+    options.center = set->center;
+    options.store = set->store;
+    options.precision = set->precision;
+    options.scale = set->scale;
+    options.command = app->command_line;
+
+    double start = cli_now();
+    mercer_status rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    o.seconds_read = cli_now() - start;
+    const mercer_rows *rows = mercer_table_rows(table);
+    const mercer_targets *targets = mercer_table_targets(table);
+    o.columns = mercer_rows_columns(rows);
+    o.origin = mercer_table_target_origin(table);
+    if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
+        o.classes = mercer_targets_classes(targets);
+
+    rc = mercer_fit(app->ctx, &options, rows, targets, &model, &o.report, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    o.model = model;
+    mercer_model_get_info(model, &o.info);
+    if (set->output) {
+        start = cli_now();
+        rc = mercer_model_save(app->ctx, model, set->output, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        o.seconds_write = cli_now() - start;
+    }
+    cli_progress_clear();
+    FILE *out = set->output && cli_is_stdout(set->output) ? stderr : stdout;
+    if (set->json)
+        cli_json_print(out, report_json(app, &o));
+    else if (!set->quiet)
+        print_summary(out, app, &o);
+out:
+    if (rc != MERCER_OK)
+        status = cli_fail_library(rc, &err, path);
+    mercer_model_free(model);
+    mercer_table_free(table);
+    return status;
+}
+
+static void print_lists(void)
+{
+    char *methods = cli_entry_names(mercer_method_at);
+    char *kernels = cli_entry_names(mercer_kernel_at);
+    printf("Methods: %s. Kernels: %s.\n"
+           "Their keys: mercer methods NAME, mercer kernels NAME.\n",
+           methods, kernels);
+    free(methods);
+    free(kernels);
+}
+
+static const cli_option options[] = {
+    CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD", NULL,
+               "how to find the features, as kpca"),
+    CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL", NULL,
+               "how alike two rows are, as rbf:sigma=2; default rbf:sigma=median"),
+    CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,
+               "how many features, or a share as 0.95: as many as capture that share of the "
+               "variance"),
+    CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
+               "keep the model in this file; without it only the summary is printed"),
+    CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span",
+               "how the mean in feature space is taken off; default: the method's own"),
+    CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
+               "scaling done first and kept in the model; default none"),
+    CLI_OPTION_LABELS,
+    CLI_OPTION_FORMAT,
+    CLI_OPTION("store", 0, CLI_CHOICE, store, "S", "auto|dense|stream|lowrank",
+               "how the kernel matrix is held; default auto, which picks by --memory"),
+    CLI_OPTION("precision", 0, CLI_CHOICE, precision, "P", "double|single",
+               "of the kernel matrix where it is held; default double"),
+    CLI_OPTION_MACHINE,
+    CLI_OPTION_SEED,
+    CLI_OPTION_JSON,
+    CLI_OPTION_QUIET,
+    CLI_OPTION_HELP,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_fit = {
+    .name = "fit",
+    .summary = "learn features from a table and keep them as a model",
+    .operands = "DATA",
+    .usage = "DATA -m METHOD[:key=value,...] [-k KERNEL[:key=value,...]]\n"
+             "                  [-n N] [-o MODEL] [options]",
+    .least = 1,
+    .most = 1,
+    .options = options,
+    .print_extra = print_lists,
+    .details = "Examples:\n"
+               "  mercer fit data.csv -m kpca\n"
+               "  mercer fit data.csv -m kpca -k rbf:sigma=4 -n 10 -o my.model\n"
+               "  mercer fit data.csv -m kpca -n 0.95 --scale standard --label species --json\n"
+               "  mercer generate circle | mercer fit - -m kpca -k rbf:sigma=4\n",
+    .run = run_fit,
+};

@@ -1,0 +1,214 @@
+/* mercer inverse: rows whose features are near the given ones (pre-images), block by block. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 8 << 20 };
+
+/* Where feature j stands among the columns of the table: by the names f1, f2, ... when they are
+ * there, else by position. Returns 0 or a status after one line. */
+static int match_columns(const char *path, const mercer_rows *rows, int64_t l, int64_t *where)
+{
+    const int64_t d = mercer_rows_columns(rows);
+    int64_t found = 0, missing = -1;
+    for (int64_t j = 0; j < l; j++) {
+        char name[24];
+        snprintf(name, sizeof name, "f%lld", (long long)j + 1);
+        where[j] = -1;
+        for (int64_t c = 0; c < d && where[j] < 0; c++) {
+            const char *known = mercer_rows_name(rows, c);
+            if (known && strcmp(known, name) == 0)
+                where[j] = c;
+        }
+        found += where[j] >= 0;
+        if (where[j] < 0 && missing < 0)
+            missing = j;
+    }
+    if (found == l)
+        return CLI_DONE;
+    if (found > 0)
+        return cli_fail(CLI_FAILED, "%s: column 'f%lld' is missing; the model has %lld features",
+                        cli_shown(path), (long long)missing + 1, (long long)l);
+    if (d != l)
+        return cli_fail(CLI_FAILED,
+                        "%s: has %lld columns; expected f1 to f%lld, the model's "
+                        "features",
+                        cli_shown(path), (long long)d, (long long)l);
+    for (int64_t j = 0; j < l; j++)
+        where[j] = j;
+    return CLI_DONE;
+}
+
+static char **model_names(const mercer_model *model, int64_t columns, bool with_error)
+{
+    char **names = cli_names_numbered("x", columns, with_error);
+    for (int64_t j = 0; j < columns; j++) {
+        const char *name = mercer_model_column_name(model, j);
+        if (name) {
+            free(names[j]);
+            names[j] = cli_copy(name);
+        }
+    }
+    return names;
+}
+
+static int run_inverse(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const char *path = set->operand[1];
+    int status = cli_check_output(set->output);
+    if (status != CLI_DONE)
+        return status;
+
+    mercer_error err = {MERCER_OK, ""};
+    mercer_model *model = NULL;
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_reader *reader = NULL;
+    mercer_table *block = NULL;
+    cli_sink sink = {0};
+    double *given = NULL, *features = NULL, *rows_out = NULL, *errors = NULL, *joined = NULL;
+    int64_t *where = NULL, done = 0;
+    double error_sum = 0;
+    char **names = NULL;
+    const double start = cli_now();
+
+    mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    mercer_model_get_info(model, &info);
+    const int64_t l = info.components, d = info.columns, width = d + (set->errors ? 1 : 0);
+    names = model_names(model, d, set->errors);
+    where = cli_alloc((size_t)l, sizeof *where);
+
+    mercer_read_options reading;
+    cli_read_options(set, &reading);
+    rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    mercer_ctx_set_progress(app->ctx, NULL, NULL); /* the rows are the progress */
+
+    int64_t room = BLOCK_BYTES / (8 * (2 * l + d + 1));
+    room = room < 1 ? 1 : room;
+    for (;;) {
+        rc = mercer_reader_next(app->ctx, reader, room, &block, &err);
+        if (rc != MERCER_OK || !block)
+            break;
+        const mercer_rows *rows = mercer_table_rows(block);
+        const int64_t count = mercer_rows_count(rows), columns = mercer_rows_columns(rows);
+        if (!sink.writer) {
+            status = match_columns(path, rows, l, where);
+            if (status != CLI_DONE)
+                goto out;
+            given = cli_alloc((size_t)room, (size_t)columns * 8);
+            features = cli_alloc((size_t)room, (size_t)l * 8);
+            rows_out = cli_alloc((size_t)room, (size_t)d * 8);
+            if (set->errors) {
+                errors = cli_alloc((size_t)room, 8);
+                joined = cli_alloc((size_t)room, (size_t)width * 8);
+            }
+        }
+        mercer_rows_copy(rows, 0, count, given);
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < l; j++)
+                features[i * l + j] = given[i * columns + where[j]];
+        rc = mercer_model_inverse(app->ctx, model, features, count, rows_out, errors, &err);
+        if (rc != MERCER_OK)
+            break;
+        for (int64_t i = 0; errors && i < count; i++) {
+            error_sum += errors[i];
+            memcpy(joined + i * width, rows_out + i * d, (size_t)d * 8);
+            joined[i * width + d] = errors[i];
+        }
+        if (!sink.writer)
+            rc = cli_sink_open(&sink, app->ctx, set->output, NULL, width,
+                               (const char *const *)names, NULL, &err);
+        if (rc == MERCER_OK)
+            rc = cli_sink_rows(&sink, app->ctx, errors ? joined : rows_out, count, NULL, &err);
+        if (rc != MERCER_OK)
+            break;
+        done += count;
+        mercer_table_free(block);
+        block = NULL;
+        char phase[32];
+        snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
+        cli_progress(NULL, phase, -1);
+    }
+    if (rc != MERCER_OK)
+        goto out;
+    if (!sink.writer) {
+        status = cli_fail(CLI_FAILED, "%s: has no rows", cli_shown(path));
+        goto out;
+    }
+    rc = cli_sink_finish(&sink, app->ctx, &err);
+    if (rc != MERCER_OK)
+        goto out;
+
+    const bool on_stdout = cli_is_stdout(set->output);
+    const double seconds = cli_now() - start;
+    cli_progress_clear();
+    if (set->json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "model", cli_json_text(set->operand[0]));
+        json_object_set_new(json, "data", cli_json_text(path));
+        json_object_set_new(json, "output", cli_json_text(sink.path));
+        json_object_set_new(json, "rows", json_integer(done));
+        json_object_set_new(json, "columns", json_integer(d));
+        json_object_set_new(json, "preimage_error",
+                            cli_json_real(set->errors ? error_sum / (double)done : NAN));
+        json_object_set_new(json, "seconds", cli_json_real(seconds));
+        json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
+        json_object_set_new(json, "notices", cli_json_notices(app));
+        cli_json_print(on_stdout ? stderr : stdout, json);
+    } else {
+        cli_print_notices(app);
+        if (!on_stdout && !set->quiet)
+            printf("%s: %s rows x %lld columns in %s\n", sink.path, cli_text_count(done).text,
+                   (long long)d, cli_text_seconds(seconds).text);
+    }
+out:
+    if (rc != MERCER_OK)
+        status = cli_fail_library(rc, &err, path);
+    cli_sink_abort(&sink);
+    mercer_table_free(block);
+    mercer_reader_close(reader);
+    cli_names_free(names, names ? info.columns + (set->errors ? 1 : 0) : 0);
+    mercer_model_free(model);
+    free(where);
+    free(given);
+    free(features);
+    free(rows_out);
+    free(errors);
+    free(joined);
+    return status;
+}
+
+static const cli_option options[] = {
+    CLI_OPTION_OUTPUT,
+    CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
+               "add a column 'error': the squared distance in feature space between what was asked "
+               "for and what was found"),
+    CLI_OPTION_LABELS,
+    CLI_OPTION_FORMAT,
+    CLI_OPTION_MACHINE,
+    CLI_OPTION_JSON,
+    CLI_OPTION_QUIET,
+    CLI_OPTION_HELP,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_inverse = {
+    .name = "inverse",
+    .summary = "find the rows that belong to given features (pre-images)",
+    .operands = "MODEL FEATURES",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .details = "FEATURES is what 'mercer transform' writes: columns f1, f2, ...; other columns are "
+               "ignored.\n"
+               "Features of noisy rows lead back to rows without much of the noise.\n\n"
+               "Example:\n"
+               "  mercer transform my.model noisy.csv | mercer inverse my.model - -o clean.csv\n",
+    .run = run_inverse,
+};

@@ -1,0 +1,200 @@
+/* mercer methods, mercer kernels: what there is, from the same descriptors that check the call. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *cli_entry_names(cli_entry_at at)
+{
+    char *list = cli_copy("");
+    for (int i = 0; at(i); i++) {
+        char *longer = cli_format("%s%s%s", list, i ? ", " : "", mercer_entry_name(at(i)));
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static const mercer_entry *find_entry(cli_entry_at at, const char *name, size_t length)
+{
+    for (int i = 0; at(i); i++) {
+        const char *known = mercer_entry_name(at(i));
+        if (strlen(known) == length && strncmp(known, name, length) == 0)
+            return at(i);
+    }
+    return NULL;
+}
+
+static int unknown_entry(const char *what, const char *name, int length, cli_entry_at at)
+{
+    char *word = cli_format("%.*s", length, name);
+    char *known = cli_entry_names(at);
+    const char *best = NULL;
+    int least = 0;
+    for (int i = 0; at(i); i++) {
+        const int distance = cli_distance(word, mercer_entry_name(at(i)));
+        if (cli_resembles(word, mercer_entry_name(at(i))) && (!best || distance < least)) {
+            best = mercer_entry_name(at(i));
+            least = distance;
+        }
+    }
+    const int status =
+        best ? cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; did you mean '%s'? There are %s", what,
+                        word, best, known)
+             : cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; there are %s", what, word, known);
+    free(word);
+    free(known);
+    return status;
+}
+
+static int unknown_key(const char *what, const mercer_entry *entry, const char *key, int length)
+{
+    mercer_parameter parameter;
+    char *known = cli_copy("");
+    for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++) {
+        char *longer = cli_format("%s%s%s", known, i ? ", " : "", parameter.key);
+        free(known);
+        known = longer;
+    }
+    const char *name = mercer_entry_name(entry);
+    const int status = *known
+                           ? cli_fail(CLI_WRONG_CALL, "%s %s: unknown key '%.*s'; its keys are %s",
+                                      what, name, length, key, known)
+                           : cli_fail(CLI_WRONG_CALL, "%s %s: unknown key '%.*s'; it has no keys",
+                                      what, name, length, key);
+    free(known);
+    return status;
+}
+
+int cli_check_spec(const char *what, const char *spec, cli_entry_at at)
+{
+    const size_t length = strcspn(spec, ":");
+    const mercer_entry *entry = find_entry(at, spec, length);
+    if (!entry)
+        return unknown_entry(what, spec, (int)length, at);
+    if (spec[length] == 0)
+        return CLI_DONE;
+    for (const char *key = spec + length + 1; *key;) {
+        const size_t pair = strcspn(key, ",");
+        const size_t word = strcspn(key, "=,");
+        mercer_parameter parameter;
+        bool found = false;
+        for (int i = 0; !found && mercer_entry_parameter(entry, i, &parameter); i++)
+            found = strlen(parameter.key) == word && strncmp(parameter.key, key, word) == 0;
+        if (!found)
+            return unknown_key(what, entry, key, (int)word);
+        key += pair + (key[pair] == ',');
+    }
+    return CLI_DONE;
+}
+
+static json_t *entry_json(const mercer_entry *entry)
+{
+    mercer_parameter parameter;
+    json_t *keys = json_array();
+    for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++)
+        json_array_append_new(keys, json_pack("{so so so so}", "key", cli_json_text(parameter.key),
+                                              "default", cli_json_text(parameter.initial),
+                                              "allowed", cli_json_text(parameter.allowed), "help",
+                                              cli_json_text(parameter.help)));
+    return json_pack("{so so so so}", "name", cli_json_text(mercer_entry_name(entry)), "summary",
+                     cli_json_text(mercer_entry_summary(entry)), "reference",
+                     cli_json_text(mercer_entry_reference(entry)), "parameters", keys);
+}
+
+static void print_entry(const mercer_entry *entry, const char *what, char letter)
+{
+    const char *name = mercer_entry_name(entry);
+    const char *reference = mercer_entry_reference(entry);
+    mercer_parameter parameter;
+    printf("%s: %s\n", name, mercer_entry_summary(entry));
+    if (reference && *reference)
+        printf("%s\n", reference);
+    if (!mercer_entry_parameter(entry, 0, &parameter)) {
+        printf("\nThe %s has no keys: -%c %s\n", what, letter, name);
+        return;
+    }
+    printf("\n");
+    cli_table table = {.align = "llll", .header = true};
+    cli_table_cell(&table, "key");
+    cli_table_cell(&table, "default");
+    cli_table_cell(&table, "allowed");
+    cli_table_cell(&table, "meaning");
+    for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++) {
+        cli_table_cell(&table, "%s", parameter.key);
+        cli_table_cell(&table, "%s", parameter.initial);
+        cli_table_cell(&table, "%s", parameter.allowed);
+        cli_table_cell(&table, "%s", parameter.help);
+    }
+    cli_table_print(&table, stdout, 2);
+    mercer_entry_parameter(entry, 0, &parameter);
+    printf("\nKeys follow the name: -%c %s:%s=%s\n", letter, name, parameter.key,
+           parameter.initial);
+}
+
+static int list(cli_app *app, const char *what, char letter, cli_entry_at at)
+{
+    if (app->set.operands) {
+        const char *name = app->set.operand[0];
+        const mercer_entry *entry = find_entry(at, name, strlen(name));
+        if (!entry)
+            return unknown_entry(what, name, (int)strlen(name), at);
+        if (app->set.json)
+            cli_json_print(stdout, entry_json(entry));
+        else
+            print_entry(entry, what, letter);
+        return CLI_DONE;
+    }
+    if (app->set.json) {
+        json_t *all = json_array();
+        for (int i = 0; at(i); i++)
+            json_array_append_new(all, entry_json(at(i)));
+        json_t *report = json_object();
+        json_object_set_new(report, letter == 'm' ? "methods" : "kernels", all);
+        cli_json_print(stdout, report);
+        return CLI_DONE;
+    }
+    cli_table table = {.align = "lll", .header = true};
+    cli_table_cell(&table, "%s", what);
+    cli_table_cell(&table, "what it is");
+    cli_table_cell(&table, "%s", letter == 'm' ? "reference" : "formula");
+    for (int i = 0; at(i); i++) {
+        const char *reference = mercer_entry_reference(at(i));
+        cli_table_cell(&table, "%s", mercer_entry_name(at(i)));
+        cli_table_cell(&table, "%s", mercer_entry_summary(at(i)));
+        cli_table_cell(&table, "%s", reference ? reference : "");
+    }
+    cli_table_print(&table, stdout, 2);
+    printf("\n'mercer %ss NAME' shows the keys of one.\n", what);
+    return CLI_DONE;
+}
+
+static int run_methods(cli_app *app)
+{
+    return list(app, "method", 'm', mercer_method_at);
+}
+
+static int run_kernels(cli_app *app)
+{
+    return list(app, "kernel", 'k', mercer_kernel_at);
+}
+
+static const cli_option options[] = {CLI_OPTION_JSON, CLI_OPTION_HELP, CLI_OPTION_END};
+
+const cli_command cli_command_methods = {
+    .name = "methods",
+    .summary = "list the methods, or show the keys of one",
+    .operands = "[NAME]",
+    .most = 1,
+    .options = options,
+    .run = run_methods,
+};
+
+const cli_command cli_command_kernels = {
+    .name = "kernels",
+    .summary = "list the kernels, or show the keys of one",
+    .operands = "[NAME]",
+    .most = 1,
+    .options = options,
+    .run = run_kernels,
+};

@@ -1,0 +1,265 @@
+/* mercer transform: features of new rows, block by block in bounded memory. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A block holds about this many bytes of input and features. Raising it saves little: a block
+ * already takes far longer than its overhead. */
+enum { BLOCK_BYTES = 8 << 20 };
+
+static int64_t block_rows(int64_t columns, int64_t features)
+{
+    const int64_t rows = BLOCK_BYTES / (8 * (columns + features + 1));
+    return rows < 1 ? 1 : rows;
+}
+
+/* A model whose own columns are called label or target wants them as data. */
+static bool model_has_column(const mercer_model *model, int64_t columns, const char *name)
+{
+    for (int64_t j = 0; j < columns; j++) {
+        const char *known = mercer_model_column_name(model, j);
+        if (known && strcmp(known, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_unused(cli_app *app, const mercer_model *model, int64_t columns,
+                        const mercer_rows *rows)
+{
+    const int64_t unused = mercer_model_unused_columns(model, rows);
+    if (unused <= 0)
+        return;
+    const char *first = NULL;
+    for (int64_t j = 0; !first && j < mercer_rows_columns(rows); j++) {
+        const char *name = mercer_rows_name(rows, j);
+        if (name && !model_has_column(model, columns, name))
+            first = name;
+    }
+    char *text =
+        unused == 1
+            ? cli_format("%s: column '%s' is not used by the model", cli_shown(app->set.operand[1]),
+                         first ? first : "?")
+            : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
+                         cli_shown(app->set.operand[1]), (long long)unused, first ? first : "?");
+    cli_notice(app, text);
+    free(text);
+}
+
+/* k(x,x) of the rows, from --self: one number a row. */
+static mercer_status read_self(cli_app *app, double **self, int64_t *count, mercer_error *err)
+{
+    mercer_read_options reading;
+    mercer_read_options_init(&reading);
+    reading.no_label = 1;
+    mercer_table *table = NULL;
+    const mercer_status rc = mercer_table_read(app->ctx, app->set.self, &reading, &table, err);
+    if (rc != MERCER_OK)
+        return rc;
+    const mercer_rows *rows = mercer_table_rows(table);
+    const int64_t columns = mercer_rows_columns(rows);
+    if (columns != 1) {
+        err->code = MERCER_ERR_DATA;
+        snprintf(err->text, sizeof err->text,
+                 "%s: has %lld columns; expected one, k(x,x) of each row", app->set.self,
+                 (long long)columns);
+        mercer_table_free(table);
+        return MERCER_ERR_DATA;
+    }
+    *count = mercer_rows_count(rows);
+    *self = cli_alloc((size_t)*count, sizeof **self);
+    mercer_rows_copy(rows, 0, *count, *self);
+    mercer_table_free(table);
+    return MERCER_OK;
+}
+
+/* Put the errors behind the features of their rows. */
+static void append_errors(double *out, const double *features, const double *errors, int64_t count,
+                          int64_t l)
+{
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(out + i * (l + 1), features + i * l, (size_t)l * sizeof *out);
+        out[i * (l + 1) + l] = errors[i];
+    }
+}
+
+static int run_transform(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const char *path = set->operand[1];
+    int status = cli_check_output(set->output);
+    if (status != CLI_DONE)
+        return status;
+    if (set->self && !set->errors)
+        return cli_fail(CLI_WRONG_CALL, "transform: --self is for --errors; add --errors");
+
+    mercer_error err = {MERCER_OK, ""};
+    mercer_model *model = NULL;
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_reader *reader = NULL;
+    mercer_table *block = NULL;
+    cli_sink sink = {0};
+    double *features = NULL, *errors = NULL, *joined = NULL, *self = NULL;
+    int64_t self_count = 0, done = 0;
+    double error_sum = 0;
+    char **names = NULL;
+    const double start = cli_now();
+
+    mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    mercer_model_get_info(model, &info);
+    const int64_t l = info.components, width = l + (set->errors ? 1 : 0);
+    names = cli_names_numbered("f", l, set->errors);
+    if (set->self && (rc = read_self(app, &self, &self_count, &err)) != MERCER_OK)
+        goto out;
+
+    mercer_read_options reading;
+    cli_read_options(set, &reading);
+    if (!set->label && !set->target && !set->labels &&
+        (model_has_column(model, info.columns, "label") ||
+         model_has_column(model, info.columns, "target")))
+        reading.no_label = 1;
+    rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
+    if (rc != MERCER_OK)
+        goto out;
+    mercer_ctx_set_progress(app->ctx, NULL, NULL); /* the rows are the progress */
+
+    const int64_t room = block_rows(info.columns, l);
+    for (;;) {
+        rc = mercer_reader_next(app->ctx, reader, room, &block, &err);
+        if (rc != MERCER_OK || !block)
+            break;
+        const mercer_rows *rows = mercer_table_rows(block);
+        const mercer_targets *targets = mercer_table_targets(block);
+        const int64_t count = mercer_rows_count(rows);
+        if (!sink.writer) {
+            if (set->keep_label &&
+                (!targets || mercer_targets_kind(targets) == MERCER_TARGET_NONE)) {
+                status = cli_fail(CLI_FAILED,
+                                  "%s: has no label column to keep; name it with --label COL",
+                                  cli_shown(path));
+                goto out;
+            }
+            note_unused(app, model, info.columns, rows);
+            features = cli_alloc((size_t)room, (size_t)l * 8);
+            if (set->errors) {
+                errors = cli_alloc((size_t)room, 8);
+                joined = cli_alloc((size_t)room, (size_t)width * 8);
+            }
+        }
+        if (self && done + count > self_count) {
+            status = cli_fail(CLI_FAILED, "%s: has only %lld rows, %s has more", set->self,
+                              (long long)self_count, cli_shown(path));
+            goto out;
+        }
+        rc = mercer_model_transform(app->ctx, model, rows, self ? self + done : NULL, features,
+                                    errors, &err);
+        if (rc != MERCER_OK)
+            break;
+        for (int64_t i = 0; errors && i < count; i++)
+            error_sum += errors[i];
+        if (errors)
+            append_errors(joined, features, errors, count, l);
+        const mercer_targets *kept = set->keep_label ? targets : NULL;
+        /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
+        if (!sink.writer)
+            rc = cli_sink_open(&sink, app->ctx, set->output, NULL, width,
+                               (const char *const *)names, kept, &err);
+        if (rc == MERCER_OK)
+            rc = cli_sink_rows(&sink, app->ctx, errors ? joined : features, count, kept, &err);
+        if (rc != MERCER_OK)
+            break;
+        done += count;
+        mercer_table_free(block);
+        block = NULL;
+        char phase[32];
+        snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
+        cli_progress(NULL, phase, -1);
+    }
+    if (rc != MERCER_OK)
+        goto out;
+    if (!sink.writer) {
+        status = cli_fail(CLI_FAILED, "%s: has no rows", cli_shown(path));
+        goto out;
+    }
+    if (self && done < self_count) {
+        status = cli_fail(CLI_FAILED, "%s: has %lld rows, but %s only %lld", set->self,
+                          (long long)self_count, cli_shown(path), (long long)done);
+        goto out;
+    }
+    rc = cli_sink_finish(&sink, app->ctx, &err);
+    if (rc != MERCER_OK)
+        goto out;
+
+    const bool on_stdout = cli_is_stdout(set->output);
+    const double seconds = cli_now() - start;
+    cli_progress_clear();
+    if (set->json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "model", cli_json_text(set->operand[0]));
+        json_object_set_new(json, "data", cli_json_text(path));
+        json_object_set_new(json, "output", cli_json_text(sink.path));
+        json_object_set_new(json, "rows", json_integer(done));
+        json_object_set_new(json, "components", json_integer(l));
+        json_object_set_new(json, "reconstruction_error",
+                            cli_json_real(set->errors ? error_sum / (double)done : NAN));
+        json_object_set_new(json, "seconds", cli_json_real(seconds));
+        json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
+        json_object_set_new(json, "notices", cli_json_notices(app));
+        cli_json_print(on_stdout ? stderr : stdout, json);
+    } else {
+        cli_print_notices(app);
+        if (!on_stdout && !set->quiet)
+            printf("%s: %s rows x %lld features in %s\n", sink.path, cli_text_count(done).text,
+                   (long long)l, cli_text_seconds(seconds).text);
+    }
+out:
+    if (rc != MERCER_OK)
+        status = cli_fail_library(rc, &err, path);
+    cli_sink_abort(&sink);
+    mercer_table_free(block);
+    mercer_reader_close(reader);
+    cli_names_free(names, names ? info.components + (set->errors ? 1 : 0) : 0);
+    mercer_model_free(model);
+    free(features);
+    free(errors);
+    free(joined);
+    free(self);
+    return status;
+}
+
+static const cli_option options[] = {
+    CLI_OPTION_OUTPUT,
+    CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
+               "add a column 'error': the squared reconstruction error of the row"),
+    CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
+               "put the label column (or the target columns) in front"),
+    CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,
+               "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
+    CLI_OPTION_LABELS,
+    CLI_OPTION_FORMAT,
+    CLI_OPTION_MACHINE,
+    CLI_OPTION_JSON,
+    CLI_OPTION_QUIET,
+    CLI_OPTION_HELP,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_transform = {
+    .name = "transform",
+    .summary = "compute the features f1, f2, ... of the rows of a table",
+    .operands = "MODEL DATA",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .details = "Columns are matched by name when both the model and the data have names, else by "
+               "position.\n"
+               "DATA may be '-', standard input.\n\n"
+               "Examples:\n"
+               "  mercer transform my.model new.csv -o features.csv\n"
+               "  mercer transform my.model new.csv --errors --keep-label | head\n",
+    .run = run_transform,
+};

@@ -1,0 +1,309 @@
+/* What the commands share: errors, notices, tables in and out, JSON. */
+#include "cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int cli_fail(int status, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    /* One line, whatever the file is called. */
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+    cli_progress_clear();
+    fflush(stdout);
+    fprintf(stderr, "mercer: %s\n", text);
+    return status;
+}
+
+int cli_fail_library(mercer_status code, const mercer_error *err, const char *about)
+{
+    const int status = code == MERCER_ERR_ARGUMENT    ? CLI_WRONG_CALL
+                       : code == MERCER_ERR_CANCELLED ? CLI_INTERRUPTED
+                                                      : CLI_FAILED;
+    const char *text = err->text[0] ? err->text : mercer_status_text(code);
+    if (about && code == MERCER_ERR_DATA && !strstr(text, cli_shown(about)))
+        return cli_fail(status, "%s: %s", cli_shown(about), text);
+    return cli_fail(status, "%s", text);
+}
+
+void cli_notice(void *host, const char *text)
+{
+    cli_app *app = host;
+    for (int64_t i = 0; i < app->notice_count; i++)
+        if (strcmp(app->notices[i], text) == 0)
+            return;
+    char **grown = cli_alloc((size_t)app->notice_count + 1, sizeof *grown);
+    if (app->notice_count)
+        memcpy(grown, app->notices, (size_t)app->notice_count * sizeof *grown);
+    grown[app->notice_count++] = cli_copy(text);
+    free(app->notices);
+    app->notices = grown;
+}
+
+void cli_print_notices(const cli_app *app)
+{
+    if (app->set.quiet)
+        return;
+    cli_progress_clear();
+    for (int64_t i = 0; i < app->notice_count; i++)
+        fprintf(stderr, "mercer: note: %s\n", app->notices[i]);
+}
+
+void cli_read_options(const cli_settings *set, mercer_read_options *options)
+{
+    mercer_read_options_init(options);
+    options->format = set->format;
+    options->label = set->label;
+    options->target = set->target;
+    options->labels_file = set->labels;
+    options->no_label = set->no_label;
+}
+
+const char *cli_shown(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+bool cli_is_stdout(const char *path)
+{
+    if (!path || strcmp(path, "-") == 0)
+        return true;
+    struct stat file, out;
+    if (stat(path, &file) || fstat(STDOUT_FILENO, &out))
+        return false;
+    if (file.st_dev != out.st_dev || file.st_ino != out.st_ino)
+        return false;
+    /* /dev/null given twice is not a mixture. */
+    return !S_ISCHR(out.st_mode) || isatty(STDOUT_FILENO);
+}
+
+int cli_check_output(const char *path)
+{
+    if (!path || strcmp(path, "-") == 0)
+        return CLI_DONE;
+    struct stat there;
+    const size_t length = strlen(path);
+    if (stat(path, &there) == 0) {
+        if (S_ISDIR(there.st_mode))
+            return cli_fail(CLI_FAILED, "%s: is a folder; give the name of a file to write", path);
+        return CLI_DONE; /* the writer knows the rest */
+    }
+    if (errno != ENOENT || path[length - 1] == '/')
+        return cli_fail(CLI_FAILED, "%s: cannot be written: %s", path,
+                        strerror(errno == ENOENT ? EISDIR : errno));
+    if (lstat(path, &there) == 0)
+        return CLI_DONE; /* a symbolic link to a file that is not there yet */
+    char *folder = cli_copy(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    const char *name = slash ? folder : ".";
+    int status = CLI_DONE;
+    if (stat(name, &there))
+        status = cli_fail(CLI_FAILED, "%s: cannot be written: there is no folder '%s'", path, name);
+    else if (!S_ISDIR(there.st_mode))
+        status = cli_fail(CLI_FAILED, "%s: cannot be written: '%s' is not a folder", path, name);
+    else if (access(name, W_OK | X_OK))
+        status = cli_fail(CLI_FAILED, "%s: cannot be written: folder '%s': %s", path, name,
+                          strerror(errno));
+    free(folder);
+    return status;
+}
+
+int cli_finish_stdout(int status)
+{
+    errno = 0;
+    const bool failed = fflush(stdout) || ferror(stdout);
+    if (failed && status == CLI_DONE)
+        return cli_fail(CLI_FAILED, "standard output: cannot be written%s%s", errno ? ": " : "",
+                        errno ? strerror(errno) : "");
+    return status;
+}
+
+/* Tables going out. */
+
+mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
+                            int64_t columns, const char *const *names,
+                            const mercer_targets *targets, mercer_error *err)
+{
+    *sink = (cli_sink){.path = path ? path : "-"};
+    const mercer_target_kind kind = targets ? mercer_targets_kind(targets) : MERCER_TARGET_NONE;
+    const char *text_name = NULL;
+    if (kind == MERCER_TARGET_CLASSES) {
+        text_name = mercer_targets_name(targets, 0);
+        if (!text_name)
+            text_name = "label";
+        sink->text = true;
+    } else if (kind == MERCER_TARGET_VALUES) {
+        sink->leading = mercer_targets_columns(targets);
+    }
+    sink->columns = sink->leading + columns;
+
+    const char **all = NULL;
+    char **made = NULL;
+    if (names) {
+        all = cli_alloc((size_t)sink->columns, sizeof *all);
+        made = cli_names_numbered("target", sink->leading, false);
+        for (int64_t j = 0; j < sink->leading; j++) {
+            const char *name = mercer_targets_name(targets, j);
+            all[j] = name ? name : made[j];
+        }
+        for (int64_t j = 0; j < columns; j++)
+            all[sink->leading + j] = names[j];
+    }
+    if (!format && strcmp(sink->path, "-") == 0)
+        format = "csv";
+    const mercer_status rc = mercer_writer_open(ctx, sink->path, format, sink->columns, all,
+                                                text_name, &sink->writer, err);
+    cli_names_free(made, names ? sink->leading : 0);
+    free(all);
+    return rc;
+}
+
+mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
+                            const mercer_targets *targets, mercer_error *err)
+{
+    if (count > sink->room && (sink->leading || sink->text)) {
+        free(sink->buffer);
+        free(sink->names);
+        sink->room = count;
+        sink->buffer = sink->leading ? cli_alloc((size_t)count, (size_t)sink->columns * 8) : NULL;
+        sink->names = sink->text ? cli_alloc((size_t)count, sizeof *sink->names) : NULL;
+    }
+    if (sink->text) {
+        const int64_t *codes = mercer_targets_codes(targets);
+        for (int64_t i = 0; i < count; i++)
+            sink->names[i] = mercer_targets_class_name(targets, codes[i]);
+    }
+    if (sink->leading) {
+        const double *values = mercer_targets_values(targets);
+        const int64_t rest = sink->columns - sink->leading;
+        for (int64_t i = 0; i < count; i++) {
+            double *row = sink->buffer + i * sink->columns;
+            memcpy(row, values + i * sink->leading, (size_t)sink->leading * sizeof *row);
+            memcpy(row + sink->leading, x + i * rest, (size_t)rest * sizeof *row);
+        }
+        x = sink->buffer;
+    }
+    sink->rows += count;
+    return mercer_writer_rows(ctx, sink->writer, x, count, sink->columns,
+                              sink->text ? sink->names : NULL, err);
+}
+
+static void sink_release(cli_sink *sink)
+{
+    sink->writer = NULL;
+    free(sink->buffer);
+    free(sink->names);
+    sink->buffer = NULL;
+    sink->names = NULL;
+}
+
+mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err)
+{
+    mercer_writer *writer = sink->writer;
+    sink_release(sink);
+    return mercer_writer_finish(ctx, writer, err);
+}
+
+void cli_sink_abort(cli_sink *sink)
+{
+    mercer_writer_abort(sink->writer);
+    sink_release(sink);
+}
+
+char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count)
+{
+    if (!mercer_rows_name(rows, 0))
+        return prefix ? cli_names_numbered(prefix, count, false) : NULL;
+    char **names = cli_alloc((size_t)count, sizeof *names);
+    for (int64_t j = 0; j < count; j++)
+        names[j] = cli_copy(mercer_rows_name(rows, j));
+    return names;
+}
+
+char **cli_names_numbered(const char *prefix, int64_t count, bool with_error)
+{
+    char **names = cli_alloc((size_t)count + 1, sizeof *names);
+    for (int64_t j = 0; j < count; j++)
+        names[j] = cli_format("%s%lld", prefix, (long long)j + 1);
+    if (with_error)
+        names[count] = cli_copy("error");
+    return names;
+}
+
+void cli_names_free(char **names, int64_t count)
+{
+    if (!names)
+        return;
+    for (int64_t j = 0; j < count; j++)
+        free(names[j]);
+    free(names);
+}
+
+/* JSON. */
+
+json_t *cli_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_text(const char *text)
+{
+    if (!text)
+        return json_null();
+    json_t *json = json_string(text);
+    if (json)
+        return json;
+    char *plain = cli_copy(text);
+    for (char *at = plain; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    json = json_string(plain);
+    free(plain);
+    return json;
+}
+
+json_t *cli_json_reals(const double *values, int64_t count, double factor)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; values && i < count; i++)
+        json_array_append_new(array, cli_json_real(values[i] * factor));
+    return array;
+}
+
+json_t *cli_json_notices(const cli_app *app)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < app->notice_count; i++)
+        json_array_append_new(array, cli_json_text(app->notices[i]));
+    return array;
+}
+
+void cli_json_print(FILE *out, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    const char *before = "{\n";
+    cli_progress_clear();
+    json_object_foreach(object, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY);
+        fprintf(out, "%s  \"%s\": %s", before, key, text ? text : "null");
+        free(text);
+        before = ",\n";
+    }
+    fprintf(out, "%s}\n", json_object_size(object) ? "\n" : "{");
+    json_decref(object);
+}

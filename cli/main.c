@@ -1,0 +1,215 @@
+/* The program: finds the command, reads its options, minds the signals. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_command *const commands[] = {
+    &cli_command_fit,     &cli_command_transform, &cli_command_inverse,
+    &cli_command_info,    &cli_command_scale,     &cli_command_generate,
+    &cli_command_methods, &cli_command_kernels,   &cli_command_demo,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static mercer_ctx *volatile running; /* whose temporary files a signal removes */
+
+const cli_command *cli_command_at(int index)
+{
+    return index >= 0 && index < COMMANDS ? commands[index] : NULL;
+}
+
+void cli_abandon(void)
+{
+    mercer_ctx *ctx = running;
+    running = NULL;
+    if (ctx)
+        mercer_ctx_discard_temporaries(ctx);
+    cli_progress_clear_in_handler();
+}
+
+/* Ends the program at once, so that Ctrl-C works inside LAPACK too. Only async-signal-safe calls.
+ */
+static void on_signal(int signal_number)
+{
+    cli_abandon();
+    if (signal_number == SIGPIPE) {
+        /* Whoever read our output has enough: end the way every filter does. */
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+        return;
+    }
+    _exit(128 + signal_number);
+}
+
+static void mind_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_NODEFER};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction before;
+        /* What the parent has us ignore (nohup, background jobs) stays ignored. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/* A closed standard stream must not become the number of a file we open. */
+static void mind_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) < 0)
+            _exit(CLI_FAILED);
+}
+
+static void print_help(void)
+{
+    const int width = cli_terminal_width();
+    printf("usage: mercer COMMAND ...\n\n");
+    cli_print_wrapped(stdout,
+                      "Mercer turns the rows of a table into a few informative non-linear features "
+                      "by kernel methods.",
+                      0, width);
+    printf("\n");
+    cli_table table = {.align = "ll"};
+    for (int i = 0; i < COMMANDS; i++) {
+        cli_table_cell(&table, "%s", commands[i]->name);
+        cli_table_cell(&table, "%s", commands[i]->summary);
+    }
+    cli_table_print(&table, stdout, 2);
+    printf("\n"
+           "First steps:\n"
+           "  mercer demo                              see it work\n"
+           "  mercer fit data.csv -m kpca -o my.model  learn features from your own table\n"
+           "  mercer transform my.model data.csv       print them\n"
+           "\n"
+           "'mercer COMMAND --help' explains a command, 'mercer --version' tells which it is.\n"
+           "Exit status: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.\n");
+}
+
+static const cli_command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const cli_command *best = NULL;
+    int least = 0;
+    char list[256] = "";
+    for (int i = 0; i < COMMANDS; i++) {
+        const int distance = cli_distance(name, commands[i]->name);
+        if (cli_resembles(name, commands[i]->name) && (!best || distance < least)) {
+            best = commands[i];
+            least = distance;
+        }
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", commands[i]->name);
+    }
+    if (best)
+        return cli_fail(CLI_WRONG_CALL, "unknown command '%s'; did you mean '%s'? There are %s",
+                        name, best->name, list);
+    return cli_fail(CLI_WRONG_CALL, "unknown command '%s'; there are %s", name, list);
+}
+
+static char *join_words(int argc, char **argv)
+{
+    size_t size = 0;
+    char *line = NULL;
+    FILE *out = open_memstream(&line, &size);
+    if (!out)
+        return cli_copy("mercer");
+    fputs("mercer", out);
+    for (int i = 1; i < argc; i++) {
+        char *word = cli_quote(argv[i]);
+        fprintf(out, " %s", word);
+        free(word);
+    }
+    fclose(out);
+    return line;
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    cli_app app = {0};
+    int status = cli_options_parse(command, argc - 2, argv + 2, &app.set);
+    if (status != CLI_DONE)
+        return status;
+    if (app.set.help) {
+        cli_options_help(command);
+        return CLI_DONE;
+    }
+
+    mercer_error err = {MERCER_OK, ""};
+    mercer_status rc = mercer_ctx_new(&app.ctx, &err);
+    if (rc == MERCER_OK && app.set.threads)
+        rc = mercer_ctx_set_threads(
+            app.ctx, app.set.threads > 1 << 30 ? 1 << 30 : (int)app.set.threads, &err);
+    if (rc == MERCER_OK && app.set.memory)
+        rc = mercer_ctx_set_memory(app.ctx, app.set.memory, &err);
+    if (rc != MERCER_OK) {
+        mercer_ctx_free(app.ctx);
+        return cli_fail_library(rc, &err, NULL);
+    }
+    mercer_ctx_set_seed(app.ctx, app.set.seed);
+    mercer_ctx_set_notice(app.ctx, cli_notice, &app);
+    mercer_ctx_set_progress(app.ctx, cli_progress, NULL);
+    cli_progress_enable(!app.set.quiet);
+    app.command_line = join_words(argc, argv);
+    running = app.ctx;
+
+    status = command->run(&app);
+
+    cli_progress_clear();
+    running = NULL;
+    mercer_ctx_free(app.ctx);
+    for (int64_t i = 0; i < app.notice_count; i++)
+        free(app.notices[i]);
+    free(app.notices);
+    free(app.command_line);
+    return status;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_fail(CLI_WRONG_CALL,
+                        "no command given; 'mercer demo' shows what it does, 'mercer --help' lists "
+                        "the commands");
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0) {
+        printf("mercer %s\n", mercer_version());
+        return CLI_DONE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        if (argc < 3 || name[0] == '-') {
+            print_help();
+            return CLI_DONE;
+        }
+        const cli_command *about = find_command(argv[2]);
+        if (!about)
+            return unknown_command(argv[2]);
+        cli_options_help(about);
+        return CLI_DONE;
+    }
+    if (name[0] == '-' && name[1])
+        return cli_fail(CLI_WRONG_CALL,
+                        "unknown option %s before the command; usage: mercer COMMAND [options]",
+                        name);
+    const cli_command *command = find_command(name);
+    return command ? run_command(command, argc, argv) : unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    mind_streams();
+    mind_signals();
+    return cli_finish_stdout(dispatch(argc, argv));
+}

@@ -1,0 +1,338 @@
+/* The option parser: long options as --x V and --x=V, short ones as -x V and -xV, "--" ends the
+ * options, "-" is an operand. Every wrong word gets one line that says what to type instead. */
+#include "options.h"
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_option *find_long(const cli_option *options, const char *name, size_t length)
+{
+    for (const cli_option *o = options; o->name; o++)
+        if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+            return o;
+    return NULL;
+}
+
+static const cli_option *find_short(const cli_option *options, char letter)
+{
+    for (const cli_option *o = options; o->name; o++)
+        if (o->letter && o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static bool takes_value(const cli_option *option)
+{
+    return option->kind != CLI_FLAG && option->kind != CLI_HELP;
+}
+
+/* True when word is an option of this command: then it cannot be the value of the one before. */
+static bool is_option(const cli_option *options, const char *word)
+{
+    if (word[0] != '-' || word[1] == 0)
+        return false;
+    if (word[1] == '-')
+        return word[2] == 0 || find_long(options, word + 2, strcspn(word + 2, "="));
+    return word[2] == 0 && find_short(options, word[1]);
+}
+
+static int unknown_option(const cli_command *command, const char *word)
+{
+    const int length = (int)strcspn(word, "=");
+    char *name = cli_format("%.*s", length, word);
+    const char *bare = name + strspn(name, "-");
+    const cli_option *best = NULL;
+    int least = 0;
+    for (const cli_option *o = command->options; o->name; o++) {
+        const int distance = cli_distance(bare, o->name);
+        if (cli_resembles(bare, o->name) && (!best || distance < least)) {
+            best = o;
+            least = distance;
+        }
+    }
+    int status;
+    if (best)
+        status = cli_fail(CLI_WRONG_CALL, "%s: unknown option %s; did you mean --%s?",
+                          command->name, name, best->name);
+    else
+        status = cli_fail(CLI_WRONG_CALL, "%s: unknown option %s; see 'mercer %s --help'",
+                          command->name, name, command->name);
+    free(name);
+    return status;
+}
+
+/* A plain decimal number and nothing else: no blanks, no hexadecimal, no "nan". */
+static bool read_number(const char *text, size_t length, double *value)
+{
+    char copy[64];
+    if (length == 0 || length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    if (copy[strspn(copy, "0123456789.eE+-")] != 0)
+        return false;
+    char *end = NULL;
+    *value = strtod(copy, &end);
+    return *end == 0 && end != copy && isfinite(*value);
+}
+
+static bool read_size(const char *text, int64_t *bytes)
+{
+    static const char units[] = "KMGT";
+    size_t length = strlen(text);
+    double factor = 1;
+    if (length > 2 &&
+        (strcmp(text + length - 2, "iB") == 0 || strcmp(text + length - 2, "ib") == 0))
+        length -= 2;
+    else if (length > 1 && (text[length - 1] == 'B' || text[length - 1] == 'b'))
+        length--;
+    if (length > 1) {
+        const char last = (char)(text[length - 1] & ~0x20);
+        const char *unit = last ? strchr(units, last) : NULL;
+        if (unit) {
+            factor = ldexp(1, 10 * (int)(unit - units + 1));
+            length--;
+        }
+    }
+    double value;
+    if (!read_number(text, length, &value) || value < 0 || value * factor > 0x1p62)
+        return false;
+    *bytes = (int64_t)(value * factor);
+    return *bytes > 0;
+}
+
+/* "a|b|c" as "a, b, c"; owned by the caller. */
+static char *list_choices(const char *choices)
+{
+    char *list = cli_alloc(2 * strlen(choices) + 1, 1);
+    for (size_t at = 0; *choices; choices++) {
+        list[at++] = *choices == '|' ? ',' : *choices;
+        if (*choices == '|')
+            list[at++] = ' ';
+    }
+    return list;
+}
+
+static int wrong_choice(const cli_option *option, const char *value)
+{
+    char *list = cli_copy(option->choices);
+    const char *best = NULL;
+    int least = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(list, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {
+        const int distance = cli_distance(value, word);
+        if (cli_resembles(value, word) && (!best || distance < least)) {
+            best = word;
+            least = distance;
+        }
+    }
+    char *shown = list_choices(option->choices);
+    int status;
+    if (best)
+        status = cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not one of %s; did you mean %s?",
+                          option->name, value, shown, best);
+    else
+        status =
+            cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not one of %s", option->name, value, shown);
+    free(list);
+    free(shown);
+    return status;
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    const size_t length = strlen(value);
+    for (const char *at = choices; length;) {
+        const size_t word = strcspn(at, "|");
+        if (word == length && strncmp(at, value, length) == 0)
+            return true;
+        if (at[word] == 0)
+            break;
+        at += word + 1;
+    }
+    return false;
+}
+
+static int store(const cli_option *option, const char *value, cli_settings *settings)
+{
+    void *field = (char *)settings + option->offset;
+    double number = 0;
+    const bool is_number = value && read_number(value, strlen(value), &number);
+
+    switch (option->kind) {
+    case CLI_FLAG:
+    case CLI_HELP:
+        *(bool *)field = true;
+        return CLI_DONE;
+    case CLI_TEXT:
+        if (*value == 0)
+            return cli_fail(CLI_WRONG_CALL, "--%s: the value is empty", option->name);
+        *(const char **)field = value;
+        return CLI_DONE;
+    case CLI_CHOICE:
+        if (!is_choice(option->choices, value))
+            return wrong_choice(option, value);
+        *(const char **)field = value;
+        return CLI_DONE;
+    case CLI_COUNT:
+        if (!is_number || number < 1 || number != floor(number) || number > 0x1p53)
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more",
+                            option->name, value);
+        *(int64_t *)field = (int64_t)number;
+        return CLI_DONE;
+    case CLI_SEED: {
+        char *end = NULL;
+        if (*value && strlen(value) <= 19 && value[strspn(value, "0123456789")] == 0)
+            *(uint64_t *)field = strtoull(value, &end, 10);
+        if (!end)
+            return cli_fail(CLI_WRONG_CALL,
+                            "--%s: '%s' is not a whole number of 0 or more (19 digits at most)",
+                            option->name, value);
+        return CLI_DONE;
+    }
+    case CLI_SIZE:
+        if (!read_size(value, field))
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a size; write it as 512M or 4G",
+                            option->name, value);
+        return CLI_DONE;
+    case CLI_REAL:
+        if (!is_number || number < 0)
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a number of 0 or more", option->name,
+                            value);
+        *(double *)field = number;
+        return CLI_DONE;
+    case CLI_COMPONENTS:
+        if (!is_number || number <= 0 || number > 0x1p53 || (number > 1 && number != floor(number)))
+            return cli_fail(CLI_WRONG_CALL,
+                            "-n: '%s' is neither a whole number of 1 or more nor a share of the "
+                            "variance between 0 and 1",
+                            value);
+        *(double *)field = number;
+        return CLI_DONE;
+    }
+    return CLI_DONE;
+}
+
+/* "needs DATA", "takes only MODEL DATA". */
+static int check_operands(const cli_command *command, int given, const char *extra)
+{
+    if (extra)
+        return command->most == 0
+                   ? cli_fail(CLI_WRONG_CALL, "%s: unexpected '%s'; the command takes options only",
+                              command->name, extra)
+                   : cli_fail(CLI_WRONG_CALL,
+                              "%s: unexpected '%s' after %s; see 'mercer %s --help'", command->name,
+                              extra, command->operands, command->name);
+    if (given < command->least) {
+        const char *missing = command->operands;
+        for (int i = 0; i < given; i++)
+            missing += strcspn(missing, " ") + 1;
+        return cli_fail(CLI_WRONG_CALL, "%s: %.*s is missing; usage: mercer %s %s ...",
+                        command->name, (int)strcspn(missing, " "), missing, command->name,
+                        command->operands);
+    }
+    return CLI_DONE;
+}
+
+int cli_options_parse(const cli_command *command, int argc, char **argv, cli_settings *settings)
+{
+    enum { MOST_OPTIONS = 64 };
+    bool given[MOST_OPTIONS] = {false};
+    bool only_operands = false;
+    int status = CLI_DONE;
+
+    *settings = (cli_settings){.seed = 1, .noise = -1};
+    /* Help wins over anything wrong on the same line. */
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            settings->help = true;
+            return CLI_DONE;
+        }
+
+    for (int i = 0; i < argc && status == CLI_DONE; i++) {
+        const char *word = argv[i];
+        if (only_operands || word[0] != '-' || word[1] == 0) {
+            if (settings->operands == command->most)
+                return check_operands(command, settings->operands, word);
+            settings->operand[settings->operands++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_operands = true;
+            continue;
+        }
+        const cli_option *option;
+        const char *value = NULL;
+        if (word[1] == '-') {
+            const size_t length = strcspn(word + 2, "=");
+            option = find_long(command->options, word + 2, length);
+            if (option && word[2 + length] == '=')
+                value = word + 2 + length + 1;
+        } else {
+            option = find_short(command->options, word[1]);
+            if (option && word[2])
+                value = word + 2;
+        }
+        if (!option || (word[1] != '-' && value && !takes_value(option)))
+            return unknown_option(command, word);
+        if (!takes_value(option) && value)
+            return cli_fail(CLI_WRONG_CALL, "%s: --%s takes no value", command->name, option->name);
+        if (takes_value(option) && !value) {
+            if (i + 1 >= argc || is_option(command->options, argv[i + 1]))
+                return cli_fail(CLI_WRONG_CALL, "%s: %s needs a value: %s", command->name, word,
+                                option->value);
+            value = argv[++i];
+        }
+        const ptrdiff_t index = option - command->options;
+        if (takes_value(option) && given[index])
+            return cli_fail(CLI_WRONG_CALL, "%s: --%s is given twice", command->name, option->name);
+        given[index] = true;
+        status = store(option, value, settings);
+    }
+    if (status == CLI_DONE)
+        status = check_operands(command, settings->operands, NULL);
+    return status;
+}
+
+void cli_options_help(const cli_command *command)
+{
+    const int width = cli_terminal_width();
+    if (command->usage)
+        printf("usage: mercer %s %s\n\n", command->name, command->usage);
+    else
+        printf("usage: mercer %s%s%s [options]\n\n", command->name, *command->operands ? " " : "",
+               command->operands);
+    cli_print_wrapped(stdout, command->summary, 0, width);
+    printf("\n");
+    int column = 0;
+    for (const cli_option *o = command->options; o->name; o++) {
+        const int length = 8 + (int)strlen(o->name) + (o->value ? 1 + (int)strlen(o->value) : 0);
+        if (length > column)
+            column = length;
+    }
+    column += 2;
+    for (const cli_option *o = command->options; o->name; o++) {
+        char *left = o->letter ? cli_format("  -%c, --%s", o->letter, o->name)
+                               : cli_format("      --%s", o->name);
+        printf("%s%s%-*s", left, o->value ? " " : "",
+               column - (int)strlen(left) - (o->value ? 1 : 0), o->value ? o->value : "");
+        if (o->choices) {
+            char *choices = list_choices(o->choices);
+            char *help = cli_format("%s (%s)", o->help, choices);
+            cli_print_wrapped(stdout, help, column, width);
+            free(choices);
+            free(help);
+        } else {
+            cli_print_wrapped(stdout, o->help, column, width);
+        }
+        free(left);
+    }
+    if (command->print_extra) {
+        printf("\n");
+        command->print_extra();
+    }
+    if (command->details)
+        printf("\n%s", command->details);
+}

@@ -1,0 +1,96 @@
+/* One option parser for all commands, driven by tables; the same tables give --help. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the words after a command said. Texts are borrowed from argv. */
+typedef struct cli_settings {
+    const char *operand[2];
+    int operands;
+    const char *method, *kernel, *output;
+    double components;                                   /* 0: not given */
+    const char *center, *store, *precision, *scale;      /* NULL: not given */
+    const char *label, *target, *labels, *format, *self; /* NULL: not given */
+    bool no_label, errors, keep_label, json, quiet;
+    int64_t memory, threads, rows; /* 0: not given */
+    uint64_t seed;
+    double noise; /* negative: not given */
+    bool help;    /* --help was among the words */
+} cli_settings;
+
+typedef enum cli_option_kind {
+    CLI_FLAG,       /* bool */
+    CLI_TEXT,       /* const char * */
+    CLI_CHOICE,     /* const char *, one of `choices` */
+    CLI_COUNT,      /* int64_t, 1 or more */
+    CLI_SEED,       /* uint64_t */
+    CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
+    CLI_REAL,       /* double, 0 or more */
+    CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
+    CLI_HELP        /* bool; parsing stops */
+} cli_option_kind;
+
+typedef struct cli_option {
+    const char *name; /* long form without the dashes */
+    char letter;      /* short form, or 0 */
+    cli_option_kind kind;
+    size_t offset;       /* of the field in cli_settings */
+    const char *value;   /* what stands for the value in --help */
+    const char *choices; /* "a|b|c" */
+    const char *help;
+} cli_option;
+
+/* Rows of the tables, so that an option reads the same in every command. */
+#define CLI_OPTION(name, letter, kind, field, value, choices, help)                                \
+    {                                                                                              \
+        name, letter, kind, offsetof(cli_settings, field), value, choices, help                    \
+    }
+#define CLI_OPTION_LABELS                                                                          \
+    CLI_OPTION("label", 0, CLI_TEXT, label, "COL", NULL,                                           \
+               "column of class labels, by name or 1-based position; by default a column "         \
+               "named 'label'"),                                                                   \
+        CLI_OPTION("target", 0, CLI_TEXT, target, "COLS", NULL,                                    \
+                   "columns of target values, comma-separated; by default a column named "         \
+                   "'target'"),                                                                    \
+        CLI_OPTION("labels", 0, CLI_TEXT, labels, "FILE", NULL,                                    \
+                   "class labels from another file, one a line in row order"),                     \
+        CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
+                   "every column is data, whatever its name")
+#define CLI_OPTION_FORMAT                                                                          \
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy",                                \
+               "format of the data when the file's ending does not tell")
+#define CLI_OPTION_OUTPUT                                                                          \
+    CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
+               "file to write, its form by the ending: .csv .tsv .npy, also .gz; default: CSV on " \
+               "standard output")
+#define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
+#define CLI_OPTION_SEED                                                                            \
+    CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")
+#define CLI_OPTION_MACHINE                                                                         \
+    CLI_OPTION("memory", 0, CLI_SIZE, memory, "SIZE", NULL,                                        \
+               "memory to use, as 4G or 512M; default: half of what there is"),                    \
+        CLI_OPTION("threads", 0, CLI_COUNT, threads, "N", NULL,                                    \
+                   "threads to use; default: all processors. The results do not depend on it")
+#define CLI_OPTION_JSON                                                                            \
+    CLI_OPTION("json", 0, CLI_FLAG, json, NULL, NULL, "print the report as JSON")
+#define CLI_OPTION_QUIET                                                                           \
+    CLI_OPTION("quiet", 0, CLI_FLAG, quiet, NULL, NULL, "no progress bar, notes or text summary")
+#define CLI_OPTION_HELP CLI_OPTION("help", 'h', CLI_HELP, help, NULL, NULL, "print this text")
+#define CLI_OPTION_END                                                                             \
+    {                                                                                              \
+        NULL, 0, CLI_FLAG, 0, NULL, NULL, NULL                                                     \
+    }
+
+struct cli_command;
+
+/* Read the words after the command. Returns 0, or a status after one line on standard error. */
+int cli_options_parse(const struct cli_command *command, int argc, char **argv,
+                      cli_settings *settings);
+
+/* The help of a command on standard output. */
+void cli_options_help(const struct cli_command *command);
+
+#endif

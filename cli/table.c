@@ -1,0 +1,125 @@
+/* Text tables with aligned columns. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_table_cell(cli_table *table, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    /* Room doubles whenever the count is a power of two. */
+    if ((table->count & (table->count - 1)) == 0) {
+        char **grown = cli_alloc(2 * (size_t)table->count + 1, sizeof *grown);
+        if (table->count)
+            memcpy(grown, table->cells, (size_t)table->count * sizeof *grown);
+        free(table->cells);
+        table->cells = grown;
+    }
+    table->cells[table->count++] = cli_copy(text);
+}
+
+void cli_table_print(cli_table *table, FILE *out, int indent)
+{
+    enum { GAP = 2, LEAST_WRAP = 24 };
+    const int columns = (int)strlen(table->align);
+    const int64_t rows = table->count / columns;
+    int width[16] = {0};
+    for (int64_t i = 0; i < rows; i++) {
+        for (int j = 0; j < columns && j < 16; j++) {
+            const int cell = cli_display_width(table->cells[i * columns + j]);
+            if (cell > width[j])
+                width[j] = cell;
+        }
+    }
+    int last = indent;
+    for (int j = 0; j + 1 < columns; j++)
+        last += width[j] + GAP;
+    int wrap = cli_terminal_width();
+    if (wrap < last + LEAST_WRAP)
+        wrap = last + LEAST_WRAP;
+
+    for (int64_t i = 0; i < rows; i++) {
+        fprintf(out, "%*s", indent, "");
+        for (int j = 0; j < columns; j++) {
+            const char *cell = table->cells[i * columns + j];
+            const int blank = width[j] - cli_display_width(cell);
+            if (table->align[j] == 'r')
+                fprintf(out, "%*s%s", blank, "", cell);
+            else if (j + 1 < columns)
+                fprintf(out, "%s%*s", cell, blank, "");
+            else
+                cli_print_wrapped(out, cell, last, wrap);
+            /* No blanks at the end of a line. */
+            const bool more = j + 1 < columns;
+            if (more && !(j + 2 == columns && table->cells[i * columns + j + 1][0] == 0))
+                fprintf(out, "%*s", GAP, "");
+            else if (!more && table->align[j] == 'r')
+                fputc('\n', out);
+        }
+        if (i == 0 && table->header) {
+            fprintf(out, "%*s", indent, "");
+            int total = last - indent + width[columns - 1];
+            if (total > wrap - indent)
+                total = wrap - indent;
+            for (int j = 0; j < total; j++)
+                fputs("─", out);
+            fputc('\n', out);
+        }
+    }
+    for (int64_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    *table = (cli_table){0};
+}
+
+void cli_print_row(FILE *out, const char *name, const char *format, ...)
+{
+    enum { COLUMN = 24 };
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const int width = cli_terminal_width();
+    fprintf(out, "  %-*s", COLUMN - 2, name);
+    cli_print_wrapped(out, text, COLUMN, width < COLUMN + 30 ? COLUMN + 30 : width);
+}
+
+void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor)
+{
+    enum { MOST = 12, SHOWN = 10, BAR = 24 };
+    const int64_t shown = count > MOST ? SHOWN : count;
+    const int room = cli_terminal_width() - 46;
+    const int bar_width = room > BAR ? BAR : room;
+    cli_table table = {.align = "lrrrl", .header = true};
+    cli_table_cell(&table, "feature");
+    cli_table_cell(&table, "eigenvalue");
+    cli_table_cell(&table, "share");
+    cli_table_cell(&table, "so far");
+    cli_table_cell(&table, "%s", "");
+    double sum = 0;
+    for (int64_t j = 0; j < shown; j++) {
+        const double share = spectrum[j] * factor;
+        sum += share;
+        cli_table_cell(&table, "f%lld", (long long)j + 1);
+        cli_table_cell(&table, "%.5g", spectrum[j]);
+        cli_table_cell(&table, "%.2f %%", 100 * share);
+        cli_table_cell(&table, "%.2f %%", 100 * sum);
+        char *bar =
+            bar_width > 3 ? cli_bar(share / (spectrum[0] * factor), bar_width) : cli_copy("");
+        cli_table_cell(&table, "%s", bar);
+        free(bar);
+    }
+    cli_table_print(&table, out, 2);
+    if (shown < count) {
+        for (int64_t j = shown; j < count; j++)
+            sum += spectrum[j] * factor;
+        fprintf(out, "  ... and %lld more, together %.2f %% (all of them with --json)\n",
+                (long long)(count - shown), 100 * sum);
+    }
+}

@@ -1,0 +1,237 @@
+/* Memory, clocks, and texts for people. */
+#include "util.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Noreturn void out_of_memory(void)
+{
+    cli_abandon();
+    (void)cli_fail(CLI_FAILED, "out of memory");
+    _exit(CLI_FAILED);
+}
+
+void *cli_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size ? size : 1);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+char *cli_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        out_of_memory();
+    return copy;
+}
+
+char *cli_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        out_of_memory();
+    return text;
+}
+
+double cli_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int64_t cli_peak_memory(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage))
+        return 0;
+    return (int64_t)usage.ru_maxrss * 1024;
+}
+
+cli_text cli_text_bytes(double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+    cli_text out;
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 5) {
+        bytes /= 1000;
+        unit++;
+    }
+    const int digits = unit > 0 && bytes < 9.95 ? 1 : 0;
+    snprintf(out.text, sizeof out.text, "%.*f %s", digits, bytes, units[unit]);
+    return out;
+}
+
+cli_text cli_text_count(int64_t count)
+{
+    char digits[24];
+    cli_text out;
+    const int length = snprintf(digits, sizeof digits, "%lld", (long long)count);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        out.text[at++] = digits[i];
+        const int left = length - 1 - i;
+        if (left > 0 && left % 3 == 0 && digits[i] != '-')
+            out.text[at++] = ',';
+    }
+    out.text[at] = 0;
+    return out;
+}
+
+cli_text cli_text_seconds(double seconds)
+{
+    cli_text out;
+    if (seconds < 0.9995)
+        snprintf(out.text, sizeof out.text, "%.3g ms", 1e3 * seconds);
+    else if (seconds < 99.95)
+        snprintf(out.text, sizeof out.text, "%.3g s", seconds);
+    else if (seconds < 3600)
+        snprintf(out.text, sizeof out.text, "%d min %d s", (int)(seconds / 60),
+                 (int)fmod(seconds, 60));
+    else
+        snprintf(out.text, sizeof out.text, "%.0f h %d min", floor(seconds / 3600),
+                 (int)(fmod(seconds, 3600) / 60));
+    return out;
+}
+
+cli_text cli_text_number(double value)
+{
+    cli_text out;
+    if (isnan(value))
+        snprintf(out.text, sizeof out.text, "undefined");
+    else
+        snprintf(out.text, sizeof out.text, "%.4g", value);
+    return out;
+}
+
+char *cli_quote(const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+%@";
+    if (*word && word[strspn(word, plain)] == 0)
+        return cli_copy(word);
+    char *quoted = cli_alloc(4 * strlen(word) + 3, 1);
+    size_t at = 0;
+    quoted[at++] = '\'';
+    for (; *word; word++) {
+        if (*word == '\'') {
+            memcpy(quoted + at, "'\\''", 4);
+            at += 4;
+        } else {
+            quoted[at++] = *word;
+        }
+    }
+    quoted[at] = '\'';
+    return quoted;
+}
+
+int cli_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 40 };
+    int d[LONGEST + 1][LONGEST + 1];
+    const int n = (int)strnlen(a, LONGEST + 1);
+    const int m = (int)strnlen(b, LONGEST + 1);
+    if (n > LONGEST || m > LONGEST)
+        return INT_MAX;
+    for (int i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (int j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        for (int j = 1; j <= m; j++) {
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[n][m];
+}
+
+bool cli_resembles(const char *word, const char *near)
+{
+    const size_t length = strlen(word);
+    if (length >= 3 && strncmp(word, near, length) == 0)
+        return true; /* the beginning of it */
+    const int allowed = length <= 3 ? 1 : length <= 7 ? 2 : 3;
+    return cli_distance(word, near) <= allowed;
+}
+
+int cli_terminal_width(void)
+{
+    enum { LEAST = 20, MOST = 1000, USUAL = 80 };
+    const char *columns = getenv("COLUMNS");
+    if (columns && *columns) {
+        char *end = NULL;
+        const long value = strtol(columns, &end, 10);
+        if (*end == 0 && value > 0)
+            return value < LEAST ? LEAST : value > MOST ? MOST : (int)value;
+    }
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
+    return USUAL;
+}
+
+bool cli_terminal_colour(void)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+int cli_display_width(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+void cli_print_wrapped(FILE *out, const char *text, int indent, int width)
+{
+    int column = indent;
+    bool first = true;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char word[512];
+        if (length >= sizeof word)
+            length = sizeof word - 1;
+        memcpy(word, text, length);
+        word[length] = 0;
+        const int columns = cli_display_width(word);
+        if (!first && column + 1 + columns > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fputs(word, out);
+        column += columns;
+        first = false;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}

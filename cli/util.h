@@ -1,0 +1,53 @@
+/* Small helpers of the command line: memory that never fails quietly, texts for people. */
+#ifndef CLI_UTIL_H
+#define CLI_UTIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Zeroed memory of count x size bytes, freed with free(). When there is none the program removes
+ * its temporary files and ends with one line and status 1. */
+void *cli_alloc(size_t count, size_t size);
+char *cli_copy(const char *text);
+char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Seconds on a clock that never goes back. */
+double cli_now(void);
+
+/* Largest resident size of the process so far, in bytes. */
+int64_t cli_peak_memory(void);
+
+/* Numbers for people, in storage of the caller. */
+typedef struct cli_text {
+    char text[40];
+} cli_text;
+cli_text cli_text_bytes(double bytes);     /* 80 GB */
+cli_text cli_text_count(int64_t count);    /* 100,000 */
+cli_text cli_text_seconds(double seconds); /* 12.3 ms, 2 min 5 s */
+cli_text cli_text_number(double value);    /* 4 digits, or "undefined" for NaN */
+
+/* The word as a shell would need it: quoted only where necessary. Owned by the caller. */
+char *cli_quote(const char *word);
+
+/* How far two words are apart in single edits (insert, delete, replace, swap of neighbours). */
+int cli_distance(const char *a, const char *b);
+
+/* True when `near` is close enough to `word` to be what was meant. */
+bool cli_resembles(const char *word, const char *near);
+
+/* Columns of the terminal: COLUMNS, else what standard output says, else 80. */
+int cli_terminal_width(void);
+
+/* True when standard output is a terminal that shows colours and NO_COLOR is unset. */
+bool cli_terminal_colour(void);
+
+/* How many columns a UTF-8 text takes. */
+int cli_display_width(const char *text);
+
+/* Print text wrapped at `width` columns; lines after the first start with `indent` blanks. The
+ * cursor is expected at column `indent` already. Ends with a newline. */
+void cli_print_wrapped(FILE *out, const char *text, int indent, int width);
+
+#endif

@@ -1,0 +1,551 @@
+/* CSV and TSV.
+ *
+ * Cells are separated by a comma (or tab), lines end in LF, CRLF or CR. A cell in double quotes may
+ * hold separators, line ends and doubled quotes. Blanks around a cell do not count. There are no
+ * comments and no missing values. Blank lines are ignored at the end of the file only.
+ *
+ * The first row is a header when
+ *   (a) none of its cells is a number and one of them is not empty, or
+ *   (b) in some column it holds a word where the second row holds a number, or
+ *   (c) all its cells are quoted, and the second row has a number that is not.
+ * So "5.1,3.5,setosa" is a row of data, also as the first line, and "x,y,2010" is a header.
+ *
+ * Rows are parsed in place from a large buffer, numbers straight into the block; only a cell that
+ * is not a plain number followed by a separator takes the slow way. When the buffer ends inside a
+ * row, the row is parsed again from its start after more bytes have come: nothing is stored until
+ * its end, except class names, where repeating does no harm. Cost: O(bytes), no allocation per
+ * cell. */
+#include "base/number.h"
+#include "data/reader.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TEXT_FIRST = 1 << 18, /* bytes read at a time: fits the second-level cache */
+    TEXT_MOST = 1 << 26   /* longest row; more would be a file that is no table */
+};
+
+mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
+{
+    size_t kept = text->end - text->start, got;
+    if (text->start > 0 && kept > 0)
+        memmove(text->data, text->data + text->start, kept);
+    text->start = 0;
+    text->end = kept;
+    if (text->capacity - kept < TEXT_FIRST / 2) {
+        if (text->capacity >= TEXT_MOST)
+            return mrc_fail(err, MERCER_ERR_FORMAT,
+                            "%s:%lld: a row of more than %d MB (a quote that is never closed?)",
+                            text->input->shown, (long long)text->line, TEXT_MOST >> 20);
+        size_t capacity = text->capacity ? 2 * text->capacity : TEXT_FIRST;
+        mercer_status grown = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
+        if (grown != MERCER_OK)
+            return grown;
+        text->capacity = capacity;
+    }
+    mercer_status rc =
+        mrc_input_read(text->input, text->data + kept, text->capacity - kept, &got, err);
+    if (rc != MERCER_OK)
+        return rc;
+    text->ended = got < text->capacity - kept;
+    text->end = kept + got;
+    text->data[text->end] = '\n';
+    return MERCER_OK;
+}
+
+mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err)
+{
+    *text = (mrc_text){.input = input, .line = 1};
+    mercer_status rc = mrc_text_more(text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (text->end >= 2 &&
+        (memcmp(text->data, "\xff\xfe", 2) == 0 || memcmp(text->data, "\xfe\xff", 2) == 0))
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is UTF-16 text; UTF-8 is expected",
+                        input->shown);
+    if (memchr(text->data, 0, text->end))
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is not a text file (it holds zero bytes)",
+                        input->shown);
+    if (text->end >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0)
+        text->start = 3;
+    return MERCER_OK;
+}
+
+void mrc_text_destroy(mrc_text *text)
+{
+    mrc_free(text->data);
+    *text = (mrc_text){0};
+}
+
+/* How a piece of parsing ended. */
+enum outcome {
+    CELL_INSIDE, /* a separator follows: the row goes on */
+    CELL_LAST,   /* a line end or the end of the file follows */
+    CELL_MORE,   /* the buffer ends before the cell does */
+    CELL_BAD     /* err says why */
+};
+
+struct cell {
+    const char *text; /* without quotes, escapes and blanks around it */
+    size_t length;
+    bool quoted;
+};
+
+/* Where parsing stands inside a row. */
+struct place {
+    const char *p;
+    int64_t line;
+};
+
+static bool is_blank(const mrc_csv *csv, char c)
+{
+    return c == ' ' || (c == '\t' && csv->delimiter != '\t');
+}
+
+/* Step over a line end at p; false when the buffer ends before it is clear which. */
+static bool skip_line_end(const mrc_csv *csv, struct place *at)
+{
+    const char *end = csv->text.data + csv->text.end;
+    if (*at->p == '\r') {
+        if (at->p + 1 >= end && !csv->text.ended)
+            return false;
+        if (at->p + 1 < end && at->p[1] == '\n')
+            at->p++;
+    }
+    if (at->p < end)
+        at->p++;
+    at->line++;
+    return true;
+}
+
+/* Copy a quoted cell without its doubled quotes. */
+static mercer_status unescape(mrc_csv *csv, struct cell *cell, mercer_error *err)
+{
+    if (csv->scratch_size < cell->length) {
+        mercer_status rc = mrc_grow(&csv->scratch, (int64_t)cell->length, 1, err);
+        if (rc != MERCER_OK)
+            return rc;
+        csv->scratch_size = cell->length;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < cell->length; i++) {
+        csv->scratch[used++] = cell->text[i];
+        if (cell->text[i] == '"')
+            i++;
+    }
+    cell->text = csv->scratch;
+    cell->length = used;
+    return MERCER_OK;
+}
+
+/* The quoted cell whose opening quote stands at at->p; at->p then stands behind the closing one. */
+static enum outcome quoted_cell(mrc_csv *csv, struct place *at, struct cell *cell,
+                                mercer_error *err)
+{
+    const char *end = csv->text.data + csv->text.end, *p = at->p + 1;
+    int64_t first_line = at->line;
+    bool escapes = false;
+    cell->text = p;
+    cell->quoted = true;
+    for (;; p++) {
+        if (p >= end) {
+            if (!csv->text.ended)
+                return CELL_MORE;
+            mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a quoted cell is never closed",
+                     csv->text.input->shown, (long long)first_line);
+            return CELL_BAD;
+        }
+        if (*p == '"') {
+            if (p + 1 >= end && !csv->text.ended)
+                return CELL_MORE;
+            if (p[1] != '"')
+                break;
+            escapes = true;
+            p++;
+        }
+        at->line += *p == '\n' || (*p == '\r' && p[1] != '\n');
+    }
+    cell->length = (size_t)(p - cell->text);
+    at->p = p + 1;
+    if (escapes && unescape(csv, cell, err) != MERCER_OK)
+        return CELL_BAD;
+    return CELL_INSIDE;
+}
+
+/* The cell at at->p, and a step over what ends it. */
+static enum outcome next_cell(mrc_csv *csv, struct place *at, struct cell *cell, mercer_error *err)
+{
+    const char *end = csv->text.data + csv->text.end;
+    while (at->p < end && is_blank(csv, *at->p))
+        at->p++;
+    *cell = (struct cell){.text = at->p};
+    if (at->p < end && *at->p == '"') {
+        enum outcome outcome = quoted_cell(csv, at, cell, err);
+        if (outcome != CELL_INSIDE)
+            return outcome;
+        while (at->p < end && is_blank(csv, *at->p))
+            at->p++;
+        if (at->p < end && *at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r') {
+            mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: text behind the closing quote of a cell",
+                     csv->text.input->shown, (long long)at->line);
+            return CELL_BAD;
+        }
+    } else {
+        while (*at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r')
+            at->p++;
+        const char *last = at->p;
+        while (last > cell->text && is_blank(csv, last[-1]))
+            last--;
+        cell->length = (size_t)(last - cell->text);
+    }
+    if (at->p >= end && !csv->text.ended)
+        return CELL_MORE;
+    if (cell->length > 0 && memchr(cell->text, 0, cell->length)) {
+        mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a zero byte; this is not a text file",
+                 csv->text.input->shown, (long long)at->line);
+        return CELL_BAD;
+    }
+    if (at->p < end && *at->p == csv->delimiter) {
+        at->p++;
+        return CELL_INSIDE;
+    }
+    return skip_line_end(csv, at) ? CELL_LAST : CELL_MORE;
+}
+
+/* Skip blank lines at the start of the unread text. *end: nothing follows them. */
+static mercer_status skip_blank_lines(mrc_csv *csv, bool *end, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    *end = false;
+    for (;;) {
+        struct place at = {text->data + text->start, text->line};
+        const char *limit = text->data + text->end;
+        while (at.p < limit && is_blank(csv, *at.p))
+            at.p++;
+        bool clear = at.p < limit || text->ended;
+        if (clear && at.p < limit && *at.p != '\n' && *at.p != '\r')
+            return MERCER_OK;
+        if (clear && at.p >= limit) {
+            *end = true;
+            return MERCER_OK;
+        }
+        if (clear && skip_line_end(csv, &at)) {
+            if (!csv->blank_line)
+                csv->blank_line = text->line;
+            text->start = (size_t)(at.p - text->data);
+            text->line = at.line;
+            continue;
+        }
+        mercer_status rc = mrc_text_more(text, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
+}
+
+/* A row follows; a blank line before it was inside the table. */
+static mercer_status refuse_blank_line(const mrc_csv *csv, mercer_error *err)
+{
+    if (!csv->blank_line)
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a blank line inside the table",
+                    csv->text.input->shown, (long long)csv->blank_line);
+}
+
+/* What the cells of one of the first rows look like. */
+enum { LOOKS_NUMBER = 1, LOOKS_QUOTED = 2, LOOKS_EMPTY = 4 };
+struct looks {
+    unsigned char *cells;
+    int64_t count, capacity;
+    size_t length; /* bytes of the row, with its line end */
+    int64_t lines;
+};
+
+/* Look at the row that starts `offset` bytes and `lines` lines behind the start of the unread text.
+ */
+static mercer_status look_at_row(mrc_csv *csv, size_t offset, int64_t lines, struct looks *looks,
+                                 mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
+    mercer_status rc;
+    for (;;) {
+        struct place at = {text->data + text->start + offset, text->line + lines};
+        const char *first = at.p;
+        enum outcome outcome = CELL_INSIDE;
+        looks->count = 0;
+        while (outcome == CELL_INSIDE) {
+            struct cell cell;
+            double value;
+            outcome = next_cell(csv, &at, &cell, &local);
+            if (outcome == CELL_BAD)
+                return mrc_fail(err, local.code, "%s", local.text);
+            if (outcome == CELL_MORE)
+                break;
+            if (looks->count == looks->capacity) {
+                int64_t capacity = 2 * looks->capacity + 16;
+                if ((rc = mrc_grow(&looks->cells, capacity, 1, err)) != MERCER_OK)
+                    return rc;
+                looks->capacity = capacity;
+            }
+            int kind = cell.length == 0 ? LOOKS_EMPTY : 0;
+            kind |= mrc_parse_double(cell.text, cell.length, &value) ? LOOKS_NUMBER : 0;
+            kind |= cell.quoted ? LOOKS_QUOTED : 0;
+            looks->cells[looks->count++] = (unsigned char)kind;
+        }
+        if (outcome == CELL_LAST) {
+            looks->length = (size_t)(at.p - first);
+            looks->lines = at.line - text->line - lines;
+            return MERCER_OK;
+        }
+        if ((rc = mrc_text_more(text, err)) != MERCER_OK)
+            return rc;
+    }
+}
+
+/* The rule at the top of this file. second->count is 0 when there is no second row. */
+static bool is_header(const struct looks *first, const struct looks *second)
+{
+    bool any_number = false, any_word = false, all_quoted = true;
+    for (int64_t i = 0; i < first->count; i++) {
+        any_number |= (first->cells[i] & LOOKS_NUMBER) != 0;
+        any_word |= !(first->cells[i] & LOOKS_EMPTY);
+        all_quoted &= (first->cells[i] & LOOKS_QUOTED) != 0;
+    }
+    if (!any_number && any_word)
+        return true;
+    for (int64_t i = 0; i < first->count && i < second->count; i++) {
+        bool word = !(first->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY));
+        bool number = (second->cells[i] & LOOKS_NUMBER) != 0;
+        if (number && (word || (all_quoted && !(second->cells[i] & LOOKS_QUOTED))))
+            return true;
+    }
+    return false;
+}
+
+/* A name for each column from the header row; one without a name is called by its position. */
+static mercer_status take_names(mrc_csv *csv, mercer_ctx *ctx, const struct looks *header,
+                                mrc_columns *columns, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    struct place at = {text->data + text->start, text->line};
+    int64_t numbers = 0;
+    mercer_status rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
+    for (int64_t i = 0; i < columns->count && rc == MERCER_OK; i++) {
+        struct cell cell;
+        char position[MRC_NUMBER_SIZE + 8] = "column";
+        if (next_cell(csv, &at, &cell, err) == CELL_BAD)
+            return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
+        numbers += (header->cells[i] & LOOKS_NUMBER) != 0;
+        if (cell.length == 0) {
+            cell.length = 6 + (size_t)mrc_format_double((double)(i + 1), position + 6);
+            cell.text = position;
+        }
+        rc = mrc_alloc(&columns->names[i], (int64_t)cell.length + 1, 1, err);
+        if (rc == MERCER_OK)
+            memcpy(columns->names[i], cell.text, cell.length);
+    }
+    if (rc == MERCER_OK && numbers)
+        mrc_notice(ctx,
+                   "%s: the first row is taken as names, although %lld of its %lld cells are "
+                   "numbers",
+                   text->input->shown, (long long)numbers, (long long)columns->count);
+    text->start += header->length;
+    text->line += header->lines;
+    return rc;
+}
+
+mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
+                           mrc_columns *columns, mercer_error *err)
+{
+    struct looks first = {0}, second = {0};
+    mercer_status rc = MERCER_OK;
+    bool end;
+    *csv = (mrc_csv){.delimiter = delimiter};
+    MRC_TRY(mrc_text_init(&csv->text, input, err));
+    MRC_TRY(skip_blank_lines(csv, &end, err));
+    if (end)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", input->shown);
+    MRC_TRY(refuse_blank_line(csv, err));
+    MRC_TRY(look_at_row(csv, 0, 0, &first, err));
+    columns->count = first.count;
+    /* The header is not stepped over before it is known to be one. */
+    mrc_text *text = &csv->text;
+    if (text->end - text->start == first.length && !text->ended)
+        MRC_TRY(mrc_text_more(text, err));
+    if (text->end - text->start > first.length)
+        MRC_TRY(look_at_row(csv, first.length, first.lines, &second, err));
+    if (is_header(&first, &second)) {
+        MRC_TRY(take_names(csv, ctx, &first, columns, err));
+        MRC_TRY(skip_blank_lines(csv, &end, err));
+        if (end)
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has a header but no rows", input->shown);
+    }
+out:
+    mrc_free(first.cells);
+    mrc_free(second.cells);
+    return rc;
+}
+
+/* "column 'age'" or "column 3". */
+static const char *column_shown(char out[MRC_SHOWN_SIZE + 16], const mrc_columns *columns,
+                                int64_t column)
+{
+    char name[MRC_SHOWN_SIZE];
+    if (columns->names)
+        snprintf(out, MRC_SHOWN_SIZE + 16, "column '%s'",
+                 mrc_show(name, columns->names[column], strlen(columns->names[column])));
+    else
+        snprintf(out, MRC_SHOWN_SIZE + 16, "column %lld", (long long)column + 1);
+    return out;
+}
+
+/* Words that other programs write for a value that is not there. */
+static bool means_missing(const struct cell *cell)
+{
+    static const char *const words[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "None", "?"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == cell->length && memcmp(words[i], cell->text, cell->length) == 0)
+            return true;
+    return false;
+}
+
+/* The number in a cell that was not plain, or the reason why there is none. */
+static mercer_status cell_number(const mrc_csv *csv, const mrc_columns *columns, int64_t column,
+                                 const struct cell *cell, int64_t line, double *out,
+                                 mercer_error *err)
+{
+    char where[MRC_SHOWN_SIZE + 16], shown[MRC_SHOWN_SIZE];
+    const char *file = csv->text.input->shown;
+    double value = 0;
+    bool number = mrc_parse_double(cell->text, cell->length, &value);
+    if (number && isfinite(value)) {
+        *out = value;
+        return MERCER_OK;
+    }
+    column_shown(where, columns, column);
+    mrc_show(shown, cell->text, cell->length);
+    if (cell->length == 0)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%s:%lld: %s is empty (missing values are not supported)", file,
+                        (long long)line, where);
+    return mrc_fail(err, MERCER_ERR_DATA, "%s:%lld: %s: '%s' is not %s%s", file, (long long)line,
+                    where, shown, number ? "finite" : "a number",
+                    means_missing(cell) ? " (missing values are not supported)" : "");
+}
+
+static mercer_status cell_class(const mrc_csv *csv, const mrc_columns *columns, int64_t column,
+                                const struct cell *cell, int64_t line, mrc_classes *classes,
+                                int64_t *code, mercer_error *err)
+{
+    char where[MRC_SHOWN_SIZE + 16];
+    if (cell->length == 0)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s:%lld: %s is empty (a class is expected)",
+                        csv->text.input->shown, (long long)line,
+                        column_shown(where, columns, column));
+    return mrc_classes_code(classes, cell->text, cell->length, code, err);
+}
+
+/* Count the cells of a row that has too many or too few, and say so. */
+static enum outcome fail_ragged(mrc_csv *csv, const mrc_columns *columns, mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    struct cell cell;
+    int64_t count = 0;
+    enum outcome outcome = CELL_INSIDE;
+    while (outcome == CELL_INSIDE) {
+        outcome = next_cell(csv, &at, &cell, err);
+        count++;
+    }
+    if (outcome == CELL_LAST)
+        mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: %lld cell%s where %lld %s expected",
+                 csv->text.input->shown, (long long)csv->text.line, (long long)count,
+                 count == 1 ? "" : "s", (long long)columns->count,
+                 columns->count == 1 ? "was" : "were");
+    return outcome == CELL_MORE ? CELL_MORE : CELL_BAD;
+}
+
+/* Parse the row at the start of the unread text into x, values and code, and step over it. */
+static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_classes *classes,
+                              double *x, double *values, int64_t *code, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    const char *end = text->data + text->end;
+    const int64_t *role = columns->role;
+    int64_t count = columns->count;
+    struct place at = {text->data + text->start, text->line};
+    enum outcome outcome = CELL_INSIDE;
+    for (int64_t i = 0; i < count; i++) {
+        double *slot = NULL;
+        if (role[i] != MRC_ROLE_LABEL) {
+            double value;
+            slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
+            const char *stop = mrc_scan_double(at.p, end, &value);
+            /* value - value is 0 unless the number overflowed; that goes the slow way. */
+            if (stop && stop < end && *stop == (i + 1 < count ? csv->delimiter : '\n') &&
+                value - value == 0) {
+                *slot = value;
+                at.p = stop + 1;
+                continue;
+            }
+        }
+        struct cell cell;
+        int64_t line = at.line;
+        outcome = next_cell(csv, &at, &cell, err);
+        if (outcome == CELL_MORE || outcome == CELL_BAD)
+            return outcome;
+        if ((outcome == CELL_LAST) != (i + 1 == count))
+            return fail_ragged(csv, columns, err);
+        if ((role[i] == MRC_ROLE_LABEL
+                 ? cell_class(csv, columns, i, &cell, line, classes, code, err)
+                 : cell_number(csv, columns, i, &cell, line, slot, err)) != MERCER_OK)
+            return CELL_BAD;
+    }
+    /* The fast way leaves the line of a row's last cell uncounted. */
+    text->line = outcome == CELL_LAST ? at.line : at.line + 1;
+    text->start = (size_t)(at.p - text->data);
+    return CELL_LAST;
+}
+
+mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
+                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
+    mercer_status rc = MERCER_OK;
+    bool end = false;
+    while (block->n < most) {
+        char c = text->data[text->start];
+        if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end) {
+            MRC_TRY(skip_blank_lines(csv, &end, err));
+            if (end)
+                break;
+        }
+        MRC_TRY(refuse_blank_line(csv, err));
+        if (block->n == block->capacity)
+            MRC_TRY(mrc_block_grow(block, columns, most, err));
+        enum outcome outcome =
+            parse_row(csv, columns, classes, block->x + block->n * columns->data,
+                      block->values ? block->values + block->n * columns->targets : NULL,
+                      block->codes ? block->codes + block->n : NULL, &local);
+        if (outcome == CELL_LAST) {
+            block->n++;
+        } else if (outcome == CELL_MORE) {
+            MRC_TRY(mrc_check_cancel(ctx, err));
+            MRC_TRY(mrc_text_more(text, err));
+            mrc_progress(ctx, "reading", mrc_input_done(text->input));
+        } else {
+            MRC_FAIL(err, local.code, "%s", local.text);
+        }
+    }
+out:
+    return rc;
+}
+
+void mrc_csv_destroy(mrc_csv *csv)
+{
+    mrc_text_destroy(&csv->text);
+    mrc_free(csv->scratch);
+    *csv = (mrc_csv){0};
+}

@@ -1,0 +1,45 @@
+/* Where bytes come from: a file, standard input or memory; gzip is undone on the way. */
+#ifndef MRC_DATA_INPUT_H
+#define MRC_DATA_INPUT_H
+
+#include "base/ctx.h"
+#include "base/memory.h"
+
+#include <zlib.h>
+
+typedef struct mrc_input {
+    char *shown; /* the name for messages */
+    int fd;      /* -1 when closed, or when the bytes are in memory */
+    bool borrowed_fd;
+    const unsigned char *memory; /* borrowed; used when fd is -1 */
+    size_t memory_left;
+    int64_t size;       /* bytes of the file as it stands, or -1 when that is not known */
+    int64_t taken;      /* of them, read so far */
+    unsigned char *raw; /* read ahead: to see the kind of file, and compressed bytes */
+    size_t raw_at, raw_end;
+    bool raw_ended;
+    bool gzip, gzip_live, gzip_ended; /* compressed; z is set up; its last member is complete */
+    z_stream z;
+} mrc_input;
+
+/* Open a file, or "-" for standard input. Gzip is known by its first bytes; a name that ends in .gz
+ * must have them. Folders are refused. On error the input is closed. */
+mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *err);
+/* The same for bytes in memory, which must outlive the input. */
+mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const void *bytes,
+                                    size_t count, mercer_error *err);
+/* Fill out; *got < wanted only at the end of the data. */
+mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
+                             mercer_error *err);
+/* Bytes that can still come, as far as the size of the file tells; INT64_MAX when it does not. */
+int64_t mrc_input_left(const mrc_input *input);
+/* The share that has been read, from 0 to 1; negative when that is not known. */
+double mrc_input_done(const mrc_input *input);
+/* Accepts a closed or zeroed input. */
+void mrc_input_close(mrc_input *input);
+
+/* Memory for zlib, counted like all other; for z_stream's zalloc and zfree. */
+voidpf mrc_zlib_alloc(voidpf opaque, uInt items, uInt size);
+void mrc_zlib_free(voidpf opaque, voidpf address);
+
+#endif

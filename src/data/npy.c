@@ -1,0 +1,454 @@
+/* NumPy's array files.
+ *
+ * A magic string, a version, the length of a header, the header (a Python dictionary with 'descr',
+ * 'fortran_order' and 'shape') and the raw values. Of more than two axes the first counts the rows
+ * and the others are flattened row-major; of one axis every value is a row. All real dtypes are
+ * turned into doubles: integers beyond 2^53 round.
+ *
+ * Nothing is believed: lengths are compared with the bytes that are there before memory is asked
+ * for, and where their number is not known (a pipe, gzip) memory grows as they come. C order is
+ * read block by block; Fortran order has to be read whole, because its first row ends at the last
+ * value.
+ */
+#include "base/number.h"
+#include "data/reader.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PREFIX = 10,           /* magic, version and the first two bytes of the length */
+    HEADER_MOST = 1 << 16, /* a plain dtype and a shape need a hundred bytes */
+    CHUNK_BYTES = 1 << 18, /* converted at a time; fits the second-level cache */
+    GROW_BYTES = 1 << 24,  /* first step of memory for a stream of unknown length */
+    AXES_MOST = 32,        /* as in NumPy */
+    DTYPE_SIZE = 32
+};
+
+struct header {
+    const char *p, *end;
+    char dtype[DTYPE_SIZE];
+    int fortran; /* -1 until seen */
+    int axes;    /* -1 until seen */
+    int64_t shape[AXES_MOST];
+};
+
+static void skip_space(struct header *h)
+{
+    while (h->p < h->end && (*h->p == ' ' || *h->p == '\n' || *h->p == '\t'))
+        h->p++;
+}
+
+/* Take c when it comes next, after blanks. */
+static bool take(struct header *h, char c)
+{
+    skip_space(h);
+    if (h->p >= h->end || *h->p != c)
+        return false;
+    h->p++;
+    return true;
+}
+
+static bool take_word(struct header *h, const char *word)
+{
+    size_t length = strlen(word);
+    skip_space(h);
+    if ((size_t)(h->end - h->p) < length || memcmp(h->p, word, length) != 0)
+        return false;
+    h->p += length;
+    return true;
+}
+
+/* A quoted string of fewer than size bytes. */
+static bool take_string(struct header *h, char *out, size_t size)
+{
+    skip_space(h);
+    if (h->p >= h->end || (*h->p != '\'' && *h->p != '"'))
+        return false;
+    const char *first = h->p + 1, *close = memchr(first, *h->p, (size_t)(h->end - first));
+    if (!close || (size_t)(close - first) >= size)
+        return false;
+    memcpy(out, first, (size_t)(close - first));
+    out[close - first] = 0;
+    h->p = close + 1;
+    return true;
+}
+
+static bool take_shape(struct header *h)
+{
+    int axes = 0;
+    if (!take(h, '('))
+        return false;
+    while (!take(h, ')')) {
+        const char *first;
+        skip_space(h);
+        first = h->p;
+        while (h->p < h->end && *h->p >= '0' && *h->p <= '9')
+            h->p++;
+        if (axes == AXES_MOST || !mrc_parse_int(first, (size_t)(h->p - first), &h->shape[axes]))
+            return false;
+        axes++;
+        take(h, 'L'); /* written by Python 2 */
+        if (!take(h, ',') && (skip_space(h), h->p >= h->end || *h->p != ')'))
+            return false;
+    }
+    h->axes = axes;
+    return true;
+}
+
+static bool parse_header(struct header *h)
+{
+    if (!take(h, '{'))
+        return false;
+    while (!take(h, '}')) {
+        char key[DTYPE_SIZE];
+        if (!take_string(h, key, sizeof key) || !take(h, ':'))
+            return false;
+        if (strcmp(key, "descr") == 0) {
+            if (!take_string(h, h->dtype, sizeof h->dtype)) {
+                memcpy(h->dtype, "with fields", sizeof "with fields");
+                return true; /* a list: refused as a dtype, the rest does not matter */
+            }
+        } else if (strcmp(key, "fortran_order") == 0) {
+            h->fortran = take_word(h, "True") ? 1 : take_word(h, "False") ? 0 : -1;
+            if (h->fortran < 0)
+                return false;
+        } else if (strcmp(key, "shape") != 0 || !take_shape(h)) {
+            return false;
+        }
+        take(h, ',');
+    }
+    return true;
+}
+
+/* "<f8" and its kin into kind, width and byte order. */
+static bool parse_dtype(mrc_npy *npy, const char *dtype)
+{
+    bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    if (strlen(dtype) != 3 || !strchr("<>|=", dtype[0]) || !strchr("fiub", dtype[1]))
+        return false;
+    npy->kind = dtype[1];
+    npy->width = dtype[2] - '0';
+    npy->swapped = (dtype[0] == '<' && !little) || (dtype[0] == '>' && little);
+    switch (npy->kind) {
+    case 'f':
+        return npy->width == 2 || npy->width == 4 || npy->width == 8;
+    case 'b':
+        return npy->width == 1;
+    default:
+        return npy->width == 1 || npy->width == 2 || npy->width == 4 || npy->width == 8;
+    }
+}
+
+static mercer_status fail_short(const mrc_npy *npy, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the NPY header ends too early (truncated file)",
+                    npy->input->shown);
+}
+
+/* Rows, columns and dtype from the text of the header. */
+static mercer_status use_header(mrc_npy *npy, struct header *h, mercer_error *err)
+{
+    const char *file = npy->input->shown;
+    int64_t columns = 1, values, bytes;
+    bool fits = true;
+    bool parsed = parse_header(h);
+    if (parsed && h->dtype[0] && !parse_dtype(npy, h->dtype)) {
+        char shown[MRC_SHOWN_SIZE];
+        return mrc_fail(err, MERCER_ERR_FORMAT,
+                        "%s: values of type '%s' cannot be read (only f2 f4 f8 i1..i8 u1..u8 b1)",
+                        file, mrc_show(shown, h->dtype, strlen(h->dtype)));
+    }
+    if (!parsed || !h->dtype[0] || h->fortran < 0 || h->axes < 0)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the NPY header is damaged", file);
+    if (h->axes == 0)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: holds a single number, not a table", file);
+    for (int i = 1; i < h->axes; i++)
+        fits = fits && !__builtin_mul_overflow(columns, h->shape[i], &columns);
+    npy->rows = h->shape[0];
+    npy->columns = columns;
+    /* Doubles have to be addressable as well, whatever the width in the file. */
+    fits = fits && !__builtin_mul_overflow(npy->rows, columns, &values) &&
+           !__builtin_mul_overflow(values, (int64_t)sizeof(double), &bytes);
+    if (!fits)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the shape in the NPY header is too large",
+                        file);
+    if (npy->rows == 0 || columns == 0)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: has no %s", file,
+                        npy->rows == 0 ? "rows" : "columns");
+    npy->fortran = h->fortran && columns > 1 && (npy->rows > 1 || h->axes > 2);
+    bytes = values * npy->width;
+    if (mrc_input_left(npy->input) < bytes)
+        return mrc_fail(err, MERCER_ERR_FORMAT,
+                        "%s: %lld bytes of data where %lld were expected (truncated file)", file,
+                        (long long)mrc_input_left(npy->input), (long long)bytes);
+    return MERCER_OK;
+}
+
+/* In Fortran order the axes behind the first one are stored column-major among themselves, too;
+ * `order` then says from which stored column each of ours is taken. */
+static int64_t stored_column(const int64_t *shape, int axes, int64_t column)
+{
+    int64_t stored = 0, stride = 1, rest = column;
+    int64_t index[AXES_MOST];
+    for (int i = axes - 1; i >= 1; i--) {
+        index[i] = rest % shape[i];
+        rest /= shape[i];
+    }
+    for (int i = 1; i < axes; i++) {
+        stored += index[i] * stride;
+        stride *= shape[i];
+    }
+    return stored;
+}
+
+mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err)
+{
+    unsigned char prefix[PREFIX + 2];
+    struct header h = {.fortran = -1, .axes = -1};
+    char *text = NULL;
+    size_t got, length, more = 0;
+    mercer_status rc = MERCER_OK;
+    *npy = (mrc_npy){.input = input};
+    MRC_TRY(mrc_input_read(input, prefix, PREFIX, &got, err));
+    if (got == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", input->shown);
+    if (got < 6 || memcmp(prefix, "\x93NUMPY", 6) != 0)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not an NPY file", input->shown);
+    if (got < PREFIX)
+        MRC_TRY(fail_short(npy, err));
+    if (prefix[6] < 1 || prefix[6] > 3)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: NPY version %d.%d is not known", input->shown,
+                 prefix[6], prefix[7]);
+    length = (size_t)prefix[8] | (size_t)prefix[9] << 8;
+    if (prefix[6] > 1) {
+        MRC_TRY(mrc_input_read(input, prefix + PREFIX, 2, &more, err));
+        if (more < 2)
+            MRC_TRY(fail_short(npy, err));
+        length |= (size_t)prefix[10] << 16 | (size_t)prefix[11] << 24;
+    }
+    if (mrc_input_left(input) < (int64_t)length)
+        MRC_TRY(fail_short(npy, err));
+    if (length > HEADER_MOST)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: an NPY header of %zu bytes is no table's",
+                 input->shown, length);
+    MRC_TRY(mrc_alloc(&text, (int64_t)length + 1, 1, err));
+    MRC_TRY(mrc_input_read(input, text, length, &got, err));
+    if (got < length)
+        MRC_TRY(fail_short(npy, err));
+    h.p = text;
+    h.end = text + length;
+    MRC_TRY(use_header(npy, &h, err));
+    if (npy->fortran && h.axes > 2) {
+        MRC_TRY(mrc_alloc2_raw(&npy->order, npy->columns, 1, sizeof *npy->order, err));
+        for (int64_t i = 0; i < npy->columns; i++)
+            npy->order[i] = stored_column(h.shape, h.axes, i);
+    }
+    columns->count = npy->columns;
+out:
+    mrc_free(text);
+    return rc;
+}
+
+/* IEEE half precision: 1 sign bit, 5 exponent bits, 10 mantissa bits. */
+static double half_to_double(uint16_t half)
+{
+    int exponent = (half >> 10) & 31, mantissa = half & 1023;
+    double value;
+    if (exponent == 31)
+        value = mantissa ? (double)NAN : (double)INFINITY;
+    else if (exponent == 0)
+        value = ldexp(mantissa, -24);
+    else
+        value = ldexp(mantissa + 1024, exponent - 25);
+    return half & 0x8000 ? -value : value;
+}
+
+/* Convert count values at raw into out. */
+static void convert(const mrc_npy *npy, const unsigned char *raw, int64_t count, double *out)
+{
+    int kind = npy->kind == 'b' ? 'u' : npy->kind, width = npy->width;
+#define CONVERT(letter, bytes, type, swap, expression)                                             \
+    if (kind == letter && width == bytes) {                                                        \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            uint##bytes##_bits bits;                                                               \
+            type value;                                                                            \
+            memcpy(&bits, raw + i * bytes, bytes);                                                 \
+            if (npy->swapped)                                                                      \
+                bits = swap(bits);                                                                 \
+            memcpy(&value, &bits, bytes);                                                          \
+            out[i] = expression;                                                                   \
+        }                                                                                          \
+        return;                                                                                    \
+    }
+#define SAME(bits) (bits)
+    typedef uint8_t uint1_bits;
+    typedef uint16_t uint2_bits;
+    typedef uint32_t uint4_bits;
+    typedef uint64_t uint8_bits;
+    CONVERT('f', 8, double, __builtin_bswap64, value)
+    CONVERT('f', 4, float, __builtin_bswap32, (double)value)
+    CONVERT('f', 2, uint16_t, __builtin_bswap16, half_to_double(value))
+    CONVERT('i', 8, int64_t, __builtin_bswap64, (double)value)
+    CONVERT('i', 4, int32_t, __builtin_bswap32, value)
+    CONVERT('i', 2, int16_t, __builtin_bswap16, value)
+    CONVERT('i', 1, int8_t, SAME, value)
+    CONVERT('u', 8, uint64_t, __builtin_bswap64, (double)value)
+    CONVERT('u', 4, uint32_t, __builtin_bswap32, value)
+    CONVERT('u', 2, uint16_t, __builtin_bswap16, value)
+    CONVERT('u', 1, uint8_t, SAME, npy->kind == 'b' ? value != 0 : value)
+#undef SAME
+#undef CONVERT
+}
+
+/* Read exactly this many bytes, `before` of the data having been read. */
+static mercer_status read_bytes(mrc_npy *npy, void *out, int64_t bytes, int64_t before,
+                                mercer_error *err)
+{
+    size_t got;
+    mercer_status rc = mrc_input_read(npy->input, out, (size_t)bytes, &got, err);
+    if (rc == MERCER_OK && (int64_t)got < bytes)
+        return mrc_fail(err, MERCER_ERR_FORMAT,
+                        "%s: %lld bytes of data where %lld were expected (truncated file)",
+                        npy->input->shown, (long long)(before + (int64_t)got),
+                        (long long)(npy->rows * npy->columns * npy->width));
+    return rc;
+}
+
+/* All bytes of a Fortran array; memory grows as they come unless the file's size vouches for them.
+ */
+static mercer_status read_fortran(mrc_npy *npy, mercer_ctx *ctx, mercer_error *err)
+{
+    int64_t bytes = npy->rows * npy->columns * npy->width, have = 0, room = 0;
+    mercer_status rc = MERCER_OK;
+    while (have < bytes) {
+        int64_t wanted = bytes - have < CHUNK_BYTES ? bytes - have : CHUNK_BYTES;
+        if (have + wanted > room) {
+            room = mrc_input_left(npy->input) < INT64_MAX ? bytes : 2 * room + GROW_BYTES;
+            room = room < bytes ? room : bytes;
+            MRC_TRY(mrc_grow(&npy->raw, room, 1, err));
+        }
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(read_bytes(npy, npy->raw + have, wanted, have, err));
+        have += wanted;
+        mrc_progress(ctx, "reading", (double)have / (double)bytes);
+    }
+out:
+    return rc;
+}
+
+/* Put count whole rows of the file (as doubles) where the roles of their columns say. */
+static mercer_status distribute(const mrc_npy *npy, const mrc_columns *columns,
+                                mrc_classes *classes, int64_t count, mrc_block *block,
+                                mercer_error *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double *row = npy->wide + i * npy->columns;
+        int64_t at = block->n + i;
+        for (int64_t j = 0; j < npy->columns; j++) {
+            int64_t role = columns->role[j];
+            if (role >= 0) {
+                block->x[at * columns->data + role] = row[j];
+            } else if (role != MRC_ROLE_LABEL) {
+                block->values[at * columns->targets + MRC_ROLE_TARGET(role)] = row[j];
+            } else {
+                char text[MRC_NUMBER_SIZE];
+                int length = mrc_format_double(row[j] == 0 ? 0 : row[j], text);
+                mercer_status rc =
+                    mrc_classes_code(classes, text, (size_t)length, &block->codes[at], err);
+                if (rc != MERCER_OK)
+                    return rc;
+            }
+        }
+    }
+    return MERCER_OK;
+}
+
+static mercer_status check_finite(const mrc_npy *npy, const double *x, int64_t count,
+                                  mercer_error *err)
+{
+    int64_t bad = mrc_first_not_finite(x, count * npy->columns);
+    if (bad < 0)
+        return MERCER_OK;
+    char number[MRC_NUMBER_SIZE];
+    mrc_format_double(x[bad], number);
+    return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
+                    npy->input->shown, (long long)(npy->next + bad / npy->columns + 1),
+                    (long long)(bad % npy->columns + 1), number);
+}
+
+/* The next count rows of the file as doubles. */
+static mercer_status read_rows(mrc_npy *npy, int64_t count, double *out, mercer_error *err)
+{
+    enum { PART = 256 };
+    mercer_status rc = MERCER_OK;
+    if (npy->fortran) {
+        for (int64_t j = 0; j < npy->columns; j++) {
+            int64_t stored = npy->order ? npy->order[j] : j;
+            const unsigned char *column = npy->raw + (stored * npy->rows + npy->next) * npy->width;
+            for (int64_t i = 0; i < count; i += PART) {
+                double part[PART];
+                int64_t length = count - i < PART ? count - i : PART;
+                convert(npy, column + i * npy->width, length, part);
+                for (int64_t k = 0; k < length; k++)
+                    out[(i + k) * npy->columns + j] = part[k];
+            }
+        }
+    } else {
+        int64_t values = count * npy->columns, before = npy->next * npy->columns * npy->width;
+        bool as_is = npy->kind == 'f' && npy->width == 8 && !npy->swapped;
+        if (!as_is && !npy->raw)
+            MRC_TRY(mrc_alloc2_raw(&npy->raw, npy->chunk_rows, npy->columns * npy->width, 1, err));
+        MRC_TRY(read_bytes(npy, as_is ? (void *)out : npy->raw, values * npy->width, before, err));
+        if (!as_is)
+            convert(npy, npy->raw, values, out);
+    }
+    MRC_TRY(check_finite(npy, out, count, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_npy_rows(mrc_npy *npy, mercer_ctx *ctx, const mrc_columns *columns,
+                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool whole = columns->data == npy->columns; /* no column is taken apart */
+    if (!npy->chunk_rows) {
+        npy->chunk_rows = CHUNK_BYTES / (int64_t)sizeof(double) / npy->columns;
+        if (npy->chunk_rows < 1)
+            npy->chunk_rows = 1;
+    }
+    if (npy->fortran && !npy->raw)
+        MRC_TRY(read_fortran(npy, ctx, err));
+    if (!whole && !npy->wide)
+        MRC_TRY(mrc_alloc2_raw(&npy->wide, npy->chunk_rows, npy->columns, sizeof *npy->wide, err));
+    if (most > block->n + npy->rows - npy->next)
+        most = block->n + npy->rows - npy->next;
+    while (block->n < most) {
+        int64_t count = most - block->n < npy->chunk_rows ? most - block->n : npy->chunk_rows;
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        while (block->capacity < block->n + count) {
+            if (block->capacity == 0 && mrc_input_left(npy->input) < INT64_MAX)
+                MRC_TRY(mrc_block_reserve(block, columns, most, err)); /* the bytes are there */
+            else
+                MRC_TRY(mrc_block_grow(block, columns, most, err));
+        }
+        MRC_TRY(
+            read_rows(npy, count, whole ? block->x + block->n * columns->data : npy->wide, err));
+        if (!whole)
+            MRC_TRY(distribute(npy, columns, classes, count, block, err));
+        block->n += count;
+        npy->next += count;
+        mrc_progress(ctx, "reading", (double)npy->next / (double)npy->rows);
+    }
+out:
+    return rc;
+}
+
+void mrc_npy_destroy(mrc_npy *npy)
+{
+    mrc_free(npy->raw);
+    mrc_free(npy->wide);
+    mrc_free(npy->order);
+    *npy = (mrc_npy){0};
+}

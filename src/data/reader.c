@@ -1,0 +1,690 @@
+/* Reading tables: formats, the roles of columns, classes, and blocks of rows.
+ *
+ * A reader holds one open file. Reading a whole table is reading one block without a limit, so both
+ * ways share every line. Class indices are given in order of first appearance and kept in the
+ * reader, so later blocks continue them; each block carries the names seen so far. */
+#include "data/reader.h"
+
+#include "base/number.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    FIRST_BYTES = 1 << 16, /* first memory of a block of unknown length */
+    ORIGIN_SIZE = 256,     /* of the line that says where classes or targets come from */
+    LISTED_SIZE = 240,     /* of the columns listed in an error */
+    CLASSES_FIRST = 16
+};
+
+struct mercer_reader {
+    mrc_input input;
+    mrc_format format;
+    mrc_columns columns;
+    mrc_classes classes;
+    mrc_csv csv;
+    mrc_npy npy;
+    bool with_labels; /* classes come from a file of their own */
+    mrc_input labels_input;
+    mrc_text labels;
+    int64_t rows; /* handed out so far */
+    char origin[ORIGIN_SIZE];
+    bool ended;
+};
+
+void mercer_read_options_init(mercer_read_options *options)
+{
+    *options = (mercer_read_options){.struct_size = sizeof *options};
+}
+
+static bool has_ending(const char *path, size_t length, const char *ending)
+{
+    size_t size = strlen(ending);
+    return length > size && memcmp(path + length - size, ending, size) == 0;
+}
+
+mercer_status mrc_format_find(const char *path, const char *name, mrc_format *out, bool *gzip,
+                              mercer_error *err)
+{
+    static const struct {
+        const char *name, *ending;
+        mrc_format format;
+    } known[] = {{"csv", ".csv", MRC_FORMAT_CSV},
+                 {"tsv", ".tsv", MRC_FORMAT_TSV},
+                 {"tab", ".tab", MRC_FORMAT_TSV},
+                 {"npy", ".npy", MRC_FORMAT_NPY}};
+    size_t length = strlen(path);
+    *gzip = has_ending(path, length, ".gz");
+    length -= *gzip ? 3 : 0;
+    *out = MRC_FORMAT_UNKNOWN;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name ? strcmp(name, known[i].name) == 0 : has_ending(path, length, known[i].ending))
+            *out = known[i].format;
+    if (name && *out == MRC_FORMAT_UNKNOWN) {
+        char shown[MRC_SHOWN_SIZE];
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "unknown format '%s' (known: csv, tsv, npy)",
+                        mrc_show(shown, name, strlen(name)));
+    }
+    return MERCER_OK;
+}
+
+mercer_status mrc_format_fail(const char *path, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                    "%s: the ending tells no format (known: .csv, .tsv, .tab, .npy, each also with "
+                    ".gz)",
+                    path);
+}
+
+/* --- classes --- */
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static bool same_text(const char *name, const char *text, size_t length)
+{
+    return strncmp(name, text, length) == 0 && name[length] == 0;
+}
+
+/* Double the hash table and enter all classes again. */
+static mercer_status grow_slots(mrc_classes *classes, mercer_error *err)
+{
+    int64_t count = classes->slot_count ? 2 * classes->slot_count : 2 * CLASSES_FIRST, *slots;
+    mercer_status rc = mrc_alloc(&slots, count, sizeof *slots, err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (int64_t i = 0; i < classes->count; i++) {
+        uint64_t at = hash_text(classes->names[i], strlen(classes->names[i]));
+        while (slots[at & (uint64_t)(count - 1)])
+            at++;
+        slots[at & (uint64_t)(count - 1)] = i + 1;
+    }
+    mrc_free(classes->slots);
+    classes->slots = slots;
+    classes->slot_count = count;
+    return MERCER_OK;
+}
+
+mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t length, int64_t *code,
+                               mercer_error *err)
+{
+    char *name = NULL;
+    mercer_status rc = MERCER_OK;
+    if (classes->count && same_text(classes->names[classes->last], text, length)) {
+        *code = classes->last;
+        return MERCER_OK;
+    }
+    if (2 * (classes->count + 1) > classes->slot_count)
+        MRC_TRY(grow_slots(classes, err));
+    uint64_t at = hash_text(text, length), mask = (uint64_t)(classes->slot_count - 1);
+    for (; classes->slots[at & mask]; at++)
+        if (same_text(classes->names[classes->slots[at & mask] - 1], text, length))
+            break;
+    if (!classes->slots[at & mask]) {
+        if (classes->count == classes->capacity) {
+            int64_t capacity = 2 * classes->capacity + CLASSES_FIRST;
+            MRC_TRY(mrc_grow(&classes->names, capacity, sizeof *classes->names, err));
+            classes->capacity = capacity;
+        }
+        MRC_TRY(mrc_alloc(&name, (int64_t)length + 1, 1, err));
+        memcpy(name, text, length);
+        classes->names[classes->count++] = name;
+        classes->slots[at & mask] = classes->count;
+    }
+    classes->last = classes->slots[at & mask] - 1;
+    *code = classes->last;
+out:
+    return rc;
+}
+
+static void classes_destroy(mrc_classes *classes)
+{
+    mrc_free_names(classes->names, classes->count);
+    mrc_free(classes->slots);
+    *classes = (mrc_classes){0};
+}
+
+/* --- blocks --- */
+
+mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, int64_t rows,
+                                mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    size_t cells;
+    MRC_TRY(mrc_size_mul(rows, columns->data, &cells, err));
+    MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+    if (columns->targets) {
+        MRC_TRY(mrc_size_mul(rows, columns->targets, &cells, err));
+        MRC_TRY(mrc_grow(&block->values, (int64_t)cells, sizeof *block->values, err));
+    }
+    if (block->with_codes)
+        MRC_TRY(mrc_grow(&block->codes, rows, sizeof *block->codes, err));
+    block->capacity = rows;
+out:
+    return rc;
+}
+
+mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
+                             mercer_error *err)
+{
+    int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / columns->data + 1;
+    int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
+    return mrc_block_reserve(block, columns, rows < most ? rows : most, err);
+}
+
+static void block_destroy(mrc_block *block)
+{
+    mrc_free(block->x);
+    mrc_free(block->values);
+    mrc_free(block->codes);
+    *block = (mrc_block){0};
+}
+
+/* --- columns and their roles --- */
+
+/* Append the columns' names to text for a message, as many as fit. */
+static void list_columns(const mrc_columns *columns, char *text, size_t size)
+{
+    size_t used = 0;
+    if (!columns->names) {
+        snprintf(text, size, "it has %lld column%s without names", (long long)columns->count,
+                 columns->count == 1 ? "" : "s");
+        return;
+    }
+    used = (size_t)snprintf(text, size, "columns: ");
+    for (int64_t i = 0; i < columns->count; i++) {
+        char shown[MRC_SHOWN_SIZE];
+        size_t left = size - used;
+        mrc_show(shown, columns->names[i], strlen(columns->names[i]));
+        if (strlen(shown) + sizeof ", , ..." > left) {
+            snprintf(text + used, left, "%s...", i ? ", " : "");
+            return;
+        }
+        used += (size_t)snprintf(text + used, left, "%s%s", i ? ", " : "", shown);
+    }
+}
+
+/* The column with this name or, failing that, at this 1-based position; -1 for none. */
+static int64_t find_column(const mrc_columns *columns, const char *text, size_t length)
+{
+    int64_t position;
+    for (int64_t i = 0; columns->names && i < columns->count; i++)
+        if (same_text(columns->names[i], text, length))
+            return i;
+    if (mrc_parse_int(text, length, &position) && position >= 1 && position <= columns->count)
+        return position - 1;
+    return -1;
+}
+
+static mercer_status need_column(const mercer_reader *reader, const char *text, size_t length,
+                                 int64_t *out, mercer_error *err)
+{
+    char shown[MRC_SHOWN_SIZE], listed[LISTED_SIZE];
+    *out = find_column(&reader->columns, text, length);
+    if (*out >= 0)
+        return MERCER_OK;
+    list_columns(&reader->columns, listed, sizeof listed);
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: there is no column '%s' (%s)",
+                    reader->input.shown, mrc_show(shown, text, length), listed);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Two columns of one name could be taken for each other; refuse them. */
+static mercer_status check_names(const mercer_reader *reader, mercer_error *err)
+{
+    const mrc_columns *columns = &reader->columns;
+    char **sorted = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!columns->names)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&sorted, columns->count, 1, sizeof *sorted, err));
+    memcpy(sorted, columns->names, (size_t)columns->count * sizeof *sorted);
+    qsort(sorted, (size_t)columns->count, sizeof *sorted, compare_names);
+    for (int64_t i = 1; i < columns->count; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) {
+            char shown[MRC_SHOWN_SIZE];
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: two columns are called '%s'", reader->input.shown,
+                     mrc_show(shown, sorted[i], strlen(sorted[i])));
+        }
+out:
+    mrc_free(sorted);
+    return rc;
+}
+
+/* Mark the columns listed in text (a name, or comma-separated names and positions) as targets. */
+static mercer_status mark_targets(mercer_reader *reader, const char *text, mercer_error *err)
+{
+    mrc_columns *columns = &reader->columns;
+    int64_t column = find_column(columns, text, strlen(text));
+    if (column >= 0) { /* also a name with a comma in it */
+        columns->role[column] = MRC_ROLE_TARGET(0);
+        columns->targets = 1;
+        return MERCER_OK;
+    }
+    for (;;) {
+        size_t length = strcspn(text, ",");
+        mercer_status rc = need_column(reader, text, length, &column, err);
+        if (rc != MERCER_OK)
+            return rc;
+        if (columns->role[column] <= MRC_ROLE_TARGET(0)) {
+            char shown[MRC_SHOWN_SIZE];
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: target column '%s' is given twice",
+                            reader->input.shown, mrc_show(shown, text, length));
+        }
+        columns->role[column] = MRC_ROLE_TARGET(columns->targets);
+        columns->targets++;
+        if (!text[length])
+            return MERCER_OK;
+        text += length + 1;
+    }
+}
+
+/* "column 'age'" or "column 3", appended. */
+static void append_column(char *text, size_t size, const mrc_columns *columns, int64_t column)
+{
+    char shown[MRC_SHOWN_SIZE];
+    size_t used = strlen(text);
+    if (columns->names)
+        snprintf(text + used, size - used, "'%s'",
+                 mrc_show(shown, columns->names[column], strlen(columns->names[column])));
+    else
+        snprintf(text + used, size - used, "%lld", (long long)column + 1);
+}
+
+static void describe_origin(mercer_reader *reader, const char *labels_file)
+{
+    const mrc_columns *columns = &reader->columns;
+    char *text = reader->origin;
+    if (labels_file) {
+        snprintf(text, ORIGIN_SIZE, "classes from %s", labels_file);
+    } else if (columns->label >= 0) {
+        snprintf(text, ORIGIN_SIZE, "classes from column ");
+        append_column(text, ORIGIN_SIZE, columns, columns->label);
+    } else if (columns->targets) {
+        snprintf(text, ORIGIN_SIZE, "values from column%s ", columns->targets > 1 ? "s" : "");
+        for (int64_t k = 0; k < columns->targets; k++)
+            for (int64_t i = 0; i < columns->count; i++)
+                if (columns->role[i] == MRC_ROLE_TARGET(k)) {
+                    size_t used = strlen(text);
+                    snprintf(text + used, ORIGIN_SIZE - used, "%s", k ? ", " : "");
+                    append_column(text, ORIGIN_SIZE, columns, i);
+                }
+    }
+}
+
+static mercer_status check_options(const mercer_read_options *options, mercer_error *err)
+{
+    if (options->label && options->target)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "a label and targets cannot both be given");
+    if (options->labels_file && (options->label || options->target))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "classes from %s and a label or target column cannot both be given",
+                        options->labels_file);
+    if (options->no_label && (options->label || options->target))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "a label or target is given although there is to be none");
+    return MERCER_OK;
+}
+
+/* The rule of io.h: columns called "label" and "target" when the caller says nothing. */
+static mercer_status decide_by_name(mercer_reader *reader, const mercer_read_options *options,
+                                    mercer_error *err)
+{
+    mrc_columns *columns = &reader->columns;
+    if (!columns->names || options->no_label)
+        return MERCER_OK;
+    int64_t label = -1, target = -1;
+    for (int64_t i = 0; i < columns->count; i++) {
+        label = strcmp(columns->names[i], "label") == 0 ? i : label;
+        target = strcmp(columns->names[i], "target") == 0 ? i : target;
+    }
+    if (options->labels_file && (label >= 0 || target >= 0))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "%s: has a column '%s', but classes are to come from %s (with no-label the "
+                        "column is data)",
+                        reader->input.shown, label >= 0 ? "label" : "target", options->labels_file);
+    if (label >= 0 && target >= 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "%s: has a column 'label' and a column 'target'; say which one to learn",
+                        reader->input.shown);
+    if (label >= 0)
+        columns->label = label;
+    if (target >= 0) {
+        columns->role[target] = MRC_ROLE_TARGET(0);
+        columns->targets = 1;
+    }
+    return MERCER_OK;
+}
+
+static mercer_status decide_roles(mercer_reader *reader, const mercer_read_options *options,
+                                  mercer_error *err)
+{
+    mrc_columns *columns = &reader->columns;
+    mercer_status rc = MERCER_OK;
+    columns->label = -1;
+    MRC_TRY(check_names(reader, err));
+    MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
+    if (options->label)
+        MRC_TRY(need_column(reader, options->label, strlen(options->label), &columns->label, err));
+    else if (options->target)
+        MRC_TRY(mark_targets(reader, options->target, err));
+    else
+        MRC_TRY(decide_by_name(reader, options, err));
+    if (columns->label >= 0)
+        columns->role[columns->label] = MRC_ROLE_LABEL;
+    for (int64_t i = 0; i < columns->count; i++)
+        if (columns->role[i] == 0)
+            columns->role[i] = columns->data++;
+    if (columns->data == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: no data columns are left beside the %s",
+                 reader->input.shown, columns->label >= 0 ? "label" : "targets");
+    describe_origin(reader, options->labels_file);
+out:
+    return rc;
+}
+
+/* --- opening and closing --- */
+
+/* The caller's options, of whatever age, over the defaults. */
+static mercer_status take_options(const mercer_read_options *given, mercer_read_options *out,
+                                  mercer_error *err)
+{
+    mercer_read_options_init(out);
+    if (!given)
+        return MERCER_OK;
+    if (given->struct_size < sizeof given->struct_size)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "read options were not initialised");
+    memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
+    return check_options(out, err);
+}
+
+/* What a file without a telling ending is: a stream is CSV unless it starts like NPY. */
+static mercer_status decide_format(mercer_reader *reader, const char *path,
+                                   const mercer_read_options *options, mercer_error *err)
+{
+    bool gzip;
+    mercer_status rc = mrc_format_find(path, options->format, &reader->format, &gzip, err);
+    if (rc != MERCER_OK || reader->format != MRC_FORMAT_UNKNOWN)
+        return rc;
+    struct stat info;
+    bool regular = reader->input.fd >= 0 && !reader->input.borrowed_fd &&
+                   fstat(reader->input.fd, &info) == 0 && S_ISREG(info.st_mode);
+    if (regular)
+        return mrc_format_fail(path, err);
+    size_t ahead = reader->input.raw_end - reader->input.raw_at;
+    bool npy = !reader->input.gzip && ahead >= 6 &&
+               memcmp(reader->input.raw + reader->input.raw_at, "\x93NUMPY", 6) == 0;
+    reader->format = npy ? MRC_FORMAT_NPY : MRC_FORMAT_CSV;
+    return MERCER_OK;
+}
+
+/* The common end of opening: reader->input is open. */
+static mercer_status start(mercer_reader *reader, mercer_ctx *ctx, const char *path,
+                           const mercer_read_options *options, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(decide_format(reader, path, options, err));
+    if (reader->format == MRC_FORMAT_NPY)
+        MRC_TRY(mrc_npy_open(&reader->npy, &reader->input, &reader->columns, err));
+    else
+        MRC_TRY(mrc_csv_open(&reader->csv, ctx, &reader->input,
+                             reader->format == MRC_FORMAT_TSV ? '\t' : ',', &reader->columns, err));
+    MRC_TRY(decide_roles(reader, options, err));
+    if (options->labels_file) {
+        MRC_TRY(mrc_input_open(&reader->labels_input, options->labels_file, err));
+        MRC_TRY(mrc_text_init(&reader->labels, &reader->labels_input, err));
+        reader->with_labels = true;
+    }
+out:
+    return rc;
+}
+
+static mercer_status reader_alloc(mercer_reader **out, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
+    if (rc == MERCER_OK) {
+        (*out)->input.fd = -1;
+        (*out)->labels_input.fd = -1;
+    }
+    return rc;
+}
+
+mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
+                                 const mercer_read_options *options, mercer_reader **out,
+                                 mercer_error *err)
+{
+    mercer_reader *reader = NULL;
+    mercer_read_options taken;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(take_options(options, &taken, err));
+    MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(mrc_input_open(&reader->input, path, err));
+    MRC_TRY(start(reader, ctx, path, &taken, err));
+    *out = reader;
+    reader = NULL;
+out:
+    mercer_reader_close(reader);
+    return rc;
+}
+
+mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const void *bytes,
+                                     size_t count, const mercer_read_options *options,
+                                     mercer_reader **out, mercer_error *err)
+{
+    mercer_reader *reader = NULL;
+    mercer_read_options taken;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(take_options(options, &taken, err));
+    MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(mrc_input_open_memory(&reader->input, shown, bytes, count, err));
+    MRC_TRY(start(reader, ctx, shown, &taken, err));
+    *out = reader;
+    reader = NULL;
+out:
+    mercer_reader_close(reader);
+    return rc;
+}
+
+void mercer_reader_close(mercer_reader *reader)
+{
+    if (!reader)
+        return;
+    mrc_csv_destroy(&reader->csv);
+    mrc_npy_destroy(&reader->npy);
+    mrc_text_destroy(&reader->labels);
+    mrc_input_close(&reader->labels_input);
+    mrc_input_close(&reader->input);
+    classes_destroy(&reader->classes);
+    mrc_free_names(reader->columns.names, reader->columns.count);
+    mrc_free(reader->columns.role);
+    mrc_free(reader);
+}
+
+/* --- reading --- */
+
+/* The next line of the labels file without blanks around it; *length 0 when nothing but blank lines
+ * is left. */
+static mercer_status next_label(mercer_reader *reader, const char **out, size_t *length,
+                                mercer_error *err)
+{
+    mrc_text *text = &reader->labels;
+    int64_t blank = 0;
+    for (;;) {
+        char *first = text->data + text->start, *limit = text->data + text->end;
+        char *stop = memchr(first, '\n', (size_t)(limit - first));
+        if (!stop && !text->ended) {
+            mercer_status rc = mrc_text_more(text, err);
+            if (rc != MERCER_OK)
+                return rc;
+            continue;
+        }
+        *length = 0;
+        if (first == limit)
+            return MERCER_OK;
+        stop = stop ? stop : limit;
+        int64_t line = text->line++;
+        text->start = (size_t)(stop - text->data) + (stop < limit);
+        while (first < stop && (*first == ' ' || *first == '\t'))
+            first++;
+        while (first < stop && strchr(" \t\r", stop[-1]))
+            stop--;
+        if (first == stop) {
+            blank = blank ? blank : line;
+            continue;
+        }
+        if (blank)
+            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a blank line between classes",
+                            text->input->shown, (long long)blank);
+        if (memchr(first, 0, (size_t)(stop - first)))
+            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a zero byte; this is not a text file",
+                            text->input->shown, (long long)line);
+        *out = first;
+        *length = (size_t)(stop - first);
+        return MERCER_OK;
+    }
+}
+
+/* Classes of the block's rows from the labels file; at the end of the rows it must end, too. */
+static mercer_status take_labels(mercer_reader *reader, mrc_block *block, mercer_error *err)
+{
+    const char *text = NULL;
+    size_t length;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < block->n; i++) {
+        MRC_TRY(next_label(reader, &text, &length, err));
+        if (length == 0)
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld classes, but %s has more rows",
+                     reader->labels_input.shown, (long long)(reader->rows + i),
+                     reader->input.shown);
+        MRC_TRY(mrc_classes_code(&reader->classes, text, length, &block->codes[i], err));
+    }
+    if (reader->ended) {
+        MRC_TRY(next_label(reader, &text, &length, err));
+        if (length > 0)
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more classes than the %lld rows of %s",
+                     reader->labels_input.shown, (long long)reader->labels.line - 1,
+                     (long long)(reader->rows + block->n), reader->input.shown);
+    }
+out:
+    return rc;
+}
+
+/* The names of the columns of one kind, in the order of their roles. */
+static mercer_status names_of_role(const mrc_columns *columns, int64_t count, bool data,
+                                   char ***out, mercer_error *err)
+{
+    char **names = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!columns->names || count == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&names, count, sizeof *names, err));
+    for (int64_t i = 0; i < columns->count; i++) {
+        int64_t role = columns->role[i];
+        if ((role >= 0) == data && (data || role != MRC_ROLE_LABEL))
+            MRC_TRY(
+                mrc_strdup(&names[data ? role : MRC_ROLE_TARGET(role)], columns->names[i], err));
+    }
+    *out = names;
+    names = NULL;
+out:
+    mrc_free_names(names, count);
+    return rc;
+}
+
+/* Turn a block into a table; the block's memory goes over to it. */
+static mercer_status make_table(mercer_reader *reader, mrc_block *block, mercer_table **out,
+                                mercer_error *err)
+{
+    const mrc_columns *columns = &reader->columns;
+    mercer_table *table = NULL;
+    mercer_targets *targets;
+    mercer_status rc = MERCER_OK;
+    if (block->capacity > block->n)
+        MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
+    MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
+    targets = &table->targets;
+    MRC_TRY(mrc_rows_adopt(block->x, block->n, columns->data, &table->rows, err));
+    block->x = NULL;
+    MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
+    targets->n = block->n;
+    if (block->with_codes) {
+        targets->kind = MERCER_TARGET_CLASSES;
+        MRC_TRY(mrc_copy_names(&targets->class_names, reader->classes.names, reader->classes.count,
+                               err));
+        targets->classes = reader->classes.count;
+        targets->codes = block->codes;
+        block->codes = NULL;
+        if (columns->label >= 0 && columns->names)
+            MRC_TRY(mrc_copy_names(&targets->names, &columns->names[columns->label], 1, err));
+    } else if (columns->targets) {
+        targets->kind = MERCER_TARGET_VALUES;
+        targets->columns = columns->targets;
+        targets->values = block->values;
+        block->values = NULL;
+        MRC_TRY(names_of_role(columns, columns->targets, false, &targets->names, err));
+    }
+    if (reader->origin[0])
+        MRC_TRY(mrc_strdup(&table->origin, reader->origin, err));
+    *out = table;
+    table = NULL;
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
+mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
+                                 mercer_table **out, mercer_error *err)
+{
+    mrc_block block = {.with_codes = reader->with_labels || reader->columns.label >= 0};
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (max_rows < 1)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a block of %lld rows cannot be read",
+                 (long long)max_rows);
+    if (reader->ended)
+        goto out;
+    if (reader->format == MRC_FORMAT_NPY)
+        MRC_TRY(mrc_npy_rows(&reader->npy, ctx, &reader->columns, &reader->classes, max_rows,
+                             &block, err));
+    else
+        MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows,
+                             &block, err));
+    reader->ended = block.n < max_rows;
+    if (reader->with_labels)
+        MRC_TRY(take_labels(reader, &block, err));
+    reader->rows += block.n;
+    if (block.n > 0)
+        MRC_TRY(make_table(reader, &block, out, err));
+out:
+    block_destroy(&block);
+    return rc;
+}
+
+mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
+                                const mercer_read_options *options, mercer_table **out,
+                                mercer_error *err)
+{
+    mercer_reader *reader = NULL;
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
+    MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
+    *out = table;
+out:
+    mercer_reader_close(reader);
+    return rc;
+}

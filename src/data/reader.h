@@ -1,0 +1,125 @@
+/* Readers from the inside: what the formats (csv.c, npy.c) share with reader.c.
+ *
+ * A format finds out how many columns there are and what they are called, reader.c decides the role
+ * of each column, and the format then fills blocks of rows by those roles. */
+#ifndef MRC_DATA_READER_H
+#define MRC_DATA_READER_H
+
+#include "data/input.h"
+#include "data/rows.h"
+
+/* The role of a file column: data column j is j, target k is MRC_ROLE_TARGET(k), which is its own
+ * inverse. */
+enum { MRC_ROLE_LABEL = -1 };
+#define MRC_ROLE_TARGET(k) (-2 - (k))
+
+/* The columns of a file, in its order. */
+typedef struct mrc_columns {
+    int64_t count;
+    char **names; /* count strings, or NULL when the file has no header */
+    int64_t *role;
+    int64_t data;    /* how many are data */
+    int64_t targets; /* how many are targets */
+    int64_t label;   /* which one holds classes, or -1 */
+} mrc_columns;
+
+/* Class names seen so far, in order of first appearance. */
+typedef struct mrc_classes {
+    char **names;
+    int64_t count, capacity;
+    int64_t *slots; /* hash table of indices + 1, 0 for empty; size is a power of two */
+    int64_t slot_count;
+    int64_t last; /* index found last: rows of one class often follow each other */
+} mrc_classes;
+
+/* The index of a class, entering it when it is new. */
+mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t length, int64_t *code,
+                               mercer_error *err);
+
+/* Rows being filled. */
+typedef struct mrc_block {
+    int64_t n, capacity;
+    double *x;       /* capacity x data */
+    double *values;  /* capacity x targets, when there are targets */
+    int64_t *codes;  /* capacity, when there are classes */
+    bool with_codes; /* set by the reader */
+} mrc_block;
+
+/* Make room for exactly `rows` rows. */
+mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, int64_t rows,
+                                mercer_error *err);
+/* Make room for at least one more row, and for at most `most` rows in all. */
+mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
+                             mercer_error *err);
+
+/* Text in a buffer that ends in a newline of our own, so that scanning needs no test for its end.
+ */
+typedef struct mrc_text {
+    mrc_input *input; /* borrowed */
+    char *data;
+    size_t start, end, capacity; /* unread: data[start .. end), data[end] == '\n' */
+    bool ended;                  /* nothing more comes from the input */
+    int64_t line;                /* physical line number of data[start], from 1 */
+} mrc_text;
+
+/* Borrow input; the first bytes are read, a byte order mark is skipped, binary files are refused.
+ */
+mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err);
+/* Get more bytes behind data[end]; data and start move. Not to be called after `ended`. */
+mercer_status mrc_text_more(mrc_text *text, mercer_error *err);
+void mrc_text_destroy(mrc_text *text);
+
+typedef struct mrc_csv {
+    mrc_text text;
+    char delimiter;
+    char *scratch; /* a quoted cell without its escapes */
+    size_t scratch_size;
+    int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+} mrc_csv;
+
+/* Find header and columns (names and count of columns are set). */
+mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
+                           mrc_columns *columns, mercer_error *err);
+/* Append up to most - block->n rows; fewer only at the end of the file. */
+mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
+                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
+void mrc_csv_destroy(mrc_csv *csv);
+
+typedef struct mrc_npy {
+    mrc_input *input; /* borrowed */
+    int64_t rows, columns, next;
+    int kind;  /* 'f', 'i', 'u' or 'b' */
+    int width; /* bytes per value */
+    bool swapped, fortran;
+    int64_t chunk_rows; /* rows converted at a time */
+    unsigned char *raw; /* a chunk of the file as it is; of a Fortran array, all of it */
+    double *wide;       /* a chunk as doubles, when columns have to be taken apart; or NULL */
+    int64_t *order;     /* Fortran, 3 axes or more: where each column is stored; or NULL */
+} mrc_npy;
+
+mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err);
+mercer_status mrc_npy_rows(mrc_npy *npy, mercer_ctx *ctx, const mrc_columns *columns,
+                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
+void mrc_npy_destroy(mrc_npy *npy);
+
+/* Formats by name and by ending; shared with the writer. */
+typedef enum mrc_format {
+    MRC_FORMAT_UNKNOWN,
+    MRC_FORMAT_CSV,
+    MRC_FORMAT_TSV,
+    MRC_FORMAT_NPY
+} mrc_format;
+
+/* The format called name; or, when name is NULL, by the ending of path without ".gz"
+ * (MRC_FORMAT_UNKNOWN when that tells nothing). *gzip: path ends in ".gz". */
+mercer_status mrc_format_find(const char *path, const char *name, mrc_format *out, bool *gzip,
+                              mercer_error *err);
+/* Fail because the ending of path tells nothing. */
+mercer_status mrc_format_fail(const char *path, mercer_error *err);
+
+/* Open a reader over bytes in memory, which must outlive it. */
+mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const void *bytes,
+                                     size_t count, const mercer_read_options *options,
+                                     mercer_reader **out, mercer_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* The inside of the Gram operator, shared by its front (gram.c), the stores made of tiles
+ * (tiled.c), the low-rank store (lowrank.c) and the eigen-solver's choice (spectrum.c). */
+#ifndef MRC_KERNEL_GRAM_PARTS_H
+#define MRC_KERNEL_GRAM_PARTS_H
+
+#include "kernel/gram.h"
+
+/* Edge of a tile: 512 KB of doubles, which stays in a core's second-level cache while it is
+ * multiplied. Larger tiles leave it, smaller ones make BLAS calls too short. */
+enum { MRC_TILE = 256 };
+/* Rows J of K are computed in groups of this many. */
+enum { MRC_GATHER = 64 };
+
+struct mrc_gram {
+    mercer_ctx *ctx;
+    const mrc_kernel *kernel;
+    const mercer_rows *rows;
+    int64_t n;
+    mrc_store_kind store;
+    bool single, centered;
+    double eps, kmax;
+    mrc_points points; /* not for precomputed */
+    double *raw_diag;  /* n, uncentred */
+    double *diag;      /* n, centred when the operator is; filled with the means */
+    double *means;     /* n, of the uncentred matrix */
+    double grand;
+    bool means_known;
+
+    /* Tiled stores: one triangle of tiles, (I, J) with I >= J at index I (I + 1) / 2 + J. */
+    int64_t tiles; /* per side */
+    double *tile_values;
+    float *tile_singles;
+    void **scratch; /* per worker */
+
+    /* Low-rank: F, n x rank, in panels of MRC_PANEL columns, each panel n x MRC_PANEL. */
+    double *factor;
+    int64_t rank;
+};
+
+enum { MRC_PANEL = 32 };
+
+/* Tiled stores. init allocates what the store needs and computes the tiles of a dense one. */
+mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err);
+int64_t mrc_tiled_dense_bytes(int64_t n, bool single);
+int64_t mrc_tiled_scratch_bytes(const mercer_ctx *ctx, int64_t d);
+/* Uncentred out (n x l) = K v. */
+mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
+                              mercer_error *err);
+/* out[i] = sum_t mask[t] K_it^2 of the centred matrix, all i. */
+mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, double *out,
+                                   mercer_error *err);
+/* Uncentred K[J, first .. first + count), at most MRC_GATHER rows J, into out (stride ldo).
+ * Single-threaded, for use inside parfor. */
+void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int64_t first,
+                     int64_t count, int worker, double *out, int64_t ldo);
+
+/* Low-rank store. most: columns allowed; eager: give up early when the decay of the residual shows
+ * that more than `most` would be needed. *reached: columns computed; *residual: the largest
+ * remaining diagonal entry over kmax. On MERCER_OK g->rank > 0 when the factor is complete, 0 when
+ * it was given up (and nothing is left allocated). */
+mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *reached,
+                               double *residual, mercer_error *err);
+/* The factor of the linear kernel: the rows themselves. */
+mercer_status mrc_lowrank_init_linear(mrc_gram *g, mercer_error *err);
+/* Means, diagonal and centring in place; called once after init. */
+mercer_status mrc_lowrank_center(mrc_gram *g, mercer_error *err);
+mercer_status mrc_lowrank_apply(mrc_gram *g, const double *v, int64_t l, double *out,
+                                mercer_error *err);
+/* out (count x rank): rows J of F. */
+void mrc_lowrank_rows(const mrc_gram *g, const int64_t *rows, int64_t count, double *out);
+/* s (rank x rank) = sum_t mask[t] F_t F_t'. */
+mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, double *s,
+                                mercer_error *err);
+/* out (rank x l) = F' v for v n x l. */
+mercer_status mrc_lowrank_transposed_times(mrc_gram *g, const double *v, int64_t l, double *out,
+                                           mercer_error *err);
+/* out (n x l) = F w for w rank x l. */
+mercer_status mrc_lowrank_times(mrc_gram *g, const double *w, int64_t l, double *out,
+                                mercer_error *err);
+/* out[i] = F_i' S F_i for all i. */
+mercer_status mrc_lowrank_quadratic(mrc_gram *g, const double *s, double *out, mercer_error *err);
+
+/* Fill means, grand and the centred diagonal (once). */
+mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* The inner loops over kernel values, once per vector width.
+ *
+ * simd_loops.h is compiled once for each instruction set; mrc_simd_loops() hands out the table that
+ * a context asks for. A value depends only on its own inputs, never on its place in the tile. */
+#ifndef MRC_KERNEL_SIMD_H
+#define MRC_KERNEL_SIMD_H
+
+#include "base/ctx.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct mrc_simd_loops {
+    const char *name;
+    /* out[i][j] = exp(-gamma |a_i - b_j|^2), a: na x d (stride lda), b transposed: d x nb
+     * (stride ldb). */
+    void (*gaussian_by_differences)(const double *a, int64_t na, int64_t lda, const double *bt,
+                                    int64_t nb, int64_t ldb, int64_t d, double gamma, double *out,
+                                    int64_t ldo);
+    /* Squared distances from dot products in one row: row[j] = max(0, norm_a + norm_b[j] - 2
+     * row[j]). Returns true when some distance is so small against the norms that digits were
+     * lost, and must be computed by differences. */
+    bool (*distances_from_dots)(double *row, int64_t nb, double norm_a, const double *norm_b);
+    void (*exponential)(double *row, int64_t count, double factor); /* exp(factor * x) */
+    void (*power)(double *row, int64_t count, double gamma, double coef0, int64_t degree);
+    void (*hyperbolic_tangent)(double *row, int64_t count, double gamma, double coef0);
+} mrc_simd_loops;
+
+/* A squared distance below this share of |a|^2 + |b|^2 has lost more than three digits in
+ * |a|^2 + |b|^2 - 2 a.b. Raising it recomputes more pairs and gains accuracy. */
+#define MRC_DISTANCE_SHARE 1e-3
+
+const mrc_simd_loops *mrc_simd_loops_narrow(void);
+#if defined(__x86_64__)
+const mrc_simd_loops *mrc_simd_loops_avx2(void);
+const mrc_simd_loops *mrc_simd_loops_avx512(void);
+#endif
+
+/* The loops for a width the processor has. */
+const mrc_simd_loops *mrc_simd_loops_for(mrc_simd simd);
+
+#endif

@@ -1,0 +1,135 @@
+/* The body of one vector width. The including file defines WIDTH, VECTOR_EXP, VECTOR_TANH and
+ * TABLE, and is compiled with the flags of its instruction set. */
+#include "kernel/simd.h"
+
+#include <string.h>
+
+typedef double vector __attribute__((vector_size(WIDTH * 8)));
+
+static inline vector load(const double *from)
+{
+    vector v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+static inline void store(double *to, vector v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+/* The last count < WIDTH values, zeroes behind them. */
+static inline vector load_part(const double *from, int64_t count)
+{
+    vector v = {0};
+    memcpy(&v, from, (size_t)count * sizeof *from);
+    return v;
+}
+
+static inline void store_part(double *to, vector v, int64_t count)
+{
+    memcpy(to, &v, (size_t)count * sizeof *to);
+}
+
+/* The dimension is a constant in the common cases, so that the loop over it is unrolled. */
+static inline __attribute__((always_inline)) void
+gaussian_rows(const double *a, int64_t na, int64_t lda, const double *bt, int64_t nb, int64_t ldb,
+              int64_t d, double gamma, double *out, int64_t ldo)
+{
+    for (int64_t i = 0; i < na; i++) {
+        const double *ai = a + i * lda;
+        double *row = out + i * ldo;
+        int64_t j = 0;
+        for (; j + WIDTH <= nb; j += WIDTH) {
+            vector sum = {0};
+            for (int64_t k = 0; k < d; k++) {
+                vector difference = load(bt + k * ldb + j) - ai[k];
+                sum += difference * difference;
+            }
+            store(row + j, VECTOR_EXP(-gamma * sum));
+        }
+        if (j < nb) {
+            vector sum = {0};
+            for (int64_t k = 0; k < d; k++) {
+                vector difference = load_part(bt + k * ldb + j, nb - j) - ai[k];
+                sum += difference * difference;
+            }
+            store_part(row + j, VECTOR_EXP(-gamma * sum), nb - j);
+        }
+    }
+}
+
+static void gaussian_by_differences(const double *a, int64_t na, int64_t lda, const double *bt,
+                                    int64_t nb, int64_t ldb, int64_t d, double gamma, double *out,
+                                    int64_t ldo)
+{
+    switch (d) {
+    case 1:
+        gaussian_rows(a, na, lda, bt, nb, ldb, 1, gamma, out, ldo);
+        break;
+    case 2:
+        gaussian_rows(a, na, lda, bt, nb, ldb, 2, gamma, out, ldo);
+        break;
+    case 3:
+        gaussian_rows(a, na, lda, bt, nb, ldb, 3, gamma, out, ldo);
+        break;
+    default:
+        gaussian_rows(a, na, lda, bt, nb, ldb, d, gamma, out, ldo);
+    }
+}
+
+static bool distances_from_dots(double *row, int64_t nb, double norm_a, const double *norm_b)
+{
+    bool lost = false;
+    for (int64_t j = 0; j < nb; j++) {
+        double total = norm_a + norm_b[j];
+        double distance = total - 2 * row[j];
+        lost |= distance < MRC_DISTANCE_SHARE * total;
+        row[j] = distance > 0 ? distance : 0;
+    }
+    return lost;
+}
+
+static void exponential(double *row, int64_t count, double factor)
+{
+    int64_t j = 0;
+    for (; j + WIDTH <= count; j += WIDTH)
+        store(row + j, VECTOR_EXP(factor * load(row + j)));
+    if (j < count)
+        store_part(row + j, VECTOR_EXP(factor * load_part(row + j, count - j)), count - j);
+}
+
+static void power(double *row, int64_t count, double gamma, double coef0, int64_t degree)
+{
+    for (int64_t j = 0; j < count; j++) {
+        double base = gamma * row[j] + coef0, result = 1;
+        for (int64_t left = degree; left > 0; left >>= 1) {
+            if (left & 1)
+                result *= base;
+            base *= base;
+        }
+        row[j] = result;
+    }
+}
+
+static void hyperbolic_tangent(double *row, int64_t count, double gamma, double coef0)
+{
+    int64_t j = 0;
+    for (; j + WIDTH <= count; j += WIDTH)
+        store(row + j, VECTOR_TANH(gamma * load(row + j) + coef0));
+    if (j < count)
+        store_part(row + j, VECTOR_TANH(gamma * load_part(row + j, count - j) + coef0), count - j);
+}
+
+const mrc_simd_loops *TABLE(void)
+{
+    static const mrc_simd_loops table = {
+        .name = NAME,
+        .gaussian_by_differences = gaussian_by_differences,
+        .distances_from_dots = distances_from_dots,
+        .exponential = exponential,
+        .power = power,
+        .hyperbolic_tangent = hyperbolic_tangent,
+    };
+    return &table;
+}

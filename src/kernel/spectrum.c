@@ -1,0 +1,258 @@
+/* Leading eigenpairs of the Gram operator: which solver, and what counts as an eigenvalue.
+ *
+ * low-rank store: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the full
+ * matrix; else block Krylov. An eigenvalue counts when it exceeds n eps kmax, with the eps of the
+ * store; smaller ones are rounding, and negative ones below -n eps kmax are reported. */
+#include "kernel/gram_parts.h"
+
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SMALL_MATRIX = 400, /* below: LAPACK at once, it takes milliseconds */
+    SHARE_START = 32,   /* pairs to expect when only a share of the variance is asked for */
+};
+
+/* Residual of an eigenpair relative to the largest eigenvalue. */
+static const double TOLERANCE = 1e-12;
+
+static double floor_of(const mrc_gram *g)
+{
+    return (double)g->n * g->eps * g->kmax;
+}
+
+static int64_t krylov_block(int64_t count)
+{
+    return count <= 4 ? 4 : count <= 24 ? 8 : 16;
+}
+
+/* Basis columns below which restarts would make no progress. */
+static int64_t krylov_least(int64_t count)
+{
+    return count + count / 4 + 4 * krylov_block(count);
+}
+
+int64_t mrc_spectrum_columns(int64_t n, int64_t count)
+{
+    count = count > 0 ? count : SHARE_START;
+    if (n <= SMALL_MATRIX)
+        return 4 * n;
+    int64_t least = 2 * krylov_least(count) + 3 * krylov_block(count);
+    return least < 4 * n ? least : 4 * n;
+}
+
+static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *out)
+{
+    out->most_negative = smallest < -floor_of(g) ? smallest : 0;
+}
+
+/* Number of leading values (decreasing) that are wanted and count as eigenvalues. */
+static int64_t wanted_pairs(const mrc_gram *g, const double *values, int64_t available,
+                            int64_t count, double share, double trace)
+{
+    double sum = 0;
+    int64_t j = 0;
+    for (; j < available && values[j] > floor_of(g); j++) {
+        if (count > 0 ? j == count : sum >= share * trace)
+            break;
+        sum += values[j];
+    }
+    return j;
+}
+
+static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    *trace = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < g->n; i++)
+        *trace += diag[i];
+    return rc;
+}
+
+/* Take the leading pairs out of LAPACK's increasing order: values (m), vectors in rows (m x m). */
+static mercer_status take_leading(const mrc_gram *g, int64_t m, double *values, double *rows,
+                                  int64_t count, double share, mrc_spectrum *out, double **leading,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    report_negative(g, values[0], out);
+    for (int64_t i = 0; i < m / 2; i++) {
+        double swap = values[i];
+        values[i] = values[m - 1 - i];
+        values[m - 1 - i] = swap;
+    }
+    out->count = wanted_pairs(g, values, m, count, share, out->trace);
+    MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
+    memcpy(out->values, values, (size_t)out->count * sizeof *values);
+    MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
+    for (int64_t j = 0; j < out->count; j++)
+        for (int64_t i = 0; i < m; i++)
+            (*leading)[i * out->count + j] = rows[(m - 1 - j) * m + i];
+out:
+    return rc;
+}
+
+static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                  mercer_error *err)
+{
+    int64_t n = g->n, *all = NULL;
+    double *matrix = NULL, *values = NULL;
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "lapack";
+    MRC_TRY(mrc_alloc2_raw(&matrix, n, n, sizeof *matrix, err));
+    MRC_TRY(mrc_alloc(&values, n, sizeof *values, err));
+    MRC_TRY(mrc_alloc(&all, n, sizeof *all, err));
+    for (int64_t i = 0; i < n; i++)
+        all[i] = i;
+    MRC_TRY(trace_of(g, &out->trace, err));
+    MRC_TRY(mrc_gram_columns(g, all, n, matrix, err));
+    mrc_progress(g->ctx, "eigenvalues", -1);
+    MRC_TRY(mrc_eigen_symmetric(g->ctx, n, matrix, values, err));
+    MRC_TRY(take_leading(g, n, values, matrix, count, share, out, &out->vectors, err));
+    out->passes = 1;
+    out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
+out:
+    mrc_free(matrix);
+    mrc_free(values);
+    mrc_free(all);
+    return rc;
+}
+
+static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                   mercer_error *err)
+{
+    int64_t q = g->rank;
+    double *inner = NULL, *values = NULL, *leading = NULL;
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "lowrank";
+    MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
+    MRC_TRY(mrc_alloc(&values, q, sizeof *values, err));
+    MRC_TRY(trace_of(g, &out->trace, err));
+    MRC_TRY(mrc_lowrank_inner(g, NULL, inner, err));
+    mrc_progress(g->ctx, "eigenvalues", -1);
+    MRC_TRY(mrc_eigen_symmetric(g->ctx, q, inner, values, err));
+    MRC_TRY(take_leading(g, q, values, inner, count, share, out, &leading, err));
+    /* u = F w / sqrt(lambda) */
+    for (int64_t j = 0; j < out->count; j++)
+        for (int64_t i = 0; i < q; i++)
+            leading[i * out->count + j] /= sqrt(out->values[j]);
+    MRC_TRY(mrc_alloc2_raw(&out->vectors, g->n, out->count, sizeof *out->vectors, err));
+    MRC_TRY(mrc_lowrank_times(g, leading, out->count, out->vectors, err));
+    out->passes = 1;
+    out->residual = (double)q * g->eps;
+    report_negative(g, 0, out);
+out:
+    mrc_free(inner);
+    mrc_free(values);
+    mrc_free(leading);
+    return rc;
+}
+
+static mercer_status apply_gram(void *self, const double *v, int64_t l, double *out,
+                                mercer_error *err)
+{
+    return mrc_gram_apply(self, v, l, out, err);
+}
+
+/* Basis columns the memory budget allows, beside the store. */
+static int64_t krylov_room(const mrc_gram *g, int64_t count)
+{
+    double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
+    double fixed = 8 * (double)g->n * (double)(g->rows->d + 4 + 4 * count);
+    double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
+    double most = (double)g->n / 2;
+    /* More than this many columns only lengthen the orthogonalisation. */
+    double enough = (double)(2 * count + 24 * krylov_block(count));
+    double columns = fmin(fmin(room, most), enough);
+    double least = fmin((double)krylov_least(count), most);
+    return (int64_t)fmax(columns, least);
+}
+
+static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                  bool *reached, mercer_error *err)
+{
+    int64_t expected = count > 0 ? count : SHARE_START;
+    mrc_operator op = {.n = g->n, .apply = apply_gram, .self = g};
+    mrc_krylov_options options = {.count = count,
+                                  .floor = floor_of(g),
+                                  .tolerance = fmax(TOLERANCE, 32 * g->eps),
+                                  .block = krylov_block(expected),
+                                  .phase = "eigenvalues"};
+    mrc_krylov_result result = {0};
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "krylov";
+    *reached = false;
+    if (count == 0) {
+        MRC_TRY(trace_of(g, &out->trace, err));
+        options.target = share * out->trace;
+        expected = 4 * SHARE_START; /* room to find out how many are needed */
+    }
+    options.most_columns = krylov_room(g, expected);
+    MRC_TRY(mrc_krylov_eigen(g->ctx, &op, &options, &result, err));
+    out->passes += result.passes;
+    if (result.count == 0 && count == 0)
+        goto out; /* the share needs more of the spectrum */
+    *reached = true;
+    MRC_TRY(trace_of(g, &out->trace, err));
+    report_negative(g, result.smallest, out);
+    out->count = result.count;
+    out->values = result.values;
+    out->vectors = result.vectors;
+    out->residual = result.residual;
+    result.values = NULL;
+    result.vectors = NULL;
+out:
+    mrc_krylov_result_destroy(&result);
+    return rc;
+}
+
+/* Whether the full matrix and LAPACK's workspace (three more) fit the budget. */
+static bool lapack_fits(const mrc_gram *g)
+{
+    double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
+    double n = (double)g->n;
+    return used + 32 * n * n <= (double)g->ctx->memory && n < 30000;
+}
+
+mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool reached = false;
+
+    memset(out, 0, sizeof *out);
+    if (count > g->n)
+        count = g->n;
+    if (g->store == MRC_STORE_LOWRANK)
+        MRC_TRY(solve_lowrank(g, count, share, out, err));
+    else if (g->n <= SMALL_MATRIX || (count > g->n / 6 && lapack_fits(g)))
+        MRC_TRY(solve_lapack(g, count, share, out, err));
+    else {
+        MRC_TRY(solve_krylov(g, count, share, out, &reached, err));
+        if (!reached && !lapack_fits(g))
+            MRC_FAIL(err, MERCER_ERR_BUDGET,
+                     "%g of the variance needs more components than fit the memory budget: ask for "
+                     "a number of components, or raise --memory",
+                     share);
+        if (!reached)
+            MRC_TRY(solve_lapack(g, count, share, out, err));
+    }
+    mrc_fix_signs(g->n, out->count, out->vectors);
+out:
+    if (rc != MERCER_OK)
+        mrc_spectrum_destroy(out);
+    return rc;
+}
+
+void mrc_spectrum_destroy(mrc_spectrum *spectrum)
+{
+    mrc_free(spectrum->values);
+    mrc_free(spectrum->vectors);
+    memset(spectrum, 0, sizeof *spectrum);
+}

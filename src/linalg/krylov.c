@@ -1,0 +1,384 @@
+/* Leading eigenpairs of a symmetric operator by a block Krylov method.
+ *
+ * The basis Q and its image AQ are both kept (2 n m doubles), so T = Q'AQ is a true
+ * Rayleigh-Ritz matrix, residuals |A u - lambda u| are the true ones without another application,
+ * and a thick restart only multiplies both by the kept Ritz vectors. Each step applies A to a block
+ * of b vectors, then makes the new directions orthogonal to all of Q (twice: once loses digits, see
+ * Parlett's "twice is enough"). A block that has lost rank is filled up with random directions,
+ * which also finds eigenvalues of higher multiplicity than b.
+ *
+ * Cost: passes x (one application) + O(n m^2). */
+#include "linalg/linalg.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+struct krylov {
+    mercer_ctx *ctx;
+    const mrc_operator *op;
+    const mrc_krylov_options *options;
+    int64_t n, block, capacity; /* capacity: columns allocated for q and aq */
+    int64_t size;               /* columns of q whose image is known */
+    double *q, *aq;             /* n x capacity */
+    double *next, *image;       /* n x block: the new directions, and their image */
+    double *t;                  /* capacity x capacity: Q'AQ */
+    double *ritz, *theta;       /* eigenvectors (rows, increasing) and eigenvalues of t */
+    double *small;              /* capacity x block: coefficients of a projection */
+    double *gram, *gram_values; /* block x block */
+    double *residual_gram;      /* block x block: E'E of the part of the image outside Q */
+    double smallest;
+    int64_t passes;
+};
+
+static mercer_status krylov_init(struct krylov *k, mercer_error *err)
+{
+    int64_t n = k->n, c = k->capacity, b = k->block;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&k->q, n, c, sizeof *k->q, err));
+    MRC_TRY(mrc_alloc2_raw(&k->aq, n, c, sizeof *k->aq, err));
+    MRC_TRY(mrc_alloc2(&k->next, n, b, sizeof *k->next, err));
+    MRC_TRY(mrc_alloc2(&k->image, n, b, sizeof *k->image, err));
+    MRC_TRY(mrc_alloc2(&k->t, c, c, sizeof *k->t, err));
+    MRC_TRY(mrc_alloc2(&k->ritz, c, c, sizeof *k->ritz, err));
+    MRC_TRY(mrc_alloc(&k->theta, c, sizeof *k->theta, err));
+    MRC_TRY(mrc_alloc2(&k->small, c, b, sizeof *k->small, err));
+    MRC_TRY(mrc_alloc2(&k->gram, b, b, sizeof *k->gram, err));
+    MRC_TRY(mrc_alloc(&k->gram_values, b, sizeof *k->gram_values, err));
+    MRC_TRY(mrc_alloc2(&k->residual_gram, b, b, sizeof *k->residual_gram, err));
+out:
+    return rc;
+}
+
+static void krylov_destroy(struct krylov *k)
+{
+    mrc_free(k->q);
+    mrc_free(k->aq);
+    mrc_free(k->next);
+    mrc_free(k->image);
+    mrc_free(k->t);
+    mrc_free(k->ritz);
+    mrc_free(k->theta);
+    mrc_free(k->small);
+    mrc_free(k->gram);
+    mrc_free(k->gram_values);
+    mrc_free(k->residual_gram);
+}
+
+/* next -= Q (Q' next) over the first `size` columns. */
+static mercer_status project_out(struct krylov *k, mercer_error *err)
+{
+    int64_t b = k->block;
+    if (k->size == 0)
+        return MERCER_OK;
+    mercer_status rc =
+        mrc_tall_product(k->ctx, k->q, k->size, k->capacity, k->next, b, b, k->n, k->small, err);
+    if (rc == MERCER_OK)
+        mrc_tall_times(k->ctx, k->n, b, k->size, -1, k->q, k->capacity, k->small, b, 1, k->next, b);
+    return rc;
+}
+
+static void randomise_column(struct krylov *k, int64_t column)
+{
+    for (int64_t i = 0; i < k->n; i++)
+        k->next[i * k->block + column] = mrc_rng_normal(&k->ctx->rng);
+}
+
+/* Replace next by an orthonormal basis of the span of its columns; columns that are numerically
+ * dependent are replaced by random ones, and *filled says how many. */
+static mercer_status orthonormalise(struct krylov *k, int64_t *filled, mercer_error *err)
+{
+    int64_t b = k->block, n = k->n;
+    double *scaled = k->image; /* free at this point */
+    mercer_status rc = MERCER_OK;
+
+    *filled = 0;
+    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
+    /* Columns of very different length are normal here: scale them to length one first. */
+    for (int64_t j = 0; j < b; j++) {
+        double length2 = k->gram[j * b + j];
+        double factor = length2 > DBL_MIN ? 1 / sqrt(length2) : 0;
+        for (int64_t i = 0; i < n; i++)
+            k->next[i * b + j] *= factor;
+    }
+    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
+    MRC_TRY(mrc_eigen_symmetric(k->ctx, b, k->gram, k->gram_values, err));
+    /* Rows of gram are eigenvectors, increasing: U Lambda^-1/2, or zero where dependent. */
+    double least = 1e-12 * fmax(k->gram_values[b - 1], DBL_MIN);
+    for (int64_t j = 0; j < b; j++) {
+        bool dependent = k->gram_values[j] <= least;
+        double factor = dependent ? 0 : 1 / sqrt(k->gram_values[j]);
+        for (int64_t i = 0; i < b; i++)
+            k->small[i * b + j] = k->gram[j * b + i] * factor;
+        *filled += dependent;
+    }
+    mrc_tall_times(k->ctx, n, b, b, 1, k->next, b, k->small, b, 0, scaled, b);
+    memcpy(k->next, scaled, (size_t)(n * b) * sizeof *scaled);
+    for (int64_t j = 0; j < *filled; j++) /* the dependent ones come first */
+        randomise_column(k, j);
+out:
+    return rc;
+}
+
+/* Make next orthonormal and orthogonal to Q. */
+static mercer_status prepare_next(struct krylov *k, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    /* Two rounds always; more only while columns had to be replaced. */
+    for (int round = 0, clean = 0; clean < 2 && round < 6; round++) {
+        int64_t filled;
+        MRC_TRY(project_out(k, err));
+        MRC_TRY(orthonormalise(k, &filled, err));
+        clean = filled ? 0 : clean + 1;
+    }
+out:
+    return rc;
+}
+
+/* Apply A to next, append both to the basis, and extend T. Leaves the part of the image outside
+ * the basis in next and its Gram matrix in residual_gram. */
+static mercer_status extend(struct krylov *k, mercer_error *err)
+{
+    int64_t n = k->n, b = k->block, c = k->capacity, at = k->size;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(k->op->apply(k->op->self, k->next, b, k->image, err));
+    k->passes++;
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(k->q + i * c + at, k->next + i * b, (size_t)b * sizeof *k->q);
+        memcpy(k->aq + i * c + at, k->image + i * b, (size_t)b * sizeof *k->aq);
+    }
+    k->size += b;
+    MRC_TRY(mrc_tall_product(k->ctx, k->q, k->size, c, k->image, b, b, n, k->small, err));
+    for (int64_t i = 0; i < k->size; i++)
+        for (int64_t j = 0; j < b; j++) {
+            double value = k->small[i * b + j];
+            if (i >= at) /* the block on the diagonal: symmetric up to rounding, make it so */
+                value = 0.5 * (value + k->small[(at + j) * b + (i - at)]);
+            k->t[i * c + at + j] = value;
+            k->t[(at + j) * c + i] = value;
+        }
+    memcpy(k->next, k->image, (size_t)(n * b) * sizeof *k->next);
+    mrc_tall_times(k->ctx, n, b, k->size, -1, k->q, c, k->small, b, 1, k->next, b);
+    MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->residual_gram, err));
+out:
+    return rc;
+}
+
+static mercer_status rayleigh_ritz(struct krylov *k, mercer_error *err)
+{
+    int64_t m = k->size;
+    for (int64_t i = 0; i < m; i++)
+        memcpy(k->ritz + i * m, k->t + i * k->capacity, (size_t)m * sizeof *k->ritz);
+    mercer_status rc = mrc_eigen_symmetric(k->ctx, m, k->ritz, k->theta, err);
+    if (rc == MERCER_OK && k->theta[0] < k->smallest)
+        k->smallest = k->theta[0];
+    return rc;
+}
+
+/* j-th largest Ritz value, and its residual estimated from the last block. */
+static double ritz_value(const struct krylov *k, int64_t j)
+{
+    return k->theta[k->size - 1 - j];
+}
+
+static double ritz_residual(const struct krylov *k, int64_t j)
+{
+    int64_t b = k->block, m = k->size;
+    const double *y = k->ritz + (m - 1 - j) * m + (m - b);
+    double sum = 0;
+    for (int64_t r = 0; r < b; r++)
+        for (int64_t s = 0; s < b; s++)
+            sum += y[r] * k->residual_gram[r * b + s] * y[s];
+    return sqrt(fmax(sum, 0));
+}
+
+/* The number of leading pairs wanted, as far as the present Ritz values tell; `open` is set when
+ * the target share is not reached yet. */
+static int64_t pairs_wanted(const struct krylov *k, bool *open)
+{
+    const mrc_krylov_options *o = k->options;
+    int64_t most = o->count > 0 ? o->count : k->size, j = 0;
+    double sum = 0;
+    *open = false;
+    for (; j < most && j < k->size; j++) {
+        if (ritz_value(k, j) <= o->floor)
+            return j; /* rank exhausted */
+        if (o->count == 0 && sum >= o->target)
+            return j;
+        sum += ritz_value(k, j);
+    }
+    *open = o->count > 0 ? j < most : sum < o->target;
+    return j;
+}
+
+/* Copy the `keep` leading Ritz vectors as columns into s (size x keep). */
+static void leading_vectors(const struct krylov *k, int64_t keep, double *s)
+{
+    int64_t m = k->size;
+    for (int64_t j = 0; j < keep; j++)
+        for (int64_t i = 0; i < m; i++)
+            s[i * keep + j] = k->ritz[(m - 1 - j) * m + i];
+}
+
+/* Shrink the basis to its `keep` leading Ritz vectors. next stays orthogonal to it. */
+static mercer_status restart(struct krylov *k, int64_t keep, mercer_error *err)
+{
+    int64_t n = k->n, c = k->capacity, m = k->size;
+    double *s = NULL, *strip = NULL;
+    mercer_status rc = MERCER_OK;
+    enum { ROWS = 1024 };
+
+    MRC_TRY(mrc_alloc2(&s, m, keep, sizeof *s, err));
+    MRC_TRY(mrc_alloc2(&strip, ROWS, keep, sizeof *strip, err));
+    leading_vectors(k, keep, s);
+    double *both[2] = {k->q, k->aq};
+    for (int which = 0; which < 2; which++)
+        for (int64_t i = 0; i < n; i += ROWS) {
+            int64_t rows = n - i < ROWS ? n - i : ROWS;
+            double *part = both[which] + i * c;
+            mrc_tall_times(k->ctx, rows, keep, m, 1, part, c, s, keep, 0, strip, keep);
+            for (int64_t r = 0; r < rows; r++)
+                memcpy(part + r * c, strip + r * keep, (size_t)keep * sizeof *strip);
+        }
+    memset(k->t, 0, (size_t)(c * c) * sizeof *k->t);
+    for (int64_t j = 0; j < keep; j++)
+        k->t[j * c + j] = ritz_value(k, j);
+    k->size = keep;
+out:
+    mrc_free(s);
+    mrc_free(strip);
+    return rc;
+}
+
+/* Vectors and true residuals of the `count` leading pairs. */
+static mercer_status extract(struct krylov *k, int64_t count, mrc_krylov_result *out,
+                             mercer_error *err)
+{
+    int64_t n = k->n, m = k->size, c = k->capacity;
+    double *s = NULL, *image = NULL, *norms = NULL;
+    mercer_status rc = MERCER_OK;
+
+    mrc_krylov_result_destroy(out);
+    MRC_TRY(mrc_alloc2(&s, m, count, sizeof *s, err));
+    MRC_TRY(mrc_alloc2_raw(&image, n, count, sizeof *image, err));
+    MRC_TRY(mrc_alloc2_raw(&out->vectors, n, count, sizeof *out->vectors, err));
+    MRC_TRY(mrc_alloc(&out->values, count, sizeof *out->values, err));
+    MRC_TRY(mrc_alloc(&norms, count, sizeof *norms, err));
+    leading_vectors(k, count, s);
+    mrc_tall_times(k->ctx, n, count, m, 1, k->q, c, s, count, 0, out->vectors, count);
+    mrc_tall_times(k->ctx, n, count, m, 1, k->aq, c, s, count, 0, image, count);
+    for (int64_t j = 0; j < count; j++)
+        out->values[j] = ritz_value(k, j);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < count; j++) {
+            double r = image[i * count + j] - out->values[j] * out->vectors[i * count + j];
+            norms[j] += r * r;
+        }
+    double scale = fmax(fabs(ritz_value(k, 0)), DBL_MIN);
+    out->residual = 0;
+    for (int64_t j = 0; j < count; j++)
+        out->residual = fmax(out->residual, sqrt(norms[j]) / scale);
+    out->count = count;
+out:
+    mrc_free(s);
+    mrc_free(image);
+    mrc_free(norms);
+    return rc;
+}
+
+/* Whether the leading `wanted` pairs have small residuals by the estimate; *worst is the largest
+ * one relative to the largest eigenvalue. */
+static bool looks_converged(const struct krylov *k, int64_t wanted, double *worst)
+{
+    double scale = fmax(fabs(ritz_value(k, 0)), DBL_MIN);
+    *worst = 0;
+    for (int64_t j = 0; j < wanted; j++)
+        *worst = fmax(*worst, ritz_residual(k, j) / scale);
+    return *worst <= k->options->tolerance;
+}
+
+/* When fewer pairs than asked exceed the floor, the next Ritz pair below it must be settled too:
+ * only then is the rank known. */
+static bool rank_settled(const struct krylov *k, int64_t wanted)
+{
+    return wanted < k->size && ritz_residual(k, wanted) <= fmax(k->options->floor, DBL_MIN);
+}
+
+mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
+                               const mrc_krylov_options *options, mrc_krylov_result *out,
+                               mercer_error *err)
+{
+    /* Passes after which a residual that still misses the tolerance is a failure. */
+    enum { MOST_PASSES = 2000 };
+    struct krylov k = {.ctx = ctx,
+                       .op = op,
+                       .options = options,
+                       .n = op->n,
+                       .block = options->block,
+                       .capacity = options->most_columns,
+                       .smallest = DBL_MAX};
+    double worst = 1, first_worst = 0;
+    int64_t checked = 0;
+    mercer_status rc = MERCER_OK;
+
+    memset(out, 0, sizeof *out);
+    MRC_TRY(krylov_init(&k, err));
+    for (int64_t j = 0; j < k.block; j++)
+        randomise_column(&k, j);
+    for (;;) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(prepare_next(&k, err));
+        MRC_TRY(extend(&k, err));
+        bool full = k.size + k.block > k.capacity;
+        /* A Rayleigh-Ritz step costs O(m^3): take one when the basis has grown by a sixth. */
+        if (!full && (k.size < options->count + k.block || k.size < checked + checked / 6))
+            continue;
+        checked = k.size;
+        MRC_TRY(rayleigh_ritz(&k, err));
+        bool open;
+        int64_t wanted = pairs_wanted(&k, &open);
+        bool exhausted = !open && options->count > 0 && wanted < options->count;
+        bool done = !open && looks_converged(&k, wanted, &worst) &&
+                    (!exhausted || rank_settled(&k, wanted));
+        if (!open) {
+            first_worst = first_worst > 0 ? first_worst : fmax(worst, 1e-3);
+            double span = log(first_worst / options->tolerance);
+            mrc_progress(ctx, options->phase, 1 - log(worst / options->tolerance) / span);
+        }
+        if (done) {
+            MRC_TRY(extract(&k, wanted, out, err));
+            /* The estimate leans on exact orthogonality; the true residual decides. */
+            if (out->residual <= 4 * options->tolerance || k.passes > MOST_PASSES)
+                break;
+        }
+        if (k.passes > MOST_PASSES)
+            MRC_FAIL(err, MERCER_ERR_NUMERIC,
+                     "the eigenvalues did not converge in %lld passes (residual %.1e)",
+                     (long long)k.passes, worst);
+        if (full && open && options->count == 0)
+            break; /* the share needs more columns than there is room for: out->count stays 0 */
+        if (full) {
+            int64_t keep = wanted + (k.capacity - wanted) / 4;
+            keep = keep > k.size - k.block ? k.size - k.block : keep;
+            MRC_TRY(restart(&k, keep, err));
+            checked = keep;
+        }
+    }
+    out->smallest = k.smallest;
+    out->passes = k.passes;
+out:
+    krylov_destroy(&k);
+    if (rc != MERCER_OK)
+        mrc_krylov_result_destroy(out);
+    return rc;
+}
+
+void mrc_krylov_result_destroy(mrc_krylov_result *result)
+{
+    mrc_free(result->values);
+    mrc_free(result->vectors);
+    result->values = NULL;
+    result->vectors = NULL;
+    result->count = 0;
+}

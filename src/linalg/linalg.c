@@ -1,0 +1,184 @@
+/* BLAS and LAPACK behind one set of names: row-major, 64-bit sizes checked once, split into fixed
+ * blocks so that the number of threads never changes a result. */
+#include "linalg/linalg.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+int mrc_blas_int(int64_t size)
+{
+    assert(size >= 0 && size <= INT_MAX);
+    return (int)size;
+}
+
+void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
+              const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
+              int64_t ldc)
+{
+    if (m == 0 || n == 0)
+        return;
+    cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                transpose_b ? CblasTrans : CblasNoTrans, mrc_blas_int(m), mrc_blas_int(n),
+                mrc_blas_int(k), alpha, a, mrc_blas_int(lda), b, mrc_blas_int(ldb), beta, c,
+                mrc_blas_int(ldc));
+}
+
+/* Products A'B over tall matrices are cut into at most PARTS runs of rows, each summed by one task
+ * in strips of STRIP rows; the partial products are added in order. */
+enum { PARTS = 16, STRIP = 1024 };
+
+struct tall_product {
+    const double *a, *b;
+    int64_t ka, lda, kb, ldb, n, per_part;
+    double *partial;
+    bool symmetric;
+};
+
+static void tall_product_part(void *arg, int64_t part, int worker)
+{
+    const struct tall_product *p = arg;
+    double *c = p->partial + part * p->ka * p->kb;
+    int64_t end = (part + 1) * p->per_part < p->n ? (part + 1) * p->per_part : p->n;
+    (void)worker;
+    for (int64_t i = part * p->per_part; i < end; i += STRIP) {
+        int64_t rows = end - i < STRIP ? end - i : STRIP;
+        if (p->symmetric)
+            cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, mrc_blas_int(p->ka),
+                        mrc_blas_int(rows), 1, p->a + i * p->lda, mrc_blas_int(p->lda), 1, c,
+                        mrc_blas_int(p->ka));
+        else
+            mrc_gemm(true, false, p->ka, p->kb, rows, 1, p->a + i * p->lda, p->lda,
+                     p->b + i * p->ldb, p->ldb, 1, c, p->kb);
+    }
+}
+
+static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, double *c,
+                                      mercer_error *err)
+{
+    /* The partial products together stay below half the size of the inputs. */
+    int64_t parts = p->n / STRIP, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
+    parts = parts > PARTS ? PARTS : parts;
+    parts = parts > most ? most : parts;
+    parts = parts < 1 ? 1 : parts;
+    p->per_part = (p->n + parts - 1) / parts;
+    mercer_status rc = mrc_alloc2(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
+    if (rc != MERCER_OK)
+        return rc;
+    double flops = 2 * (double)p->n * (double)p->ka * (double)p->kb;
+    mrc_parfor_sized(ctx, parts, p->symmetric ? flops / 2 : flops, tall_product_part, p);
+    memcpy(c, p->partial, (size_t)(p->ka * p->kb) * sizeof *c);
+    for (int64_t part = 1; part < parts; part++)
+        for (int64_t i = 0; i < p->ka * p->kb; i++)
+            c[i] += p->partial[part * p->ka * p->kb + i];
+    mrc_free(p->partial);
+    return MERCER_OK;
+}
+
+mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
+                                  int64_t lda, double *gram, mercer_error *err)
+{
+    struct tall_product p = {
+        .a = a, .b = a, .ka = k, .kb = k, .lda = lda, .ldb = lda, .n = n, .symmetric = true};
+    mercer_status rc = tall_product_run(ctx, &p, gram, err);
+    if (rc == MERCER_OK)
+        for (int64_t i = 0; i < k; i++)
+            for (int64_t j = 0; j < i; j++)
+                gram[j * k + i] = gram[i * k + j];
+    return rc;
+}
+
+mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
+                               const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,
+                               mercer_error *err)
+{
+    struct tall_product p = {
+        .a = a, .b = b, .ka = ka, .kb = kb, .lda = lda, .ldb = ldb, .n = n, .symmetric = false};
+    return tall_product_run(ctx, &p, c, err);
+}
+
+struct tall_times {
+    int64_t n, m, k, lda, lds, ldc;
+    double alpha, beta;
+    const double *a, *s;
+    double *c;
+};
+
+static void tall_times_strip(void *arg, int64_t strip, int worker)
+{
+    const struct tall_times *t = arg;
+    int64_t i = strip * STRIP, rows = t->n - i < STRIP ? t->n - i : STRIP;
+    (void)worker;
+    mrc_gemm(false, false, rows, t->m, t->k, t->alpha, t->a + i * t->lda, t->lda, t->s, t->lds,
+             t->beta, t->c + i * t->ldc, t->ldc);
+}
+
+void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
+                    int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc)
+{
+    struct tall_times t = {.n = n,
+                           .m = m,
+                           .k = k,
+                           .lda = lda,
+                           .lds = lds,
+                           .ldc = ldc,
+                           .alpha = alpha,
+                           .beta = beta,
+                           .a = a,
+                           .s = s,
+                           .c = c};
+    mrc_parfor_sized(ctx, (n + STRIP - 1) / STRIP, 2 * (double)n * (double)m * (double)k,
+                     tall_times_strip, &t);
+}
+
+struct eigen_call {
+    int64_t n;
+    double *a, *values, *work;
+    lapack_int work_size, *iwork, iwork_size, info;
+};
+
+static void eigen_run(void *arg, int64_t task, int worker)
+{
+    struct eigen_call *e = arg;
+    lapack_int n = mrc_blas_int(e->n);
+    (void)task, (void)worker;
+    /* The lower triangle by rows is the upper one by columns. */
+    e->info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', n, e->a, n, e->values, e->work,
+                                  e->work_size, e->iwork, e->iwork_size);
+}
+
+mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
+                                  mercer_error *err)
+{
+    struct eigen_call e = {.n = n, .a = a, .values = values};
+    mercer_status rc = MERCER_OK;
+
+    e.work_size = mrc_blas_int(1 + 6 * n + 2 * n * n);
+    e.iwork_size = mrc_blas_int(3 + 5 * n);
+    MRC_TRY(mrc_alloc2_raw(&e.work, e.work_size, 1, sizeof *e.work, err));
+    MRC_TRY(mrc_alloc2_raw(&e.iwork, e.iwork_size, 1, sizeof *e.iwork, err));
+    mrc_serial(ctx, eigen_run, &e);
+    if (e.info != 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC,
+                 "the symmetric eigenproblem of order %lld did not converge", (long long)n);
+out:
+    mrc_free(e.work);
+    mrc_free(e.iwork);
+    return rc;
+}
+
+void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
+{
+    for (int64_t j = 0; j < count; j++) {
+        double largest = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (fabs(vectors[i * count + j]) > fabs(largest))
+                largest = vectors[i * count + j];
+        if (largest < 0)
+            for (int64_t i = 0; i < n; i++)
+                vectors[i * count + j] = -vectors[i * count + j];
+    }
+}

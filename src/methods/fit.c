@@ -1,0 +1,234 @@
+/* mercer_fit: from options and rows to a sealed model.
+ *
+ * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
+ * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "methods/registry.h"
+
+#include <mercer/fit.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+void mercer_fit_options_init(mercer_fit_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
+                               int64_t work_columns, mrc_gram **out, mercer_error *err)
+{
+    mrc_gram_request request = {.store = problem->store,
+                                .single = problem->single,
+                                .centered = centered,
+                                .work_columns = work_columns};
+    return mrc_gram_new(out, ctx, problem->kernel, problem->rows, &request, problem->report, err);
+}
+
+/* The index of text among the words "a|b|c"; NULL is the first one. */
+static mercer_status choose(const char *what, const char *text, const char *words, int *out,
+                            mercer_error *err)
+{
+    *out = 0;
+    if (!text)
+        return MERCER_OK;
+    size_t length = strlen(text);
+    for (const char *word = words; word; (*out)++) {
+        const char *end = strchr(word, '|');
+        size_t size = end ? (size_t)(end - word) : strlen(word);
+        if (size == length && strncmp(word, text, size) == 0)
+            return MERCER_OK;
+        word = end ? end + 1 : NULL;
+    }
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s '%s' is not one of %s", what, text, words);
+}
+
+/* What the options mean, before any data is touched. */
+struct request {
+    const mrc_method *method;
+    void *params;
+    mrc_kernel kernel;
+    mrc_scale_kind scale;
+    mrc_problem problem;
+};
+
+static mercer_status read_components(const mercer_fit_options *options, struct request *r,
+                                     mercer_error *err)
+{
+    mrc_common_params *common = r->params;
+    if (options->components != 0)
+        common->components = options->components;
+    double wanted = common->components;
+    if (!isfinite(wanted) || wanted <= 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "components: %g is neither a number of components nor a share of the "
+                        "variance between 0 and 1",
+                        wanted);
+    if (wanted >= 1 && (wanted != floor(wanted) || wanted > 1e9))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "components: %g is not a whole number (a share of the variance is below 1)",
+                        wanted);
+    r->problem.components = wanted >= 1 ? (int64_t)wanted : 0;
+    r->problem.share = wanted >= 1 ? 0 : wanted;
+    return MERCER_OK;
+}
+
+static mercer_status read_center(const mercer_fit_options *options, struct request *r,
+                                 mercer_error *err)
+{
+    int center;
+    mercer_status rc = choose("center", options->center, "none|exact|span", &center, err);
+    r->problem.center = options->center ? (mrc_center)center : r->method->default_center;
+    return rc;
+}
+
+static mercer_status read_kernel(const mercer_fit_options *options, struct request *r,
+                                 mercer_error *err)
+{
+    bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
+    const char *spec = options->kernel ? options->kernel : linear ? "linear" : "rbf";
+    mercer_status rc = mrc_kernel_parse(&r->kernel, spec, err);
+    if (rc == MERCER_OK && linear && r->kernel.kind != MRC_KERNEL_linear)
+        rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
+                      "method %s has a linear kernel; for kernel %s use method kpca",
+                      r->method->entry.name, mrc_kernel_def_of(r->kernel.kind)->entry.name);
+    return rc;
+}
+
+static mercer_status read_request(const mercer_fit_options *options, struct request *r,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    char what[64];
+    int store, precision;
+
+    if (!options->method)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "no method given");
+    MRC_TRY(mrc_method_find(options->method, &r->method, err));
+    MRC_TRY(mrc_alloc2(&r->params, (int64_t)r->method->params_size, 1, 1, err));
+    snprintf(what, sizeof what, "method %s", r->method->entry.name);
+    mrc_params_defaults(r->method->entry.params, r->params);
+    MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
+    MRC_TRY(read_components(options, r, err));
+    MRC_TRY(read_center(options, r, err));
+    MRC_TRY(read_kernel(options, r, err));
+    MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
+    MRC_TRY(choose("precision", options->precision, "double|single", &precision, err));
+    MRC_TRY(mrc_scale_parse(options->scale, &r->scale, err));
+    r->problem.store = (mrc_store_kind)store;
+    r->problem.single = precision == 1;
+    if (r->problem.single && r->problem.store == MRC_STORE_LOWRANK)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "precision single goes with --store dense or stream, not lowrank");
+    if (r->kernel.kind == MRC_KERNEL_precomputed && r->scale != MRC_SCALE_NONE)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
+out:
+    return rc;
+}
+
+static mercer_status check_rows(const mercer_rows *rows, const struct request *r, mercer_error *err)
+{
+    if (rows->n < 2 && r->problem.center != MRC_CENTER_NONE)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%lld row is not enough: centred features need at least two",
+                        (long long)rows->n);
+    return MERCER_OK;
+}
+
+/* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
+static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
+                                mercer_rows **scaled, mercer_error *err)
+{
+    double *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_scale_fit(&model->scale, kind, rows, err));
+    if (kind == MRC_SCALE_NONE)
+        goto out;
+    MRC_TRY(mrc_alloc2_raw(&copy, rows->n, rows->d, sizeof *copy, err));
+    mercer_rows_copy(rows, 0, rows->n, copy);
+    mrc_scale_apply(&model->scale, copy, rows->n, rows->d);
+    MRC_TRY(mrc_rows_adopt(copy, rows->n, rows->d, scaled, err));
+    copy = NULL;
+out:
+    mrc_free(copy);
+    return rc;
+}
+
+/* A checksum of the numbers themselves, so that a model tells which data made it. */
+static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error *err)
+{
+    uLong crc = crc32(0, NULL, 0);
+    char text[64];
+    for (int64_t i = 0; i < rows->n; i++)
+        crc = crc32_z(crc, (const Bytef *)(rows->x + i * rows->ld),
+                      (size_t)rows->d * sizeof *rows->x);
+    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
+             (long long)rows->d);
+    return mrc_strdup(out, text, err);
+}
+
+static mercer_status describe(const mercer_ctx *ctx, const mercer_fit_options *options,
+                              const mercer_rows *rows, const struct request *r, mercer_model *model,
+                              mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    char method[256];
+    MRC_TRY(mrc_params_format(r->method->entry.params, r->method->entry.name, r->params, 0, method,
+                              sizeof method, err));
+    MRC_TRY(mrc_strdup(&model->method, method, err));
+    MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
+    MRC_TRY(mrc_strdup(&model->command, options->command ? options->command : "", err));
+    MRC_TRY(hash_rows(rows, &model->data_hash, err));
+    MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
+    model->kernel = r->kernel;
+    MRC_TRY(mrc_kernel_format(&r->kernel, model->kernel_text, sizeof model->kernel_text, err));
+    model->center = r->problem.center;
+    model->rows = rows->n;
+    model->columns = rows->d;
+    model->seed = ctx->seed;
+out:
+    return rc;
+}
+
+mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
+                         const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
+                         mercer_fit_report *report, mercer_error *err)
+{
+    struct request r = {0};
+    mercer_fit_report filled = {.struct_size = sizeof filled};
+    mercer_rows *scaled = NULL;
+    mercer_model *model = NULL;
+    double start = mrc_seconds();
+    mercer_status rc = MERCER_OK;
+
+    *out = NULL;
+    MRC_TRY(read_request(options, &r, err));
+    MRC_TRY(check_rows(rows, &r, err));
+    MRC_TRY(mrc_model_new(&model, err));
+    MRC_TRY(scale_rows(rows, model, r.scale, &scaled, err));
+    r.problem.rows = scaled ? scaled : rows;
+    r.problem.targets = targets;
+    r.problem.report = &filled;
+    MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
+    r.problem.kernel = &r.kernel;
+    MRC_TRY(describe(ctx, options, rows, &r, model, err));
+    MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
+    MRC_TRY(mrc_model_seal(model, ctx, err));
+    filled.reconstruction_error = model->reconstruction_error;
+    filled.total_variance = model->total_variance;
+    filled.seconds = mrc_seconds() - start;
+    if (report) { /* older callers know a shorter report */
+        size_t known = report->struct_size;
+        memcpy(report, &filled, known < sizeof filled ? known : sizeof filled);
+        report->struct_size = known;
+    }
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    mercer_rows_free(scaled);
+    mrc_free(r.params);
+    return rc;
+}

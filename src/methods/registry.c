@@ -1,0 +1,72 @@
+/* Methods and kernels as lists with names, summaries and parameters. */
+#include "methods/registry.h"
+
+#include <mercer/fit.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const mrc_method *const methods[] = {
+#define MRC_METHOD(name) &mrc_method_##name,
+#include "methods/methods.def"
+#undef MRC_METHOD
+};
+
+enum { METHODS = sizeof methods / sizeof *methods };
+
+mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_error *err)
+{
+    size_t length = mrc_spec_name_length(spec);
+    char known[256] = "";
+    for (int i = 0; i < METHODS; i++) {
+        const char *name = methods[i]->entry.name;
+        if (strlen(name) == length && strncmp(name, spec, length) == 0) {
+            *out = methods[i];
+            return MERCER_OK;
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", name);
+    }
+    *out = NULL;
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "unknown method '%.*s' (known: %s)", (int)length,
+                    spec, known);
+}
+
+const mercer_entry *mercer_method_at(int index)
+{
+    return index >= 0 && index < METHODS ? &methods[index]->entry : NULL;
+}
+
+const mercer_entry *mercer_kernel_at(int index)
+{
+    return index >= 0 && index < MRC_KERNEL_COUNT
+               ? &mrc_kernel_def_of((mrc_kernel_kind)index)->entry
+               : NULL;
+}
+
+const char *mercer_entry_name(const mercer_entry *entry)
+{
+    return entry->name;
+}
+
+const char *mercer_entry_summary(const mercer_entry *entry)
+{
+    return entry->summary;
+}
+
+const char *mercer_entry_reference(const mercer_entry *entry)
+{
+    return entry->reference;
+}
+
+int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out)
+{
+    for (int i = 0; i <= index; i++)
+        if (index < 0 || entry->params[i].type == MRC_TYPE_END)
+            return 0;
+    const mrc_param *param = &entry->params[index];
+    out->key = param->key;
+    out->help = param->help;
+    mrc_param_describe(param, out->initial, out->allowed, sizeof out->allowed);
+    return 1;
+}

@@ -1,0 +1,152 @@
+/* From eigenpairs to the model form.
+ *
+ * K^ u_j = lambda_j u_j gives directions w_j = sum_i a_ij phi(x_i), a_j = u_j / sqrt(lambda_j), of
+ * norm one. Centred: the columns of B = a are made to sum to zero exactly, so that
+ * features(x) = B' k(X, x) + b with b = -B' m (m: column means of K), and the mean is v = 1/n.
+ * A linear kernel collapses to W = X' B. Mean reconstruction error: (trace - sum lambda_j) / n. */
+#include "methods/spectral.h"
+
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+/* B: eigenvectors divided by sqrt(lambda); in place. */
+static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
+{
+    int64_t l = s->count;
+    for (int64_t j = 0; j < l; j++) {
+        double mean = 0, root = sqrt(s->values[j]);
+        for (int64_t i = 0; i < n; i++) {
+            s->vectors[i * l + j] /= root;
+            mean += s->vectors[i * l + j];
+        }
+        mean /= (double)n;
+        for (int64_t i = 0; centered && i < n; i++)
+            s->vectors[i * l + j] -= mean;
+    }
+}
+
+static mercer_status copy_rows(const mercer_rows *rows, double **out, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc2_raw(out, rows->n, rows->d, sizeof **out, err);
+    if (rc == MERCER_OK)
+        mercer_rows_copy(rows, 0, rows->n, *out);
+    return rc;
+}
+
+/* Linear kernel: W = (X - c)' B with c the mean (or zero). */
+static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const double *b,
+                              int64_t l, bool centered, mercer_model *model, mercer_error *err)
+{
+    int64_t n = problem->rows->n, d = problem->rows->d;
+    double *shifted = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&model->weights, d, l, sizeof(double), err));
+    MRC_TRY(copy_rows(problem->rows, &shifted, err));
+    if (centered) {
+        double *center = model->input_center;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < d; k++)
+                center[k] += shifted[i * d + k] / (double)n;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t k = 0; k < d; k++)
+                shifted[i * d + k] -= center[k];
+    }
+    MRC_TRY(mrc_tall_product(ctx, shifted, d, d, b, l, l, n, model->weights, err));
+out:
+    mrc_free(shifted);
+    return rc;
+}
+
+/* Other kernels: Z = all rows, B, b, v, g. Takes over the coefficients. */
+static mercer_status expand(mrc_gram *gram, const mrc_problem *problem, mrc_spectrum *s,
+                            bool centered, mercer_model *model, mercer_error *err)
+{
+    int64_t n = problem->rows->n, l = s->count;
+    const double *means;
+    mercer_status rc = MERCER_OK;
+    model->points = n;
+    model->basis_points = n;
+    if (problem->kernel->kind != MRC_KERNEL_precomputed)
+        MRC_TRY(copy_rows(problem->rows, &model->z, err));
+    MRC_TRY(mrc_alloc(&model->offsets, l, sizeof(double), err));
+    if (centered) {
+        MRC_TRY(mrc_gram_means(gram, &means, &model->mean_norm2, err));
+        MRC_TRY(mrc_alloc(&model->mean, n, sizeof(double), err));
+        for (int64_t i = 0; i < n; i++) {
+            model->mean[i] = 1 / (double)n;
+            for (int64_t j = 0; j < l; j++)
+                model->offsets[j] -= s->vectors[i * l + j] * means[i];
+        }
+    }
+    model->coefficients = s->vectors;
+    s->vectors = NULL;
+out:
+    return rc;
+}
+
+static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
+{
+    if (problem->components > s->count)
+        mrc_notice(
+            ctx, "%lld components asked for, but the %skernel matrix has rank %lld: %lld kept",
+            (long long)problem->components, problem->center == MRC_CENTER_NONE ? "" : "centred ",
+            (long long)s->count, (long long)s->count);
+    if (s->most_negative < 0)
+        mrc_notice(
+            ctx,
+            "the kernel is not positive semidefinite on these rows: eigenvalues down to %.3g "
+            "(largest %.3g); only positive ones are used",
+            s->most_negative, s->values[0]);
+}
+
+mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
+                               mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = problem->rows->n, d = problem->rows->d;
+    mercer_fit_report *report = problem->report;
+    mrc_gram *gram = NULL;
+    mrc_spectrum s = {0};
+    mercer_status rc = MERCER_OK;
+
+    /* Eigenvectors, B beside v, and Z twice (model and kernel form) stay when the solver is done.
+     */
+    int64_t work = mrc_spectrum_columns(n, problem->components) + 2 * problem->components + 2 * d;
+    MRC_TRY(mrc_problem_gram(ctx, problem, centered, work, &gram, err));
+    MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
+    if (s.count == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the %skernel matrix is zero to rounding: the rows do not differ, so there is no "
+                 "component to extract",
+                 centered ? "centred " : "");
+    tell(ctx, problem, &s);
+
+    double kept = 0;
+    for (int64_t j = 0; j < s.count; j++)
+        kept += s.values[j];
+    model->components = s.count;
+    model->orthonormal = true;
+    model->total_variance = s.trace / (double)n;
+    model->reconstruction_error = (s.trace - kept) / (double)n;
+    if (model->reconstruction_error < 0 && s.most_negative == 0)
+        model->reconstruction_error = 0; /* rounding */
+    report->projection_variance = kept / (double)n;
+    report->passes = s.passes;
+    report->residual = s.residual;
+    memcpy(report->solver, s.solver, strlen(s.solver) + 1);
+
+    scale_to_coefficients(&s, n, centered);
+    model->spectrum = s.values;
+    s.values = NULL;
+    if (problem->kernel->kind == MRC_KERNEL_linear)
+        MRC_TRY(collapse(ctx, problem, s.vectors, s.count, centered, model, err));
+    else
+        MRC_TRY(expand(gram, problem, &s, centered, model, err));
+out:
+    mrc_spectrum_destroy(&s);
+    mrc_gram_free(gram);
+    return rc;
+}

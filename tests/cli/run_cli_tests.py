@@ -1,0 +1,1220 @@
+#!/usr/bin/python3
+"""The command line as a user meets it: run_cli_tests.py MERCER [WORD]
+
+Runs every test whose name contains WORD (all without it) in a folder of its own, prints a line for
+each and closes with "N passed, N failed". The status is 1 when one failed or none ran.
+"""
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import pty
+import random
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import unicodedata
+
+import numpy as np
+
+MERCER = ""
+TESTS = []
+LIMIT = 300  # seconds; a hang is a failure
+COMMANDS = ["fit", "transform", "inverse", "info", "scale", "generate", "methods", "kernels", "demo"]
+FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
+            "reconstruction_error", "projection_variance", "expansion_points", "head_rows", "store",
+            "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
+            "notices"]
+
+
+class Skip(Exception):
+    pass
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+# --------------------------------------------------------------------------------------- helpers
+
+def mercer(*words, status=0, stdin=b"", env=None, **more):
+    """Run mercer in the current folder; fail unless it ends with the status given."""
+    surroundings = dict(os.environ, **(env or {}))
+    if not env or "COLUMNS" not in env:
+        surroundings.pop("COLUMNS", None)
+    more.setdefault("stdout", subprocess.PIPE)
+    done = subprocess.run([MERCER, *map(str, words)], input=stdin, stderr=subprocess.PIPE,
+                          env=surroundings, timeout=LIMIT, **more)
+    done.err = done.stderr.decode()
+    done.out = done.stdout.decode(errors="replace") if done.stdout is not None else ""
+    shown = " ".join(map(str, words))
+    allowed = status if isinstance(status, tuple) else (status,)
+    assert done.returncode in allowed, \
+        f"mercer {shown}: status {done.returncode}, expected {status}; {done.err or done.out[:300]}"
+    return done
+
+
+def refused(*words, says=(), status=(1, 2), **more):
+    """The call must fail with exactly one line that holds every word of `says`."""
+    done = mercer(*words, status=status, **more)
+    assert done.err.startswith("mercer: ") and done.err.count("\n") == 1 and done.err[-1] == "\n", \
+        f"mercer {' '.join(map(str, words))}: not one line: {done.err!r}"
+    for word in [says] if isinstance(says, str) else says:
+        assert word in done.err, f"{word!r} is not in {done.err!r}"
+    assert len(done.err) > 20, f"says too little: {done.err!r}"
+    return done
+
+
+def report(*words, **more):
+    """The JSON report of a call."""
+    return json.loads(mercer(*words, "--json", **more).out)
+
+
+def write(name, text):
+    pathlib.Path(name).write_text(text)
+    return name
+
+
+def table(name, x, names=None, label=None):
+    """Write a CSV; repr() keeps every bit."""
+    lines = []
+    if names:
+        lines.append(",".join((["label"] if label is not None else []) + list(names)))
+    for i, row in enumerate(x):
+        cells = [repr(float(value)) for value in row]
+        lines.append(",".join(([label[i]] if label is not None else []) + cells))
+    return write(name, "\n".join(lines) + "\n")
+
+
+def numbers(text):
+    """Header and numbers of CSV text."""
+    lines = text.splitlines()
+    return lines[0].split(","), np.array([[float(c) for c in line.split(",")] for line in lines[1:]])
+
+
+def ring(rows=200, seed=3, name="ring.csv"):
+    mercer("generate", "circle", "--rows", rows, "--seed", seed, "-o", name, "--quiet")
+    return name
+
+
+def ring_model(**more):
+    """ring.csv and ring.model in the current folder."""
+    ring(**more)
+    mercer("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 5, "-o", "ring.model",
+           "--quiet")
+    return "ring.model"
+
+
+def cloud(rows=60, columns=4, seed=1):
+    return np.random.default_rng(seed).normal(size=(rows, columns))
+
+
+def files():
+    return sorted(os.listdir("."))
+
+
+def columns_of(line):
+    return sum(not unicodedata.combining(c) for c in line)
+
+
+# ------------------------------------------------------------------------- help and wrong calls
+
+@test
+def test_help_of_every_command():
+    overview = mercer("--help").out
+    assert mercer("help").out == overview and mercer("-h").out == overview
+    for command in COMMANDS:
+        assert re.search(rf"^  {command}  ", overview, re.M), f"{command} is not in --help"
+        done = mercer(command, "--help")
+        assert done.err == "" and f"usage: mercer {command}" in done.out
+        assert mercer("help", command).out == done.out
+        assert mercer(command, "--nonsense", "-h").out == done.out
+    for later in ["predict", "evaluate", "compare", "update"]:
+        assert not re.search(rf"^  {later}  ", overview, re.M), f"{later} does not exist yet"
+    assert all(columns_of(line) <= 80 for line in overview.splitlines())
+
+
+@test
+def test_help_names_every_option():
+    for command, options in {
+            "fit": "method kernel components output center scale store precision memory threads "
+                   "seed label target labels no-label format json quiet",
+            "transform": "output errors keep-label self label format json quiet memory threads",
+            "inverse": "output errors format json", "info": "json", "scale": "scale output label",
+            "generate": "rows noise seed output", "methods": "json", "kernels": "json",
+            "demo": "rows seed"}.items():
+        text = mercer(command, "--help").out
+        for option in options.split():
+            assert re.search(rf"--{option}\b", text), f"{command} --help lacks --{option}"
+
+
+@test
+def test_version():
+    assert re.fullmatch(r"mercer \d+\.\d+\.\d+\n", mercer("--version").out)
+
+
+@test
+def test_no_command():
+    refused(status=2, says="--help")
+
+
+@test
+def test_unknown_command():
+    refused("fti", status=2, says=["'fti'", "fit", "transform", "demo"])
+    refused("predict", status=2, says=["'predict'", "transform"])
+    refused("help", "nothing", status=2, says="nothing")
+    refused("--memory", "4G", "fit", status=2, says="--memory")
+
+
+@test
+def test_unknown_option_suggests_the_nearest():
+    refused("fit", "x.csv", "-m", "kpca", "--memroy", "4G", status=2, says="did you mean --memory?")
+    refused("fit", "x.csv", "--thread=2", status=2, says="did you mean --threads?")
+    refused("fit", "x.csv", "-z", status=2, says=["-z", "--help"])
+    refused("info", "x", "--quzzz", status=2, says="--quzzz")
+
+
+@test
+def test_option_without_value():
+    refused("fit", "x.csv", "-m", status=2, says=["-m", "needs a value"])
+    refused("fit", "x.csv", "-m", "-n", "3", status=2, says=["-m", "needs a value"])
+    refused("fit", "x.csv", "--memory", status=2, says=["--memory", "needs a value"])
+    refused("fit", "x.csv", "-m", "kpca", "--json=yes", status=2, says="--json")
+
+
+@test
+def test_option_given_twice():
+    refused("fit", "x.csv", "-m", "kpca", "--method=pca", status=2, says=["--method", "twice"])
+
+
+@test
+def test_option_values():
+    for option, value in [("-n", "0"), ("-n", "-3"), ("-n", "nan"), ("-n", "1.5"), ("-n", "many"),
+                          ("-n", ""), ("-n", "0x10"), ("--threads", "0"), ("--threads", "two"),
+                          ("--threads", "100000"), ("--memory", "4X"), ("--memory", "-1G"),
+                          ("--memory", "12"), ("--seed", "-1"), ("--seed", "1.5"),
+                          ("--store", "desne"), ("--center", "all"), ("--scale", "std"),
+                          ("--precision", "half"), ("--format", "xls")]:
+        ring(20)
+        refused("fit", "ring.csv", "-m", "kpca", option, value, status=2,
+                says=[option if option == "-n" else option.lstrip("-")] + ([value] if value else []))
+    refused("fit", "ring.csv", "-m", "kpca", "--store", "desne", says="did you mean dense?")
+
+
+@test
+def test_operands():
+    refused("fit", "-m", "kpca", status=2, says="DATA")
+    refused("transform", "a.model", status=2, says="DATA")
+    refused("transform", status=2, says="MODEL")
+    refused("fit", "a.csv", "b.csv", "-m", "kpca", status=2, says="b.csv")
+    refused("demo", "ring", status=2, says="ring")
+
+
+@test
+def test_option_forms_are_equal():
+    ring(50)
+    forms = [["-m", "kpca", "-n", "3"], ["-mkpca", "-n3"], ["--method", "kpca", "--components=3"],
+             ["--method=kpca", "--components", "3"]]
+    spectra = [report("fit", "ring.csv", *form)["spectrum"] for form in forms]
+    assert len(spectra[0]) == 3 and all(s == spectra[0] for s in spectra)
+    os.rename("ring.csv", "-ring.csv")
+    done = mercer("fit", "-m", "kpca", "-n", 3, "--json", "--", "-ring.csv")
+    assert json.loads(done.out)["spectrum"] == spectra[0]
+
+
+@test
+def test_size_units():
+    ring(50)
+    for size in ["100M", "100MiB", "104857600", "0.1G", "100m"]:
+        mercer("fit", "ring.csv", "-m", "kpca", "-n", 2, "--memory", size)
+
+
+@test
+def test_missing_method_is_explained():
+    ring(20)
+    refused("fit", "ring.csv", status=2, says=["-m", "kpca"])
+
+
+# ------------------------------------------------------------------------------------- bad input
+
+@test
+def test_cell_that_is_no_number():
+    write("bad.csv", "age,size\n1,2\n3,4\nabc,5\n")
+    refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:4", "age", "abc"])
+
+
+@test
+def test_ragged_row():
+    write("bad.csv", "a,b\n1,2\n3\n4,5\n")
+    refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:3"])
+    write("bad.csv", "a,b\n1,2\n3,4,5\n")
+    refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:3"])
+
+
+@test
+def test_nan_and_infinity():
+    for value in ["nan", "NaN", "inf", "-inf", "1e999", ""]:
+        write("bad.csv", f"a,b\n1,2\n3,{value}\n4,5\n")
+        refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:3", "b"])
+    x = cloud()
+    x[7, 2] = np.nan
+    np.save("bad.npy", x)
+    refused("fit", "bad.npy", "-m", "kpca", status=1, says=["bad.npy"])
+
+
+@test
+def test_empty_file():
+    write("empty.csv", "")
+    refused("fit", "empty.csv", "-m", "kpca", status=1, says="empty.csv")
+    refused("fit", "-", "-m", "kpca", status=1)
+    write("empty.npy", "")
+    refused("fit", "empty.npy", "-m", "kpca", status=1, says="empty.npy")
+
+
+@test
+def test_header_only():
+    write("header.csv", "a,b,c\n")
+    refused("fit", "header.csv", "-m", "kpca", status=1, says="header.csv")
+    refused("scale", "header.csv", status=1, says="header.csv")
+    ring_model()
+    write("none.csv", "x1,x2\n")
+    refused("transform", "ring.model", "none.csv", status=1, says="none.csv")
+    np.save("none.npy", np.zeros((0, 2)))
+    refused("transform", "ring.model", "none.npy", status=1, says="none.npy")
+
+
+@test
+def test_one_row():
+    write("one.csv", "a,b\n1,2\n")
+    refused("fit", "one.csv", "-m", "kpca", status=1, says="one.csv")
+
+
+@test
+def test_one_row_to_transform():
+    ring_model()
+    write("one.csv", "x1,x2\n8,0\n")
+    names, x = numbers(mercer("transform", "ring.model", "one.csv").out)
+    assert names == ["f1", "f2", "f3", "f4", "f5"] and x.shape == (1, 5)
+
+
+@test
+def test_one_column():
+    table("one.csv", cloud(30, 1), ["a"])
+    assert report("fit", "one.csv", "-m", "kpca", "-n", 3)["columns"] == 1
+    assert report("fit", "one.csv", "-m", "pca")["components"] == 1
+    write("label.csv", "label\na\nb\n")
+    refused("fit", "label.csv", "-m", "kpca", says="label")
+
+
+@test
+def test_constant_column():
+    x = cloud()
+    x[:, 1] = 7
+    table("x.csv", x, "abcd")
+    for kind in ["standard", "minmax", "norm"]:
+        result = report("fit", "x.csv", "-m", "kpca", "-n", 3, "--scale", kind)
+        assert result["components"] == 3 and np.isfinite(result["reconstruction_error"])
+    table("same.csv", np.ones((10, 3)), "abc")
+    refused("fit", "same.csv", "-m", "kpca", "-k", "rbf:sigma=1", status=1, says="same.csv")
+
+
+@test
+def test_duplicate_rows():
+    x = np.vstack([cloud(5, 3)] * 6)
+    table("x.csv", x, "abc")
+    result = report("fit", "x.csv", "-m", "kpca", "-n", 10, "-k", "rbf:sigma=1", "-o", "x.model")
+    assert result["components"] == 4 and result["notices"], result
+    _, f = numbers(mercer("transform", "x.model", "x.csv").out)
+    assert np.array_equal(f[:5], f[5:10]) and np.isfinite(f).all()
+
+
+@test
+def test_missing_label_column():
+    ring(20)
+    refused("fit", "ring.csv", "-m", "kpca", "--label", "species", says="species")
+    refused("fit", "ring.csv", "-m", "kpca", "--label", "9", says="9")
+    refused("fit", "ring.csv", "-m", "kpca", "--target", "height", says="height")
+    refused("fit", "ring.csv", "-m", "kpca", "--labels", "none.txt", says="none.txt")
+    write("few.txt", "a\nb\n")
+    refused("fit", "ring.csv", "-m", "kpca", "--labels", "few.txt", says="few.txt")
+
+
+@test
+def test_more_components_than_rank():
+    table("x.csv", cloud(50, 3), "abc")
+    result = report("fit", "x.csv", "-m", "kpca", "-k", "linear", "-n", 10)
+    assert result["components"] == 3 and any("10" in n and "3" in n for n in result["notices"])
+    text = mercer("fit", "x.csv", "-m", "kpca", "-k", "linear", "-n", 10).out
+    assert result["notices"][0].split()[0] in text
+    assert mercer("fit", "x.csv", "-m", "kpca", "-k", "linear", "-n", 10, "--quiet").out == ""
+
+
+@test
+def test_unknown_method_kernel_and_key():
+    refused("fit", "no.csv", "-m", "kcpa", status=2, says=["kcpa", "did you mean 'kpca'?"])
+    refused("fit", "no.csv", "-m", "kpca", "-k", "gauss", status=2, says=["gauss", "rbf"])
+    refused("fit", "no.csv", "-m", "kpca", "-k", "rbf:width=3", status=2, says=["width", "sigma"])
+    refused("fit", "no.csv", "-m", "kpca:depth=3", status=2, says="depth")
+    refused("methods", "nope", status=2, says=["nope", "kpca"])
+    refused("kernels", "nope", status=2, says=["nope", "rbf"])
+    refused("generate", "circel", status=2, says=["circel", "circle"])
+
+
+@test
+def test_value_out_of_range():
+    ring(20)
+    for spec in ["rbf:sigma=nan", "rbf:sigma=-1", "rbf:sigma=0", "rbf:sigma=", "rbf:sigma",
+                 "rbf:sigma=abc", "rbf:sigma=inf", "poly:degree=0", "rbf:sigma=1,sigma=2",
+                 "poly:degree=2.5"]:
+        key = "degree" if "degree" in spec else "sigma"
+        refused("fit", "ring.csv", "-m", "kpca", "-k", spec, status=2, says=key)
+
+
+@test
+def test_unreadable_path():
+    refused("fit", "no.csv", "-m", "kpca", status=1, says="no.csv")
+    os.mkdir("folder.csv")
+    refused("fit", "folder.csv", "-m", "kpca", status=1, says="folder.csv")
+    refused("info", "no.model", status=1, says="no.model")
+    ring(20)
+    refused("transform", "no.model", "ring.csv", status=1, says="no.model")
+    refused("info", "ring.csv", status=1, says="ring.csv")
+
+
+@test
+def test_unwritable_path_is_found_before_the_work():
+    ring(20)
+    os.mkdir("folder")
+    for target in ["missing/x.model", "folder", "folder/", "ring.csv/x.model"]:
+        refused("fit", "ring.csv", "-m", "kpca", "-o", target, status=1, says=target)
+        refused("generate", "circle", "-o", target, status=1, says=target)
+    if os.geteuid() != 0:
+        os.chmod("folder", 0o500)
+        refused("fit", "ring.csv", "-m", "kpca", "-o", "folder/x.model", status=1, says="folder")
+    # No data is read first: the missing file is not what the message is about.
+    refused("fit", "no.csv", "-m", "kpca", "-o", "missing/x.model", says="missing/x.model")
+
+
+@test
+def test_wrong_columns_at_transform():
+    x = cloud()
+    table("x.csv", x, "abcd")
+    mercer("fit", "x.csv", "-m", "kpca", "-n", 3, "-o", "x.model", "--quiet")
+    table("names.csv", x, "abce")
+    refused("transform", "x.model", "names.csv", "-o", "out.csv", status=1, says=["names.csv", "'d'"])
+    table("few.csv", x[:, :3])
+    refused("transform", "x.model", "few.csv", "-o", "out.csv", status=1, says=["few.csv", "3", "4"])
+    np.save("many.npy", np.hstack([x, x]))
+    refused("transform", "x.model", "many.npy", "-o", "out.csv", status=1,
+            says=["many.npy", "8", "4"])
+    assert "out.csv" not in files()
+
+
+@test
+def test_damaged_models():
+    ring_model()
+    whole = pathlib.Path("ring.model").read_bytes()
+    draw = random.Random(5)
+    for kind in ["short", "flip", "foreign", "empty"]:
+        for _ in range(4):
+            data = bytearray(whole)
+            if kind == "short":
+                data = data[:draw.randrange(1, len(data))]
+            elif kind == "flip":
+                data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
+            elif kind == "foreign":
+                data = bytearray(draw.randbytes(500))
+            else:
+                data = bytearray()
+            pathlib.Path("bad.model").write_bytes(data)
+            refused("transform", "bad.model", "ring.csv", status=1, says="bad.model")
+
+
+# ----------------------------------------------------------------------------------------- output
+
+@contextlib.contextmanager
+def tiny_disk(size):
+    """A folder on a file system of its own, or Skip."""
+    os.mkdir("disk")
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", "disk"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if made.returncode != 0:
+        raise Skip("no right to mount")
+    try:
+        yield "disk"
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+
+
+@test
+def test_disk_full_keeps_the_old_file():
+    ring_model(rows=2000)
+    with tiny_disk("64k") as disk:
+        write(f"{disk}/x.model", "old")
+        refused("fit", "ring.csv", "-m", "kpca", "-n", 10, "-o", f"{disk}/x.model", status=1,
+                says=["x.model", "space"])
+        refused("transform", "ring.model", "ring.csv", "-o", f"{disk}/x.csv", status=1,
+                says=["x.csv", "space"])
+        assert os.listdir(disk) == ["x.model"], os.listdir(disk)
+        assert pathlib.Path(f"{disk}/x.model").read_text() == "old"
+
+
+@test
+def test_full_device():
+    ring_model()
+    refused("fit", "ring.csv", "-m", "kpca", "-o", "/dev/full", status=1, says="/dev/full")
+    for words in [["generate", "circle"], ["transform", "ring.model", "ring.csv"], ["--help"],
+                  ["fit", "ring.csv", "-m", "kpca"], ["info", "ring.model"], ["methods", "--json"],
+                  ["fit", "ring.csv", "-m", "kpca", "-o", "-"], ["scale", "ring.csv"]]:
+        with open("/dev/full", "wb") as full:
+            refused(*words, status=1, says="space", stdout=full)
+    assert files() == ["ring.csv", "ring.model"]
+
+
+@test
+def test_closed_standard_output():
+    ring_model()
+    for words in ["generate circle", "info ring.model", "transform ring.model ring.csv"]:
+        done = subprocess.run(["sh", "-c", f'"$0" {words} >&-', MERCER], stderr=subprocess.PIPE,
+                              timeout=LIMIT)
+        assert done.returncode == 1 and done.stderr.count(b"\n") == 1, (words, done)
+
+
+@test
+def test_reader_that_leaves_early():
+    done = subprocess.Popen([MERCER, "generate", "circle", "--rows", "200000"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done.stdout.readline()
+    done.stdout.close()
+    assert done.stderr.read() == b"" and done.wait(LIMIT) == -signal.SIGPIPE, done.returncode
+
+
+@test
+def test_output_through_a_pipe():
+    ring_model()
+    plain = pathlib.Path("ring.model").read_bytes()
+    for target in ["-", "/dev/stdout"]:
+        words = ["fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 5, "-o", target]
+        done = mercer(*words)
+        pathlib.Path("piped.model").write_bytes(done.stdout)
+        assert "rbf:sigma=4" in done.err and len(done.stdout) > len(plain) / 2
+        assert mercer(*words, "--quiet").err == ""
+        assert json.loads(mercer(*words, "--json").err)["components"] == 5
+        whole = mercer("transform", "ring.model", "ring.csv").out
+        assert mercer("transform", "piped.model", "ring.csv").out == whole
+        assert mercer("transform", "ring.model", "ring.csv", "-o", target).out == whole
+        assert mercer("generate", "circle", "--rows", 5, "-o", target).out.count("\n") == 6
+    os.mkfifo("fifo")
+    reader = subprocess.Popen(["cat", "fifo"], stdout=subprocess.PIPE)
+    mercer("transform", "ring.model", "ring.csv", "-o", "fifo")
+    assert reader.communicate()[0].decode() == whole
+    assert stat.S_ISFIFO(os.stat("fifo").st_mode)
+
+
+@test
+def test_redirected_output_is_not_replaced():
+    """-o /dev/stdout with standard output a file writes into it and leaves it in place."""
+    ring_model()
+    with open("out.csv", "wb") as out:
+        before = os.fstat(out.fileno()).st_ino
+        mercer("transform", "ring.model", "ring.csv", "-o", "/dev/stdout", stdout=out)
+    assert os.stat("out.csv").st_ino == before
+    assert pathlib.Path("out.csv").read_text() == mercer("transform", "ring.model", "ring.csv").out
+
+
+@test
+def test_symlink_is_followed_and_mode_kept():
+    ring(30)
+    os.mkdir("real")
+    write("real/x.model", "old")
+    os.chmod("real/x.model", 0o640)
+    os.symlink("real/x.model", "link.model")
+    mercer("fit", "ring.csv", "-m", "kpca", "-o", "link.model", "--quiet")
+    assert os.path.islink("link.model") and os.listdir("real") == ["x.model"]
+    assert stat.S_IMODE(os.stat("real/x.model").st_mode) == 0o640
+    mercer("info", "real/x.model")
+    os.symlink("later.model", "dangling.model")
+    mercer("fit", "ring.csv", "-m", "kpca", "-o", "dangling.model", "--quiet")
+    assert os.path.islink("dangling.model") and os.path.isfile("later.model")
+
+
+@test
+def test_input_may_be_replaced_by_output():
+    ring(50)
+    before = mercer("scale", "ring.csv").out
+    mercer("scale", "ring.csv", "-o", "ring.csv", "--quiet")
+    assert pathlib.Path("ring.csv").read_text() == before
+
+
+@test
+def test_kill_during_writes_leaves_old_or_none():
+    """20 times: half at a random moment, half as soon as a temporary file is there."""
+    np.save("x.npy", cloud(1500, 300))
+    words = [MERCER, "fit", "x.npy", "-m", "kpca", "-n", "2", "-o", "x.model", "--quiet"]
+    start = time.monotonic()
+    subprocess.run(words, check=True, timeout=LIMIT)
+    usual = time.monotonic() - start
+    old = pathlib.Path("x.model").read_bytes()
+    draw = random.Random(1)
+    caught = 0
+    for turn in range(20):
+        if turn % 4 < 2:
+            pathlib.Path("x.model").unlink(missing_ok=True)
+        present = os.path.exists("x.model")
+        names = set(files())
+        run = subprocess.Popen(words)
+        if turn % 2:
+            time.sleep(draw.uniform(0, 1.1 * usual))
+        else:
+            until = time.monotonic() + 10 * usual + 5
+            while run.poll() is None and set(files()) == names and time.monotonic() < until:
+                time.sleep(0.0002)
+        run.kill()
+        run.wait()
+        for name in set(files()) - names - {"x.model"}:
+            caught += 1
+            os.unlink(name)
+        if os.path.exists("x.model"):
+            assert pathlib.Path("x.model").read_bytes() == old, "a model that is not whole"
+        else:
+            assert not present, "the old file is gone"
+            pathlib.Path("x.model").write_bytes(old)
+    assert caught > 0, "no kill hit a write; the test shows nothing"
+
+
+def interrupt(number, words, after, names):
+    """Send the signal `after` seconds; the program must end within a second and leave nothing."""
+    run = subprocess.Popen([MERCER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(after)
+    assert run.poll() is None, f"was over in {after} s: {run.communicate()}"
+    start = time.monotonic()
+    run.send_signal(number)
+    status = run.wait(60)
+    spent = time.monotonic() - start
+    assert status == 128 + number, f"status {status}"
+    assert spent < 1, f"took {spent:.2f} s"
+    assert files() == names, files()
+
+
+@test
+def test_interrupted_inside_lapack():
+    np.save("x.npy", cloud(4000, 40))
+    words = ["fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=1", "--store", "dense", "-n", "0.999",
+             "-o", "x.model"]
+    for after in (1.0, 2.5):
+        interrupt(signal.SIGINT, words, after, ["x.npy"])
+    interrupt(signal.SIGTERM, words, 1.5, ["x.npy"])
+    interrupt(signal.SIGHUP, words, 1.5, ["x.npy"])
+
+
+@test
+def test_interrupted_while_writing():
+    """Ctrl-C with a temporary file open removes it."""
+    ring_model()
+    run = subprocess.Popen([MERCER, "transform", "ring.model", "-", "-o", "out.csv"],
+                           stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    line = b"1.5,2.5\n"
+    with contextlib.suppress(BrokenPipeError):
+        for _ in range(400):
+            run.stdin.write(line * 1000)
+            if len(files()) > 2:
+                break
+        run.stdin.flush()
+    until = time.monotonic() + 20
+    while len(files()) == 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(files()) == 3, "no temporary file was seen"
+    run.send_signal(signal.SIGINT)
+    assert run.wait(20) == 130
+    assert files() == ["ring.csv", "ring.model"], files()
+
+
+@test
+def test_ignored_hangup_stays_ignored():
+    done = subprocess.run(["nohup", MERCER, "generate", "circle", "--rows", "3"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
+    assert done.returncode == 0 and done.stdout.count(b"\n") == 4
+
+
+# -------------------------------------------------------------------------------------------- fit
+
+@test
+def test_fit_report_keys():
+    ring(300)
+    result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 6, "-o", "r.model")
+    missing = [key for key in FIT_KEYS if key not in result]
+    assert not missing, f"missing: {missing}"
+    assert (result["rows"], result["columns"], result["components"]) == (300, 2, 6)
+    assert result["method"] == "kpca" and result["kernel"] == "rbf:sigma=4"
+    assert result["selected"] == [] and result["head_rows"] == 0
+    assert len(result["spectrum"]) == 6 == len(result["share"])
+    assert result["spectrum"] == sorted(result["spectrum"], reverse=True)
+    assert 0 < sum(result["share"]) < 1
+    assert result["store"] in ("dense", "stream", "lowrank") and result["store_reason"]
+    assert result["expansion_points"] == 300 and result["peak_memory_bytes"] > 1e6
+    assert result["seconds"] > 0 and result["seconds_read"] > 0 and result["seconds_write"] > 0
+
+
+@test
+def test_fit_measures_agree():
+    """share, error, projection variance and the features themselves tell one story."""
+    ring(300)
+    result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 6, "-o", "r.model")
+    names, f = numbers(mercer("transform", "r.model", "ring.csv", "--errors").out)
+    assert names[-1] == "error"
+    total = result["total_variance"]
+    assert np.allclose((f[:, :-1] ** 2).sum(0), result["spectrum"], rtol=1e-8)
+    assert np.isclose((f[:, :-1] ** 2).sum(1).mean(), result["projection_variance"], rtol=1e-8)
+    assert np.isclose(f[:, -1].mean(), result["reconstruction_error"], rtol=1e-6)
+    assert np.isclose(sum(result["share"]), result["projection_variance"] / total, rtol=1e-8)
+    assert np.isclose(total, result["projection_variance"] + result["reconstruction_error"])
+
+
+@test
+def test_fit_against_numpy():
+    x = cloud(80, 3)
+    table("x.csv", x, "abc")
+    mercer("fit", "x.csv", "-m", "kpca", "-k", "rbf:sigma=2", "-n", 4, "-o", "x.model", "--quiet")
+    _, f = numbers(mercer("transform", "x.model", "x.csv").out)
+    k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)
+    h = np.eye(80) - 1 / 80
+    values, vectors = np.linalg.eigh(h @ k @ h)
+    expected = vectors[:, ::-1][:, :4] * np.sqrt(values[::-1][:4])
+    assert np.allclose(np.abs(f), np.abs(expected), atol=1e-9)
+
+
+@test
+def test_fit_summary():
+    x = cloud(30, 2)
+    table("x.csv", x, "ab", label=["red", "blue", "green"] * 10)
+    text = mercer("fit", "x.csv", "-m", "kpca", "-k", "rbf:sigma=2", "-n", 3, "-o", "x.model").out
+    for word in ["kpca", "rbf:sigma=2", "30 rows x 2 columns", "label", "3 classes", "does not use",
+                 "f1", "f3", "share", "reconstruction error", "projection variance", "read", "write",
+                 "peak memory", "mercer transform x.model x.csv"]:
+        assert word in text, f"{word!r} is not in the summary:\n{text}"
+    narrow = mercer("fit", "x.csv", "-m", "kpca", "-n", 3, env={"COLUMNS": "60"}).out
+    assert max(map(columns_of, narrow.splitlines()[:-2])) <= 60, narrow
+    assert "-o" in narrow.splitlines()[-1]  # says how to keep the model
+    assert mercer("fit", "x.csv", "-m", "kpca", "--quiet").out == ""
+
+
+@test
+def test_fit_share_of_variance():
+    ring(300)
+    result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", "0.95")
+    assert sum(result["share"]) >= 0.95 > sum(result["share"][:-1]), result["share"]
+
+
+@test
+def test_fit_stores_agree():
+    ring(300)
+    features = {}
+    for store in ["dense", "stream", "lowrank"]:
+        result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 5, "--store",
+                        store, "-o", "r.model")
+        assert result["store"] == store, result["store"]
+        features[store] = np.abs(numbers(mercer("transform", "r.model", "ring.csv").out)[1])
+    assert np.allclose(features["dense"], features["stream"], atol=1e-6)
+    assert np.allclose(features["dense"], features["lowrank"], atol=1e-6)
+
+
+@test
+def test_fit_single_precision_and_centring():
+    ring(200)
+    exact = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 3)
+    single = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 3, "--precision",
+                    "single", "--store", "dense")
+    plain = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 3, "--center", "none")
+    assert np.allclose(exact["spectrum"], single["spectrum"], rtol=1e-3)
+    assert plain["total_variance"] == 1 and exact["total_variance"] < 1
+
+
+@test
+def test_pca_is_the_collapsed_form():
+    table("x.csv", cloud(), "abcd")
+    result = report("fit", "x.csv", "-m", "pca", "-n", 2, "-o", "x.model")
+    assert result["expansion_points"] == 0 and result["components"] == 2
+    refused("fit", "x.csv", "-m", "pca", "-k", "rbf:sigma=1", says="linear")
+
+
+@test
+def test_precomputed_kernel():
+    x = cloud(40, 3)
+    k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)
+    np.save("k.npy", k)
+    table("x.csv", x)
+    words = ["-m", "kpca", "-n", 3, "--quiet"]
+    mercer("fit", "k.npy", *words, "-k", "precomputed", "-o", "k.model")
+    mercer("fit", "x.csv", *words, "-k", "rbf:sigma=2", "-o", "x.model")
+    _, direct = numbers(mercer("transform", "x.model", "x.csv", "--errors").out)
+    table("self.csv", np.ones((40, 1)))
+    _, given = numbers(mercer("transform", "k.model", "k.npy", "--errors", "--self", "self.csv").out)
+    assert np.allclose(direct, given, atol=1e-9)
+    refused("transform", "k.model", "k.npy", "--errors", says="self")
+    table("few.csv", np.ones((39, 1)))
+    refused("transform", "k.model", "k.npy", "--errors", "--self", "few.csv", says="few.csv")
+    table("many.csv", np.ones((41, 1)))
+    refused("transform", "k.model", "k.npy", "--errors", "--self", "many.csv", says="many.csv")
+    refused("transform", "k.model", "k.npy", "--self", "self.csv", status=2, says="--errors")
+    np.save("oblong.npy", k[:, :30])
+    refused("fit", "oblong.npy", *words, "-k", "precomputed", says=["oblong.npy", "40", "30"])
+
+
+@test
+def test_budget_is_refused_before_the_work():
+    np.save("x.npy", cloud(4000, 10))
+    start = time.monotonic()
+    refused("fit", "x.npy", "-m", "kpca", "--store", "dense", "--memory", "8M", status=1,
+            says=["dense", "stream"])
+    assert time.monotonic() - start < 5
+
+
+@test
+def test_lowrank_that_cannot_be():
+    np.save("x.npy", cloud(600, 30))
+    refused("fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=0.5", "--store", "lowrank", "--memory",
+            "2M", status=1, says="rank")
+
+
+# ---------------------------------------------------------------------------------- reproducible
+
+@test
+def test_same_seed_same_bytes():
+    for name in ["circle", "swiss-cross", "swiss-roll", "parabola", "sparse-linear"]:
+        one = mercer("generate", name, "--seed", 5, "--rows", 20).out
+        assert one == mercer("generate", name, "--seed", 5, "--rows", 20).out
+        assert one != mercer("generate", name, "--seed", 6, "--rows", 20).out
+        assert one.count("\n") == 21
+    ring(400)
+    fits = [report("fit", "ring.csv", "-m", "kpca", "--seed", 9)["kernel"] for _ in range(2)]
+    assert fits[0] == fits[1] and re.fullmatch(r"rbf:sigma=\d.*", fits[0]), fits
+
+
+@test
+def test_thread_count_changes_no_bit():
+    np.save("x.npy", cloud(900, 12))
+    for store in ["dense", "stream"]:
+        texts = []
+        for threads in (1, 2):
+            mercer("fit", "x.npy", "-m", "kpca", "-n", 8, "--store", store, "--threads", threads,
+                   "-o", "x.model", "--quiet")
+            texts.append(mercer("transform", "x.model", "x.npy", "--errors", "--threads",
+                                threads).out)
+        assert texts[0] == texts[1], f"{store} differs"
+    ring(2000)
+    texts = []
+    for threads in (1, 2):
+        mercer("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "--store", "lowrank",
+               "--threads", threads, "-o", "r.model", "--quiet")
+        texts.append(mercer("transform", "r.model", "ring.csv", "--threads", threads).out)
+    assert texts[0] == texts[1], "lowrank differs"
+
+
+# -------------------------------------------------------------------------------------- transform
+
+@test
+def test_transform_in_blocks_equals_whole():
+    """More rows than one block holds, against the same rows cut at another place."""
+    ring_model(rows=40)
+    mercer("generate", "circle", "--rows", 100000, "--seed", 8, "-o", "many.csv", "--quiet")
+    lines = pathlib.Path("many.csv").read_text().splitlines(keepends=True)
+    write("one.csv", "".join(lines[:30001]))
+    write("two.csv", lines[0] + "".join(lines[30001:]))
+    whole = mercer("transform", "ring.model", "many.csv").out
+    one = mercer("transform", "ring.model", "one.csv").out
+    two = mercer("transform", "ring.model", "two.csv").out
+    assert whole.count("\n") == 100001
+    assert whole == one + two[two.index("\n") + 1:]
+
+
+@test
+def test_transform_in_bounded_memory():
+    ring_model(rows=40)
+    mercer("generate", "circle", "--rows", 600000, "-o", "many.csv", "--quiet")
+    result = report("transform", "ring.model", "many.csv", "-o", "out.npy")
+    small = report("transform", "ring.model", "ring.csv", "-o", "small.npy")
+    extra = result["peak_memory_bytes"] - small["peak_memory_bytes"]
+    assert result["rows"] == 600000 and np.load("out.npy").shape == (600000, 5)
+    assert extra < 40e6, f"{extra / 1e6:.0f} MB more for more rows"
+
+
+@test
+def test_transform_formats():
+    ring_model()
+    _, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
+    mercer("transform", "ring.model", "ring.csv", "-o", "f.npy")
+    mercer("transform", "ring.model", "ring.csv", "-o", "f.tsv")
+    mercer("transform", "ring.model", "ring.csv", "-o", "f.csv.gz")
+    assert np.array_equal(np.load("f.npy"), f)
+    tsv = pathlib.Path("f.tsv").read_text()
+    assert "," not in tsv and np.array_equal(numbers(tsv.replace("\t", ","))[1], f)
+    assert np.array_equal(numbers(gzip.open("f.csv.gz", "rt").read())[1], f)
+    _, x = numbers(pathlib.Path("ring.csv").read_text())
+    np.save("x.npy", x)
+    np.save("x4.npy", x.astype("f4"))
+    np.save("xf.npy", np.asfortranarray(x))
+    write("x.tsv", pathlib.Path("ring.csv").read_text().replace(",", "\t"))
+    with gzip.open("x.csv.gz", "wb") as out:
+        out.write(pathlib.Path("ring.csv").read_bytes())
+    with open("renamed.dat", "w") as out:
+        out.write(pathlib.Path("x.tsv").read_text())
+    write("crlf.csv", "\ufeff" + pathlib.Path("ring.csv").read_text().replace("\n", "\r\n"))
+    for name in ["x.npy", "xf.npy", "x.tsv", "x.csv.gz", "crlf.csv"]:
+        assert np.array_equal(numbers(mercer("transform", "ring.model", name).out)[1], f), name
+    done = mercer("transform", "ring.model", "renamed.dat", "--format", "tsv")
+    assert np.array_equal(numbers(done.out)[1], f)
+    assert np.allclose(numbers(mercer("transform", "ring.model", "x4.npy").out)[1], f, atol=1e-5)
+    pipe = mercer("transform", "ring.model", "-", stdin=pathlib.Path("ring.csv").read_bytes())
+    assert np.array_equal(numbers(pipe.out)[1], f)
+    pipe = mercer("transform", "ring.model", "-", stdin=pathlib.Path("x.csv.gz").read_bytes())
+    assert np.array_equal(numbers(pipe.out)[1], f)
+
+
+@test
+def test_columns_matched_by_name():
+    x = cloud()
+    table("x.csv", x, "abcd")
+    mercer("fit", "x.csv", "-m", "kpca", "-n", 3, "-o", "x.model", "--quiet")
+    straight = mercer("transform", "x.model", "x.csv")
+    table("mixed.csv", np.hstack([x[:, [2, 0]], x[:, :1] * 9, x[:, [3, 1]]]), ["c", "a", "z", "d", "b"])
+    mixed = mercer("transform", "x.model", "mixed.csv")
+    assert mixed.out == straight.out and straight.err == ""
+    assert "'z'" in mixed.err and mixed.err.count("\n") == 1
+    assert mercer("transform", "x.model", "mixed.csv", "--quiet").err == ""
+    table("bare.csv", x)
+    assert mercer("transform", "x.model", "bare.csv").out == straight.out
+
+
+@test
+def test_keep_label():
+    x = cloud(6, 2)
+    labels = ["b", "a", '"c, d"', "a", "b", "b"]
+    table("x.csv", x, "pq", label=labels)
+    mercer("fit", "x.csv", "-m", "kpca", "-n", 2, "-o", "x.model", "--quiet")
+    plain = mercer("transform", "x.model", "x.csv").out.splitlines()
+    kept = mercer("transform", "x.model", "x.csv", "--keep-label").out.splitlines()
+    assert plain[0] == "f1,f2" and kept[0] == "label,f1,f2"
+    assert kept[1:] == [f"{a},{b}" for a, b in zip(labels, plain[1:])]
+    table("bare.csv", x, "pq")
+    refused("transform", "x.model", "bare.csv", "--keep-label", says="bare.csv")
+    refused("transform", "x.model", "x.csv", "--keep-label", "-o", "x.npy", says="npy")
+    assert "x.npy" not in files()
+
+
+@test
+def test_keep_targets():
+    x = cloud(20, 3)
+    table("x.csv", x, ["a", "target", "b"])
+    result = report("fit", "x.csv", "-m", "kpca", "-n", 2, "-o", "x.model")
+    assert result["columns"] == 2 and "target" in result["labels"]
+    names, kept = numbers(mercer("transform", "x.model", "x.csv", "--keep-label", "--errors").out)
+    assert names == ["target", "f1", "f2", "error"] and np.array_equal(kept[:, 0], x[:, 1])
+    assert report("fit", "x.csv", "-m", "kpca", "--target", "a,b")["columns"] == 1
+    assert report("fit", "x.csv", "-m", "kpca", "--no-label")["columns"] == 3
+
+
+@test
+def test_labels_by_position_and_from_a_file():
+    x = cloud(4, 3)
+    write("x.csv", "".join(f"{a!r},red{i},{b!r}\n" for i, (a, b, _) in enumerate(x.tolist())))
+    result = report("fit", "x.csv", "-m", "kpca", "--label", "2", "-n", 2)
+    assert result["columns"] == 2 and "4" not in str(result["columns"])
+    table("y.csv", x, "abc")
+    write("labels.txt", "u\nv\nu\nv\n")
+    result = report("fit", "y.csv", "-m", "kpca", "--labels", "labels.txt", "-n", 2, "-o", "y.model")
+    assert "labels.txt" in result["labels"]
+    kept = mercer("transform", "y.model", "y.csv", "--labels", "labels.txt", "--keep-label").out
+    assert [line.split(",")[0] for line in kept.splitlines()[1:]] == ["u", "v", "u", "v"]
+
+
+@test
+def test_model_with_a_column_called_label():
+    table("x.csv", cloud(20, 2), ["label", "b"])
+    mercer("fit", "x.csv", "-m", "kpca", "-n", 2, "--no-label", "-o", "x.model", "--quiet")
+    assert numbers(mercer("transform", "x.model", "x.csv").out)[1].shape == (20, 2)
+
+
+@test
+def test_scaling_is_kept_in_the_model():
+    x = cloud() * [1, 10, 100, 1000] + 5
+    table("x.csv", x, "abcd")
+    mercer("scale", "x.csv", "-o", "s.csv", "--quiet")
+    words = ["-m", "kpca", "-k", "rbf:sigma=2", "-n", 3, "--quiet"]
+    mercer("fit", "x.csv", *words, "--scale", "standard", "-o", "a.model")
+    mercer("fit", "s.csv", *words, "-o", "b.model")
+    _, a = numbers(mercer("transform", "a.model", "x.csv").out)
+    _, b = numbers(mercer("transform", "b.model", "s.csv").out)
+    assert np.allclose(a, b, atol=1e-9)
+
+
+@test
+def test_transform_report():
+    ring_model()
+    result = report("transform", "ring.model", "ring.csv", "--errors", "-o", "f.csv")
+    assert result["rows"] == 200 and result["components"] == 5 and result["notices"] == []
+    assert 0 < result["reconstruction_error"] < 1
+    done = mercer("transform", "ring.model", "ring.csv", "--json")
+    assert json.loads(done.err)["reconstruction_error"] is None
+    assert numbers(done.out)[1].shape == (200, 5)
+
+
+# ------------------------------------------------------------------------ the rest of the commands
+
+@test
+def test_inverse_of_a_linear_model_is_exact():
+    x = cloud(30, 3)
+    table("x.csv", x, "abc")
+    mercer("fit", "x.csv", "-m", "pca", "-n", 3, "-o", "x.model", "--quiet")
+    mercer("transform", "x.model", "x.csv", "--errors", "-o", "f.csv", "--quiet")
+    names, back = numbers(mercer("inverse", "x.model", "f.csv").out)
+    assert names == ["a", "b", "c"] and np.allclose(back, x, atol=1e-9)
+
+
+@test
+def test_inverse_takes_noise_off():
+    ring_model(rows=400)
+    features = mercer("transform", "ring.model", "ring.csv").out
+    _, x = numbers(pathlib.Path("ring.csv").read_text())
+    names, back = numbers(mercer("inverse", "ring.model", "-", "--errors",
+                                 stdin=features.encode()).out)
+    assert names[-1] == "error" and np.isfinite(back).all() and (back[:, -1] >= 0).all()
+    off = [np.sqrt(np.mean((np.hypot(*z[:, :2].T) - 8) ** 2)) for z in (x, back)]
+    assert off[1] < 0.7 * off[0], off
+
+
+@test
+def test_inverse_matches_feature_names():
+    ring_model()
+    header, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
+    straight = mercer("inverse", "ring.model", "-",
+                      stdin=mercer("transform", "ring.model", "ring.csv").stdout).out
+    table("mixed.csv", np.hstack([f[:, ::-1], f[:, :1]]), header[::-1] + ["error"])
+    assert mercer("inverse", "ring.model", "mixed.csv").out == straight
+    table("bare.csv", f)
+    assert mercer("inverse", "ring.model", "bare.csv").out == straight
+    table("few.csv", f[:, :3], header[:3])
+    refused("inverse", "ring.model", "few.csv", status=1, says=["few.csv", "f4"])
+    table("other.csv", f[:, :3])
+    refused("inverse", "ring.model", "other.csv", status=1, says=["other.csv", "3", "5"])
+
+
+@test
+def test_inverse_refused_where_there_is_none():
+    table("x.csv", cloud(), "abcd")
+    mercer("fit", "x.csv", "-m", "kpca", "-k", "cosine", "-n", 2, "-o", "x.model", "--quiet")
+    mercer("transform", "x.model", "x.csv", "-o", "f.csv", "--quiet")
+    refused("inverse", "x.model", "f.csv", status=1, says="cosine")
+
+
+@test
+def test_info():
+    table("x.csv", cloud(), "abcd")
+    words = ["fit", "x.csv", "-m", "kpca", "-k", "rbf:sigma=2", "-n", 3, "--seed", 4, "-o", "x.model"]
+    fitted = report(*words)
+    result = report("info", "x.model")
+    for key in ["method", "kernel", "rows", "columns", "components", "spectrum", "share",
+                "reconstruction_error", "expansion_points", "selected"]:
+        assert result[key] == fitted[key], key
+    assert result["column_names"] == list("abcd") and result["seed"] == 4
+    assert result["command"].startswith("mercer fit x.csv -m kpca")
+    text = mercer("info", "x.model").out
+    for word in ["kpca", "rbf:sigma=2", "a, b, c, d", "mercer fit x.csv", "f3"]:
+        assert word in text, word
+
+
+@test
+def test_scale_kinds():
+    x = cloud(20, 3) * 3 + 2
+    table("x.csv", x, "abc", label=["u", "v"] * 10)
+    def scaled(*words):
+        lines = mercer("scale", "x.csv", *words).out.splitlines()
+        assert lines[0] == "label,a,b,c" and lines[1].startswith("u,")
+        return np.array([[float(c) for c in line.split(",")[1:]] for line in lines[1:]])
+    standard = scaled()
+    assert np.allclose(standard, (x - x.mean(0)) / x.std(0)) and np.array_equal(
+        standard, scaled("--scale", "standard"))
+    assert np.allclose(scaled("--scale", "minmax"), (x - x.min(0)) / (x.max(0) - x.min(0)))
+    assert np.allclose((scaled("--scale", "norm") ** 2).sum(0), 1)
+    assert np.allclose((scaled("--scale", "unit") ** 2).sum(1), 1)
+    assert np.allclose(scaled("--scale", "rowstandard").mean(1), 0)
+    assert np.array_equal(scaled("--scale", "none"), x)
+    table("bare.csv", x)
+    mercer("scale", "bare.csv", "-o", "bare.npy", "--quiet")
+    assert np.allclose(np.load("bare.npy"), standard)
+
+
+@test
+def test_generate_sets():
+    text = mercer("generate", "--help").out
+    for name in ["circle", "swiss-cross", "swiss-roll", "parabola", "sparse-linear"]:
+        assert re.search(rf"^  {name}  ", text, re.M), name
+        assert mercer("generate", name, "--rows", 10).out.count("\n") == 11
+    _, x = numbers(mercer("generate", "circle", "--rows", 1e4).out)
+    radius = np.hypot(*x.T)
+    assert len(x) == 10000 and abs(np.sqrt((radius ** 2).mean()) - 8) < 0.3
+    _, x = numbers(mercer("generate", "circle", "--rows", 100, "--noise", 0).out)
+    assert np.allclose(np.hypot(*x.T), 8)
+    refused("generate", "circle", "--rows", 0, status=2, says="--rows")
+    refused("generate", "circle", "--noise", -1, status=2, says="--noise")
+
+
+@test
+def test_generate_labels():
+    lines = mercer("generate", "sparse-linear", "--rows", 30).out.splitlines()
+    head = lines[0].split(",")
+    assert head[0] in ("label", "target") and len(head) == 1001
+    assert len(lines[1].split(",")) == 1001
+
+
+@test
+def test_pipes():
+    made = mercer("generate", "circle", "--rows", 100).stdout
+    fitted = mercer("fit", "-", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 3, "-o", "-", stdin=made)
+    pathlib.Path("m").write_bytes(fitted.stdout)
+    features = mercer("transform", "m", "-", stdin=made).stdout
+    back = mercer("inverse", "m", "-", stdin=features)
+    assert numbers(back.out)[1].shape == (100, 2)
+    assert "standard input" in mercer("fit", "-", "-m", "kpca", stdin=made).out
+    refused("fit", "-", "-m", "kpca", stdin=b"a,b\n1,2\nx,3\n", status=1, says=["3", "'x'"])
+
+
+@test
+def test_lists():
+    for what, some in [("methods", "kpca"), ("kernels", "rbf")]:
+        entries = json.loads(mercer(what, "--json").out)[what]
+        text = mercer(what).out
+        assert some in [entry["name"] for entry in entries]
+        for entry in entries:
+            assert entry["summary"] in re.sub(r"\s+", " ", text), entry["summary"]
+            one = mercer(what, entry["name"]).out
+            assert all(parameter["key"] in one for parameter in entry["parameters"])
+            assert json.loads(mercer(what, entry["name"], "--json").out) == entry
+    assert "median" in mercer("kernels", "rbf").out
+
+
+@test
+def test_demo():
+    for columns in ["40", "80", "200"]:
+        text = mercer("demo", "--rows", 300, env={"COLUMNS": columns}).out
+        assert "\033" not in text and re.search("[\u2801-\u28ff]", text)
+        if columns != "40":
+            wide = [line for line in text.splitlines() if columns_of(line) > int(columns)]
+            assert not wide, wide[0]
+        drawn = [line for line in text.splitlines() if "│" in line]
+        assert len({columns_of(line) for line in drawn}) == 1, "ragged drawing"
+        assert max(map(columns_of, drawn)) <= int(columns)
+    for word in ["80 GB", "lowrank", "100,000", "never formed", "mercer fit ring.csv", "f10"]:
+        assert word in text, word
+
+
+def on_terminal(*words, env=None):
+    """Output of mercer with standard output and error on a terminal."""
+    mine, theirs = pty.openpty()
+    surroundings = dict(os.environ, TERM="xterm", **(env or {}))
+    run = subprocess.Popen([MERCER, *map(str, words)], stdout=theirs, stderr=theirs, env=surroundings)
+    os.close(theirs)
+    text = b""
+    with contextlib.suppress(OSError):
+        while True:
+            piece = os.read(mine, 65536)
+            if not piece:
+                break
+            text += piece
+    os.close(mine)
+    assert run.wait(LIMIT) == 0, text.decode()
+    return text.decode()
+
+
+@test
+def test_colours_on_a_terminal_only():
+    assert "\033[36m" in on_terminal("demo", "--rows", 200, "--quiet")
+    assert "\033[36m" not in on_terminal("demo", "--rows", 200, "--quiet", env={"NO_COLOR": "1"})
+
+
+@test
+def test_progress_bar_on_a_terminal_only():
+    np.save("x.npy", cloud(3000, 40))
+    words = ["fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=3", "-n", 30, "--store", "stream"]
+    shown = on_terminal(*words)
+    drawings = shown.split("\r\033[K")
+    assert len(drawings) > 2, "no bar was drawn"
+    assert "Fitted" in drawings[-1], "the bar was not erased before the summary"
+    assert "\033[K" not in on_terminal(*words, "--quiet")
+    assert mercer(*words).err == ""
+
+
+@test
+def test_model_is_not_printed_on_a_terminal():
+    ring(20)
+    mine, theirs = pty.openpty()
+    done = subprocess.run([MERCER, "fit", "ring.csv", "-m", "kpca", "-o", "-"], stdout=theirs,
+                          stderr=subprocess.PIPE, timeout=LIMIT)
+    os.close(theirs)
+    os.close(mine)
+    assert done.returncode == 2 and b"terminal" in done.stderr
+
+
+@test
+def test_comma_locale_changes_nothing():
+    ring(50)
+    plain = mercer("scale", "ring.csv").out
+    assert mercer("scale", "ring.csv", env={"LC_ALL": "de_DE.UTF-8"}).out == plain
+
+
+@test
+def test_odd_file_names():
+    name = "a b'\n\u00e9.csv"
+    ring(30, name=name)
+    text = mercer("fit", name, "-m", "kpca", "-n", 2, "-o", "m x.model").out
+    assert "'m x.model'" in text
+    assert report("fit", name, "-m", "kpca", "-n", 2)["data"] == name
+    refused("fit", "no\nsuch.csv", "-m", "kpca", status=1)
+    latin = b"caf\xe9.csv"
+    os.rename(name.encode(), latin)
+    done = subprocess.run([MERCER, "fit", latin, "-m", "kpca", "-n", "2", "--json", "-o", "y.model"],
+                          stdout=subprocess.PIPE, timeout=LIMIT)
+    assert done.returncode == 0 and json.loads(done.stdout)["components"] == 2
+    report("info", "y.model")
+
+
+def main():
+    global MERCER
+    if len(sys.argv) < 2:
+        print(__doc__)
+        return 2
+    MERCER = os.path.abspath(sys.argv[1])
+    word = sys.argv[2] if len(sys.argv) > 2 else ""
+    home = os.getcwd()
+    passed = failed = skipped = 0
+    for case in TESTS:
+        if word not in case.__name__:
+            continue
+        start = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="mercer-cli-") as folder:
+            os.chdir(folder)
+            try:
+                case()
+                passed += 1
+                mark, why = "ok  ", ""
+            except Skip as reason:
+                skipped += 1
+                mark, why = "skip", f": {reason}"
+            except Exception:  # one failure does not end the run
+                failed += 1
+                mark, why = "FAIL", "\n" + traceback.format_exc(limit=-2)
+            finally:
+                os.chdir(home)
+        print(f"{mark} {case.__name__} ({time.monotonic() - start:.1f} s){why}", flush=True)
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""Mercer's features against scikit-learn's KernelPCA and a plain numpy reference.
+
+    test_sklearn.py MERCER
+
+Features agree up to sign within 1e-6 of each component's scale (its largest training value), on
+training and on new rows; eigenvalues to 1e-10 of the largest. Components whose eigenvalues are
+closer than 1e-6 relative are compared as a subspace, by the rotation that fits the training rows
+best. scikit-learn always centres, so uncentred fits are compared with numpy's eigh. The data come
+with scikit-learn. One line per case; closes with "N passed, N failed".
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import pairwise_kernels
+
+COMPONENTS = 10
+EIGENVALUES, FEATURES, SINGLE = 1e-10, 1e-6, 1e-3  # what the comparisons must reach
+CLOSE, CLOSE_SINGLE = 1e-6, 5e-2  # relative gap below which components are compared together
+
+
+class Fault(Exception):
+    """A case that fails, with the reason."""
+
+
+class Mercer:
+    """The command line, with a folder for its files."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, pathlib.Path(folder)
+
+    def run(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            raise Fault(f"mercer {arguments[0]}: status {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def write(self, name, rows, ending):
+        path = self.folder / f"{name}.{ending}"
+        if ending == "npy":
+            np.save(path, rows)
+        else:
+            header = ",".join(f"c{i}" for i in range(rows.shape[1]))
+            np.savetxt(path, rows, fmt="%.17g", delimiter=",", header=header, comments="")
+        return path
+
+    def features(self, model, rows, ending):
+        out = self.folder / f"features.{ending}"
+        self.run("transform", model, self.write("rows", rows, ending), "-o", out)
+        return np.load(out) if ending == "npy" else np.loadtxt(out, delimiter=",", skiprows=1, ndmin=2)
+
+    def kpca(self, kernel, train, new, *options, ending="npy"):
+        """(eigenvalues, training features, features of new rows, what fit said)."""
+        model = self.folder / "model.safetensors"
+        report = json.loads(self.run("fit", self.write("train", train, ending), "-m", "kpca", "-k",
+                                     kernel, "-n", COMPONENTS, "-o", model, "--json", *options))
+        return (np.array(report["spectrum"]), self.features(model, train, ending),
+                self.features(model, new, ending), report)
+
+
+def reference(k_train, k_new, centred):
+    """(all eigenvalues, training features, features of new rows) of kernel PCA, in plain numpy."""
+    if centred:
+        means, grand = k_train.mean(axis=0), k_train.mean()
+        k_new = k_new - k_new.mean(axis=1, keepdims=True) - means + grand
+        k_train = k_train - means - means[:, None] + grand
+    values, vectors = np.linalg.eigh(k_train)
+    values, vectors = values[::-1], vectors[:, ::-1][:, :COMPONENTS]
+    roots = np.sqrt(values[:COMPONENTS])
+    return values, vectors * roots, k_new @ vectors / roots
+
+
+def groups(values, close):
+    """Runs of components whose neighbours' eigenvalues are closer than `close`, as index lists.
+    A run that reaches beyond the last component has no comparable subspace and is left out."""
+    runs = [[0]]
+    for i in range(1, COMPONENTS + 1):
+        if values[i - 1] - values[i] <= close * values[i - 1]:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return runs[:-1]  # the last run holds the first eigenvalue that was not asked for
+
+
+def compare(got, want, features=FEATURES, eigenvalues=EIGENVALUES, close=CLOSE):
+    """Raise a Fault unless got = (values, train, new) agrees with want; return the worst figures."""
+    for name, part in zip(("eigenvalues", "training features", "new features"), got):
+        if not np.all(np.isfinite(part)):
+            raise Fault(f"{name} are not finite")
+    if got[0].shape != (COMPONENTS,) or got[1].shape != want[1].shape or got[2].shape != want[2].shape:
+        raise Fault(f"shapes {[part.shape for part in got]}")
+    values = np.abs(got[0] - want[0][:COMPONENTS]).max() / want[0][0]
+    worst, compared = 0.0, 0
+    for run in groups(want[0], close):
+        left, _, right = np.linalg.svd(got[1][:, run].T @ want[1][:, run])
+        scale = np.abs(want[1][:, run]).max(axis=0)
+        for mine, theirs in zip(got[1:3], want[1:3]):
+            off = np.abs(mine[:, run] @ (left @ right) - theirs[:, run]).max(axis=0) / scale
+            worst = max(worst, off.max())
+        compared += len(run)
+    if compared < COMPONENTS / 2:
+        raise Fault(f"only {compared} components are far enough apart to compare")
+    if not values <= eigenvalues:
+        raise Fault(f"eigenvalues differ by {values:.1e} of the largest")
+    if not worst <= features:
+        raise Fault(f"features differ by {worst:.1e} of their scale")
+    return f"eigenvalues {values:.0e}, features {worst:.0e}, {compared} of {COMPONENTS} compared"
+
+
+def polygon(corners, turn):
+    """Points on the unit circle at equal angles: eigenvalues come in equal pairs."""
+    angles = 2 * np.pi * (np.arange(corners) + turn) / corners
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def data_sets():
+    """{name: (training rows, new rows)}"""
+    digits = load_digits().data / 16
+    cancer = load_breast_cancer().data
+    cancer = (cancer - cancer.mean(axis=0)) / cancer.std(axis=0)
+    return {"digits": (digits[:1300], digits[1300:]), "cancer": (cancer[:450], cancer[450:])}
+
+
+# What scikit-learn is given, and the same for Mercer.
+KERNELS = {
+    "linear": ({}, "linear"),
+    "poly": ({"gamma": 0.02, "coef0": 1.0, "degree": 3}, "poly:gamma=0.02,coef0=1,degree=3"),
+    "rbf": ({"gamma": 0.015625}, "rbf:gamma=0.015625"),
+    "cosine": ({}, "cosine"),
+    "sigmoid": ({"gamma": 0.01, "coef0": 0.5}, "sigmoid:gamma=0.01,coef0=0.5"),
+}
+
+
+def sklearn_case(mercer, kernel, train, new, ending="npy"):
+    parameters, spec = KERNELS[kernel]
+    peer = KernelPCA(COMPONENTS + 1, kernel=kernel, eigen_solver="dense", **parameters).fit(train)
+    want = [peer.eigenvalues_] + [peer.transform(rows)[:, :COMPONENTS] for rows in (train, new)]
+    # scikit-learn's transform of training rows is its fit_transform up to rounding.
+    return compare(mercer.kpca(spec, train, new, ending=ending), want)
+
+
+def sklearn_precomputed_case(mercer, train, new):
+    k_train = pairwise_kernels(train, metric="rbf", gamma=0.015625)
+    k_new = pairwise_kernels(new, train, metric="rbf", gamma=0.015625)
+    peer = KernelPCA(COMPONENTS + 1, kernel="precomputed", eigen_solver="dense").fit(k_train)
+    want = [peer.eigenvalues_] + [peer.transform(k)[:, :COMPONENTS] for k in (k_train, k_new)]
+    return compare(mercer.kpca("precomputed", k_train, k_new), want)
+
+
+def store_case(mercer, metric, gamma, train, new, store, centred, precision="double"):
+    """One store against numpy, with one thread and with two."""
+    parameters = {"gamma": gamma} if metric == "rbf" else KERNELS[metric][0]
+    spec = f"rbf:gamma={gamma!r}" if metric == "rbf" else KERNELS[metric][1]
+    k_train = pairwise_kernels(train, metric=metric, **parameters)
+    k_new = pairwise_kernels(new, train, metric=metric, **parameters)
+    want = reference(k_train, k_new, centred)
+    options = ["--center", "exact" if centred else "none", "--precision", precision]
+    if store == "precomputed":
+        spec, train, new = "precomputed", k_train, k_new
+    else:
+        options += ["--store", store]
+    results = [mercer.kpca(spec, train, new, *options, "--threads", threads) for threads in (1, 2)]
+    if results[0][3]["store"] != store:
+        raise Fault(f"ran with the store {results[0][3]['store']}")
+    if any((a != b).any() for a, b in zip(results[0][:3], results[1][:3])):
+        raise Fault("one thread and two threads give different bits")
+    if precision == "single":
+        return compare(results[0], want, SINGLE, SINGLE, CLOSE_SINGLE)
+    return compare(results[0], want)
+
+
+def rough_lowrank_case(mercer, train):
+    """A rough kernel has no low-rank factor: an explicit request must fail and say the rank."""
+    try:
+        mercer.kpca("rbf:gamma=2.0", train, train, "--store", "lowrank")
+    except Fault as fault:
+        if "status 1:" in str(fault) and "rank" in str(fault):
+            return "refused with the rank it reached"
+        raise
+    raise Fault("accepted")
+
+
+def cases(mercer):
+    """(name, function that returns a remark or raises Fault)"""
+    sets = data_sets()
+    for name, (train, new) in sets.items():
+        for kernel in KERNELS:
+            if kernel != "sigmoid" or name == "cancer":
+                yield f"sklearn {name} {kernel}", lambda: sklearn_case(mercer, kernel, train, new)
+        yield f"sklearn {name} precomputed", lambda: sklearn_precomputed_case(mercer, train, new)
+    train, new = sets["cancer"]
+    yield "sklearn cancer rbf csv", lambda: sklearn_case(mercer, "rbf", train, new, "csv")
+
+    # Smooth: the spectrum falls to rounding; rough: K is not far from a diagonal matrix.
+    shapes = {"smooth": ("rbf", 0.001, train, new), "rough": ("rbf", 0.1, train, new),
+              "linear": ("linear", None, train, new),
+              "pairs": ("rbf", 0.5, polygon(120, 0), polygon(50, 0.3))}
+    for shape, problem in shapes.items():
+        for centred in (True, False):
+            how = "centred" if centred else "uncentred"
+            for store in ("dense", "stream", "precomputed", "lowrank"):
+                if store == "lowrank" and shape == "rough":
+                    continue
+                yield (f"store {store} {shape} {how}",
+                       lambda: store_case(mercer, *problem, store, centred))
+            for store in ("dense", "stream"):
+                yield (f"store {store} {shape} {how} single",
+                       lambda: store_case(mercer, *problem, store, centred, "single"))
+    yield "store lowrank rough", lambda: rough_lowrank_case(mercer, train)
+
+
+def main():
+    passed = failed = 0
+    only = sys.argv[2] if len(sys.argv) > 2 else ""
+    with tempfile.TemporaryDirectory(prefix="mercer-peers-") as folder:
+        for name, check in cases(Mercer(os.path.abspath(sys.argv[1]), folder)):
+            if only not in name:
+                continue
+            try:
+                print(f"ok   {name}: {check()}", flush=True)
+                passed += 1
+            except Fault as fault:
+                print(f"FAIL {name}: {fault}", flush=True)
+                failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,13 @@
+"""Run the unittest cases of the calling script and close with a line "N passed, N failed"."""
+import sys
+import unittest
+
+
+def main():
+    result = unittest.main(exit=False, verbosity=2).result
+    failed = len(result.failures) + len(result.errors)
+    skipped = len(result.skipped)
+    passed = result.testsRun - failed - skipped
+    sys.stderr.flush()
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(1 if failed or not result.testsRun else 0)

@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+"""What `make install` installs can be used: test_install.py BUILD
+
+Installs to a temporary folder, compiles the example with the flags pkg-config gives and runs it,
+compiles the public header as C++, and runs the installed program.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import summary  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv.pop()).resolve()
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False,
+                          **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command[0]}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="mercer-install-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet",
+            "--destdir", cls.folder / "root")
+        cls.library = next((cls.folder / "root").rglob("libmercer.so")).parent
+        cls.environment = {**os.environ, "PKG_CONFIG_PATH": str(cls.library / "pkgconfig"),
+                           "PKG_CONFIG_SYSROOT_DIR": str(cls.folder / "root"),
+                           "LD_LIBRARY_PATH": str(cls.library)}
+
+    def flags(self, *wanted):
+        return run("pkg-config", *wanted, "mercer", env=self.environment).split()
+
+    def test_example_compiles_and_runs(self):
+        run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", ROOT / "examples/ring.c", "-o",
+            self.folder / "ring", *self.flags("--cflags", "--libs"))
+        output = run(self.folder / "ring", self.folder / "ring.safetensors", env=self.environment)
+        self.assertIn("the loaded model gives the same features", output)
+
+    def test_header_compiles_as_cpp(self):
+        source = self.folder / "header.cpp"
+        source.write_text("#include <mercer/mercer.h>\n"
+                          "int main() { return mercer_version()[0] ? 0 : 1; }\n")
+        run("g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", source, "-o", self.folder / "header",
+            *self.flags("--cflags", "--libs"))
+        run(self.folder / "header", env=self.environment)
+
+    def test_each_header_stands_alone(self):
+        for header in sorted((ROOT / "include" / "mercer").glob("*.h")):
+            source = self.folder / "alone.c"
+            source.write_text(f"#include <mercer/{header.name}>\n")
+            run("cc", "-std=c11", "-Wall", "-Wpedantic", "-Werror", "-fsyntax-only", source,
+                *self.flags("--cflags"))
+
+    def test_program_finds_its_library(self):
+        program = next((self.folder / "root").rglob("bin/mercer"))
+        self.assertIn("kpca", run(program, "methods"))
+
+    def test_version(self):
+        self.assertRegex(run("pkg-config", "--modversion", "mercer", env=self.environment).strip(),
+                         r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    summary.main()

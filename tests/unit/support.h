@@ -1,0 +1,148 @@
+/* What several unit tests need: data sets, naive kernels, comparisons. */
+#ifndef MRC_TESTS_SUPPORT_H
+#define MRC_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/rows.h"
+#include "kernel/kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fail with the library's own text. */
+#define assert_ok(call)                                                                            \
+    do {                                                                                           \
+        mercer_error support_err = {0};                                                            \
+        mercer_error *err = &support_err;                                                          \
+        mercer_status support_rc = (call);                                                         \
+        if (support_rc != MERCER_OK)                                                               \
+            fail_msg("%s: status %d: %s", #call, (int)support_rc, support_err.text);               \
+    } while (0)
+
+static inline mercer_ctx *new_ctx(int threads)
+{
+    mercer_ctx *ctx = NULL;
+    assert_int_equal(mercer_ctx_new(&ctx, NULL), MERCER_OK);
+    assert_int_equal(mercer_ctx_set_threads(ctx, threads, NULL), MERCER_OK);
+    return ctx;
+}
+
+static inline double *new_doubles(int64_t count)
+{
+    double *x = calloc((size_t)count + 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* n x d normal numbers around `center`, of the given spread. */
+static inline double *normal_rows(uint64_t seed, int64_t n, int64_t d, double center, double spread)
+{
+    mrc_rng rng;
+    double *x = new_doubles(n * d);
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < n * d; i++)
+        x[i] = center + spread * mrc_rng_normal(&rng);
+    return x;
+}
+
+/* Points on a ring of radius 8 with unit noise. */
+static inline double *ring_rows(uint64_t seed, int64_t n)
+{
+    mrc_rng rng;
+    double *x = new_doubles(2 * n);
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < n; i++) {
+        double angle = 6.283185307179586 * mrc_rng_uniform(&rng);
+        x[2 * i] = 8 * cos(angle) + mrc_rng_normal(&rng);
+        x[2 * i + 1] = 8 * sin(angle) + mrc_rng_normal(&rng);
+    }
+    return x;
+}
+
+static inline mercer_rows *view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d)
+{
+    mercer_rows *rows = NULL;
+    assert_ok(mercer_rows_view(ctx, x, n, d, d, &rows, err));
+    return rows;
+}
+
+/* The kernel by its formula, one pair at a time. */
+static inline double naive_kernel(const mrc_kernel *k, const double *x, const double *y, int64_t d)
+{
+    long double dot = 0, xx = 0, yy = 0, distance = 0;
+    for (int64_t i = 0; i < d; i++) {
+        dot += (long double)x[i] * y[i];
+        xx += (long double)x[i] * x[i];
+        yy += (long double)y[i] * y[i];
+        distance += ((long double)x[i] - y[i]) * ((long double)x[i] - y[i]);
+    }
+    switch (k->kind) {
+    case MRC_KERNEL_linear:
+        return (double)dot;
+    case MRC_KERNEL_poly:
+        return (double)powl(k->gamma * dot + k->coef0, (long double)k->degree);
+    case MRC_KERNEL_rbf:
+        return (double)expl(-k->gamma * distance);
+    case MRC_KERNEL_sigmoid:
+        return (double)tanhl(k->gamma * dot + k->coef0);
+    case MRC_KERNEL_cosine:
+        return xx > 0 && yy > 0 ? (double)(dot / sqrtl(xx) / sqrtl(yy)) : 0;
+    default:
+        return NAN;
+    }
+}
+
+/* The full Gram matrix, centred or not. */
+static inline double *naive_gram(const mrc_kernel *k, const double *x, int64_t n, int64_t d,
+                                 bool centered)
+{
+    double *gram = new_doubles(n * n), *mean = new_doubles(n), grand = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            gram[i * n + j] = naive_kernel(k, x + i * d, x + j * d, d);
+            mean[j] += gram[i * n + j] / (double)n;
+        }
+    for (int64_t i = 0; i < n; i++)
+        grand += mean[i] / (double)n;
+    for (int64_t i = 0; centered && i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            gram[i * n + j] += grand - mean[i] - mean[j];
+    free(mean);
+    return gram;
+}
+
+static inline double largest_difference(const double *a, const double *b, int64_t count)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double difference = fabs(a[i] - b[i]);
+        if (!(difference <= largest)) /* NaN counts as a difference */
+            largest = difference;
+    }
+    return largest;
+}
+
+static inline double largest_modulus(const double *a, int64_t count)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++)
+        largest = fmax(largest, fabs(a[i]));
+    return largest;
+}
+
+#define assert_close(a, b, count, tolerance)                                                       \
+    do {                                                                                           \
+        double support_difference = largest_difference(a, b, count);                               \
+        if (!(support_difference <= (tolerance)))                                                  \
+            fail_msg("%s and %s differ by %.3g, more than %.3g", #a, #b, support_difference,       \
+                     (double)(tolerance));                                                         \
+    } while (0)
+
+#endif

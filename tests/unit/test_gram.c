@@ -1,0 +1,317 @@
+/* Every store of the Gram operator against the matrix written out. */
+#include "support.h"
+
+#include "kernel/gram.h"
+
+#include <stdio.h>
+
+struct store_case {
+    const char *kernel;
+    int64_t n, d;
+    double center, spread;
+    mrc_store_kind store;
+    bool single;
+};
+
+/* Sizes that are not multiples of the tile, one tile, several tiles, an odd and an even number of
+ * them; smooth and rough kernels; small and large dimension; data far from the origin. */
+static const struct store_case cases[] = {
+    {"rbf:sigma=4", 300, 2, 0, 3, MRC_STORE_DENSE, false},
+    {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_STREAM, false},
+    {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_LOWRANK, false},
+    {"rbf:sigma=0.1", 600, 3, 0, 3, MRC_STORE_DENSE, false},
+    {"rbf:sigma=0.1", 600, 3, 0, 3, MRC_STORE_STREAM, false},
+    {"rbf:sigma=5", 530, 20, 1000, 1, MRC_STORE_DENSE, false},
+    {"rbf:sigma=5", 530, 20, 1000, 1, MRC_STORE_STREAM, false},
+    {"rbf:sigma=20", 530, 20, 1000, 1, MRC_STORE_LOWRANK, false},
+    {"poly:gamma=0.3,coef0=1,degree=2", 520, 4, 0, 1, MRC_STORE_STREAM, false},
+    {"poly:gamma=0.3,coef0=1,degree=2", 520, 4, 0, 1, MRC_STORE_LOWRANK, false},
+    {"linear", 300, 5, 1, 1, MRC_STORE_LOWRANK, false},
+    {"linear", 257, 300, 1, 1, MRC_STORE_DENSE, false},
+    {"cosine", 300, 5, 1, 1, MRC_STORE_LOWRANK, false},
+    {"cosine", 300, 5, 1, 1, MRC_STORE_STREAM, false},
+    {"sigmoid:gamma=0.1,coef0=-0.5", 300, 5, 0, 1, MRC_STORE_DENSE, false},
+    {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_DENSE, true},
+    {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_STREAM, true},
+    {"rbf:sigma=4", 1, 2, 0, 3, MRC_STORE_DENSE, false},
+    {"rbf:sigma=4", 2, 2, 0, 3, MRC_STORE_STREAM, false},
+};
+
+static void check_operator(mrc_gram *g, const double *gram, int64_t n, double tolerance)
+{
+    enum { L = 5, J = 70 };
+    int64_t chosen[J], count = n < J ? n : J;
+    const double *diag;
+    mrc_rng rng;
+    double *v = normal_rows(7, n, L, 0, 1), *out = new_doubles(n * (n + L)),
+           *expected = new_doubles(n * (n + L));
+    unsigned char *mask = calloc((size_t)n, 1);
+    double kmax = largest_modulus(gram, n * n), scale = kmax * sqrt((double)n);
+
+    mrc_rng_seed(&rng, 3);
+    for (int64_t i = 0; i < count; i++)
+        chosen[i] = mrc_rng_below(&rng, n);
+    for (int64_t i = 0; i < n; i++)
+        mask[i] = mrc_rng_uniform(&rng) < 0.4;
+
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t t = 0; t < n; t++)
+            for (int64_t j = 0; j < L; j++)
+                expected[i * L + j] += gram[i * n + t] * v[t * L + j];
+    assert_ok(mrc_gram_apply(g, v, L, out, err));
+    assert_close(out, expected, n * L, tolerance * scale);
+    assert_ok(mrc_gram_apply(g, v, L, out, err)); /* once more, now with known means */
+    assert_close(out, expected, n * L, tolerance * scale);
+    double *part = new_doubles(count * L);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(part + i * L, expected + chosen[i] * L, L * sizeof *part);
+    assert_ok(mrc_gram_apply_rows(g, chosen, count, v, L, out, err));
+    assert_close(out, part, count * L, tolerance * scale);
+
+    assert_ok(mrc_gram_columns(g, chosen, count, out, err));
+    for (int64_t i = 0; i < count; i++)
+        assert_close(out + i * n, gram + chosen[i] * n, n, tolerance * kmax);
+
+    assert_ok(mrc_gram_diag(g, &diag, err));
+    for (int64_t i = 0; i < n; i++)
+        assert_true(fabs(diag[i] - gram[i * n + i]) <= tolerance * kmax);
+
+    for (int masked = 0; masked < 2; masked++) {
+        for (int64_t i = 0; i < n; i++) {
+            expected[i] = 0;
+            for (int64_t t = 0; t < n; t++)
+                expected[i] += masked && !mask[t] ? 0 : gram[i * n + t] * gram[i * n + t];
+        }
+        double norm = largest_modulus(expected, n);
+        assert_ok(mrc_gram_row_norms2(g, NULL, n, masked ? mask : NULL, out, err));
+        assert_close(out, expected, n, 8 * tolerance * norm);
+        for (int64_t i = 0; i < count; i++)
+            part[i] = expected[chosen[i]];
+        assert_ok(mrc_gram_row_norms2(g, chosen, count, masked ? mask : NULL, out, err));
+        assert_close(out, part, count, 8 * tolerance * norm);
+    }
+    free(v);
+    free(out);
+    free(expected);
+    free(mask);
+    free(part);
+}
+
+static void test_gram_stores_match_the_matrix(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int centered = 0; centered < 2; centered++) {
+            const struct store_case *k = &cases[c];
+            mercer_ctx *ctx = new_ctx(2);
+            double *x = normal_rows(c + 1, k->n, k->d, k->center, k->spread);
+            mercer_rows *rows = view(ctx, x, k->n, k->d);
+            mrc_kernel kernel;
+            mrc_gram *g = NULL;
+            mrc_gram_request request = {
+                .store = k->store, .single = k->single, .centered = centered};
+            mercer_fit_report report = {0};
+            print_message("%s n=%lld centred=%d store=%d\n", k->kernel, (long long)k->n, centered,
+                          (int)k->store);
+            assert_ok(mrc_kernel_parse(&kernel, k->kernel, err));
+            assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+            double *gram = naive_gram(&kernel, x, k->n, k->d, centered);
+            assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, err));
+            assert_int_equal(mrc_gram_store(g), k->store);
+            check_operator(g, gram, k->n, k->single ? 1e-6 : 2e-12);
+            mrc_gram_free(g);
+            /* The same matrix given by the caller. */
+            double *given = naive_gram(&kernel, x, k->n, k->d, false);
+            mercer_rows *matrix = view(ctx, given, k->n, k->n);
+            mrc_kernel precomputed;
+            request.store = MRC_STORE_AUTO;
+            request.single = false;
+            assert_ok(mrc_kernel_parse(&precomputed, "precomputed", err));
+            assert_ok(mrc_gram_new(&g, ctx, &precomputed, matrix, &request, NULL, err));
+            assert_int_equal(mrc_gram_store(g), MRC_STORE_PRECOMPUTED);
+            check_operator(g, gram, k->n, 2e-12);
+            mrc_gram_free(g);
+            mercer_rows_free(matrix);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+            free(gram);
+            free(given);
+            free(x);
+        }
+}
+
+/* The number of threads, and a host's own loop, must not change a bit. */
+static void backwards_loop(void *host, int64_t tasks, int threads, mercer_parfor_body body,
+                           void *arg)
+{
+    (void)host, (void)threads;
+    for (int64_t i = tasks; i-- > 0;)
+        body(arg, i, 0);
+}
+
+static void test_gram_is_the_same_for_any_thread_count(void **state)
+{
+    enum { N = 1500, L = 9 };
+    static const mrc_store_kind stores[] = {MRC_STORE_DENSE, MRC_STORE_STREAM, MRC_STORE_LOWRANK};
+    (void)state;
+    double *x = ring_rows(5, N), *v = normal_rows(2, N, L, 0, 1);
+    for (size_t s = 0; s < 3; s++) {
+        double *results[4];
+        for (int run = 0; run < 4; run++) {
+            mercer_ctx *ctx = new_ctx(run == 0 ? 1 : run == 1 ? 2 : 3);
+            if (run == 3)
+                mercer_ctx_set_parfor(ctx, backwards_loop, NULL);
+            mercer_rows *rows = view(ctx, x, N, 2);
+            mrc_kernel kernel;
+            mrc_gram *g = NULL;
+            mrc_gram_request request = {.store = stores[s], .centered = true};
+            assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=4", err));
+            assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+            assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, err));
+            results[run] = new_doubles(N * L);
+            assert_ok(mrc_gram_apply(g, v, L, results[run], err));
+            assert_memory_equal(results[run], results[0], N * L * sizeof(double));
+            mrc_gram_free(g);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+        }
+        for (int run = 0; run < 4; run++)
+            free(results[run]);
+    }
+    free(x);
+    free(v);
+}
+
+static void test_gram_vector_widths_agree(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=3", "poly:gamma=0.2,degree=3",
+                                          "sigmoid:gamma=0.1", "cosine"};
+    (void)state;
+    for (int wide = 0; wide < 2; wide++)
+        for (size_t k = 0; k < 4; k++) {
+            int64_t n = 261, d = wide ? 19 : 3;
+            double *x = normal_rows(9, n, d, 0.5, 1), *first = NULL;
+            for (mrc_simd simd = MRC_SIMD_NARROW; simd <= mrc_simd_detect(); simd++) {
+                mercer_ctx *ctx = new_ctx(2);
+                ctx->simd = simd;
+                mercer_rows *rows = view(ctx, x, n, d);
+                mrc_kernel kernel;
+                mrc_points points;
+                double *tile = new_doubles(n * n);
+                assert_ok(mrc_kernel_parse(&kernel, kernels[k], err));
+                assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+                assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
+                mrc_kernel_tile(&kernel, simd, &points, 0, n, &points, 0, n, tile, n);
+                for (int64_t i = 0; i < n; i++)
+                    for (int64_t j = 0; j < n; j++) {
+                        double exact = naive_kernel(&kernel, x + i * d, x + j * d, d);
+                        assert_true(fabs(tile[i * n + j] - exact) <= 1e-13 * fmax(1, fabs(exact)));
+                    }
+                if (first)
+                    assert_close(tile, first, n * n, 1e-12);
+                free(first);
+                first = tile;
+                mrc_points_destroy(&points);
+                mercer_rows_free(rows);
+                mercer_ctx_free(ctx);
+            }
+            free(first);
+            free(x);
+        }
+}
+
+/* Pairs of nearly equal rows far from the others: |x|^2 + |y|^2 - 2 x.y alone would lose them. */
+static void test_kernel_keeps_small_distances(void **state)
+{
+    enum { N = 40, D = 30 };
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = normal_rows(4, N, D, 0, 1e6), tile[N * N];
+    for (int64_t i = 1; i < N; i += 2)
+        for (int64_t k = 0; k < D; k++)
+            x[i * D + k] = x[(i - 1) * D + k] + (k == 0 ? 1e-3 : 0);
+    mercer_rows *rows = view(ctx, x, N, D);
+    mrc_kernel kernel;
+    mrc_points points;
+    assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=0.001", err));
+    assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+    assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
+    mrc_kernel_tile(&kernel, ctx->simd, &points, 0, N, &points, 0, N, tile, N);
+    for (int64_t i = 0; i < N; i += 2) {
+        double exact = naive_kernel(&kernel, x + i * D, x + (i + 1) * D, D);
+        assert_true(exact > 0.6 && exact < 0.61);
+        assert_true(fabs(tile[i * N + i + 1] - exact) < 1e-5);
+        assert_true(tile[i * N + i] == 1);
+    }
+    mrc_points_destroy(&points);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
+static void test_gram_refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_error err;
+    int64_t n = 3000;
+    double *x = normal_rows(1, n, 8, 0, 1);
+    mercer_rows *rows = view(ctx, x, n, 8);
+    mrc_kernel kernel;
+    mrc_gram *g = NULL;
+    mercer_fit_report report = {0};
+    mrc_gram_request request = {.store = MRC_STORE_DENSE, .centered = true, .work_columns = 40};
+    assert_ok(mercer_ctx_set_memory(ctx, 8 << 20, err));
+    assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=0.5", err));
+    assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
+    assert_non_null(strstr(err.text, "--store stream"));
+    assert_null(g);
+    request.store = MRC_STORE_LOWRANK;
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
+    assert_non_null(strstr(err.text, "reached rank"));
+    request.store = MRC_STORE_AUTO;
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, &err), MERCER_OK);
+    assert_string_equal(report.store, "stream");
+    assert_non_null(strstr(report.store_reason, "budget"));
+    mrc_gram_free(g);
+    assert_ok(mercer_ctx_set_memory(ctx, 1 << 20, err));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
+static void test_gram_checks_the_given_matrix(void **state)
+{
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_error err;
+    mrc_kernel kernel;
+    mrc_gram *g = NULL;
+    mrc_gram_request request = {.centered = true};
+    const double lopsided[] = {1, 0.5, 0.25, 1}, wide[] = {1, 2, 3, 4, 5, 6};
+    mercer_rows *rows = view(ctx, lopsided, 2, 2);
+    assert_ok(mrc_kernel_parse(&kernel, "precomputed", err));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_DATA);
+    assert_non_null(strstr(err.text, "not symmetric: row 2 column 1"));
+    mercer_rows_free(rows);
+    rows = view(ctx, wide, 2, 3);
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_DATA);
+    assert_non_null(strstr(err.text, "2 x 3"));
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gram_stores_match_the_matrix),
+        cmocka_unit_test(test_gram_is_the_same_for_any_thread_count),
+        cmocka_unit_test(test_gram_vector_widths_agree),
+        cmocka_unit_test(test_kernel_keeps_small_distances),
+        cmocka_unit_test(test_gram_refuses_what_does_not_fit),
+        cmocka_unit_test(test_gram_checks_the_given_matrix),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
