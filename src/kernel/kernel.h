@@ -27,7 +27,7 @@ typedef struct mrc_kernel {
 
 typedef struct mrc_kernel_def {
     struct mercer_entry entry; /* name, summary, formula, parameters */
-    int semidefinite;          /* 1: no negative eigenvalues, whatever the parameters */
+    bool semidefinite;         /* no negative eigenvalues, whatever the parameters */
 } mrc_kernel_def;
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);

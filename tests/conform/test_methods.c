@@ -107,10 +107,10 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
                 mercer_rows *rows = view(ctx, sets[s].x, sets[s].n, sets[s].d);
                 mercer_model *model = NULL;
                 mercer_fit_report report = {.struct_size = sizeof report};
-                mercer_error err = {0};
-                mercer_status rc = fit(ctx, method, kernels[k], rows, &model, &report, &err);
+                mercer_error why = {0};
+                mercer_status rc = fit(ctx, method, kernels[k], rows, &model, &report, &why);
                 print_message("%s %s %s: %s\n", method, sets[s].name, kernels[k],
-                              rc ? err.text : report.store);
+                              rc ? why.text : report.store);
                 /* A tiny or huge set may leave nothing above rounding for a kernel with a constant
                  * or with saturation; that has to be said, never computed. */
                 if (rc != MERCER_OK) {
@@ -163,7 +163,7 @@ static void test_methods_refuse_bad_calls(void **state)
     mercer_ctx *ctx = new_ctx(1);
     double *x = ring_rows(3, 50), same[20];
     mercer_rows *rows = view(ctx, x, 50, 2), *one = view(ctx, x, 1, 2), *constant;
-    mercer_error err;
+    mercer_error why;
     for (int i = 0; i < 20; i++)
         same[i] = 3;
     constant = view(ctx, same, 10, 2);
@@ -172,27 +172,27 @@ static void test_methods_refuse_bad_calls(void **state)
         char spec[128];
         mercer_model *model = NULL;
         snprintf(spec, sizeof spec, "%s:nonsense=1", name);
-        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &err), MERCER_ERR_ARGUMENT);
-        assert_non_null(strstr(err.text, "nonsense"));
+        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &why), MERCER_ERR_ARGUMENT);
+        assert_non_null(strstr(why.text, "nonsense"));
         snprintf(spec, sizeof spec, "%s:components=nan", name);
-        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &err), MERCER_ERR_ARGUMENT);
+        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &why), MERCER_ERR_ARGUMENT);
         snprintf(spec, sizeof spec, "%s:components=-3", name);
-        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &err), MERCER_ERR_ARGUMENT);
+        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &why), MERCER_ERR_ARGUMENT);
         snprintf(spec, sizeof spec, "%s:components=2.5", name);
-        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &err), MERCER_ERR_ARGUMENT);
-        assert_non_null(strstr(err.text, "2.5"));
-        assert_int_equal(fit(ctx, name, "rbf:sigma=0", rows, &model, NULL, &err),
+        assert_int_equal(fit(ctx, spec, NULL, rows, &model, NULL, &why), MERCER_ERR_ARGUMENT);
+        assert_non_null(strstr(why.text, "2.5"));
+        assert_int_equal(fit(ctx, name, "rbf:sigma=0", rows, &model, NULL, &why),
                          MERCER_ERR_ARGUMENT);
-        assert_int_equal(fit(ctx, name, "nosuch", rows, &model, NULL, &err), MERCER_ERR_ARGUMENT);
-        assert_non_null(strstr(err.text, "nosuch"));
-        assert_int_equal(fit(ctx, name, NULL, one, &model, NULL, &err), MERCER_ERR_DATA);
-        assert_int_equal(fit(ctx, name, NULL, constant, &model, NULL, &err), MERCER_ERR_DATA);
-        assert_non_null(strstr(err.text, "do not differ"));
+        assert_int_equal(fit(ctx, name, "nosuch", rows, &model, NULL, &why), MERCER_ERR_ARGUMENT);
+        assert_non_null(strstr(why.text, "nosuch"));
+        assert_int_equal(fit(ctx, name, NULL, one, &model, NULL, &why), MERCER_ERR_DATA);
+        assert_int_equal(fit(ctx, name, NULL, constant, &model, NULL, &why), MERCER_ERR_DATA);
+        assert_non_null(strstr(why.text, "do not differ"));
         assert_null(model);
     }
     x[7] = NAN;
     mercer_rows *bad = NULL;
-    assert_int_equal(mercer_rows_view(ctx, x, 50, 2, 2, &bad, &err), MERCER_ERR_DATA);
+    assert_int_equal(mercer_rows_view(ctx, x, 50, 2, 2, &bad, &why), MERCER_ERR_DATA);
     assert_null(bad);
     mercer_rows_free(rows);
     mercer_rows_free(one);
