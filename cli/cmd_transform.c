@@ -113,6 +113,12 @@ static int run_transform(cli_app *app)
     mercer_model_get_info(model, &info);
     const int64_t l = info.components, width = l + (set->errors ? 1 : 0);
     names = cli_names_numbered("f", l, set->errors);
+    if (set->errors && !set->self && strncmp(info.kernel, "precomputed", 11) == 0) {
+        status =
+            cli_fail(CLI_WRONG_CALL, "transform: errors with a precomputed kernel need k(x,x) of "
+                                     "each row; add --self FILE");
+        goto out;
+    }
     if (set->self && (rc = read_self(app, &self, &self_count, &err)) != MERCER_OK)
         goto out;
 

@@ -126,12 +126,24 @@ int cli_finish_stdout(int status)
     errno = 0;
     const bool failed = fflush(stdout) || ferror(stdout);
     if (failed && status == CLI_DONE)
-        return cli_fail(CLI_FAILED, "standard output: cannot be written%s%s", errno ? ": " : "",
-                        errno ? strerror(errno) : "");
+        return cli_fail(CLI_FAILED, "standard output: %s",
+                        errno == ENOSPC ? "the disk is full"
+                        : errno         ? strerror(errno)
+                                        : "cannot be written");
     return status;
 }
 
 /* Tables going out. */
+
+/* True for standard output, and for devices and pipes whose names tell no format. */
+static bool is_stream(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return true;
+    const char *slash = strrchr(path, '/');
+    struct stat there;
+    return !strchr(slash ? slash : path, '.') && stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+}
 
 mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
                             int64_t columns, const char *const *names,
@@ -162,7 +174,7 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
         for (int64_t j = 0; j < columns; j++)
             all[sink->leading + j] = names[j];
     }
-    if (!format && strcmp(sink->path, "-") == 0)
+    if (!format && is_stream(sink->path))
         format = "csv";
     const mercer_status rc = mercer_writer_open(ctx, sink->path, format, sink->columns, all,
                                                 text_name, &sink->writer, err);
