@@ -57,3 +57,27 @@ arrays = {
 for i, (name, array) in enumerate(arrays.items()):
     (root / "npy" / name).write_bytes(bytes([i % 4]) + array)
 (root / "npy" / "gzip").write_bytes(b"\1" + gzip.compress(arrays["f8"], mtime=0))
+
+# Model files: the kept ones of format 1, and what is wrong with others.
+models = root.parents[1] / "tests" / "compat" / "format_1"
+for path in sorted(models.glob("*.mercer")):
+    (root / "model" / path.stem).write_bytes(path.read_bytes())
+whole = (models / "rbf-exact.mercer").read_bytes()
+
+
+def safetensors(header, data=b""):
+    return struct.pack("<Q", len(header)) + header + data
+
+
+spoilt = {
+    "empty": b"",
+    "cut": whole[:-9],
+    "cut_header": whole[:100],
+    "longer": whole + b"\0",
+    "newer": whole.replace(b'readable_version":"1"', b'readable_version":"9"'),
+    "foreign": safetensors(b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}', bytes(8)),
+    "deep": safetensors(b'{"a":' + b"[" * 3000),
+    "precomputed": whole.replace(b'"kernel":"rbf:sigma=1.7"', b'"kernel":"precomputed"  '),
+}
+for name, data in spoilt.items():
+    (root / "model" / name).write_bytes(data)

@@ -8,6 +8,9 @@
 #define LLVMFuzzerTestOneInput fuzz_npy_input
 #include "../../fuzz/fuzz_npy.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_model_input
+#include "../../fuzz/fuzz_model.c"
+#undef LLVMFuzzerTestOneInput
 
 #include "data_support.h"
 
@@ -46,8 +49,15 @@ static void test_npy_corpus(void **state)
     run_folder("npy", fuzz_npy_input);
 }
 
+static void test_model_corpus(void **state)
+{
+    (void)state;
+    run_folder("model", fuzz_model_input);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_csv_corpus), TEST(test_npy_corpus)};
+    const struct CMUnitTest tests[] = {TEST(test_csv_corpus), TEST(test_npy_corpus),
+                                       TEST(test_model_corpus)};
     return RUN_TESTS(tests);
 }
