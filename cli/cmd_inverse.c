@@ -169,7 +169,7 @@ static int run_inverse(cli_app *app)
     }
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     cli_sink_abort(&sink);
     mercer_table_free(block);
     mercer_reader_close(reader);

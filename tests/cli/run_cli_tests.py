@@ -251,6 +251,16 @@ def test_cell_that_is_no_number():
 
 
 @test
+def test_text_column_that_may_be_a_label():
+    write("x.csv", "a,species\n1,red\n2,blue\n3,red\n")
+    refused("fit", "x.csv", "-m", "kpca", status=1, says=["x.csv:2", "red", "add --label species"])
+    write("bare.csv", "1,red\n2,blue\n3,red\n")
+    refused("fit", "bare.csv", "-m", "kpca", status=1, says=["bare.csv"])
+    write("bad.csv", "a,b\n1,2\n2,x\n3,4\n")
+    assert "--label" not in refused("fit", "bad.csv", "-m", "kpca", says="bad.csv:3").err
+
+
+@test
 def test_ragged_row():
     write("bad.csv", "a,b\n1,2\n3\n4,5\n")
     refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:3"])
