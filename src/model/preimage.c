@@ -543,7 +543,7 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
         kernel->kind != MRC_KERNEL_poly)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: not for kernel '%s' (linear, poly and rbf have them)",
-                        mrc_kernel_def_of(kernel->kind)->name);
+                        mrc_kernel_def_of(kernel->kind)->entry.name);
     if (kernel->kind == MRC_KERNEL_poly && kernel->coef0 < 0)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: kernel 'poly' with coef0 below 0 spans no feature space");
