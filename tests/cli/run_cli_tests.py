@@ -294,7 +294,7 @@ def test_header_only():
     refused("fit", "header.csv", "-m", "kpca", status=1, says="header.csv")
     refused("scale", "header.csv", status=1, says="header.csv")
     ring_model()
-    write("none.csv", "x1,x2\n")
+    write("none.csv", "x,y\n")
     refused("transform", "ring.model", "none.csv", status=1, says="none.csv")
     np.save("none.npy", np.zeros((0, 2)))
     refused("transform", "ring.model", "none.npy", status=1, says="none.npy")
@@ -309,7 +309,7 @@ def test_one_row():
 @test
 def test_one_row_to_transform():
     ring_model()
-    write("one.csv", "x1,x2\n8,0\n")
+    write("one.csv", "x,y\n8,0\n")
     names, x = numbers(mercer("transform", "ring.model", "one.csv").out)
     assert names == ["f1", "f2", "f3", "f4", "f5"] and x.shape == (1, 5)
 
