@@ -119,7 +119,7 @@ static void draw(const trial *t)
         memcpy(marked + 2 * i, t->preimages + 2 * (i * t->shown / marks), 2 * sizeof *marked);
 
     char **drawing[2];
-    cli_plot plot = {.title = "data: x1, x2",
+    cli_plot plot = {.title = "data: x, y",
                      .x = t->x,
                      .y = t->x + 1,
                      .count = t->shown,

@@ -223,7 +223,7 @@ static int run_fit(cli_app *app)
         print_summary(out, app, &o);
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
     mercer_table_free(table);
     return status;

@@ -37,6 +37,43 @@ int cli_fail_library(mercer_status code, const mercer_error *err, const char *ab
     return cli_fail(status, "%s", text);
 }
 
+/* A text in the first row of data is most likely a column of classes nobody named: point at the
+ * column, "column 'species'" or "column 3", of messages such as
+ * data.csv:2: column 'species': 'setosa' is not a number */
+static const char *text_column(const char *text, const char *path, int *length)
+{
+    static const char mark[] = ": column ";
+    const char *shown = cli_shown(path);
+    const size_t prefix = strlen(shown);
+    if (strncmp(text, shown, prefix) != 0 || !strstr(text, "is not a number"))
+        return NULL;
+    text += prefix;
+    if (strncmp(text, ":1", 2) != 0 && strncmp(text, ":2", 2) != 0)
+        return NULL;
+    text += 2;
+    if (strncmp(text, mark, sizeof mark - 1) != 0)
+        return NULL;
+    text += sizeof mark - 1;
+    const bool quoted = *text == '\'';
+    text += quoted;
+    const char *end = strstr(text, quoted ? "':" : ":");
+    *length = end ? (int)(end - text) : 0;
+    return end ? text : NULL;
+}
+
+int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_error *err,
+                     const char *path)
+{
+    int length = 0;
+    const char *column = NULL;
+    if (code == MERCER_ERR_DATA && !set->label)
+        column = text_column(err->text, path, &length);
+    if (column)
+        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %.*s", err->text,
+                        length, column);
+    return cli_fail_library(code, err, path);
+}
+
 void cli_notice(void *host, const char *text)
 {
     cli_app *app = host;

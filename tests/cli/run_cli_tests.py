@@ -251,6 +251,16 @@ def test_cell_that_is_no_number():
 
 
 @test
+def test_text_column_that_may_be_a_label():
+    write("x.csv", "a,species\n1,red\n2,blue\n3,red\n")
+    refused("fit", "x.csv", "-m", "kpca", status=1, says=["x.csv:2", "red", "add --label species"])
+    write("bare.csv", "1,red\n2,blue\n3,red\n")
+    refused("fit", "bare.csv", "-m", "kpca", status=1, says=["bare.csv"])
+    write("bad.csv", "a,b\n1,2\n2,x\n3,4\n")
+    assert "--label" not in refused("fit", "bad.csv", "-m", "kpca", says="bad.csv:3").err
+
+
+@test
 def test_ragged_row():
     write("bad.csv", "a,b\n1,2\n3\n4,5\n")
     refused("fit", "bad.csv", "-m", "kpca", status=1, says=["bad.csv:3"])
@@ -284,7 +294,7 @@ def test_header_only():
     refused("fit", "header.csv", "-m", "kpca", status=1, says="header.csv")
     refused("scale", "header.csv", status=1, says="header.csv")
     ring_model()
-    write("none.csv", "x1,x2\n")
+    write("none.csv", "x,y\n")
     refused("transform", "ring.model", "none.csv", status=1, says="none.csv")
     np.save("none.npy", np.zeros((0, 2)))
     refused("transform", "ring.model", "none.npy", status=1, says="none.npy")
@@ -299,7 +309,7 @@ def test_one_row():
 @test
 def test_one_row_to_transform():
     ring_model()
-    write("one.csv", "x1,x2\n8,0\n")
+    write("one.csv", "x,y\n8,0\n")
     names, x = numbers(mercer("transform", "ring.model", "one.csv").out)
     assert names == ["f1", "f2", "f3", "f4", "f5"] and x.shape == (1, 5)
 
