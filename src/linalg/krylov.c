@@ -120,14 +120,15 @@ out:
     return rc;
 }
 
-/* Make next orthonormal and orthogonal to Q. */
-static mercer_status prepare_next(struct krylov *k, mercer_error *err)
+/* Make next orthonormal and orthogonal to Q. After a step its first projection is done already. */
+static mercer_status prepare_next(struct krylov *k, bool projected, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     /* Two rounds always; more only while columns had to be replaced. */
     for (int round = 0, clean = 0; clean < 2 && round < 6; round++) {
         int64_t filled;
-        MRC_TRY(project_out(k, err));
+        if (round > 0 || !projected)
+            MRC_TRY(project_out(k, err));
         MRC_TRY(orthonormalise(k, &filled, err));
         clean = filled ? 0 : clean + 1;
     }
@@ -328,7 +329,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
         randomise_column(&k, j);
     for (;;) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(prepare_next(&k, err));
+        MRC_TRY(prepare_next(&k, k.passes > 0, err));
         MRC_TRY(extend(&k, err));
         bool full = k.size + k.block > k.capacity;
         /* A Rayleigh-Ritz step costs O(m^3): take one when the basis has grown by a sixth. */
