@@ -80,6 +80,9 @@ bool cli_is_stdout(const char *path);
  * Returns 0 or a status after one line. */
 int cli_check_output(const char *path);
 
+/* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
+int cli_check_overwrite(const char *path, const char *input, const char *what);
+
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
 

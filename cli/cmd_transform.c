@@ -90,6 +90,10 @@ static int run_transform(cli_app *app)
     const cli_settings *set = &app->set;
     const char *path = set->operand[1];
     int status = cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, set->operand[0], "model");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, path, "data");
     if (status != CLI_DONE)
         return status;
     if (set->self && !set->errors)
