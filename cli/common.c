@@ -181,6 +181,18 @@ int cli_finish_stdout(int status)
     return status;
 }
 
+int64_t cli_block_rows(int64_t numbers, int64_t most)
+{
+    /* Raising BYTES saves little: a block already takes far longer than its overhead. */
+    enum { BYTES = 8 << 20, FIRST = 64 };
+    int64_t rows = BYTES / (8 * (numbers + 1));
+    if (rows < 1)
+        rows = 1;
+    if (most == 0)
+        most = FIRST;
+    return rows < most ? rows : most;
+}
+
 /* Tables going out. */
 
 /* True for standard output, and for devices and pipes whose names tell no format. */

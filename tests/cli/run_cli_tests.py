@@ -886,6 +886,19 @@ def test_transform_in_bounded_memory():
 
 
 @test
+def test_wide_file_in_bounded_memory():
+    """The width of the file counts, not that of the model."""
+    ring_model(rows=40)
+    row = "1.5,2.5" + ",0" * 2000 + "\n"
+    write("wide.csv", "x,y" + "".join(f",z{j}" for j in range(2000)) + "\n" + row * 6000)
+    result = report("transform", "ring.model", "wide.csv", "-o", "out.npy")
+    small = report("transform", "ring.model", "ring.csv", "-o", "small.npy")
+    extra = result["peak_memory_bytes"] - small["peak_memory_bytes"]
+    assert result["rows"] == 6000 and result["notices"]
+    assert extra < 50e6, f"{extra / 1e6:.0f} MB more for wider rows"
+
+
+@test
 def test_transform_formats():
     ring_model()
     _, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
@@ -1174,8 +1187,8 @@ def on_terminal(*words, env=None):
 
 @test
 def test_colours_on_a_terminal_only():
-    assert "\033[36m" in on_terminal("demo", "--rows", 200, "--quiet")
-    assert "\033[36m" not in on_terminal("demo", "--rows", 200, "--quiet", env={"NO_COLOR": "1"})
+    assert "\033[0;36m" in on_terminal("demo", "--rows", 200, "--quiet")
+    assert "\033[0;36m" not in on_terminal("demo", "--rows", 200, "--quiet", env={"NO_COLOR": "1"})
 
 
 @test
