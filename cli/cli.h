@@ -48,6 +48,10 @@ int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 
  * is put in front of texts that do not name it. */
 int cli_fail_library(mercer_status code, const mercer_error *err, const char *about);
 
+/* The same for reading a table: also says how to name a column of classes. */
+int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_error *err,
+                     const char *path);
+
 /* Remove temporary files and the progress bar; only for a program about to end. */
 void cli_abandon(void);
 

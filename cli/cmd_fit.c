@@ -94,16 +94,19 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     const mercer_fit_report *report = &o->report;
     const double factor = share_factor(o);
 
-    fprintf(out, "Fitted %s to %s\n\n", info->method, cli_shown(app->set.operand[0]));
+    const int name = (int)strcspn(info->method, ":"); /* the keys have a line of their own */
+    fprintf(out, "Fitted %.*s to %s\n\n", name, info->method, cli_shown(app->set.operand[0]));
     cli_print_row(out, "data", "%s rows x %s column%s", cli_text_count(info->rows).text,
                   cli_text_count(o->columns).text, o->columns == 1 ? "" : "s");
     if (o->origin && o->classes)
-        cli_print_row(out, "labels", "%s (%lld classes); %s does not use them", o->origin,
-                      (long long)o->classes, info->method);
+        cli_print_row(out, "labels", "%s (%lld classes); %.*s does not use them", o->origin,
+                      (long long)o->classes, name, info->method);
     else if (o->origin)
-        cli_print_row(out, "targets", "%s; %s does not use them", o->origin, info->method);
+        cli_print_row(out, "targets", "%s; %.*s does not use them", o->origin, name, info->method);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
+    if (info->method[name])
+        cli_print_row(out, "method", "%s", info->method);
     cli_print_row(out, "kernel", "%s", info->kernel);
     cli_print_row(out, "centring", "%s", info->center);
     cli_print_row(out, "components", "%lld", (long long)info->components);
@@ -220,7 +223,7 @@ static int run_fit(cli_app *app)
         print_summary(out, app, &o);
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
     mercer_table_free(table);
     return status;

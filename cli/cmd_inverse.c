@@ -131,7 +131,7 @@ static int run_inverse(cli_app *app)
         done += count;
         mercer_table_free(block);
         block = NULL;
-        char phase[32];
+        char phase[48];
         snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
         cli_progress(NULL, phase, -1);
     }
@@ -169,7 +169,7 @@ static int run_inverse(cli_app *app)
     }
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     cli_sink_abort(&sink);
     mercer_table_free(block);
     mercer_reader_close(reader);

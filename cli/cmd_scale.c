@@ -66,7 +66,7 @@ static int run_scale(cli_app *app)
     }
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     cli_sink_abort(&sink);
     if (names)
         cli_names_free(names, mercer_rows_columns(mercer_table_rows(table)));

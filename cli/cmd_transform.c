@@ -113,6 +113,12 @@ static int run_transform(cli_app *app)
     mercer_model_get_info(model, &info);
     const int64_t l = info.components, width = l + (set->errors ? 1 : 0);
     names = cli_names_numbered("f", l, set->errors);
+    if (set->errors && !set->self && strncmp(info.kernel, "precomputed", 11) == 0) {
+        status =
+            cli_fail(CLI_WRONG_CALL, "transform: errors with a precomputed kernel need k(x,x) of "
+                                     "each row; add --self FILE");
+        goto out;
+    }
     if (set->self && (rc = read_self(app, &self, &self_count, &err)) != MERCER_OK)
         goto out;
 
@@ -175,7 +181,7 @@ static int run_transform(cli_app *app)
         done += count;
         mercer_table_free(block);
         block = NULL;
-        char phase[32];
+        char phase[48];
         snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
         cli_progress(NULL, phase, -1);
     }
@@ -218,7 +224,7 @@ static int run_transform(cli_app *app)
     }
 out:
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, path);
+        status = cli_fail_reading(set, rc, &err, path);
     cli_sink_abort(&sink);
     mercer_table_free(block);
     mercer_reader_close(reader);

@@ -37,6 +37,43 @@ int cli_fail_library(mercer_status code, const mercer_error *err, const char *ab
     return cli_fail(status, "%s", text);
 }
 
+/* A text in the first row of data is most likely a column of classes nobody named: point at the
+ * column, "column 'species'" or "column 3", of messages such as
+ * data.csv:2: column 'species': 'setosa' is not a number */
+static const char *text_column(const char *text, const char *path, int *length)
+{
+    static const char mark[] = ": column ";
+    const char *shown = cli_shown(path);
+    const size_t prefix = strlen(shown);
+    if (strncmp(text, shown, prefix) != 0 || !strstr(text, "is not a number"))
+        return NULL;
+    text += prefix;
+    if (strncmp(text, ":1", 2) != 0 && strncmp(text, ":2", 2) != 0)
+        return NULL;
+    text += 2;
+    if (strncmp(text, mark, sizeof mark - 1) != 0)
+        return NULL;
+    text += sizeof mark - 1;
+    const bool quoted = *text == '\'';
+    text += quoted;
+    const char *end = strstr(text, quoted ? "':" : ":");
+    *length = end ? (int)(end - text) : 0;
+    return end ? text : NULL;
+}
+
+int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_error *err,
+                     const char *path)
+{
+    int length = 0;
+    const char *column = NULL;
+    if (code == MERCER_ERR_DATA && !set->label)
+        column = text_column(err->text, path, &length);
+    if (column)
+        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %.*s", err->text,
+                        length, column);
+    return cli_fail_library(code, err, path);
+}
+
 void cli_notice(void *host, const char *text)
 {
     cli_app *app = host;
@@ -126,12 +163,24 @@ int cli_finish_stdout(int status)
     errno = 0;
     const bool failed = fflush(stdout) || ferror(stdout);
     if (failed && status == CLI_DONE)
-        return cli_fail(CLI_FAILED, "standard output: cannot be written%s%s", errno ? ": " : "",
-                        errno ? strerror(errno) : "");
+        return cli_fail(CLI_FAILED, "standard output: %s",
+                        errno == ENOSPC ? "the disk is full"
+                        : errno         ? strerror(errno)
+                                        : "cannot be written");
     return status;
 }
 
 /* Tables going out. */
+
+/* True for standard output, and for devices and pipes whose names tell no format. */
+static bool is_stream(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return true;
+    const char *slash = strrchr(path, '/');
+    struct stat there;
+    return !strchr(slash ? slash : path, '.') && stat(path, &there) == 0 && !S_ISREG(there.st_mode);
+}
 
 mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
                             int64_t columns, const char *const *names,
@@ -162,7 +211,7 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
         for (int64_t j = 0; j < columns; j++)
             all[sink->leading + j] = names[j];
     }
-    if (!format && strcmp(sink->path, "-") == 0)
+    if (!format && is_stream(sink->path))
         format = "csv";
     const mercer_status rc = mercer_writer_open(ctx, sink->path, format, sink->columns, all,
                                                 text_name, &sink->writer, err);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR = 24, PHASE = 28 };
+enum { BAR = 24, PHASE = 28, NARROW = PHASE + BAR + 26 };
 static const double first_after = 0.4;  /* seconds; shorter work shows nothing */
 static const double redraw_after = 0.1; /* seconds between two drawings */
 static const char erase[] = "\r\033[K";
@@ -47,12 +47,15 @@ void cli_progress(void *host, const char *phase, double done)
     char text[256];
     if (done >= 0) {
         const double share = done > 1 ? 1 : done;
-        char *filled = cli_bar(share, BAR);
+        /* A line that wraps could not be erased: on a narrow terminal the bar goes. */
+        const bool narrow = cli_terminal_width_of(STDERR_FILENO) < NARROW;
+        char *filled = narrow ? cli_copy("") : cli_bar(share, BAR);
         cli_text left = {""};
-        if (share > 0.01 && spent > 1)
+        if (share > 0.01 && share < 1 && spent > 1)
             left = cli_text_seconds(ceil(spent * (1 - share) / share));
-        snprintf(text, sizeof text, "%s%-*s %s %3.0f %%%s%s%s", erase, PHASE, bar.phase, filled,
-                 100 * share, left.text[0] ? ", " : "", left.text, left.text[0] ? " left" : "");
+        snprintf(text, sizeof text, "%s%-*s %s %3.0f %%%s%s%s", erase, narrow ? 0 : PHASE,
+                 bar.phase, filled, 100 * share, left.text[0] ? ", " : "", left.text,
+                 left.text[0] ? " left" : "");
         free(filled);
     } else {
         snprintf(text, sizeof text, "%s%-*s %s", erase, PHASE, bar.phase,

@@ -25,7 +25,7 @@ void cli_table_cell(cli_table *table, const char *format, ...)
 
 void cli_table_print(cli_table *table, FILE *out, int indent)
 {
-    enum { GAP = 2, LEAST_WRAP = 24 };
+    enum { GAP = 2, LEAST_WRAP = 16 };
     const int columns = (int)strlen(table->align);
     const int64_t rows = table->count / columns;
     int width[16] = {0};

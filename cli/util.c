@@ -179,6 +179,11 @@ bool cli_resembles(const char *word, const char *near)
 
 int cli_terminal_width(void)
 {
+    return cli_terminal_width_of(STDOUT_FILENO);
+}
+
+int cli_terminal_width_of(int descriptor)
+{
     enum { LEAST = 20, MOST = 1000, USUAL = 80 };
     const char *columns = getenv("COLUMNS");
     if (columns && *columns) {
@@ -188,7 +193,7 @@ int cli_terminal_width(void)
             return value < LEAST ? LEAST : value > MOST ? MOST : (int)value;
     }
     struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
     return USUAL;
 }

@@ -37,8 +37,10 @@ int cli_distance(const char *a, const char *b);
 /* True when `near` is close enough to `word` to be what was meant. */
 bool cli_resembles(const char *word, const char *near);
 
-/* Columns of the terminal: COLUMNS, else what standard output says, else 80. */
+/* Columns of the terminal: COLUMNS, else what the descriptor says, else 80. The first asks standard
+ * output. */
 int cli_terminal_width(void);
+int cli_terminal_width_of(int descriptor);
 
 /* True when standard output is a terminal that shows colours and NO_COLOR is unset. */
 bool cli_terminal_colour(void);

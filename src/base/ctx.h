@@ -48,6 +48,11 @@ struct mercer_ctx {
  * ctx->threads parts). BLAS called inside runs on one thread. */
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg);
 
+/* The same for a loop of `flops` operations in all: a short one runs on the calling thread, because
+ * waking the others would cost more. */
+void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
+                      void *arg);
+
 /* The loop used unless the host supplies one. */
 void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_body body, void *arg);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifdef MRC_ALLOC_AUDIT
 #include <stdatomic.h>
@@ -55,8 +56,9 @@ static void audit_count(int64_t change)
 #endif
 
 /* Cache-line and vector alignment: rows of tiles start on a boundary, so results never depend on
- * where the system's allocator happened to put an array. */
-enum { ALIGNMENT = 64 };
+ * where the system's allocator happened to put an array. Large arrays start on a huge page and ask
+ * for huge pages: filling 400 MB page by page would cost as much as computing it. */
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
 
 mercer_status mrc_size_mul(int64_t a, int64_t b, size_t *out, mercer_error *err)
 {
@@ -78,9 +80,12 @@ static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t siz
         rc = mrc_size_mul((int64_t)count, (int64_t)size, &bytes, err);
     if (rc != MERCER_OK)
         return rc;
-    size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
+    size_t alignment = bytes >= LARGE ? HUGE_PAGE : ALIGNMENT;
+    size_t rounded = (bytes + alignment) / alignment * alignment; /* never zero */
     if (!audit_refuses())
-        *out = aligned_alloc(ALIGNMENT, rounded);
+        *out = aligned_alloc(alignment, rounded);
+    if (*out && bytes >= LARGE)
+        (void)madvise(*out, rounded, MADV_HUGEPAGE); /* a hint; refusal changes nothing */
     if (!*out)
         return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%.1f MB wanted)",
                         (double)bytes / 1e6);

@@ -83,6 +83,18 @@ void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *a
         ctx->parfor(ctx->parfor_host, tasks, ctx->threads, body, arg);
 }
 
+void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
+                      void *arg)
+{
+    /* About a tenth of a millisecond of BLAS on one core. On a busy machine a sleeping thread may
+     * take many times that to come. */
+    static const double WORTH_WAKING = 4e6;
+    if (flops < WORTH_WAKING)
+        mrc_parfor_default(NULL, tasks, 1, body, arg);
+    else
+        mrc_parfor(ctx, tasks, body, arg);
+}
+
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg)
 {
     (void)ctx;

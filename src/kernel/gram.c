@@ -81,8 +81,7 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
         *done = rc == MERCER_OK;
         return rc;
     }
-    if (!mrc_kernel_def_of(g->kernel->kind)->semidefinite &&
-        !(g->kernel->kind == MRC_KERNEL_poly && g->kernel->coef0 >= 0)) {
+    if (!mrc_kernel_is_semidefinite(g->kernel)) {
         snprintf(p->why, sizeof p->why, "the kernel is not positive semidefinite");
         if (!asked)
             return MERCER_OK;

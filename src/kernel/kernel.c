@@ -39,21 +39,27 @@ static const mrc_param sigmoid_params[] = {
     MRC_PARAM_END};
 
 static const mrc_kernel_def definitions[MRC_KERNEL_COUNT] = {
-    [MRC_KERNEL_linear] = {{"linear", "dot product: ordinary PCA", "x.y", no_params}, 1},
-    [MRC_KERNEL_poly] = {{"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params}, 0},
-    [MRC_KERNEL_rbf] = {{"rbf", "Gaussian", "exp(-|x-y|^2 / (2 sigma^2))", rbf_params}, 1},
+    [MRC_KERNEL_linear] = {{"linear", "dot product: ordinary PCA", "x.y", no_params}, true},
+    [MRC_KERNEL_poly] = {{"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params}, false},
+    [MRC_KERNEL_rbf] = {{"rbf", "Gaussian", "exp(-|x-y|^2 / (2 sigma^2))", rbf_params}, true},
     [MRC_KERNEL_sigmoid] = {{"sigmoid", "hyperbolic tangent, not positive semidefinite",
                              "tanh(gamma x.y + coef0)", sigmoid_params},
-                            0},
-    [MRC_KERNEL_cosine] = {{"cosine", "angle between rows", "x.y / (|x| |y|)", no_params}, 1},
+                            false},
+    [MRC_KERNEL_cosine] = {{"cosine", "angle between rows", "x.y / (|x| |y|)", no_params}, true},
     [MRC_KERNEL_precomputed] = {{"precomputed", "the input is the kernel matrix itself",
                                  "given by the caller", no_params},
-                                0},
+                                false},
 };
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
 {
     return &definitions[kind];
+}
+
+bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
+{
+    return definitions[kernel->kind].semidefinite ||
+           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0);
 }
 
 static mercer_status fail_unknown(const char *spec, mercer_error *err)

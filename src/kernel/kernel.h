@@ -27,10 +27,12 @@ typedef struct mrc_kernel {
 
 typedef struct mrc_kernel_def {
     struct mercer_entry entry; /* name, summary, formula, parameters */
-    int semidefinite;          /* 1: no negative eigenvalues, whatever the parameters */
+    bool semidefinite;         /* no negative eigenvalues, whatever the parameters */
 } mrc_kernel_def;
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
+/* Whether this kernel, with its parameters, has no negative eigenvalues. */
+bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel);
 
 /* Parse NAME[:key=value,...]; data-dependent defaults (sigma=median, gamma=1/columns) stay open. */
 mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err);

@@ -3,8 +3,8 @@
  *
  * A symmetric product uses each off-diagonal tile twice, for rows I and for rows J. To let tiles
  * run in parallel and still add up in a fixed order, the pairs (I, J) are played like a round-robin
- * tournament: within a round every row block occurs once, so tasks never share an output, and the
- * rounds follow each other. The result is the same for any number of threads.
+ * tournament: within a round every row block occurs once, so matches never share an output, and
+ * each block goes through the rounds in order. The result is the same for any number of threads.
  *
  * Cost of a pass: n^2/2 kernel values computed (stream) or read (dense), 2 n^2 l flops. */
 #include "kernel/gram_parts.h"
@@ -12,6 +12,8 @@
 #include "linalg/linalg.h"
 
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct worker_space {
@@ -138,46 +140,90 @@ out:
     return rc;
 }
 
-/* What one round does with each tile; (I, J) with I > J, or I = J in the last round. */
-typedef void (*tile_visit)(const mrc_gram *g, int64_t i, int64_t j, int worker, void *arg);
+/* What a sweep does with tile (I, J), I >= J. It may compute at once, but must call await_turn()
+ * before it touches the outputs of rows I and J. */
+struct sweep;
+typedef void (*tile_visit)(struct sweep *sweep, int64_t i, int64_t j, int64_t round, int worker);
 
-struct tournament {
+/* One sweep over all tiles. Workers claim matches in the order of the tournament; a match waits
+ * until both of its row blocks have been through all earlier rounds, which matters only when one
+ * worker falls a whole round behind. So there is one parallel region a sweep and no barrier, and
+ * still every output is summed in the order of the rounds. */
+struct sweep {
     const mrc_gram *g;
-    int64_t players, round;
+    int64_t players, matches; /* matches: off-diagonal ones of all rounds, then the diagonal */
+    _Atomic int64_t next;
+    atomic_int *rounds_done; /* per row block */
     tile_visit visit;
     void *arg;
 };
 
-static void play(void *arg, int64_t task, int worker)
+static void await_turn(struct sweep *sweep, int64_t block, int64_t round)
 {
-    const struct tournament *t = arg;
-    int64_t ring = t->players - 1, i, j;
-    if (t->round == ring) { /* last round: the tiles on the diagonal */
-        i = j = task;
-    } else if (task == 0) {
+    while (atomic_load_explicit(&sweep->rounds_done[block], memory_order_acquire) < round)
+        sched_yield();
+}
+
+static void end_turn(struct sweep *sweep, int64_t block, int64_t round)
+{
+    atomic_store_explicit(&sweep->rounds_done[block], (int)round + 1, memory_order_release);
+}
+
+static void play_match(struct sweep *sweep, int64_t match, int worker)
+{
+    int64_t tiles = sweep->g->tiles, ring = sweep->players - 1, half = sweep->players / 2;
+    int64_t round = match / half, seat = match % half, i, j;
+    if (match >= ring * half) { /* after all rounds: the tiles on the diagonal */
+        round = ring;
+        i = j = match - ring * half;
+    } else if (seat == 0) {
         i = ring;
-        j = t->round;
+        j = round;
     } else {
-        i = (t->round + task) % ring;
-        j = (t->round + ring - task) % ring;
+        i = (round + seat) % ring;
+        j = (round + ring - seat) % ring;
     }
-    if (i >= t->g->tiles || j >= t->g->tiles)
-        return; /* the bye of an odd number of tiles */
-    t->visit(t->g, i > j ? i : j, i > j ? j : i, worker, t->arg);
+    if (i < j) {
+        int64_t swap = i;
+        i = j;
+        j = swap;
+    }
+    if (i < tiles)
+        sweep->visit(sweep, i, j, round, worker);
+    else /* the bye of an odd number of tiles */
+        await_turn(sweep, j, round);
+    end_turn(sweep, j, round);
+    if (i < tiles)
+        end_turn(sweep, i, round);
+}
+
+static void sweep_worker(void *arg, int64_t task, int worker)
+{
+    struct sweep *sweep = arg;
+    (void)task;
+    while (mrc_check_cancel(sweep->g->ctx, NULL) == MERCER_OK) {
+        int64_t match = atomic_fetch_add(&sweep->next, 1);
+        if (match >= sweep->matches)
+            return;
+        play_match(sweep, match, worker);
+    }
 }
 
 static mercer_status for_all_tiles(const mrc_gram *g, tile_visit visit, void *arg,
                                    mercer_error *err)
 {
-    struct tournament t = {
-        .g = g, .players = g->tiles + (g->tiles & 1), .visit = visit, .arg = arg};
-    for (t.round = 0; t.round < t.players; t.round++) {
-        mercer_status rc = mrc_check_cancel(g->ctx, err);
-        if (rc != MERCER_OK)
-            return rc;
-        mrc_parfor(g->ctx, t.round == t.players - 1 ? g->tiles : t.players / 2, play, &t);
-    }
-    return MERCER_OK;
+    int64_t players = g->tiles + (g->tiles & 1);
+    struct sweep sweep = {.g = g,
+                          .players = players,
+                          .matches = (players - 1) * (players / 2) + g->tiles,
+                          .visit = visit,
+                          .arg = arg};
+    mercer_status rc = mrc_alloc(&sweep.rounds_done, g->tiles, sizeof *sweep.rounds_done, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mrc_parfor(g->ctx, least(g->ctx->threads, players / 2), sweep_worker, &sweep);
+    mrc_free(sweep.rounds_done);
+    return mrc_check_cancel(g->ctx, err);
 }
 
 struct product {
@@ -186,11 +232,14 @@ struct product {
     int64_t l;
 };
 
-static void multiply_tile(const mrc_gram *g, int64_t i, int64_t j, int worker, void *arg)
+static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t round, int worker)
 {
-    const struct product *p = arg;
+    const mrc_gram *g = sweep->g;
+    const struct product *p = sweep->arg;
     int64_t stride, rows = tile_rows(g, i), cols = tile_rows(g, j), l = p->l;
     const double *tile = tile_of(g, i, j, worker, &stride);
+    await_turn(sweep, i, round);
+    await_turn(sweep, j, round);
     mrc_gemm(false, false, rows, l, cols, 1, tile, stride, p->v + j * MRC_TILE * l, l, 1,
              p->out + i * MRC_TILE * l, l);
     if (i != j)
@@ -211,11 +260,14 @@ struct norms {
     double *out;
 };
 
-static void square_tile(const mrc_gram *g, int64_t i, int64_t j, int worker, void *arg)
+static void square_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t round, int worker)
 {
-    const struct norms *p = arg;
+    const mrc_gram *g = sweep->g;
+    const struct norms *p = sweep->arg;
     int64_t stride, rows = tile_rows(g, i), cols = tile_rows(g, j);
     const double *tile = tile_of(g, i, j, worker, &stride);
+    await_turn(sweep, i, round);
+    await_turn(sweep, j, round);
     for (int64_t r = 0; r < rows; r++) {
         int64_t row = i * MRC_TILE + r;
         double sum = 0, shift = g->centered ? g->grand - g->means[row] : 0;

@@ -68,7 +68,8 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     mercer_status rc = mrc_alloc2(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
     if (rc != MERCER_OK)
         return rc;
-    mrc_parfor(ctx, parts, tall_product_part, p);
+    double flops = 2 * (double)p->n * (double)p->ka * (double)p->kb;
+    mrc_parfor_sized(ctx, parts, p->symmetric ? flops / 2 : flops, tall_product_part, p);
     memcpy(c, p->partial, (size_t)(p->ka * p->kb) * sizeof *c);
     for (int64_t part = 1; part < parts; part++)
         for (int64_t i = 0; i < p->ka * p->kb; i++)
@@ -129,7 +130,8 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
                            .a = a,
                            .s = s,
                            .c = c};
-    mrc_parfor(ctx, (n + STRIP - 1) / STRIP, tall_times_strip, &t);
+    mrc_parfor_sized(ctx, (n + STRIP - 1) / STRIP, 2 * (double)n * (double)m * (double)k,
+                     tall_times_strip, &t);
 }
 
 struct eigen_call {

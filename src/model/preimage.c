@@ -1,7 +1,7 @@
 /* Pre-images: a row x whose image is near a point P of feature space,
  *
  *   P = mean + sum_j y_j w_j = sum_i g_i phi(z_i),  g = B y + v;   f(x) = |P - phi(x)|^2
- *     = |P|^2 - 2 <P, phi(x)> + k(x,x),  |P|^2 = |y|^2 + 2 sum_j y_j <w_j, mean> + |mean|^2.
+ *     = |P|^2 - 2 <P, phi(x)> + k(x,x),  |P|^2 = g'K g, whose K g the search for starts has anyway.
  *
  * Linear: x = sum_i g_i z_i, exact. Gaussian: the fixed point of Mika et al. (1999),
  * x <- sum g_i k(x,z_i) z_i / sum g_i k(x,z_i), whose denominator is <P, phi(x)> itself, so that
@@ -44,13 +44,12 @@ struct job {
     const mercer_model *model;
     int64_t batch;        /* rows of the buffers: whole panels */
     int64_t first, count; /* rows of features in this batch */
-    double *cross;        /* l: <w_j, mean> */
     double *y;            /* batch x l, padded by zeroes: coefficients of the w_j */
     double *gamma;        /* batch x m */
     double *dots;         /* batch x m: <P, phi(z_i)> */
     double *diag;         /* m: k(z_i, z_i) */
     double *x;            /* batch x d: results */
-    double *value;        /* batch: |P|^2, then f(x) */
+    double *value;        /* batch: f(x) */
     double *scratch;      /* per worker */
     int64_t scratch_size;
     _Atomic bool out_of_memory;
@@ -224,7 +223,7 @@ static bool any_active(const struct slots *slots)
 /* The best start of each row is its result; the first wins a tie. */
 static void slots_finish(const struct slots *slots, struct job *job)
 {
-    int64_t d = job->model->columns;
+    int64_t d = job->model->columns, m = job->model->points;
     for (int r = 0; r < ROWS_PER_TASK; r++) {
         int best = r * STARTS;
         for (int s = best + 1; s < (r + 1) * STARTS; s++)
@@ -234,7 +233,8 @@ static void slots_finish(const struct slots *slots, struct job *job)
         if (row < 0)
             continue;
         memcpy(job->x + row * d, slots->best_x + best * d, (size_t)d * sizeof(double));
-        job->value[row] = fmax(0.0, job->value[row] + slots->best[best]);
+        double norm2 = dot(job->gamma + row * m, job->dots + row * m, m);
+        job->value[row] = fmax(0.0, norm2 + slots->best[best]);
     }
 }
 
@@ -543,7 +543,7 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
         kernel->kind != MRC_KERNEL_poly)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: not for kernel '%s' (linear, poly and rbf have them)",
-                        mrc_kernel_def_of(kernel->kind)->name);
+                        mrc_kernel_def_of(kernel->kind)->entry.name);
     if (kernel->kind == MRC_KERNEL_poly && kernel->coef0 < 0)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: kernel 'poly' with coef0 below 0 spans no feature space");
@@ -555,50 +555,18 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
     return MERCER_OK;
 }
 
-/* cross_j = <w_j, mean>. The exact mean has it in the offsets; otherwise B' K v. */
-static mercer_status mean_products(struct job *job, mercer_error *err)
-{
-    const mercer_model *model = job->model;
-    int64_t l = model->components, m = model->points;
-    mercer_status rc = MERCER_OK;
-
-    if (!model->mean)
-        return MERCER_OK;
-    if (model->center == MRC_CENTER_EXACT) {
-        for (int64_t j = 0; j < l; j++)
-            job->cross[j] = -model->offsets[j];
-        return MERCER_OK;
-    }
-    /* With features of zero the coefficients are v alone, and dots = K v in every row. */
-    mrc_parfor(job->ctx, (m + TILE - 1) / TILE, expand_tile, job);
-    mrc_parfor(job->ctx, (m + BLOCK - 1) / BLOCK, search_block, job);
-    MRC_TRY(mrc_check_cancel(job->ctx, err));
-    for (int64_t i = 0; i < model->basis_points; i++)
-        for (int64_t j = 0; j < l; j++)
-            job->cross[j] += model->coefficients[i * l + j] * job->dots[i];
-out:
-    return rc;
-}
-
-/* Features of the batch as coefficients of the w_j, and |P|^2. */
+/* Features of the batch as coefficients of the w_j. */
 static void load_batch(struct job *job, const double *features)
 {
     const mercer_model *model = job->model;
     int64_t l = model->components;
-    for (int64_t i = 0; i < job->batch; i++) {
-        double norm2 = model->mean ? model->mean_norm2 : 0.0;
+    memset(job->y, 0, (size_t)(job->batch * l) * sizeof(double));
+    for (int64_t i = 0; i < job->count; i++)
         for (int64_t j = 0; j < l; j++) {
-            double y = 0;
-            if (i < job->count) {
-                y = features[(job->first + i) * l + j];
-                if (!model->mean) /* then the offsets are no part of the projection */
-                    y -= model->offsets[j];
-            }
-            job->y[i * l + j] = y;
-            norm2 += y * y + 2 * y * job->cross[j];
+            /* Without a mean the offsets are no part of the projection. */
+            double offset = model->mean ? 0.0 : model->offsets[j];
+            job->y[i * l + j] = features[(job->first + i) * l + j] - offset;
         }
-        job->value[i] = norm2;
-    }
 }
 
 static mercer_status run_batch(struct job *job, mercer_error *err)
@@ -611,7 +579,7 @@ static mercer_status run_batch(struct job *job, mercer_error *err)
     mrc_parfor(job->ctx, (m + TILE - 1) / TILE, expand_tile, job);
     if (model->kernel.kind == MRC_KERNEL_linear) {
         mrc_parfor(job->ctx, (model->columns + TILE - 1) / TILE, linear_block, job);
-        memset(job->value, 0, (size_t)job->batch * sizeof(double)); /* x is P itself */
+        /* x is P itself: the errors stay zero. */
     } else {
         mrc_parfor(job->ctx, (m + BLOCK - 1) / BLOCK, search_block, job);
         MRC_TRY(mrc_check_cancel(job->ctx, err));
@@ -636,7 +604,6 @@ static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
     while (panels > 1 && panels * PANEL * m > PANEL_DOUBLES)
         panels--;
     job->batch = panels * PANEL;
-    MRC_TRY(mrc_alloc(&job->cross, model->components, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&job->y, job->batch, model->components, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&job->x, job->batch, model->columns, sizeof(double), err));
     MRC_TRY(mrc_alloc(&job->value, job->batch, sizeof(double), err));
@@ -648,14 +615,12 @@ static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
     job->scratch_size = slots_size(model);
     MRC_TRY(
         mrc_alloc2_raw(&job->scratch, job->ctx->threads, job->scratch_size, sizeof(double), err));
-    MRC_TRY(mean_products(job, err));
 out:
     return rc;
 }
 
 static void job_destroy(struct job *job)
 {
-    mrc_free(job->cross);
     mrc_free(job->y);
     mrc_free(job->x);
     mrc_free(job->value);

@@ -140,12 +140,6 @@ static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64
     memset(k + rows * TILE, 0, (size_t)((CHUNK - rows) * TILE) * sizeof(double));
 }
 
-static bool is_semidefinite(const mrc_kernel *kernel)
-{
-    return mrc_kernel_def_of(kernel->kind)->semidefinite ||
-           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0);
-}
-
 static void project_chunk(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
@@ -182,7 +176,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
         mrc_kernel_diag(&model->kernel, &job->points, task * CHUNK, rows, diag);
     else
         memcpy(diag, job->self + at, (size_t)rows * sizeof(double));
-    bool clip = is_semidefinite(&model->kernel); /* then a negative error is rounding */
+    bool clip = mrc_kernel_is_semidefinite(&model->kernel); /* then a negative error is rounding */
     for (int64_t i = 0; i < rows; i++) {
         double left = diag[i];
         if (model->mean)

@@ -54,9 +54,15 @@ static inline void basis_of(mercer_model *model, const double *k, int64_t m, boo
     model->coefficients = ref_alloc(m, l);
     model->spectrum = ref_alloc(l, 1);
     for (int64_t j = 0; j < l; j++) {
+        double sum = 0;
         model->spectrum[j] = values[j] / (double)m;
         for (int64_t i = 0; i < m; i++)
             model->coefficients[i * l + j] = vectors[i * m + j] / sqrt(values[j]);
+        /* Rounding leaves a sum of eps times the condition, which is not nothing. */
+        for (int64_t i = 0; centred && i < m; i++)
+            sum += model->coefficients[i * l + j] / (double)m;
+        for (int64_t i = 0; centred && i < m; i++)
+            model->coefficients[i * l + j] -= sum;
     }
     mrc_free(a);
     mrc_free(values);

@@ -253,7 +253,7 @@ static void test_gram_refuses_what_does_not_fit(void **state)
 {
     (void)state;
     mercer_ctx *ctx = new_ctx(1);
-    mercer_error err;
+    mercer_error why;
     int64_t n = 3000;
     double *x = normal_rows(1, n, 8, 0, 1);
     mercer_rows *rows = view(ctx, x, n, 8);
@@ -264,19 +264,19 @@ static void test_gram_refuses_what_does_not_fit(void **state)
     assert_ok(mercer_ctx_set_memory(ctx, 8 << 20, err));
     assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=0.5", err));
     assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
-    assert_non_null(strstr(err.text, "--store stream"));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &why), MERCER_ERR_BUDGET);
+    assert_non_null(strstr(why.text, "--store stream"));
     assert_null(g);
     request.store = MRC_STORE_LOWRANK;
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
-    assert_non_null(strstr(err.text, "reached rank"));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &why), MERCER_ERR_BUDGET);
+    assert_non_null(strstr(why.text, "reached rank"));
     request.store = MRC_STORE_AUTO;
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, &err), MERCER_OK);
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, &why), MERCER_OK);
     assert_string_equal(report.store, "stream");
     assert_non_null(strstr(report.store_reason, "budget"));
     mrc_gram_free(g);
     assert_ok(mercer_ctx_set_memory(ctx, 1 << 20, err));
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_BUDGET);
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &why), MERCER_ERR_BUDGET);
     mercer_rows_free(rows);
     mercer_ctx_free(ctx);
     free(x);
@@ -286,19 +286,19 @@ static void test_gram_checks_the_given_matrix(void **state)
 {
     (void)state;
     mercer_ctx *ctx = new_ctx(1);
-    mercer_error err;
+    mercer_error why;
     mrc_kernel kernel;
     mrc_gram *g = NULL;
     mrc_gram_request request = {.centered = true};
     const double lopsided[] = {1, 0.5, 0.25, 1}, wide[] = {1, 2, 3, 4, 5, 6};
     mercer_rows *rows = view(ctx, lopsided, 2, 2);
     assert_ok(mrc_kernel_parse(&kernel, "precomputed", err));
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_DATA);
-    assert_non_null(strstr(err.text, "not symmetric: row 2 column 1"));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &why), MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "not symmetric: row 2 column 1"));
     mercer_rows_free(rows);
     rows = view(ctx, wide, 2, 3);
-    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &err), MERCER_ERR_DATA);
-    assert_non_null(strstr(err.text, "2 x 3"));
+    assert_int_equal(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, &why), MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "2 x 3"));
     mercer_rows_free(rows);
     mercer_ctx_free(ctx);
 }

@@ -1,0 +1,51 @@
+/* Any bytes as a model file. What loads is used: it must hold together.
+ *
+ * Build with -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksum. */
+#include "model/model.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Use only what a file of this size can promise honestly. */
+enum { MOST = 1 << 12 };
+
+static void use_model(mercer_ctx *ctx, const mercer_model *model)
+{
+    mercer_model_info info = {.struct_size = sizeof info};
+    double *x = NULL, *features = NULL, errors[2], self[2] = {1, 1};
+    mercer_model_get_info(model, &info);
+    if (info.columns > MOST || info.components > MOST ||
+        mrc_alloc2(&x, 2, info.columns, sizeof *x, NULL) != MERCER_OK ||
+        mrc_alloc2(&features, 2, info.components, sizeof *features, NULL) != MERCER_OK)
+        goto out;
+    for (int64_t j = 0; j < 2 * info.columns; j++)
+        x[j] = (double)(j % 7) - 3;
+    mercer_rows rows = {.n = 2, .d = info.columns, .ld = info.columns, .x = x};
+    mercer_model_transform(ctx, model, &rows, self, features, info.orthonormal ? errors : NULL,
+                           NULL);
+    for (int64_t j = 0; j < 2 * info.components; j++)
+        features[j] = 0.1 * (double)j;
+    mercer_model_inverse(ctx, model, features, 2, x, errors, NULL);
+out:
+    mrc_free(x);
+    mrc_free(features);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mercer_ctx *ctx;
+    mercer_model *model = NULL;
+    mercer_error err;
+    if (mercer_ctx_new(&ctx, NULL) != MERCER_OK)
+        return 0;
+    ctx->threads = 1;
+    mercer_status rc = mrc_model_load_memory(ctx, "fuzz", data, size, &model, &err);
+    if ((rc == MERCER_OK) != (model != NULL))
+        abort();
+    if (model)
+        use_model(ctx, model);
+    mercer_model_free(model);
+    mercer_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Write the seed files of the readers' fuzzers to fuzz/corpus: one option byte, then the file."""
+import gzip
+import pathlib
+import struct
+
+root = pathlib.Path(__file__).parent / "corpus"
+
+texts = {
+    "plain": b"x,y\n1,2\n3.5,-4e2\n",
+    "noheader": b"1,2\n3,4",
+    "crlf": b"a,b\r\n1,2\r\n3,4\r\n\r\n",
+    "cr": b"a,b\r1,2\r",
+    "bom": b"\xef\xbb\xbfa,b\n1,2\n",
+    "quotes": b'"a ""b""","x,\ny",label\n1,2,"c ""d""\n"\n3,4, e \n',
+    "quoted_numbers": b'"1","2"\n1,2\n',
+    "tsv": b"a\tb\n1\t2\n",
+    "ragged": b"1,2\n3,4,\n",
+    "blank": b"a\n1\n\n2\n",
+    "numbers": b"1e22,9007199254740993,.5\n5.,-0,+1e-320\n1e999,nan,inf\n",
+    "long_number": b"1." + b"0" * 1100 + b"1\n2\n",
+    "open_quote": b'a,"b\n1,2\n',
+    "empty": b"",
+    "header_only": b"a,b\n",
+    "zero": b"1,\x002\n",
+}
+options = {"quotes": 0, "tsv": 1, "noheader": 2, "crlf": 0x14, "plain": 0x28}
+for name, text in texts.items():
+    (root / "csv" / name).write_bytes(bytes([options.get(name, 0)]) + text)
+(root / "csv" / "gzip").write_bytes(b"\0" + gzip.compress(texts["plain"], mtime=0))
+cut = gzip.compress(texts["plain"], mtime=0)[:-9]
+(root / "csv" / "gzip_cut").write_bytes(b"\0" + cut)
+
+
+def npy(descr, order, shape, data, version=1):
+    header = ("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n" % (descr, order, shape)).encode()
+    length = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + header + data
+
+
+f8 = struct.pack("<6d", 1, 2, 3, 4, 5, 6)
+arrays = {
+    "f8": npy("<f8", "False", "(2, 3)", f8),
+    "f8_fortran": npy("<f8", "True", "(2, 3)", f8),
+    "f8_stack": npy("<f8", "True", "(1, 2, 3)", f8),
+    "f4_big": npy(">f4", "False", "(3, 1)", struct.pack(">3f", 1, 2, 3)),
+    "f2": npy("<f2", "False", "(3,)", struct.pack("<3e", 1, 2, 3)),
+    "i2": npy("<i2", "False", "(2, 2)", struct.pack("<4h", 1, -2, 3, 4)),
+    "u1": npy("|u1", "False", "(2, 2)", bytes(4), 2),
+    "b1": npy("|b1", "False", "(2, 2)", bytes([0, 1, 2, 1]), 3),
+    "nan": npy("<f8", "False", "(1, 1)", struct.pack("<d", float("nan"))),
+    "short": npy("<f8", "False", "(2, 3)", f8[:-1]),
+    "huge": npy("<f8", "False", "(4611686018427387904, 4)", f8),
+    "scalar": npy("<f8", "False", "()", f8),
+    "fields": npy("<f8", "False", "(2,)", f8).replace(b"'<f8'", b"[('a', '<f8')]"),
+}
+for i, (name, array) in enumerate(arrays.items()):
+    (root / "npy" / name).write_bytes(bytes([i % 4]) + array)
+(root / "npy" / "gzip").write_bytes(b"\1" + gzip.compress(arrays["f8"], mtime=0))
+
+# Model files: the kept ones of format 1, and what is wrong with others.
+models = root.parents[1] / "tests" / "compat" / "format_1"
+for path in sorted(models.glob("*.mercer")):
+    (root / "model" / path.stem).write_bytes(path.read_bytes())
+whole = (models / "rbf-exact.mercer").read_bytes()
+
+
+def safetensors(header, data=b""):
+    return struct.pack("<Q", len(header)) + header + data
+
+
+spoilt = {
+    "empty": b"",
+    "cut": whole[:-9],
+    "cut_header": whole[:100],
+    "longer": whole + b"\0",
+    "newer": whole.replace(b'readable_version":"1"', b'readable_version":"9"'),
+    "foreign": safetensors(b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}', bytes(8)),
+    "deep": safetensors(b'{"a":' + b"[" * 3000),
+    "precomputed": whole.replace(b'"kernel":"rbf:sigma=1.7"', b'"kernel":"precomputed"  '),
+}
+for name, data in spoilt.items():
+    (root / "model" / name).write_bytes(data)

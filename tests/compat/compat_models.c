@@ -1,0 +1,123 @@
+/* Models that every later version must read: compat_models write|check FOLDER
+ *
+ * `write` makes one small model of every kind, with rows and their features as raw doubles; `check`
+ * loads them and transforms the rows again. tests/compat/format_1 was written once and stays. */
+#include "../unit/model_support.h"
+
+static const struct {
+    const char *name;
+    struct recipe recipe;
+    mrc_scale_kind scale;
+} samples[] = {
+    {"rbf-exact",
+     {.kernel = "rbf:sigma=1.7", .center = MRC_CENTER_EXACT, .n = 9, .d = 2, .l = 2, .basis = 5},
+     MRC_SCALE_NONE},
+    {"poly-span",
+     {.kernel = "poly:gamma=0.1,coef0=0.7,degree=3",
+      .center = MRC_CENTER_SPAN,
+      .n = 9,
+      .d = 3,
+      .l = 2,
+      .basis = 6},
+     MRC_SCALE_STANDARD},
+    {"sigmoid-none",
+     {.kernel = "sigmoid:gamma=0.3,coef0=0.1", .n = 6, .d = 2, .l = 1},
+     MRC_SCALE_NONE},
+    {"cosine-none", {.kernel = "cosine", .n = 6, .d = 3, .l = 2}, MRC_SCALE_NONE},
+    {"linear-collapsed",
+     {.kernel = "linear", .center = MRC_CENTER_EXACT, .n = 8, .d = 4, .l = 2, .collapse = true},
+     MRC_SCALE_MINMAX},
+};
+enum { SAMPLES = sizeof samples / sizeof *samples, ROWS = 5 };
+
+static char path[512];
+
+static const char *file(const char *folder, const char *name, const char *ending)
+{
+    snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
+    return path;
+}
+
+static void write_doubles(const char *to, const double *x, int64_t count)
+{
+    FILE *out = fopen(to, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(x, sizeof *x, (size_t)count, out), count);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void read_doubles(const char *from, double *x, int64_t count)
+{
+    FILE *in = fopen(from, "rb");
+    assert_non_null(in);
+    assert_int_equal(fread(x, sizeof *x, (size_t)count, in), count);
+    fclose(in);
+}
+
+static void write_sample(const char *folder, int which)
+{
+    static const char *const names[] = {"age", "h\xc3\xb6he", "latin \xe9", "x"};
+    const struct recipe *recipe = &samples[which].recipe;
+    double *x = recipe_rows(recipe), *fresh = ref_rows(77, ROWS, recipe->d, 1, 0), features[64];
+    mercer_rows *train = view(x, recipe->n, recipe->d), *rows = view(fresh, ROWS, recipe->d);
+    mrc_scale scale = {0};
+
+    assert_ok(mrc_scale_fit(&scale, samples[which].scale, train, &err));
+    mrc_scale_apply(&scale, x, recipe->n, recipe->d);
+    mercer_model *model = unsealed_model(recipe, x);
+    model->scale = scale;
+    assert_ok(mrc_copy_names(&model->column_names, (char *const *)names, recipe->d, &err));
+    assert_ok(mrc_strdup(&model->command, "compat_models write", &err));
+    assert_ok(mrc_model_seal(model, ctx, &err));
+    assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, NULL, &err));
+    assert_ok(mercer_model_save(ctx, model, file(folder, samples[which].name, "mercer"), &err));
+    write_doubles(file(folder, samples[which].name, "rows"), fresh, ROWS * recipe->d);
+    write_doubles(file(folder, samples[which].name, "features"), features,
+                  ROWS * model->components);
+    mercer_model_free(model);
+    mercer_rows_free(train);
+    mercer_rows_free(rows);
+    mrc_free(x);
+    mrc_free(fresh);
+}
+
+static void check_sample(const char *folder, int which)
+{
+    int64_t d = samples[which].recipe.d;
+    double x[64], features[64], wanted[64];
+    mercer_model *model = NULL;
+    assert_ok(mercer_model_load(ctx, file(folder, samples[which].name, "mercer"), &model, &err));
+    int64_t l = model->components;
+    read_doubles(file(folder, samples[which].name, "rows"), x, ROWS * d);
+    read_doubles(file(folder, samples[which].name, "features"), wanted, ROWS * l);
+    mercer_rows *rows = view(x, ROWS, d);
+    assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, NULL, &err));
+    assert_true(ref_difference(features, wanted, ROWS * l) < 1e-12);
+    mercer_rows_free(rows);
+    mercer_model_free(model);
+}
+
+static const char *folder;
+
+static void test_check(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++)
+        check_sample(folder, i);
+}
+
+static void test_write(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++)
+        write_sample(folder, i);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest check[] = {TEST(test_check)}, write[] = {TEST(test_write)};
+    if (argc != 3)
+        return 2;
+    folder = argv[2];
+    return strcmp(argv[1], "write") == 0 ? RUN_TESTS(write) : RUN_TESTS(check);
+}

@@ -1,0 +1,77 @@
+"""Read model files with plain Python, by the very lines that docs/format.md shows.
+
+read_model.py PROGRAM SOURCE: PROGRAM is compat_models, SOURCE the root of the source tree.
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(SOURCE / "tests"))
+import summary  # noqa: E402
+
+del sys.argv[1:]
+LINES = {}
+for snippet in re.findall(r"```python\n(.*?)```", (SOURCE / "docs/format.md").read_text(), re.S):
+    exec(snippet, LINES)
+
+
+def kernel(spec, a, b):
+    name, _, keys = spec.partition(":")
+    p = {key: float(value) for key, value in (pair.split("=") for pair in keys.split(",") if pair)}
+    dots = a @ b.T
+    if name == "rbf":
+        gamma = p["gamma"] if "gamma" in p else 0.5 / p["sigma"] ** 2
+        return np.exp(-gamma * ((a[:, None] - b[None]) ** 2).sum(-1))
+    if name == "poly":
+        return (p["gamma"] * dots + p["coef0"]) ** p["degree"]
+    if name == "sigmoid":
+        return np.tanh(p["gamma"] * dots + p["coef0"])
+    if name == "cosine":
+        return dots / np.linalg.norm(a, axis=1)[:, None] / np.linalg.norm(b, axis=1)
+    return dots
+
+
+def features(about, arrays, x):
+    if "scale_shift" in arrays:
+        x = (x - arrays["scale_shift"]) * arrays["scale_factor"]
+    if "weights" in arrays:
+        return (x - arrays["input_center"]) @ arrays["weights"] + arrays["offsets"]
+    basis = arrays["z"][:len(arrays["coefficients"])]
+    return kernel(about["kernel"], x, basis) @ arrays["coefficients"] + arrays["offsets"]
+
+
+class ReadModels(unittest.TestCase):
+    def check(self, folder):
+        models = sorted(pathlib.Path(folder).glob("*.mercer"))
+        self.assertEqual(len(models), 5)
+        for path in models:
+            with self.subTest(path.name):
+                about, arrays = LINES["read_model"](path)
+                self.assertTrue(LINES["is_intact"](path))
+                self.assertEqual(about["format"], "mercer-model")
+                d, l = int(about["columns"]), int(about["components"])
+                names = json.loads(about["column_names"])
+                self.assertEqual(names, ["age", "höhe", "latin \uefe9", "x"][:d])
+                x = np.fromfile(path.with_suffix(".rows")).reshape(-1, d)
+                wanted = np.fromfile(path.with_suffix(".features")).reshape(-1, l)
+                np.testing.assert_allclose(features(about, arrays, x), wanted, rtol=1e-10,
+                                           atol=1e-12)
+
+    def test_files_of_this_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, "write", folder], check=True, capture_output=True)
+            self.check(folder)
+
+    def test_files_of_format_1(self):
+        self.check(SOURCE / "tests/compat/format_1")
+
+
+if __name__ == "__main__":
+    summary.main()

@@ -1,0 +1,239 @@
+/* Writing tables: exact round trips, quoting, compression, and nothing left behind on failure. */
+#include "data_support.h"
+
+#include "base/rng.h"
+#include "data/reader.h"
+
+#include <math.h>
+#include <signal.h>
+
+static mercer_writer *writer;
+
+static void write_file(const char *path, const char *format, int64_t columns,
+                       const char *const *names, const char *text_name, const double *x, int64_t n,
+                       const char *const *text)
+{
+    assert_ok(mercer_writer_open(ctx, path, format, columns, names, text_name, &writer, &err));
+    assert_ok(mercer_writer_rows(ctx, writer, x, n, columns, text, &err));
+    assert_ok(mercer_writer_finish(ctx, writer, &err));
+}
+
+static void test_csv_text(void **state)
+{
+    static const char *const names[] = {"a", "b,c"}, *const text[] = {"x", "say \"hi\"", "", " y"};
+    const double x[] = {1, 0.1, -2.5, 1e300, 0, 3, 4, 5};
+    (void)state;
+    write_file(in_scratch("o.csv"), NULL, 2, names, "label", x, 4, text);
+    assert_file_is(in_scratch("o.csv"), "label,a,\"b,c\"\nx,1,0.1\n\"say \"\"hi\"\"\",-2.5,1e+300\n"
+                                        "\"\",0,3\n\" y\",4,5\n");
+    write_file(in_scratch("o.tsv"), NULL, 2, names, NULL, x, 1, NULL);
+    assert_file_is(in_scratch("o.tsv"), "a\tb,c\n1\t0.1\n");
+    write_file(in_scratch("o"), "csv", 2, NULL, NULL, x, 1, NULL);
+    assert_file_is(in_scratch("o"), "1,0.1\n");
+    write_file(in_scratch("t.csv"), NULL, 0, names, "only", NULL, 2, text);
+    assert_file_is(in_scratch("t.csv"), "only\nx\n\"say \"\"hi\"\"\"\n");
+    const double bad[] = {(double)NAN, -HUGE_VAL};
+    write_file(in_scratch("n.csv"), NULL, 2, NULL, NULL, bad, 1, NULL);
+    assert_file_is(in_scratch("n.csv"), "nan,-inf\n");
+    write_file(in_scratch("e.csv"), NULL, 2, names, NULL, x, 0, NULL);
+    assert_file_is(in_scratch("e.csv"), "a,\"b,c\"\n");
+}
+
+static void test_stride(void **state)
+{
+    const double x[] = {1, 2, 9, 3, 4, 9};
+    (void)state;
+    assert_ok(mercer_writer_open(ctx, in_scratch("s.csv"), NULL, 2, NULL, NULL, &writer, &err));
+    assert_ok(mercer_writer_rows(ctx, writer, x, 2, 3, NULL, &err));
+    assert_ok(mercer_writer_finish(ctx, writer, &err));
+    assert_file_is(in_scratch("s.csv"), "1,2\n3,4\n");
+}
+
+/* Any bits, any format, in pieces: what is read back is what was written. */
+static void test_round_trips(void **state)
+{
+    static const char *const files[] = {"r.csv",    "r.tsv",    "r.npy",   "r.csv.gz",
+                                        "r.tsv.gz", "r.npy.gz", "r.tab.gz"};
+    static const char *const names[] = {"1", "a\nb", "label"};
+    enum { N = 5000, D = 3 };
+    double *x = test_malloc(sizeof(double) * N * D);
+    mercer_read_options options;
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 5);
+    for (int i = 0; i < N * D; i++)
+        do {
+            uint64_t bits = mrc_rng_next(&rng);
+            memcpy(&x[i], &bits, sizeof bits);
+        } while (!isfinite(x[i]));
+    mercer_read_options_init(&options);
+    options.no_label = 1;
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        const char *path = in_scratch(files[f]);
+        mercer_table *table;
+        assert_ok(mercer_writer_open(ctx, path, NULL, D, names, NULL, &writer, &err));
+        for (int64_t i = 0; i < N; i += 700)
+            assert_ok(mercer_writer_rows(ctx, writer, x + i * D, N - i < 700 ? N - i : 700, D, NULL,
+                                         &err));
+        assert_ok(mercer_writer_finish(ctx, writer, &err));
+        assert_ok(mercer_table_read(ctx, path, &options, &table, &err));
+        assert_int_equal(table->rows->n, N);
+        assert_int_equal(table->rows->d, D);
+        assert_memory_equal(table->rows->x, x, sizeof(double) * N * D);
+        if (!strstr(path, "npy"))
+            for (int j = 0; j < D; j++)
+                assert_string_equal(mercer_rows_name(table->rows, j), names[j]);
+        mercer_table_free(table);
+    }
+    test_free(x);
+}
+
+static void test_npy_header(void **state)
+{
+    const double x[] = {1, 2, 3};
+    size_t length;
+    (void)state;
+    write_file(in_scratch("h.npy"), NULL, 3, NULL, NULL, x, 1, NULL);
+    char *bytes = get_bytes(in_scratch("h.npy"), &length);
+    assert_int_equal(length, 128 + 24);
+    assert_memory_equal(bytes, "\x93NUMPY\x01\0\x76\0", 10);
+    assert_memory_equal(bytes + 10, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 3), }",
+                        59);
+    assert_int_equal(bytes[127], '\n');
+    assert_memory_equal(bytes + 128, x, 24);
+    test_free(bytes);
+}
+
+static void test_pipes(void **state)
+{
+    static const char *const formats[] = {"csv", "npy"};
+    const double x[] = {1, 2, 3, 4};
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        char name[32], bytes[512];
+        int ends[2];
+        mercer_reader *reader;
+        mercer_read_options options;
+        mercer_table *table;
+        assert_int_equal(pipe(ends), 0);
+        snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+        write_file(name, formats[f], 2, NULL, NULL, x, 2, NULL);
+        close(ends[1]);
+        ssize_t got = read(ends[0], bytes, sizeof bytes);
+        close(ends[0]);
+        assert_true(got > 0);
+        mercer_read_options_init(&options);
+        options.format = formats[f];
+        assert_ok(
+            mrc_reader_open_memory(ctx, "memory", bytes, (size_t)got, &options, &reader, &err));
+        assert_ok(mercer_reader_next(ctx, reader, 10, &table, &err));
+        assert_memory_equal(table->rows->x, x, sizeof x);
+        mercer_table_free(table);
+        mercer_reader_close(reader);
+    }
+}
+
+static void refuses(const char *path, const char *format, int64_t columns, const char *text_name,
+                    const char *words)
+{
+    assert_fails(mercer_writer_open(ctx, path, format, columns, NULL, text_name, &writer, &err),
+                 MERCER_ERR_ARGUMENT, words);
+    assert_null(writer);
+}
+
+static void test_refusals(void **state)
+{
+    const double x[] = {1, 2};
+    (void)state;
+    refuses(in_scratch("a.xls"), NULL, 2, NULL, ".csv, .tsv, .tab, .npy, each also with .gz");
+    refuses(in_scratch("a"), "xls", 2, NULL, "unknown format 'xls' (known: csv, tsv, npy)");
+    refuses(in_scratch("a.csv"), NULL, 0, NULL, "0 columns");
+    refuses(in_scratch("a.npy"), NULL, 2, "label", "text column 'label'");
+    refuses("", NULL, 2, NULL, "empty");
+    refuses(NULL, NULL, 2, NULL, "empty");
+    assert_fails(
+        mercer_writer_open(ctx, in_scratch("no/a.csv"), NULL, 2, NULL, NULL, &writer, &err),
+        MERCER_ERR_IO, "does not exist");
+    assert_ok(mercer_writer_open(ctx, in_scratch("a.csv"), NULL, 2, NULL, NULL, &writer, &err));
+    assert_fails(mercer_writer_rows(ctx, writer, x, 1, 1, NULL, &err), MERCER_ERR_ARGUMENT,
+                 "do not fit");
+    assert_fails(mercer_writer_rows(ctx, writer, x, -1, 2, NULL, &err), MERCER_ERR_ARGUMENT,
+                 "do not fit");
+    const char *const text[] = {"t"};
+    assert_fails(mercer_writer_rows(ctx, writer, x, 1, 2, text, &err), MERCER_ERR_ARGUMENT,
+                 "do not fit");
+    mercer_writer_abort(writer);
+    mercer_writer_abort(NULL);
+    assert_int_equal(count_scratch(0), 0);
+}
+
+static void test_abort_and_cancel_keep_the_old_file(void **state)
+{
+    const double x[] = {1, 2};
+    const char *path = put_text("a.csv", "old");
+    (void)state;
+    assert_ok(mercer_writer_open(ctx, path, NULL, 2, NULL, NULL, &writer, &err));
+    assert_ok(mercer_writer_rows(ctx, writer, x, 1, 2, NULL, &err));
+    mercer_writer_abort(writer);
+    assert_ok(mercer_writer_open(ctx, path, NULL, 2, NULL, NULL, &writer, &err));
+    mercer_ctx_cancel(ctx);
+    mercer_status rows = mercer_writer_rows(ctx, writer, x, 1, 2, NULL, NULL);
+    mercer_status finish = mercer_writer_finish(ctx, writer, &err);
+    mercer_ctx_resume(ctx);
+    assert_int_equal(rows, MERCER_ERR_CANCELLED);
+    assert_fails(finish, MERCER_ERR_CANCELLED, "cancelled");
+    assert_file_is(path, "old");
+    assert_int_equal(count_scratch(0), 1);
+}
+
+static void test_disk_full(void **state)
+{
+    double x[64] = {0};
+    (void)state;
+    assert_ok(mercer_writer_open(ctx, "/dev/full", "npy", 64, NULL, NULL, &writer, &err));
+    assert_ok(mercer_writer_rows(ctx, writer, x, 1, 64, NULL, &err));
+    assert_fails(mercer_writer_finish(ctx, writer, &err), MERCER_ERR_IO, "disk is full");
+}
+
+static void test_every_allocation_fails(void **state)
+{
+    static const char *const files[] = {"a.csv", "a.npy", "a.csv.gz", "a.npy.gz"};
+    const double x[] = {1, 2, 3, 4};
+    (void)state;
+    for (int f = 0; f < 4; f++) {
+        int64_t live = mrc_alloc_live();
+        mercer_status rc = MERCER_ERR_MEMORY;
+        for (int k = 0; rc != MERCER_OK; k++) {
+            count_scratch(1);
+            assert_true(k < 1000);
+            mrc_alloc_fail_after(k);
+            rc = mercer_writer_open(ctx, in_scratch(files[f]), NULL, 2, NULL, NULL, &writer, &err);
+            if (rc == MERCER_OK)
+                rc = mercer_writer_rows(ctx, writer, x, 2, 2, NULL, &err);
+            if (rc == MERCER_OK)
+                rc = mercer_writer_finish(ctx, writer, &err);
+            else
+                mercer_writer_abort(writer);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            assert_int_equal(count_scratch(0), rc == MERCER_OK);
+            assert_int_equal(mrc_alloc_live(), live);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_csv_text),
+        TEST(test_stride),
+        TEST(test_round_trips),
+        TEST(test_npy_header),
+        TEST(test_pipes),
+        TEST(test_refusals),
+        TEST(test_abort_and_cancel_keep_the_old_file),
+        TEST(test_disk_full),
+        TEST(test_every_allocation_fails),
+    };
+    return RUN_TESTS(tests);
+}
