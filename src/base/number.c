@@ -7,6 +7,9 @@
  * in the C locale. The tables stop at |q| = 64 because data hardly ever go further, and because
  * subnormal results then need no care in (2).
  *
+ * Writing looks for the shortest decimal that rounds to the value: by 128-bit products with the
+ * same table (Giulietti 2020), or by trying 15, 16 and 17 digits where the table ends.
+ *
  * newlocale(LC_ALL_MASK, "C") hands out a constant object in glibc, so making one per call costs
  * nothing and keeps the library free of global state. */
 #include "base/number.h"
@@ -18,12 +21,16 @@
 #include <string.h>
 
 enum {
-    DIGITS_MOST = 19,        /* any 19 digits fit into 64 bits */
-    POWER_MOST = 64,         /* of the table of powers of five */
-    CLINGER_MOST = 22,       /* 10^22 is the largest power of ten that is an exact double */
+    DIGITS_MOST = 19,  /* any 19 digits fit into 64 bits */
+    POWER_MOST = 64,   /* of the table of powers of five */
+    CLINGER_MOST = 22, /* 10^22 is the largest power of ten that is an exact double */
+    FIXED_LEAST = -4,  /* exponents written without an "e", as C's %g and Python's repr do */
+    FIXED_MOST = 16,
     SLOW_STACK = 512,        /* digits of a very long number that need no memory of their own */
     EXPONENT_CAP = 999999999 /* beyond any double and any file; their sum still fits a long */
 };
+
+static const double whole_most = 1e15; /* whole numbers below are written by their digits at once */
 
 __extension__ typedef unsigned __int128 uint128;
 
@@ -122,6 +129,33 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
+/* Add the digits at p to *w, eight at a time where there are so many; returns where they end. *w
+ * wraps beyond 19 digits; it is not used then. */
+static inline const char *take_digits(const char *p, const char *limit, uint64_t *w)
+{
+    uint64_t value = *w;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    while (limit - p >= 8) {
+        uint64_t v;
+        memcpy(&v, p, sizeof v);
+        /* High halves of all bytes must be 3, and still be 3 after adding 6 to the low halves. */
+        if (((v & 0xf0f0f0f0f0f0f0f0u) |
+             (((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) != 0x3333333333333333u)
+            break;
+        /* Neighbours are joined: digits to pairs, pairs to fours, fours to one number. */
+        v = (v & 0x0f0f0f0f0f0f0f0fu) * (1 + (10 << 8)) >> 8;
+        v = (v & 0x00ff00ff00ff00ffu) * (1 + (100 << 16)) >> 16;
+        v = (v & 0x0000ffff0000ffffu) * (1 + ((uint64_t)10000 << 32)) >> 32;
+        value = value * 100000000 + v;
+        p += 8;
+    }
+#endif
+    while (p < limit && is_digit(*p))
+        value = value * 10 + (uint64_t)(*p++ - '0');
+    *w = value;
+    return p;
+}
+
 const char *mrc_scan_double(const char *text, const char *limit, double *out)
 {
     const char *p = text;
@@ -130,14 +164,12 @@ const char *mrc_scan_double(const char *text, const char *limit, double *out)
         negative = *p++ == '-';
     uint64_t w = 0;
     const char *first = p;
-    while (p < limit && is_digit(*p))
-        w = w * 10 + (uint64_t)(*p++ - '0'); /* wraps beyond 19 digits; then w is not used */
+    p = take_digits(p, limit, &w);
     ptrdiff_t digits = p - first;
     long q = 0;
     if (p < limit && *p == '.') {
         const char *fraction = ++p;
-        while (p < limit && is_digit(*p))
-            w = w * 10 + (uint64_t)(*p++ - '0');
+        p = take_digits(p, limit, &w);
         q = fraction - p;
         digits += p - fraction;
     }
@@ -235,48 +267,136 @@ bool mrc_parse_int(const char *text, size_t length, int64_t *out)
     return true;
 }
 
-/* A whole number below 2^53 in digits. */
-static int format_whole(int64_t value, char out[MRC_NUMBER_SIZE])
+/* A number as digits * 10^exponent. */
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+/* g * c / 2^128, its last bit set when something was cut off. */
+static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
 {
-    char reversed[MRC_NUMBER_SIZE];
-    int used = 0, length = 0;
-    uint64_t rest = value < 0 ? (uint64_t)-value : (uint64_t)value;
+    uint128 low = ((uint128)g[1] * c) >> 64, sum = (uint128)g[0] * c + low;
+    return (uint64_t)(sum >> 64) | ((uint64_t)sum > 1);
+}
+
+/* The shortest decimal in the rounding interval of a positive normal value, the nearest one of
+ * those (Schubfach). False when the table does not reach so far. */
+static bool shortest_by_table(double value, struct decimal *out)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    uint64_t fraction = bits & (((uint64_t)1 << 52) - 1), c = fraction | (uint64_t)1 << 52;
+    int q = (int)(bits >> 52) - 1075;
+    bool odd = c & 1, closer = fraction == 0; /* below a power of two doubles stand closer */
+    int k = (q * 1262611 - (closer ? 524031 : 0)) >> 22; /* floor(log10(2^q)), of 3/4 of it */
+    if (k < -POWER_MOST || k > POWER_MOST)
+        return false;
+    int h = q + ((-k * 1741647) >> 19) + 1; /* q + floor(log2(10^-k)) + 1 */
+    uint64_t g[2] = {powers_of_five[POWER_MOST - k][0], powers_of_five[POWER_MOST - k][1]};
+    g[1] += -k > 55; /* the table cuts inexact positive powers off; here they are rounded up */
+    uint64_t lower = round_to_odd(g, (4 * c - 2 + closer) << h) + odd;
+    uint64_t middle = round_to_odd(g, 4 * c << h);
+    uint64_t upper = round_to_odd(g, (4 * c + 2) << h) - odd;
+    uint64_t s = middle / 4, ten = s / 10;
+    bool down = lower <= 40 * ten, up = 40 * ten + 40 <= upper;
+    if (s >= 10 && down != up) {
+        *out = (struct decimal){ten + up, k + 1};
+        return true;
+    }
+    down = lower <= 4 * s;
+    up = 4 * s + 4 <= upper;
+    bool above = middle > 4 * s + 2 || (middle == 4 * s + 2 && (s & 1));
+    *out = (struct decimal){s + (down != up ? up : above), k};
+    return true;
+}
+
+/* The same by trying 15 to 17 digits (a subnormal value can need a single one). The decimal point
+ * of the locale does not matter: only digits are looked at. */
+static void shortest_by_trying(double value, struct decimal *out)
+{
+    for (int count = isnormal(value) ? 15 : 1; count <= 17; count++) {
+        char text[MRC_NUMBER_SIZE + 8], plain[MRC_NUMBER_SIZE + 8];
+        double back;
+        int used = 0;
+        int64_t exponent;
+        snprintf(text, sizeof text, "%.*e", count - 1, value);
+        const char *e = strchr(text, 'e');
+        out->digits = 0;
+        for (const char *p = text; p < e; p++)
+            if (is_digit(*p))
+                out->digits = out->digits * 10 + (uint64_t)(*p - '0');
+        if (!mrc_parse_int(e + 1, strlen(e + 1), &exponent))
+            exponent = 0;
+        out->exponent = (int)exponent - (count - 1);
+        used = snprintf(plain, sizeof plain, "%llue%d", (unsigned long long)out->digits,
+                        out->exponent);
+        if (mrc_scan_double(plain, plain + used, &back) && back == value)
+            return;
+    }
+}
+
+/* Digits of value, last one first; returns how many. */
+static int reverse_digits(uint64_t value, char out[MRC_NUMBER_SIZE])
+{
+    int used = 0;
     do {
-        reversed[used++] = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest);
-    if (value < 0)
-        out[length++] = '-';
-    while (used)
-        out[length++] = reversed[--used];
-    out[length] = 0;
-    return length;
+        out[used++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    return used;
 }
 
 int mrc_format_double(double value, char out[MRC_NUMBER_SIZE])
 {
+    char reversed[MRC_NUMBER_SIZE];
+    struct decimal decimal;
+    char *p = out;
     if (!isfinite(value))
         return snprintf(out, MRC_NUMBER_SIZE, "%s",
                         isnan(value) ? "nan"
                         : value < 0  ? "-inf"
                                      : "inf");
-    if (fabs(value) < 1e15 && value == (double)(int64_t)value && !(value == 0 && signbit(value)))
-        return format_whole((int64_t)value, out);
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t before = plain ? uselocale(plain) : (locale_t)0;
-    int length = 0;
-    /* A normal number has at least 15 good digits; a subnormal one can need a single one. */
-    for (int digits = isnormal(value) ? 15 : 1; digits <= 17; digits++) {
-        double back;
-        length = snprintf(out, MRC_NUMBER_SIZE, "%.*g", digits, value);
-        if (mrc_scan_double(out, out + length, &back) && back == value)
-            break;
+    if (signbit(value))
+        *p++ = '-';
+    value = fabs(value);
+    if (value < whole_most && value == (double)(int64_t)value)
+        decimal = (struct decimal){(uint64_t)value, 0};
+    else if (!isnormal(value) || !shortest_by_table(value, &decimal))
+        shortest_by_trying(value, &decimal);
+    while (decimal.exponent < 0 && decimal.digits % 10 == 0) {
+        decimal.digits /= 10;
+        decimal.exponent++;
     }
-    if (plain) {
-        uselocale(before);
-        freelocale(plain);
+    int count = reverse_digits(decimal.digits, reversed);
+    int leading = count - 1 + decimal.exponent; /* exponent of the first digit */
+    if (leading >= FIXED_LEAST && leading < FIXED_MOST) {
+        if (leading < 0) {
+            *p++ = '0';
+            *p++ = '.';
+            for (int i = -1; i > leading; i--)
+                *p++ = '0';
+        }
+        for (int i = leading; count > 0; i--) {
+            *p++ = reversed[--count];
+            if (i == 0 && count > 0)
+                *p++ = '.';
+        }
+        for (int i = 0; i < decimal.exponent; i++)
+            *p++ = '0';
+    } else {
+        int last = 0;
+        while (last < count - 1 && reversed[last] == '0')
+            last++;
+        *p++ = reversed[--count];
+        if (count > last)
+            *p++ = '.';
+        while (count > last)
+            *p++ = reversed[--count];
+        p += snprintf(p, 8, "e%c%02d", leading < 0 ? '-' : '+', leading < 0 ? -leading : leading);
     }
-    return length;
+    *p = 0;
+    return (int)(p - out);
 }
 
 const char *mrc_show(char out[MRC_SHOWN_SIZE], const char *text, size_t length)

@@ -88,8 +88,8 @@ static void test_line_ends_and_blanks(void **state)
     static const char *const texts[] = {"a,b\n1,2\n3,4\n",
                                         "a,b\r\n1,2\r\n3,4\r\n",
                                         "a,b\r1,2\r3,4",
-                                        "\xef\xbb\xbf"
-                                        "a,b\n1,2\n3,4",
+                                        ("\xef\xbb\xbf"
+                                         "a,b\n1,2\n3,4"),
                                         " a , b \n 1 ,\t2\n3, 4 ",
                                         "a,b\n1,2\n3,4\n\n\r\n  \n",
                                         "\"a\",\"b\"\n\"1\",\"2\"\n \"3\" , 4",

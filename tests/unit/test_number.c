@@ -221,6 +221,35 @@ static void check_format(double value, const char *expected)
     assert_string_equal(text, expected);
 }
 
+/* No shorter text of the same value exists, and none of the same length is nearer. */
+static void test_format_is_shortest(void **state)
+{
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 17);
+    for (int i = 0; i < 50000; i++) {
+        char text[MRC_NUMBER_SIZE], reference[64];
+        double value =
+            ldexp((double)(mrc_rng_next(&rng) >> 11), (int)mrc_rng_below(&rng, 300) - 200);
+        if (i % 5 == 0) /* few digits */
+            value = (double)mrc_rng_below(&rng, 100000) / pow(10, (double)mrc_rng_below(&rng, 20));
+        if (i % 7 == 0)
+            value = ldexp(1, (int)mrc_rng_below(&rng, 400) - 200);
+        check_round_trip(value);
+        mrc_format_double(value, text);
+        int digits = 0, expected = 0;
+        for (const char *p = text + strspn(text, "0."); *p && *p != 'e'; p++)
+            digits += *p != '.';
+        if (!strchr(text, '.') && !strchr(text, 'e'))
+            continue; /* a whole number with its zeros */
+        for (int n = 1; n <= 17 && !expected; n++) {
+            snprintf(reference, sizeof reference, "%.*e", n - 1, value);
+            expected = strtod(reference, NULL) == value ? n : 0;
+        }
+        assert_true(digits <= expected);
+    }
+}
+
 static void test_format_is_short(void **state)
 {
     (void)state;
@@ -230,7 +259,23 @@ static void test_format_is_short(void **state)
     check_format(-2.5, "-2.5");
     check_format(1000, "1000");
     check_format(-999999999999999, "-999999999999999");
-    check_format(1e15, "1e+15");
+    check_format(1e15, "1000000000000000");
+    check_format(1234567890123456.5, "1234567890123456.5");
+    check_format(1e16, "1e+16");
+    check_format(1.5e16, "1.5e+16");
+    check_format(123456, "123456");
+    check_format(0.0001, "0.0001");
+    check_format(0.00001, "1e-05");
+    check_format(-0.000123, "-0.000123");
+    check_format(2e-5, "2e-05");
+    check_format(1e22, "1e+22");
+    check_format(9007199254740992.0, "9007199254740992");
+    check_format(5e-324, "5e-324");
+    check_format(1e23, "1e+23");
+    check_format(1.7976931348623157e308, "1.7976931348623157e+308");
+    check_format(2.2250738585072014e-308, "2.2250738585072014e-308");
+    check_format(-1.2345678901234567e-200, "-1.2345678901234567e-200");
+    check_format(9.5367431640625e-07, "9.5367431640625e-07");
     check_format(1.0 / 3, "0.3333333333333333");
     check_format(0.1 + 0.2, "0.30000000000000004");
     check_format(5e-324, "5e-324");
@@ -282,11 +327,17 @@ static void test_comma_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_parse_plain),      TEST(test_parse_refuses),
-        TEST(test_parse_not_finite), TEST(test_parse_random_decimals),
-        TEST(test_parse_halfway),    TEST(test_parse_many_digits),
-        TEST(test_parse_int),        TEST(test_format_round_trip_of_any_bits),
-        TEST(test_format_is_short),  TEST(test_show),
+        TEST(test_parse_plain),
+        TEST(test_parse_refuses),
+        TEST(test_parse_not_finite),
+        TEST(test_parse_random_decimals),
+        TEST(test_parse_halfway),
+        TEST(test_parse_many_digits),
+        TEST(test_parse_int),
+        TEST(test_format_round_trip_of_any_bits),
+        TEST(test_format_is_shortest),
+        TEST(test_format_is_short),
+        TEST(test_show),
         TEST(test_comma_locale),
     };
     return RUN_TESTS(tests);
