@@ -1,5 +1,9 @@
 /* Any bytes as CSV or TSV: the first byte chooses separator, columns and block size, the rest is
- * the file. Whole and blockwise reading must agree. */
+ * the file. Whole and blockwise reading must agree.
+ *
+ * Build with clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -DMRC_THREADS_PTHREAD
+ * -Iinclude -Isrc, src/base and the readers of src/data, -lz -lm; run on a copy of fuzz/corpus/csv
+ * with ASAN_OPTIONS=allocator_may_return_null=1. */
 #include "data/reader.h"
 
 #include <stdlib.h>

@@ -419,7 +419,8 @@ static mercer_status decide_format(mercer_reader *reader, const char *path,
         return rc;
     struct stat info;
     bool regular = reader->input.fd >= 0 && !reader->input.borrowed_fd &&
-                   fstat(reader->input.fd, &info) == 0 && S_ISREG(info.st_mode);
+                   strncmp(path, "/dev/", 5) != 0 && fstat(reader->input.fd, &info) == 0 &&
+                   S_ISREG(info.st_mode);
     if (regular)
         return mrc_format_fail(path, err);
     size_t ahead = reader->input.raw_end - reader->input.raw_at;

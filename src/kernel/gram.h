@@ -71,11 +71,11 @@ mrc_store_kind mrc_gram_store(const mrc_gram *gram);
 
 /* Leading eigenpairs. count > 0: that many; count = 0: as many as reach `share` of the trace. */
 typedef struct mrc_spectrum {
-    int64_t count;        /* pairs found: eigenvalue > n eps kmax, decreasing */
+    int64_t count;        /* pairs found: eigenvalue > 8 n eps kmax, decreasing */
     double *values;       /* count */
     double *vectors;      /* n x count, row-major; signs fixed */
     double trace;         /* of the (centred) matrix */
-    double most_negative; /* smallest eigenvalue seen, when below -n eps kmax; else 0 */
+    double most_negative; /* smallest eigenvalue seen, when clearly negative; else 0 */
     int64_t passes;
     double residual; /* largest |K u - lambda u| / largest eigenvalue */
     const char *solver;

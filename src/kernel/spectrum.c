@@ -1,8 +1,8 @@
 /* Leading eigenpairs of the Gram operator: which solver, and what counts as an eigenvalue.
  *
  * low-rank store: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the full
- * matrix; else block Krylov. An eigenvalue counts when it exceeds n eps kmax, with the eps of the
- * store; smaller ones are rounding, and negative ones below -n eps kmax are reported. */
+ * matrix; else block Krylov. An eigenvalue counts when it exceeds 8 n eps kmax, with the eps of the
+ * store; smaller ones are rounding, and negative ones below the opposite are reported. */
 #include "kernel/gram_parts.h"
 
 #include "linalg/linalg.h"
@@ -18,9 +18,13 @@ enum {
 /* Residual of an eigenpair relative to the largest eigenvalue. */
 static const double TOLERANCE = 1e-12;
 
+/* Zero eigenvalues come out of LAPACK at up to 1.4 n eps kmax (cosine kernel on a ring); without a
+ * margin they would count as components and their negatives as an indefinite kernel. */
+static const double RANK_MARGIN = 8;
+
 static double floor_of(const mrc_gram *g)
 {
-    return (double)g->n * g->eps * g->kmax;
+    return RANK_MARGIN * (double)g->n * g->eps * g->kmax;
 }
 
 static int64_t krylov_block(int64_t count)

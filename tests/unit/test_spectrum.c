@@ -122,6 +122,30 @@ static void test_spectrum_matches_lapack(void **state)
         }
 }
 
+/* Zero eigenvalues carry LAPACK's rounding, which exceeds n eps kmax here: they must neither count
+ * as components nor make the kernel look indefinite. */
+static void test_spectrum_rank_of_a_ring(void **state)
+{
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = ring_rows(1, 300);
+    mercer_rows *rows = view(ctx, x, 300, 2);
+    mrc_kernel kernel;
+    mrc_gram *g = NULL;
+    mrc_spectrum s;
+    mrc_gram_request request = {.store = MRC_STORE_DENSE, .centered = true};
+    assert_ok(mrc_kernel_parse(&kernel, "cosine", err));
+    assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, err));
+    assert_ok(mrc_gram_spectrum(g, 10, 0, &s, err));
+    assert_int_equal(s.count, 2);
+    assert_true(s.most_negative == 0);
+    mrc_spectrum_destroy(&s);
+    mrc_gram_free(g);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* A share of the variance: the smallest number of pairs that reaches it, by every solver. */
 static void test_spectrum_by_share(void **state)
 {
@@ -254,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spectrum_matches_lapack),
+        cmocka_unit_test(test_spectrum_rank_of_a_ring),
         cmocka_unit_test(test_spectrum_by_share),
         cmocka_unit_test(test_spectrum_with_restarts),
         cmocka_unit_test(test_spectrum_cancel_and_memory),
