@@ -80,8 +80,15 @@ bool cli_is_stdout(const char *path);
  * Returns 0 or a status after one line. */
 int cli_check_output(const char *path);
 
+/* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
+int cli_check_overwrite(const char *path, const char *input, const char *what);
+
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
+
+/* Rows to read at a time, so that a block takes about 8 MB for `numbers` numbers a row; at most
+ * `most`. The first block (most = 0) is small: only after it the width of the file is known. */
+int64_t cli_block_rows(int64_t numbers, int64_t most);
 
 /* A table going out: leading text column (class names), leading target values, numbers. */
 typedef struct cli_sink {

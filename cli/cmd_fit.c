@@ -68,6 +68,20 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     return json;
 }
 
+/* Whether 'mercer inverse' has a chance: it undoes these kernels, and scaling of columns only. */
+static bool has_preimages(const mercer_model_info *info)
+{
+    static const char *const kernels[] = {"linear", "poly", "rbf"};
+    if (!info->orthonormal || strcmp(info->scale, "unit") == 0 ||
+        strcmp(info->scale, "rowstandard") == 0)
+        return false;
+    const size_t length = strcspn(info->kernel, ":");
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (strlen(kernels[i]) == length && strncmp(kernels[i], info->kernel, length) == 0)
+            return true;
+    return false;
+}
+
 static void print_next(FILE *out, const cli_app *app, const outcome *o)
 {
     const bool piped = strcmp(app->set.operand[0], "-") == 0;
@@ -80,7 +94,7 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
     } else {
         char *model = cli_quote(app->set.output);
         fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
-        if (o->info.orthonormal)
+        if (has_preimages(&o->info))
             fprintf(out, "  mercer inverse %s features.csv -o rows.csv\n", model);
         fprintf(out, "  mercer info %s\n", model);
         free(model);
@@ -94,7 +108,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     const mercer_fit_report *report = &o->report;
     const double factor = share_factor(o);
 
-    const int name = (int)strcspn(info->method, ":"); /* the keys have a line of their own */
+    const int name = (int)strcspn(info->method, ":");
     fprintf(out, "Fitted %.*s to %s\n\n", name, info->method, cli_shown(app->set.operand[0]));
     cli_print_row(out, "data", "%s rows x %s column%s", cli_text_count(info->rows).text,
                   cli_text_count(o->columns).text, o->columns == 1 ? "" : "s");
@@ -105,11 +119,15 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
         cli_print_row(out, "targets", "%s; %.*s does not use them", o->origin, name, info->method);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
-    if (info->method[name])
+    if (strchr(info->method, ',') || !strstr(info->method + name, "components"))
         cli_print_row(out, "method", "%s", info->method);
     cli_print_row(out, "kernel", "%s", info->kernel);
     cli_print_row(out, "centring", "%s", info->center);
-    cli_print_row(out, "components", "%lld", (long long)info->components);
+    if (app->set.components > 0 && app->set.components < 1)
+        cli_print_row(out, "components", "%lld, which capture %g of the variance",
+                      (long long)info->components, app->set.components);
+    else
+        cli_print_row(out, "components", "%lld", (long long)info->components);
     if (info->expansion_points)
         cli_print_row(out, "points kept", "%s", cli_text_count(info->expansion_points).text);
     else
@@ -159,6 +177,8 @@ static int check_call(const cli_settings *set)
         status = cli_check_spec("kernel", set->kernel, mercer_kernel_at);
     if (status == CLI_DONE)
         status = cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, set->operand[0], "data");
     if (status == CLI_DONE && set->output && cli_is_stdout(set->output) && isatty(STDOUT_FILENO))
         status = cli_fail(CLI_WRONG_CALL,
                           "fit: a model is no text for a terminal; give -o FILE or redirect");

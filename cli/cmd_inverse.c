@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 8 << 20 };
-
 /* Where feature j stands among the columns of the table: by the names f1, f2, ... when they are
  * there, else by position. Returns 0 or a status after one line. */
 static int match_columns(const char *path, const mercer_rows *rows, int64_t l, int64_t *where)
@@ -59,6 +57,10 @@ static int run_inverse(cli_app *app)
     const cli_settings *set = &app->set;
     const char *path = set->operand[1];
     int status = cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, set->operand[0], "model");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, path, "data");
     if (status != CLI_DONE)
         return status;
 
@@ -69,7 +71,7 @@ static int run_inverse(cli_app *app)
     mercer_table *block = NULL;
     cli_sink sink = {0};
     double *given = NULL, *features = NULL, *rows_out = NULL, *errors = NULL, *joined = NULL;
-    int64_t *where = NULL, done = 0;
+    int64_t *where = NULL, given_room = 0, done = 0;
     double error_sum = 0;
     char **names = NULL;
     const double start = cli_now();
@@ -89,10 +91,10 @@ static int run_inverse(cli_app *app)
         goto out;
     mercer_ctx_set_progress(app->ctx, NULL, NULL); /* the rows are the progress */
 
-    int64_t room = BLOCK_BYTES / (8 * (2 * l + d + 1));
-    room = room < 1 ? 1 : room;
+    const int64_t room = cli_block_rows(2 * l + d, INT64_MAX);
+    int64_t wanted = cli_block_rows(2 * l + d, 0);
     for (;;) {
-        rc = mercer_reader_next(app->ctx, reader, room, &block, &err);
+        rc = mercer_reader_next(app->ctx, reader, wanted, &block, &err);
         if (rc != MERCER_OK || !block)
             break;
         const mercer_rows *rows = mercer_table_rows(block);
@@ -101,13 +103,17 @@ static int run_inverse(cli_app *app)
             status = match_columns(path, rows, l, where);
             if (status != CLI_DONE)
                 goto out;
-            given = cli_alloc((size_t)room, (size_t)columns * 8);
             features = cli_alloc((size_t)room, (size_t)l * 8);
             rows_out = cli_alloc((size_t)room, (size_t)d * 8);
             if (set->errors) {
                 errors = cli_alloc((size_t)room, 8);
                 joined = cli_alloc((size_t)room, (size_t)width * 8);
             }
+        }
+        if (count > given_room) {
+            free(given);
+            given = cli_alloc((size_t)count, (size_t)columns * 8);
+            given_room = count;
         }
         mercer_rows_copy(rows, 0, count, given);
         for (int64_t i = 0; i < count; i++)
@@ -129,6 +135,7 @@ static int run_inverse(cli_app *app)
         if (rc != MERCER_OK)
             break;
         done += count;
+        wanted = cli_block_rows(2 * columns + l + d, room);
         mercer_table_free(block);
         block = NULL;
         char phase[48];

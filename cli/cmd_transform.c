@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block holds about this many bytes of input and features. Raising it saves little: a block
- * already takes far longer than its overhead. */
-enum { BLOCK_BYTES = 8 << 20 };
-
-static int64_t block_rows(int64_t columns, int64_t features)
-{
-    const int64_t rows = BLOCK_BYTES / (8 * (columns + features + 1));
-    return rows < 1 ? 1 : rows;
-}
-
 /* A model whose own columns are called label or target wants them as data. */
 static bool model_has_column(const mercer_model *model, int64_t columns, const char *name)
 {
@@ -90,6 +80,10 @@ static int run_transform(cli_app *app)
     const cli_settings *set = &app->set;
     const char *path = set->operand[1];
     int status = cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, set->operand[0], "model");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, path, "data");
     if (status != CLI_DONE)
         return status;
     if (set->self && !set->errors)
@@ -133,9 +127,10 @@ static int run_transform(cli_app *app)
         goto out;
     mercer_ctx_set_progress(app->ctx, NULL, NULL); /* the rows are the progress */
 
-    const int64_t room = block_rows(info.columns, l);
+    const int64_t room = cli_block_rows(info.columns + l, INT64_MAX);
+    int64_t wanted = cli_block_rows(info.columns + l, 0);
     for (;;) {
-        rc = mercer_reader_next(app->ctx, reader, room, &block, &err);
+        rc = mercer_reader_next(app->ctx, reader, wanted, &block, &err);
         if (rc != MERCER_OK || !block)
             break;
         const mercer_rows *rows = mercer_table_rows(block);
@@ -179,6 +174,7 @@ static int run_transform(cli_app *app)
         if (rc != MERCER_OK)
             break;
         done += count;
+        wanted = cli_block_rows(mercer_rows_columns(rows) + l, room);
         mercer_table_free(block);
         block = NULL;
         char phase[48];

@@ -158,6 +158,17 @@ int cli_check_output(const char *path)
     return status;
 }
 
+int cli_check_overwrite(const char *path, const char *input, const char *what)
+{
+    struct stat out, in;
+    if (!path || strcmp(path, "-") == 0 || strcmp(input, "-") == 0 || stat(path, &out) ||
+        stat(input, &in) || !S_ISREG(out.st_mode) || out.st_dev != in.st_dev ||
+        out.st_ino != in.st_ino)
+        return CLI_DONE;
+    return cli_fail(CLI_WRONG_CALL, "%s: would be written over the %s; give -o another name", path,
+                    what);
+}
+
 int cli_finish_stdout(int status)
 {
     errno = 0;
@@ -168,6 +179,18 @@ int cli_finish_stdout(int status)
                         : errno         ? strerror(errno)
                                         : "cannot be written");
     return status;
+}
+
+int64_t cli_block_rows(int64_t numbers, int64_t most)
+{
+    /* Raising BYTES saves little: a block already takes far longer than its overhead. */
+    enum { BYTES = 8 << 20, FIRST = 64 };
+    int64_t rows = BYTES / (8 * (numbers + 1));
+    if (rows < 1)
+        rows = 1;
+    if (most == 0)
+        most = FIRST;
+    return rows < most ? rows : most;
 }
 
 /* Tables going out. */

@@ -89,7 +89,7 @@ char **cli_plot_draw(const cli_plot *plot)
 {
     /* Bits of the dots of a braille character by row and column of the dot. */
     static const unsigned char bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    static const char *const colour[] = {"\033[36m", "\033[33m", "\033[1;31m"};
+    static const char *const colour[] = {"\033[0;36m", "\033[0;33m", "\033[1;31m"};
     const int wide = plot->width - LABEL - FRAME;
     const int high = plot->height - 4; /* title, two lines of the frame, labels of x */
     const size_t cells = (size_t)wide * (size_t)high;

@@ -119,7 +119,7 @@ void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double
     if (shown < count) {
         for (int64_t j = shown; j < count; j++)
             sum += spectrum[j] * factor;
-        fprintf(out, "  ... and %lld more, together %.2f %% (all of them with --json)\n",
-                (long long)(count - shown), 100 * sum);
+        fprintf(out, "  ... and %lld more; all %lld together: %.2f %% (--json lists them)\n",
+                (long long)(count - shown), (long long)count, 100 * sum);
     }
 }

@@ -9,6 +9,7 @@
  * Cost of a pass: n^2/2 kernel values computed (stream) or read (dense), 2 n^2 l flops. */
 #include "kernel/gram_parts.h"
 
+#include "kernel/simd.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -227,6 +228,7 @@ static mercer_status for_all_tiles(const mrc_gram *g, tile_visit visit, void *ar
 }
 
 struct product {
+    const mrc_simd_loops *loops;
     const double *v;
     double *out;
     int64_t l;
@@ -240,19 +242,47 @@ static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t rou
     const double *tile = tile_of(g, i, j, worker, &stride);
     await_turn(sweep, i, round);
     await_turn(sweep, j, round);
-    mrc_gemm(false, false, rows, l, cols, 1, tile, stride, p->v + j * MRC_TILE * l, l, 1,
-             p->out + i * MRC_TILE * l, l);
-    if (i != j)
-        mrc_gemm(true, false, cols, l, rows, 1, tile, stride, p->v + i * MRC_TILE * l, l, 1,
-                 p->out + j * MRC_TILE * l, l);
+    if (i == j)
+        mrc_gemm(false, false, rows, l, cols, 1, tile, stride, p->v + j * MRC_TILE * l, l, 1,
+                 p->out + i * MRC_TILE * l, l);
+    else
+        p->loops->symmetric_product(tile, stride, rows, cols, p->v + i * MRC_TILE * l,
+                                    p->v + j * MRC_TILE * l, p->out + i * MRC_TILE * l,
+                                    p->out + j * MRC_TILE * l, l);
+}
+
+/* Copy an n x l block into an n x to_l one, with zeroes behind or without the last columns. */
+static void change_width(int64_t n, const double *from, int64_t l, double *to, int64_t to_l)
+{
+    int64_t common = least(l, to_l);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(to + i * to_l, from + i * l, (size_t)common * sizeof *to);
+        memset(to + i * to_l + common, 0, (size_t)(to_l - common) * sizeof *to);
+    }
 }
 
 mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                               mercer_error *err)
 {
-    struct product p = {.v = v, .out = out, .l = l};
-    memset(out, 0, (size_t)(g->n * l) * sizeof *out);
-    return for_all_tiles(g, multiply_tile, &p, err);
+    int64_t width = (l + MRC_SIMD_LANES - 1) / MRC_SIMD_LANES * MRC_SIMD_LANES;
+    struct product p = {.loops = mrc_simd_loops_for(g->ctx->simd), .v = v, .out = out, .l = width};
+    double *wide = NULL, *wide_out = NULL;
+    mercer_status rc = MERCER_OK;
+    if (width != l) {
+        MRC_TRY(mrc_alloc2_raw(&wide, g->n, width, sizeof *wide, err));
+        MRC_TRY(mrc_alloc2_raw(&wide_out, g->n, width, sizeof *wide_out, err));
+        change_width(g->n, v, l, wide, width);
+        p.v = wide;
+        p.out = wide_out;
+    }
+    memset(p.out, 0, (size_t)(g->n * width) * sizeof *p.out);
+    MRC_TRY(for_all_tiles(g, multiply_tile, &p, err));
+    if (width != l)
+        change_width(g->n, wide_out, width, out, l);
+out:
+    mrc_free(wide);
+    mrc_free(wide_out);
+    return rc;
 }
 
 struct norms {

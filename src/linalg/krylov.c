@@ -120,14 +120,15 @@ out:
     return rc;
 }
 
-/* Make next orthonormal and orthogonal to Q. */
-static mercer_status prepare_next(struct krylov *k, mercer_error *err)
+/* Make next orthonormal and orthogonal to Q. After a step its first projection is done already. */
+static mercer_status prepare_next(struct krylov *k, bool projected, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     /* Two rounds always; more only while columns had to be replaced. */
     for (int round = 0, clean = 0; clean < 2 && round < 6; round++) {
         int64_t filled;
-        MRC_TRY(project_out(k, err));
+        if (round > 0 || !projected)
+            MRC_TRY(project_out(k, err));
         MRC_TRY(orthonormalise(k, &filled, err));
         clean = filled ? 0 : clean + 1;
     }
@@ -305,6 +306,25 @@ static bool rank_settled(const struct krylov *k, int64_t wanted)
     return wanted < k->size && ritz_residual(k, wanted) <= fmax(k->options->floor, DBL_MIN);
 }
 
+/* When to look at the Ritz values again. A look costs O(m^3), often more than a step, and residuals
+ * fall by a steady factor per column: the last two looks tell when the tolerance is due. */
+struct outlook {
+    int64_t size;    /* columns at the last look */
+    double residual; /* and its worst residual, 0 when not known */
+    int64_t next;    /* columns at which to look again */
+};
+
+static void outlook_plan(struct outlook *o, int64_t size, double residual, double tolerance)
+{
+    int64_t ahead = size / 6;
+    if (residual > 0 && o->residual > residual && size > o->size) {
+        double per_column = log(o->residual / residual) / (double)(size - o->size);
+        double missing = log(residual / tolerance) / per_column;
+        ahead = missing < (double)(size / 3) ? (int64_t)missing : size / 3;
+    }
+    *o = (struct outlook){.size = size, .residual = residual, .next = size + ahead};
+}
+
 mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                                const mrc_krylov_options *options, mrc_krylov_result *out,
                                mercer_error *err)
@@ -318,8 +338,8 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                        .block = options->block,
                        .capacity = options->most_columns,
                        .smallest = DBL_MAX};
+    struct outlook look = {.next = options->count + options->block};
     double worst = 1, first_worst = 0;
-    int64_t checked = 0;
     mercer_status rc = MERCER_OK;
 
     memset(out, 0, sizeof *out);
@@ -328,13 +348,11 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
         randomise_column(&k, j);
     for (;;) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(prepare_next(&k, err));
+        MRC_TRY(prepare_next(&k, k.passes > 0, err));
         MRC_TRY(extend(&k, err));
         bool full = k.size + k.block > k.capacity;
-        /* A Rayleigh-Ritz step costs O(m^3): take one when the basis has grown by a sixth. */
-        if (!full && (k.size < options->count + k.block || k.size < checked + checked / 6))
+        if (!full && k.size < look.next)
             continue;
-        checked = k.size;
         MRC_TRY(rayleigh_ritz(&k, err));
         bool open;
         int64_t wanted = pairs_wanted(&k, &open);
@@ -346,6 +364,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
             double span = log(first_worst / options->tolerance);
             mrc_progress(ctx, options->phase, 1 - log(worst / options->tolerance) / span);
         }
+        outlook_plan(&look, k.size, open ? 0 : worst, options->tolerance);
         if (done) {
             MRC_TRY(extract(&k, wanted, out, err));
             /* The estimate leans on exact orthogonality; the true residual decides. */
@@ -362,7 +381,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
             int64_t keep = wanted + (k.capacity - wanted) / 4;
             keep = keep > k.size - k.block ? k.size - k.block : keep;
             MRC_TRY(restart(&k, keep, err));
-            checked = keep;
+            look = (struct outlook){.size = keep, .next = keep + (k.capacity - keep) / 2};
         }
     }
     out->smallest = k.smallest;

@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""Large data: memory stays within what was promised, and results stay right.
+
+Usage: run_long_tests.py MERCER. Prints a line per test and closes with "N passed, N failed".
+"""
+import json
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+MERCER = os.path.abspath(sys.argv[1])
+PASSED, FAILED = 0, 0
+
+
+def check(name, good, detail=""):
+    global PASSED, FAILED
+    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
+    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
+
+
+def run(*args):
+    """Run the tool; return status, parsed JSON from stdout and peak memory in bytes."""
+    with tempfile.TemporaryFile() as out:
+        pid = os.posix_spawn(MERCER, [MERCER, *args], os.environ,
+                             file_actions=[(os.POSIX_SPAWN_DUP2, out.fileno(), 1)])
+        _, status, usage = os.wait4(pid, 0)
+        out.seek(0)
+        text = out.read().decode()
+    return os.waitstatus_to_exitcode(status), json.loads(text) if text else None, usage.ru_maxrss * 1024
+
+
+def memory_of_a_stream(folder):
+    """50,000 x 16: the kernel matrix would take 20 GB; 512 MB are allowed, 700 MB in all."""
+    data = os.path.join(folder, "wide.npy")
+    np.save(data, np.random.RandomState(1).randn(50000, 16))
+    model = os.path.join(folder, "wide.model")
+    status, report, peak = run("fit", data, "-m", "kpca", "-n", "10", "--memory", "512M",
+                               "--json", "-o", model)
+    check("50,000 x 16 rows in 512 MB", status == 0 and peak < 700e6,
+          f"status {status}, store {report and report['store']}, peak {peak / 1e6:.0f} MB")
+    if status != 0:
+        return
+    # The eigenvalues are right: the scores of a sample of rows have the variance they claim.
+    scores = os.path.join(folder, "wide.scores.npy")
+    status, _, peak = run("transform", model, data, "-o", scores, "--memory", "512M", "--quiet")
+    y = np.load(scores)
+    worst = np.abs(np.linalg.norm(y, axis=0) ** 2 / np.array(report["spectrum"]) - 1).max()
+    check("its scores have the lengths of the spectrum", status == 0 and worst < 1e-9, f"{worst:.1e}")
+    check("transform stays in 512 MB too", peak < 700e6, f"peak {peak / 1e6:.0f} MB")
+
+
+def a_million_rows(folder):
+    """A ring of 1,000,000 rows in 4 GB, and the spectrum of a smaller ring."""
+    spectra = []
+    for rows in (20000, 1000000):
+        data = os.path.join(folder, "ring.npy")
+        run("generate", "circle", "--rows", str(rows), "--seed", "3", "-o", data, "--quiet")
+        status, report, peak = run("fit", data, "-m", "kpca", "-k", "rbf:sigma=4", "-n", "10",
+                                   "--memory", "4G", "--json")
+        check(f"ring of {rows} rows in 4 GB", status == 0 and peak < 4.4e9,
+              f"status {status}, store {report and report['store']}, peak {peak / 1e6:.0f} MB, "
+              f"{report and report['seconds']:.1f} s")
+        spectra.append(np.array(report["spectrum"]) / rows if report else np.zeros(10))
+    drift = np.abs(spectra[0] / spectra[1] - 1).max()
+    check("both rings have the same spectrum per row", drift < 0.05, f"within {drift:.3f}")
+
+
+def refusals(folder):
+    """What cannot fit is refused before it starts, with advice."""
+    data = os.path.join(folder, "wide.npy")
+    status, _, peak = run("fit", data, "-m", "kpca", "--store", "dense", "--memory", "512M", "--json")
+    check("a dense store that cannot fit is refused", status == 1 and peak < 200e6,
+          f"status {status}, peak {peak / 1e6:.0f} MB")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        memory_of_a_stream(folder)
+        refusals(folder)
+        a_million_rows(folder)
+    print(f"{PASSED} passed, {FAILED} failed")
+    return 1 if FAILED else 0
+
+
+sys.exit(main())
