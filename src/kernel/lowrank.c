@@ -11,6 +11,7 @@
 #include "kernel/gram_parts.h"
 
 #include "linalg/linalg.h"
+#include "linalg/narrow.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -55,6 +56,7 @@ static void pack_strip(const mrc_gram *g, int64_t first, int64_t rows, int64_t c
 
 struct factorisation {
     mrc_gram *g;
+    double floor;       /* residual that counts as zero */
     double *residual;   /* n: diagonal of K - F F' */
     int64_t columns;    /* of F so far */
     int64_t pool[POOL]; /* rows considered in this step */
@@ -65,8 +67,10 @@ struct factorisation {
     double *pool_rows;              /* POOL x columns of F */
     double *pool_matrix;            /* POOL x POOL */
     double triangle[BLOCK * BLOCK]; /* Cholesky factor of the pivots' residual matrix */
-    double *pivot_rows;             /* BLOCK x columns of F */
-    double **scratch;               /* per worker: BLOCK x STRIP values, gathered rows */
+    double *pivot_columns;          /* columns x BLOCK: the pivots' rows of F, transposed */
+    double *pivot_storage;
+    mrc_points pivot_points;
+    double **scratch; /* per worker: STRIP x BLOCK values */
 };
 
 /* The POOL rows of largest residual, by a heap whose top is the smallest kept. */
@@ -104,12 +108,14 @@ static void choose_pool(struct factorisation *f)
 }
 
 /* Residual matrix of the pool, then pivoted Cholesky on it: pivots and their triangle. */
-static void choose_pivots(struct factorisation *f, double floor)
+static void choose_pivots(void *arg, int64_t task, int worker)
 {
+    struct factorisation *f = arg;
     mrc_gram *g = f->g;
     int64_t p = f->pool_size, q = f->columns;
     double *matrix = f->pool_matrix;
     int64_t taken[BLOCK];
+    (void)task, (void)worker;
 
     mrc_points rows = mrc_points_gather(&g->points, f->pool, p, f->pool_points);
     mrc_kernel_tile(g->kernel, g->ctx->simd, &rows, 0, p, &rows, 0, p, matrix, POOL);
@@ -128,7 +134,7 @@ static void choose_pivots(struct factorisation *f, double floor)
                 best = i;
         double pivot = matrix[best * POOL + best];
         first = k == 0 ? pivot : first;
-        if (pivot <= floor || pivot < PIVOT_SHARE * first)
+        if (pivot <= f->floor || pivot < PIVOT_SHARE * first)
             break;
         /* Column of the pool's factor; the rows of earlier pivots give the triangle. */
         double root = sqrt(pivot);
@@ -153,29 +159,45 @@ static void choose_pivots(struct factorisation *f, double floor)
     }
 }
 
-/* New columns of F for one strip of rows: L^-1 (K[J, strip] - F_J F_strip'). */
+/* The pivots as points, and their rows of F as columns, for all strips. */
+static void gather_pivots(struct factorisation *f)
+{
+    int64_t k = f->pivot_count, q = f->columns;
+    f->pivot_points = mrc_points_gather(&f->g->points, f->pivots, k, f->pivot_storage);
+    memset(f->pivot_columns, 0, (size_t)(q * BLOCK) * sizeof *f->pivot_columns);
+    for (int64_t t = 0; t < k; t++) {
+        unpack_row(f->g, f->pivots[t], q, f->pool_rows);
+        for (int64_t c = 0; c < q; c++)
+            f->pivot_columns[c * BLOCK + t] = f->pool_rows[c];
+    }
+}
+
+/* New columns of F for one strip of rows: (K[strip, J] - F_strip F_J') L^-T. */
 static void extend_strip(void *arg, int64_t task, int worker)
 {
     struct factorisation *f = arg;
     mrc_gram *g = f->g;
+    const mrc_narrow *narrow = mrc_narrow_for(g->ctx->simd);
     int64_t first = task * STRIP, rows = least(STRIP, g->n - first);
     int64_t k = f->pivot_count, q = f->columns;
-    double *values = f->scratch[worker], *gathered = values + BLOCK * STRIP;
+    double *values = f->scratch[worker]; /* STRIP x BLOCK */
 
-    mrc_kernel_tile_gather(g->kernel, g->ctx->simd, &g->points, f->pivots, k, &g->points, first,
-                           rows, gathered, values, STRIP);
+    memset(values, 0, (size_t)(rows * BLOCK) * sizeof *values);
+    mrc_kernel_tile(g->kernel, g->ctx->simd, &g->points, first, rows, &f->pivot_points, 0, k,
+                    values, BLOCK);
     for (int64_t c = 0; c < q; c += MRC_PANEL)
-        mrc_gemm(false, true, k, rows, least(MRC_PANEL, q - c), -1, f->pivot_rows + c, q,
-                 panel(g, c) + first * MRC_PANEL, MRC_PANEL, 1, values, STRIP);
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, mrc_blas_int(k),
-                mrc_blas_int(rows), 1, f->triangle, BLOCK, values, STRIP);
-    for (int64_t t = 0; t < k; t++) {
-        double *to = panel(g, q + t) + first * MRC_PANEL + (q + t) % MRC_PANEL;
-        for (int64_t r = 0; r < rows; r++) {
-            double value = values[t * STRIP + r];
-            to[r * MRC_PANEL] = value;
-            f->residual[first + r] -= value * value;
+        narrow->times(panel(g, c) + first * MRC_PANEL, MRC_PANEL, rows, least(MRC_PANEL, q - c), -1,
+                      f->pivot_columns + c * BLOCK, BLOCK, 1, values, BLOCK, BLOCK);
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, mrc_blas_int(rows),
+                mrc_blas_int(k), 1, f->triangle, BLOCK, values, BLOCK);
+    for (int64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int64_t t = 0; t < k; t++) {
+            double value = values[r * BLOCK + t];
+            panel(g, q + t)[(first + r) * MRC_PANEL + (q + t) % MRC_PANEL] = value;
+            sum += value * value;
         }
+        f->residual[first + r] -= sum;
     }
 }
 
@@ -192,11 +214,12 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
         mrc_alloc2(&f->pool_points, POOL, mrc_points_gather_size(&g->points), sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pool_rows, POOL, wide, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pool_matrix, POOL, POOL, sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&f->pivot_rows, BLOCK, wide, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->pivot_columns, wide, BLOCK, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->pivot_storage, BLOCK, mrc_points_gather_size(&g->points), sizeof(double),
+                       err));
     MRC_TRY(mrc_alloc(&f->scratch, g->ctx->threads, sizeof *f->scratch, err));
     for (int i = 0; i < g->ctx->threads; i++)
-        MRC_TRY(mrc_alloc2(&f->scratch[i], BLOCK, STRIP + mrc_points_gather_size(&g->points),
-                           sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&f->scratch[i], STRIP, BLOCK, sizeof(double), err));
 out:
     return rc;
 }
@@ -207,7 +230,8 @@ static void factorisation_destroy(struct factorisation *f)
     mrc_free(f->pool_points);
     mrc_free(f->pool_rows);
     mrc_free(f->pool_matrix);
-    mrc_free(f->pivot_rows);
+    mrc_free(f->pivot_columns);
+    mrc_free(f->pivot_storage);
     for (int i = 0; f->scratch && i < f->g->ctx->threads; i++)
         mrc_free(f->scratch[i]);
     mrc_free(f->scratch);
@@ -229,10 +253,10 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
 {
     /* The residual at half the present number of columns, to see how fast it falls. */
     enum { HISTORY = 4096 };
-    struct factorisation f = {.g = g};
+    struct factorisation f = {.g = g, .floor = RESIDUAL * g->kmax};
     double *history = NULL;
     int64_t *history_columns = NULL, steps = 0;
-    double floor = RESIDUAL * g->kmax, sum, largest;
+    double sum, largest;
     bool complete = false;
     mercer_status rc = MERCER_OK;
 
@@ -243,7 +267,7 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         largest = largest_residual(&f, &sum);
-        complete = largest <= floor;
+        complete = largest <= f.floor;
         if (complete || f.columns >= most)
             break;
         if (steps < HISTORY) {
@@ -256,16 +280,15 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
                 before--;
             double fall =
                 log(history[before] / sum) / (double)(f.columns - history_columns[before]);
-            double missing = log(sum / ((double)g->n * floor)) / fmax(fall, 1e-12);
+            double missing = log(sum / ((double)g->n * f.floor)) / fmax(fall, 1e-12);
             if ((double)f.columns + missing > 2 * (double)most)
                 break;
         }
         mrc_progress(g->ctx, "low-rank factor",
                      log(largest / g->kmax) / log(RESIDUAL)); /* digits reached of digits wanted */
         choose_pool(&f);
-        choose_pivots(&f, floor);
-        for (int64_t t = 0; t < f.pivot_count; t++)
-            unpack_row(g, f.pivots[t], f.columns, f.pivot_rows + t * f.columns);
+        mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
+        gather_pivots(&f);
         mrc_parfor(g->ctx, (g->n + STRIP - 1) / STRIP, extend_strip, &f);
         for (int64_t t = 0; t < f.pivot_count; t++)
             f.residual[f.pivots[t]] = 0;

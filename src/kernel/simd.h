@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { MRC_SIMD_LANES = 8 };
-
 typedef struct mrc_simd_loops {
     const char *name;
     /* out[i][j] = exp(-gamma |a_i - b_j|^2), a: na x d (stride lda), b transposed: d x nb
@@ -26,13 +24,6 @@ typedef struct mrc_simd_loops {
     void (*exponential)(double *row, int64_t count, double factor); /* exp(factor * x) */
     void (*power)(double *row, int64_t count, double gamma, double coef0, int64_t degree);
     void (*hyperbolic_tangent)(double *row, int64_t count, double gamma, double coef0);
-    /* A tile T (rows x cols, stride) of a symmetric matrix times a block of vectors, both ways in
-     * one pass over T: y_rows += T v_cols, y_cols += T' v_rows. Vectors have `width` columns, a
-     * multiple of MRC_SIMD_LANES. A BLAS product would spend most of its time packing T, which is
-     * multiplied with few columns only. */
-    void (*symmetric_product)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
-                              const double *v_rows, const double *v_cols, double *y_rows,
-                              double *y_cols, int64_t width);
 } mrc_simd_loops;
 
 /* A squared distance below this share of |a|^2 + |b|^2 has lost more than three digits in

@@ -121,55 +121,6 @@ static void hyperbolic_tangent(double *row, int64_t count, double gamma, double 
         store_part(row + j, VECTOR_TANH(gamma * load_part(row + j, count - j) + coef0), count - j);
 }
 
-/* MRC_SIMD_LANES columns of vectors, and as many rows of the tile at once as registers allow. */
-enum { PARTS = MRC_SIMD_LANES / WIDTH, ROWS = WIDTH == 8 ? 8 : WIDTH == 4 ? 2 : 1 };
-
-static inline __attribute__((always_inline)) void
-product_rows(const double *tile, int64_t stride, int64_t cols, const double *v_rows,
-             const double *v_cols, double *y_rows, double *y_cols, int64_t width, int count)
-{
-    vector sum[ROWS][PARTS], across[ROWS][PARTS];
-    for (int r = 0; r < count; r++)
-        for (int p = 0; p < PARTS; p++) {
-            sum[r][p] = load(y_rows + r * width + p * WIDTH);
-            across[r][p] = load(v_rows + r * width + p * WIDTH);
-        }
-    for (int64_t j = 0; j < cols; j++) {
-        vector down[PARTS], out[PARTS];
-        for (int p = 0; p < PARTS; p++) {
-            down[p] = load(v_cols + j * width + p * WIDTH);
-            out[p] = load(y_cols + j * width + p * WIDTH);
-        }
-        for (int r = 0; r < count; r++) {
-            double value = tile[r * stride + j];
-            for (int p = 0; p < PARTS; p++) {
-                sum[r][p] += value * down[p];
-                out[p] += value * across[r][p];
-            }
-        }
-        for (int p = 0; p < PARTS; p++)
-            store(y_cols + j * width + p * WIDTH, out[p]);
-    }
-    for (int r = 0; r < count; r++)
-        for (int p = 0; p < PARTS; p++)
-            store(y_rows + r * width + p * WIDTH, sum[r][p]);
-}
-
-static void symmetric_product(const double *tile, int64_t stride, int64_t rows, int64_t cols,
-                              const double *v_rows, const double *v_cols, double *y_rows,
-                              double *y_cols, int64_t width)
-{
-    int64_t i = 0;
-    for (; i + ROWS <= rows; i += ROWS)
-        for (int64_t w = 0; w < width; w += MRC_SIMD_LANES)
-            product_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
-                         y_rows + i * width + w, y_cols + w, width, ROWS);
-    for (; i < rows; i++)
-        for (int64_t w = 0; w < width; w += MRC_SIMD_LANES)
-            product_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
-                         y_rows + i * width + w, y_cols + w, width, 1);
-}
-
 const mrc_simd_loops *TABLE(void)
 {
     static const mrc_simd_loops table = {
@@ -179,7 +130,6 @@ const mrc_simd_loops *TABLE(void)
         .exponential = exponential,
         .power = power,
         .hyperbolic_tangent = hyperbolic_tangent,
-        .symmetric_product = symmetric_product,
     };
     return &table;
 }

@@ -9,8 +9,8 @@
  * Cost of a pass: n^2/2 kernel values computed (stream) or read (dense), 2 n^2 l flops. */
 #include "kernel/gram_parts.h"
 
-#include "kernel/simd.h"
 #include "linalg/linalg.h"
+#include "linalg/narrow.h"
 
 #include <math.h>
 #include <sched.h>
@@ -228,7 +228,7 @@ static mercer_status for_all_tiles(const mrc_gram *g, tile_visit visit, void *ar
 }
 
 struct product {
-    const mrc_simd_loops *loops;
+    const mrc_narrow *loops;
     const double *v;
     double *out;
     int64_t l;
@@ -246,9 +246,8 @@ static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t rou
         mrc_gemm(false, false, rows, l, cols, 1, tile, stride, p->v + j * MRC_TILE * l, l, 1,
                  p->out + i * MRC_TILE * l, l);
     else
-        p->loops->symmetric_product(tile, stride, rows, cols, p->v + i * MRC_TILE * l,
-                                    p->v + j * MRC_TILE * l, p->out + i * MRC_TILE * l,
-                                    p->out + j * MRC_TILE * l, l);
+        p->loops->both(tile, stride, rows, cols, p->v + i * MRC_TILE * l, p->v + j * MRC_TILE * l,
+                       p->out + i * MRC_TILE * l, p->out + j * MRC_TILE * l, l);
 }
 
 /* Copy an n x l block into an n x to_l one, with zeroes behind or without the last columns. */
@@ -264,8 +263,8 @@ static void change_width(int64_t n, const double *from, int64_t l, double *to, i
 mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                               mercer_error *err)
 {
-    int64_t width = (l + MRC_SIMD_LANES - 1) / MRC_SIMD_LANES * MRC_SIMD_LANES;
-    struct product p = {.loops = mrc_simd_loops_for(g->ctx->simd), .v = v, .out = out, .l = width};
+    int64_t width = (l + MRC_NARROW_LANES - 1) / MRC_NARROW_LANES * MRC_NARROW_LANES;
+    struct product p = {.loops = mrc_narrow_for(g->ctx->simd), .v = v, .out = out, .l = width};
     double *wide = NULL, *wide_out = NULL;
     mercer_status rc = MERCER_OK;
     if (width != l) {

@@ -2,6 +2,8 @@
  * blocks so that the number of threads never changes a result. */
 #include "linalg/linalg.h"
 
+#include "linalg/narrow.h"
+
 #include <assert.h>
 #include <cblas.h>
 #include <lapacke.h>
@@ -27,6 +29,12 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 mrc_blas_int(ldc));
 }
 
+/* Whether a block of this many columns is one for the narrow loops. */
+static bool is_narrow(int64_t columns)
+{
+    return columns % MRC_NARROW_LANES == 0 && columns <= 4 * MRC_NARROW_LANES;
+}
+
 /* Products A'B over tall matrices are cut into at most PARTS runs of rows, each summed by one task
  * in strips of STRIP rows; the partial products are added in order. */
 enum { PARTS = 16, STRIP = 1024 };
@@ -36,6 +44,7 @@ struct tall_product {
     int64_t ka, lda, kb, ldb, n, per_part;
     double *partial;
     bool symmetric;
+    const mrc_narrow *narrow; /* NULL: BLAS */
 };
 
 static void tall_product_part(void *arg, int64_t part, int worker)
@@ -50,6 +59,9 @@ static void tall_product_part(void *arg, int64_t part, int worker)
             cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, mrc_blas_int(p->ka),
                         mrc_blas_int(rows), 1, p->a + i * p->lda, mrc_blas_int(p->lda), 1, c,
                         mrc_blas_int(p->ka));
+        else if (p->narrow)
+            p->narrow->transposed_times(p->a + i * p->lda, p->lda, rows, p->ka, p->b + i * p->ldb,
+                                        p->ldb, c, p->kb, p->kb);
         else
             mrc_gemm(true, false, p->ka, p->kb, rows, 1, p->a + i * p->lda, p->lda,
                      p->b + i * p->ldb, p->ldb, 1, c, p->kb);
@@ -95,8 +107,15 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
                                const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,
                                mercer_error *err)
 {
-    struct tall_product p = {
-        .a = a, .b = b, .ka = ka, .kb = kb, .lda = lda, .ldb = ldb, .n = n, .symmetric = false};
+    struct tall_product p = {.a = a,
+                             .b = b,
+                             .ka = ka,
+                             .kb = kb,
+                             .lda = lda,
+                             .ldb = ldb,
+                             .n = n,
+                             .symmetric = false,
+                             .narrow = is_narrow(kb) ? mrc_narrow_for(ctx->simd) : NULL};
     return tall_product_run(ctx, &p, c, err);
 }
 
@@ -105,6 +124,7 @@ struct tall_times {
     double alpha, beta;
     const double *a, *s;
     double *c;
+    const mrc_narrow *narrow; /* NULL: BLAS */
 };
 
 static void tall_times_strip(void *arg, int64_t strip, int worker)
@@ -112,8 +132,12 @@ static void tall_times_strip(void *arg, int64_t strip, int worker)
     const struct tall_times *t = arg;
     int64_t i = strip * STRIP, rows = t->n - i < STRIP ? t->n - i : STRIP;
     (void)worker;
-    mrc_gemm(false, false, rows, t->m, t->k, t->alpha, t->a + i * t->lda, t->lda, t->s, t->lds,
-             t->beta, t->c + i * t->ldc, t->ldc);
+    if (t->narrow)
+        t->narrow->times(t->a + i * t->lda, t->lda, rows, t->k, t->alpha, t->s, t->lds, t->beta,
+                         t->c + i * t->ldc, t->ldc, t->m);
+    else
+        mrc_gemm(false, false, rows, t->m, t->k, t->alpha, t->a + i * t->lda, t->lda, t->s, t->lds,
+                 t->beta, t->c + i * t->ldc, t->ldc);
 }
 
 void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
@@ -129,7 +153,8 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
                            .beta = beta,
                            .a = a,
                            .s = s,
-                           .c = c};
+                           .c = c,
+                           .narrow = is_narrow(m) ? mrc_narrow_for(ctx->simd) : NULL};
     mrc_parfor_sized(ctx, (n + STRIP - 1) / STRIP, 2 * (double)n * (double)m * (double)k,
                      tall_times_strip, &t);
 }

@@ -1,0 +1,36 @@
+/* Products of a large matrix with a few columns, once per vector width.
+ *
+ * With 8 or 16 columns a BLAS product spends most of its time packing the large matrix. These loops
+ * read it once and pack nothing. Blocks of vectors have `width` columns, a multiple of
+ * MRC_NARROW_LANES; T is rows x cols with row stride `stride`. */
+#ifndef MRC_LINALG_NARROW_H
+#define MRC_LINALG_NARROW_H
+
+#include "base/ctx.h"
+
+enum { MRC_NARROW_LANES = 8 };
+
+typedef struct mrc_narrow {
+    /* y (rows x width) = beta y + alpha T v, v: cols x width. */
+    void (*times)(const double *tile, int64_t stride, int64_t rows, int64_t cols, double alpha,
+                  const double *v, int64_t ldv, double beta, double *y, int64_t ldy, int64_t width);
+    /* y (cols x width) += T' v, v: rows x width. */
+    void (*transposed_times)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                             const double *v, int64_t ldv, double *y, int64_t ldy, int64_t width);
+    /* Both at once for a tile of a symmetric matrix: y_rows += T v_cols, y_cols += T' v_rows; all
+     * blocks tightly packed. */
+    void (*both)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                 const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
+                 int64_t width);
+} mrc_narrow;
+
+const mrc_narrow *mrc_narrow_narrow(void);
+#if defined(__x86_64__)
+const mrc_narrow *mrc_narrow_avx2(void);
+const mrc_narrow *mrc_narrow_avx512(void);
+#endif
+
+/* The loops for a vector width the processor has. */
+const mrc_narrow *mrc_narrow_for(mrc_simd simd);
+
+#endif
