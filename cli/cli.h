@@ -122,6 +122,8 @@ void cli_names_free(char **names, int64_t count);
  * line and freed. */
 json_t *cli_json_real(double value);
 json_t *cli_json_text(const char *text);
+/* "method": the name alone, and "method_spec": with the keys that differ from their defaults. */
+void cli_json_method(json_t *json, const char *spec);
 json_t *cli_json_reals(const double *values, int64_t count, double factor);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);

@@ -31,7 +31,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     for (int64_t i = 0; info->selected && i < info->selected_count; i++)
         json_array_append_new(selected, json_integer(info->selected[i]));
     json_t *json = json_object();
-    json_object_set_new(json, "method", cli_json_text(info->method));
+    cli_json_method(json, info->method);
     json_object_set_new(json, "kernel", cli_json_text(info->kernel));
     json_object_set_new(json, "center", cli_json_text(info->center));
     json_object_set_new(json, "scale", cli_json_text(info->scale));

@@ -14,7 +14,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     for (int64_t j = 0; j < info->columns && mercer_model_column_name(model, j); j++)
         json_array_append_new(names, cli_json_text(mercer_model_column_name(model, j)));
     json_t *json = json_object();
-    json_object_set_new(json, "method", cli_json_text(info->method));
+    cli_json_method(json, info->method);
     json_object_set_new(json, "kernel", cli_json_text(info->kernel));
     json_object_set_new(json, "center", cli_json_text(info->center));
     json_object_set_new(json, "scale", cli_json_text(info->scale));

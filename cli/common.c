@@ -347,6 +347,12 @@ json_t *cli_json_text(const char *text)
     return json;
 }
 
+void cli_json_method(json_t *json, const char *spec)
+{
+    json_object_set_new(json, "method", json_stringn(spec, strcspn(spec, ":")));
+    json_object_set_new(json, "method_spec", cli_json_text(spec));
+}
+
 json_t *cli_json_reals(const double *values, int64_t count, double factor)
 {
     json_t *array = json_array();

@@ -48,7 +48,9 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_tiled_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
-    human_bytes(p->dense, p->dense_text);
+    /* People expect n x n; padding to whole tiles is no news worth telling. */
+    double plain = n * n * (request->single ? 4 : 8);
+    human_bytes(plain < (double)p->dense ? (int64_t)plain : p->dense, p->dense_text);
     human_bytes(p->budget, p->budget_text);
 }
 
