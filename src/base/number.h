@@ -22,7 +22,8 @@ bool mrc_parse_double(const char *text, size_t length, double *out);
  * not fit. */
 bool mrc_parse_int(const char *text, size_t length, int64_t *out);
 
-/* The shortest decimal that reads back to the same bits. Returns the length; the text ends in a zero byte. Not finite: "nan", "inf", "-inf". */
+/* The shortest decimal that reads back to the same bits. Returns the length; the text ends in a
+ * zero byte. Not finite: "nan", "inf", "-inf". */
 enum { MRC_NUMBER_SIZE = 32 };
 int mrc_format_double(double value, char out[MRC_NUMBER_SIZE]);
 
