@@ -5,40 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where feature j stands among the columns of the table: by the names f1, f2, ... when they are
- * there, else by position. Returns 0 or a status after one line. */
-static int match_columns(const char *path, const mercer_rows *rows, int64_t l, int64_t *where)
-{
-    const int64_t d = mercer_rows_columns(rows);
-    int64_t found = 0, missing = -1;
-    for (int64_t j = 0; j < l; j++) {
-        char name[24];
-        snprintf(name, sizeof name, "f%lld", (long long)j + 1);
-        where[j] = -1;
-        for (int64_t c = 0; c < d && where[j] < 0; c++) {
-            const char *known = mercer_rows_name(rows, c);
-            if (known && strcmp(known, name) == 0)
-                where[j] = c;
-        }
-        found += where[j] >= 0;
-        if (where[j] < 0 && missing < 0)
-            missing = j;
-    }
-    if (found == l)
-        return CLI_DONE;
-    if (found > 0)
-        return cli_fail(CLI_FAILED, "%s: column 'f%lld' is missing; the model has %lld features",
-                        cli_shown(path), (long long)missing + 1, (long long)l);
-    if (d != l)
-        return cli_fail(CLI_FAILED,
-                        "%s: has %lld columns; expected f1 to f%lld, the model's "
-                        "features",
-                        cli_shown(path), (long long)d, (long long)l);
-    for (int64_t j = 0; j < l; j++)
-        where[j] = j;
-    return CLI_DONE;
-}
-
 static char **model_names(const mercer_model *model, int64_t columns, bool with_error)
 {
     char **names = cli_names_numbered("x", columns, with_error);
@@ -70,10 +36,10 @@ static int run_inverse(cli_app *app)
     mercer_reader *reader = NULL;
     mercer_table *block = NULL;
     cli_sink sink = {0};
-    double *given = NULL, *features = NULL, *rows_out = NULL, *errors = NULL, *joined = NULL;
-    int64_t *where = NULL, given_room = 0, done = 0;
+    double *features = NULL, *rows_out = NULL, *errors = NULL, *joined = NULL;
+    int64_t done = 0;
     double error_sum = 0;
-    char **names = NULL;
+    char **names = NULL, **feature_names = NULL;
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -82,10 +48,12 @@ static int run_inverse(cli_app *app)
     mercer_model_get_info(model, &info);
     const int64_t l = info.components, d = info.columns, width = d + (set->errors ? 1 : 0);
     names = model_names(model, d, set->errors);
-    where = cli_alloc((size_t)l, sizeof *where);
 
     mercer_read_options reading;
     cli_read_options(set, &reading);
+    feature_names = cli_names_numbered("f", l, false);
+    reading.only = (const char *const *)feature_names;
+    reading.only_count = l;
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
     if (rc != MERCER_OK)
         goto out;
@@ -100,9 +68,13 @@ static int run_inverse(cli_app *app)
         const mercer_rows *rows = mercer_table_rows(block);
         const int64_t count = mercer_rows_count(rows), columns = mercer_rows_columns(rows);
         if (!sink.writer) {
-            status = match_columns(path, rows, l, where);
-            if (status != CLI_DONE)
+            if (columns != l) { /* only without names: else just f1, f2, ... were read */
+                status = cli_fail(CLI_FAILED,
+                                  "%s: has %lld columns; expected f1 to f%lld, the model's "
+                                  "features",
+                                  cli_shown(path), (long long)columns, (long long)l);
                 goto out;
+            }
             features = cli_alloc((size_t)room, (size_t)l * 8);
             rows_out = cli_alloc((size_t)room, (size_t)d * 8);
             if (set->errors) {
@@ -110,15 +82,7 @@ static int run_inverse(cli_app *app)
                 joined = cli_alloc((size_t)room, (size_t)width * 8);
             }
         }
-        if (count > given_room) {
-            free(given);
-            given = cli_alloc((size_t)count, (size_t)columns * 8);
-            given_room = count;
-        }
-        mercer_rows_copy(rows, 0, count, given);
-        for (int64_t i = 0; i < count; i++)
-            for (int64_t j = 0; j < l; j++)
-                features[i * l + j] = given[i * columns + where[j]];
+        mercer_rows_copy(rows, 0, count, features);
         rc = mercer_model_inverse(app->ctx, model, features, count, rows_out, errors, &err);
         if (rc != MERCER_OK)
             break;
@@ -181,9 +145,8 @@ out:
     mercer_table_free(block);
     mercer_reader_close(reader);
     cli_names_free(names, names ? info.columns + (set->errors ? 1 : 0) : 0);
+    cli_names_free(feature_names, feature_names ? info.components : 0);
     mercer_model_free(model);
-    free(where);
-    free(given);
     free(features);
     free(rows_out);
     free(errors);

@@ -16,24 +16,17 @@ static bool model_has_column(const mercer_model *model, int64_t columns, const c
     return false;
 }
 
-static void note_unused(cli_app *app, const mercer_model *model, int64_t columns,
-                        const mercer_rows *rows)
+static void note_skipped(cli_app *app, const mercer_reader *reader)
 {
-    const int64_t unused = mercer_model_unused_columns(model, rows);
-    if (unused <= 0)
+    const char *first;
+    const int64_t skipped = mercer_reader_skipped(reader, &first);
+    if (skipped == 0)
         return;
-    const char *first = NULL;
-    for (int64_t j = 0; !first && j < mercer_rows_columns(rows); j++) {
-        const char *name = mercer_rows_name(rows, j);
-        if (name && !model_has_column(model, columns, name))
-            first = name;
-    }
-    char *text =
-        unused == 1
-            ? cli_format("%s: column '%s' is not used by the model", cli_shown(app->set.operand[1]),
-                         first ? first : "?")
-            : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
-                         cli_shown(app->set.operand[1]), (long long)unused, first ? first : "?");
+    char *text = skipped == 1
+                     ? cli_format("%s: column '%s' is not used by the model",
+                                  cli_shown(app->set.operand[1]), first)
+                     : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
+                                  cli_shown(app->set.operand[1]), (long long)skipped, first);
     cli_notice(app, text);
     free(text);
 }
@@ -99,6 +92,7 @@ static int run_transform(cli_app *app)
     int64_t self_count = 0, done = 0;
     double error_sum = 0;
     char **names = NULL;
+    const char **wanted_names = NULL;
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -122,6 +116,13 @@ static int run_transform(cli_app *app)
         (model_has_column(model, info.columns, "label") ||
          model_has_column(model, info.columns, "target")))
         reading.no_label = 1;
+    if (mercer_model_column_name(model, 0) && strncmp(info.kernel, "precomputed", 11) != 0) {
+        wanted_names = cli_alloc((size_t)info.columns, sizeof *wanted_names);
+        for (int64_t j = 0; j < info.columns; j++)
+            wanted_names[j] = mercer_model_column_name(model, j);
+        reading.only = wanted_names;
+        reading.only_count = info.columns;
+    }
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
     if (rc != MERCER_OK)
         goto out;
@@ -144,7 +145,7 @@ static int run_transform(cli_app *app)
                                   cli_shown(path));
                 goto out;
             }
-            note_unused(app, model, info.columns, rows);
+            note_skipped(app, reader);
             features = cli_alloc((size_t)room, (size_t)l * 8);
             if (set->errors) {
                 errors = cli_alloc((size_t)room, 8);
@@ -225,6 +226,7 @@ out:
     mercer_table_free(block);
     mercer_reader_close(reader);
     cli_names_free(names, names ? info.components + (set->errors ? 1 : 0) : 0);
+    free(wanted_names);
     mercer_model_free(model);
     free(features);
     free(errors);

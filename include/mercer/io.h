@@ -16,6 +16,10 @@ typedef struct mercer_read_options {
     const char *target;      /* value columns, comma-separated names or positions; NULL: the rule */
     const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
     int no_label;            /* 1: every column is data, whatever it is called */
+    const char *const *only; /* names of the data columns wanted, in this order; NULL: all. In a
+                                file that names its columns a missing one is an error, and all
+                                others, numbers or not, are skipped */
+    int64_t only_count;
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  */
@@ -46,6 +50,8 @@ MERCER_API mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *read
                                             int64_t max_rows, mercer_table **block,
                                             mercer_error *err);
 MERCER_API void mercer_reader_close(mercer_reader *reader);
+/* How many columns are skipped because of `only`, and the name of the first one (borrowed). */
+MERCER_API int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first);
 
 /* Write a table of numbers, optionally with one leading text column. The file appears whole or not
  * at all: rows go to a temporary file in the same folder, mercer_writer_finish() syncs and renames

@@ -50,9 +50,6 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
                                                 const mercer_rows *rows, const double *self,
                                                 double *out, double *errors, mercer_error *err);
 
-/* How many columns of rows the model does not use (matched by name). */
-MERCER_API int64_t mercer_model_unused_columns(const mercer_model *model, const mercer_rows *rows);
-
 /* Pre-images: for n feature vectors (n x l, tightly packed) rows whose images are near, out n x d
  * in the units of the input. errors, when not NULL, receives n squared distances in feature space
  * between the given vector and the image of its pre-image. Gaussian: fixed point; polynomial:

@@ -480,7 +480,7 @@ static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_clas
     enum outcome outcome = CELL_INSIDE;
     for (int64_t i = 0; i < count; i++) {
         double *slot = NULL;
-        if (role[i] != MRC_ROLE_LABEL) {
+        if (role[i] != MRC_ROLE_LABEL && role[i] != MRC_ROLE_SKIPPED) {
             double value;
             slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
             assert(slot);
@@ -500,6 +500,8 @@ static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_clas
             return outcome;
         if ((outcome == CELL_LAST) != (i + 1 == count))
             return fail_ragged(csv, columns, err);
+        if (role[i] == MRC_ROLE_SKIPPED)
+            continue;
         if ((role[i] == MRC_ROLE_LABEL
                  ? cell_class(csv, columns, i, &cell, line, classes, code, err)
                  : cell_number(csv, columns, i, &cell, line, slot, err)) != MERCER_OK)

@@ -349,7 +349,7 @@ static mercer_status distribute(const mrc_npy *npy, const mrc_columns *columns,
             int64_t role = columns->role[j];
             if (role >= 0) {
                 block->x[at * columns->data + role] = row[j];
-            } else if (role != MRC_ROLE_LABEL) {
+            } else if (role != MRC_ROLE_LABEL && role != MRC_ROLE_SKIPPED) {
                 block->values[at * columns->targets + MRC_ROLE_TARGET(role)] = row[j];
             } else {
                 char text[MRC_NUMBER_SIZE];

@@ -367,6 +367,47 @@ static mercer_status decide_by_name(mercer_reader *reader, const mercer_read_opt
     return MERCER_OK;
 }
 
+/* The columns that were asked for by name, in that order. */
+static mercer_status take_only(mercer_reader *reader, const mercer_read_options *options,
+                               mercer_error *err)
+{
+    mrc_columns *columns = &reader->columns;
+    int64_t *where = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&where, options->only_count, sizeof *where, err));
+    for (int64_t j = 0; j < options->only_count; j++) {
+        where[j] = -1;
+        for (int64_t i = 0; i < columns->count && where[j] < 0; i++)
+            if (columns->role[i] == 0 && strcmp(columns->names[i], options->only[j]) == 0)
+                where[j] = i;
+        if (where[j] < 0)
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: column '%s' is missing", reader->input.shown,
+                     options->only[j]);
+    }
+    for (int64_t i = 0; i < columns->count; i++)
+        if (columns->role[i] == 0) {
+            columns->role[i] = MRC_ROLE_SKIPPED;
+            columns->skipped++;
+        }
+    for (int64_t j = 0; j < options->only_count; j++)
+        columns->role[where[j]] = j;
+    columns->data = options->only_count;
+    columns->skipped -= options->only_count;
+out:
+    mrc_free(where);
+    return rc;
+}
+
+int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first)
+{
+    const mrc_columns *columns = &reader->columns;
+    *first = NULL;
+    for (int64_t i = 0; i < columns->count && !*first; i++)
+        if (columns->role[i] == MRC_ROLE_SKIPPED)
+            *first = columns->names[i];
+    return columns->skipped;
+}
+
 static mercer_status decide_roles(mercer_reader *reader, const mercer_read_options *options,
                                   mercer_error *err)
 {
@@ -383,7 +424,10 @@ static mercer_status decide_roles(mercer_reader *reader, const mercer_read_optio
         MRC_TRY(decide_by_name(reader, options, err));
     if (columns->label >= 0)
         columns->role[columns->label] = MRC_ROLE_LABEL;
-    for (int64_t i = 0; i < columns->count; i++)
+    bool chosen = options->only && columns->names;
+    if (chosen)
+        MRC_TRY(take_only(reader, options, err));
+    for (int64_t i = 0; i < columns->count && !chosen; i++)
         if (columns->role[i] == 0)
             columns->role[i] = columns->data++;
     if (columns->data == 0)
@@ -594,6 +638,8 @@ static mercer_status names_of_role(const mrc_columns *columns, int64_t count, bo
     MRC_TRY(mrc_alloc(&names, count, sizeof *names, err));
     for (int64_t i = 0; i < columns->count; i++) {
         int64_t role = columns->role[i];
+        if (role == MRC_ROLE_SKIPPED)
+            continue;
         if ((role >= 0) == data && (data || role != MRC_ROLE_LABEL))
             MRC_TRY(
                 mrc_strdup(&names[data ? role : MRC_ROLE_TARGET(role)], columns->names[i], err));

@@ -11,6 +11,7 @@
 /* The role of a file column: data column j is j, target k is MRC_ROLE_TARGET(k), which is its own
  * inverse. */
 enum { MRC_ROLE_LABEL = -1 };
+#define MRC_ROLE_SKIPPED INT64_MIN
 #define MRC_ROLE_TARGET(k) (-2 - (k))
 
 /* The columns of a file, in its order. */
@@ -21,6 +22,7 @@ typedef struct mrc_columns {
     int64_t data;    /* how many are data */
     int64_t targets; /* how many are targets */
     int64_t label;   /* which one holds classes, or -1 */
+    int64_t skipped; /* how many are not wanted */
 } mrc_columns;
 
 /* Class names seen so far, in order of first appearance. */

@@ -63,21 +63,6 @@ mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows
     return MERCER_OK;
 }
 
-int64_t mercer_model_unused_columns(const mercer_model *model, const mercer_rows *rows)
-{
-    int64_t unused = 0;
-    if (!model->column_names || !rows->names || model->kernel.kind == MRC_KERNEL_precomputed)
-        return 0;
-    for (int64_t j = 0; j < rows->d; j++) {
-        const char *name = rows->names[j];
-        bool used = j < model->columns && strcmp(model->column_names[j], name) == 0;
-        for (int64_t i = 0; !used && i < model->columns; i++)
-            used = strcmp(model->column_names[i], name) == 0;
-        unused += !used;
-    }
-    return unused;
-}
-
 /* Which column of rows holds the kernel value of each kept point. */
 static mercer_status map_points(const mercer_model *model, const mercer_rows *rows, int64_t *map,
                                 mercer_error *err)

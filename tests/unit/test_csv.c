@@ -239,6 +239,33 @@ static void test_missing_columns(void **state)
     refuses("a,b\n1,2\n", MERCER_ERR_ARGUMENT, "target column '1' is given twice");
 }
 
+static void test_only_some_columns(void **state)
+{
+    const char *const wanted[] = {"c", "a"};
+    (void)state;
+    fresh();
+    options.only = wanted;
+    options.only_count = 2;
+    reads("a,name,c,label\n1,red,3,u\n4,\"blue, dark\",6,v\n");
+    shape(2, 2);
+    named(0, "c");
+    named(1, "a");
+    assert_true(at(0, 0) == 3 && at(0, 1) == 1 && at(1, 0) == 6 && at(1, 1) == 4);
+    assert_int_equal(mercer_targets_classes(mercer_table_targets(table)), 2);
+    reads("7,8,9\n"); /* without names the columns are taken as they come */
+    shape(1, 3);
+    refuses("a,b\n1,2\n", MERCER_ERR_DATA, "column 'c' is missing");
+    refuses("a,b,c\n1,x\n", MERCER_ERR_FORMAT, "2 cells where 3 were expected");
+    mercer_reader *reader = NULL;
+    const char *first = NULL;
+    assert_ok(mercer_reader_open(ctx, put_text("data.csv", "b,c,d,a\n1,2,3,4\n"), &options, &reader,
+                                 &err));
+    assert_int_equal(mercer_reader_skipped(reader, &first), 2);
+    assert_string_equal(first, "b");
+    mercer_reader_close(reader);
+    fresh();
+}
+
 static void test_conflicting_options(void **state)
 {
     const char *path = put_text("data.csv", "a,b\n1,2\n");
@@ -664,6 +691,7 @@ int main(void)
         TEST(test_labels_by_rule),
         TEST(test_label_and_targets_given),
         TEST(test_missing_columns),
+        TEST(test_only_some_columns),
         TEST(test_conflicting_options),
         TEST(test_bad_cells),
         TEST(test_ragged),

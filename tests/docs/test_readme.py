@@ -1,0 +1,108 @@
+"""Run what the documents tell people to type: test_readme.py MERCER PAGE...
+
+Every ```sh block of a page is run by bash, every ```python block by this Python, in order, in one
+empty folder per page that holds only your.csv, with MERCER first on PATH. A block that fails fails
+the test. Lines that start with "make" or "sudo" are left out. When a ```text block follows at once,
+it is what the block printed: words must be equal, numbers may differ a little (other processors
+round otherwise), a line "..." stands for any lines, and of lines about time or memory only the
+first word counts. The summary's wrapped lines count as one. Closes with "N passed, N failed".
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+WRAPPED = re.compile(r"\n {20,}(?=\S)")
+MEASURED = re.compile(r"\b(time|memory|budget)\b|\d m?s\b")
+
+# A table of the reader's own: three kinds of flowers, text labels, quotes and a blank in a name.
+YOUR_CSV = "width,height,\"petal length\",species\n" + "".join(
+    f"{(7 * i) % 11 + 3 * (i % 3)}.5,{(5 * i) % 13},{(3 * i) % 7 / 4 + i % 3},kind{i % 3}\n"
+    for i in range(90))
+
+
+def blocks(text):
+    """(language, source, expected output or None, line) of every block that can be run."""
+    found = list(FENCE.finditer(text))
+    for this, following in zip(found, found[1:] + [None]):
+        if this[1] not in ("sh", "python"):
+            continue
+        expected = None
+        if following and following[1] == "text" and not text[this.end():following.start()].strip():
+            expected = following[2]
+        yield this[1], this[2], expected, text.count("\n", 0, this.start()) + 1
+
+
+def same_line(expected, actual):
+    """Whether a printed line is the one in the page, but for rounding and measured values."""
+    if MEASURED.search(expected):
+        return expected.split()[:1] == actual.split()[:1]
+    if NUMBER.sub("#", expected).split() != NUMBER.sub("#", actual).split():
+        return False
+    for one, other in zip(NUMBER.findall(expected), NUMBER.findall(actual)):
+        a, b = float(one.replace(",", "")), float(other.replace(",", ""))
+        last_digit = 10.0 ** -len(one.partition(".")[2]) if "." in one and "e" not in one else 0
+        if abs(a - b) > 1.01 * last_digit + 1e-4 * abs(a):
+            return False
+    return True
+
+
+def first_difference(expected, actual):
+    """The first line of the page that the output does not have, or None."""
+    lines, at, anywhere = WRAPPED.sub(" ", actual.rstrip("\n")).split("\n"), 0, False
+    for line in WRAPPED.sub(" ", expected.rstrip("\n")).split("\n"):
+        if line.strip() == "...":
+            anywhere = True
+            continue
+        while anywhere and at < len(lines) and not same_line(line, lines[at]):
+            at += 1
+        if at >= len(lines) or not same_line(line, lines[at]):
+            return f"page:   {line}\noutput: {lines[at] if at < len(lines) else '(nothing)'}"
+        at, anywhere = at + 1, False
+    return None if anywhere or at == len(lines) else f"page ends\noutput: {lines[at]}"
+
+
+def run_block(language, source, folder, path):
+    if language == "python":
+        command = [sys.executable, "-c", source]
+    else:
+        kept = [line for line in source.split("\n") if not re.match(r"(make|sudo)\b", line)]
+        command = ["bash", "-euo", "pipefail", "-c", "\n".join(kept)]
+    return subprocess.run(command, cwd=folder, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
+                          env={**os.environ, "PATH": path, "COLUMNS": "80", "LC_ALL": "C.UTF-8"})
+
+
+def check_page(mercer, page):
+    """[passed, failed] of one page."""
+    counts = [0, 0]
+    search = f"{mercer.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "your.csv").write_text(YOUR_CSV)
+        for language, source, expected, line in blocks(page.read_text(encoding="utf-8")):
+            done = run_block(language, source, folder, search)
+            fault = f"status {done.returncode}" if done.returncode else None
+            if not fault and expected is not None:
+                fault = first_difference(expected, done.stdout)
+            counts[bool(fault)] += 1
+            if fault:
+                print(f"{page}:{line}: {fault}\n--- block\n{source}--- printed\n{done.stdout}---")
+    return counts
+
+
+def main():
+    mercer = pathlib.Path(sys.argv[1]).resolve()
+    totals = [0, 0]
+    for name in sys.argv[2:]:
+        counts = check_page(mercer, pathlib.Path(name))
+        totals = [a + b for a, b in zip(totals, counts)]
+    print(f"{totals[0]} passed, {totals[1]} failed")
+    return 0 if totals[0] and not totals[1] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
