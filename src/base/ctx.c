@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,10 +27,11 @@ static int64_t cgroup_limit(void)
     int64_t limit = INT64_MAX;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         FILE *file = fopen(files[i], "re");
-        long long bytes;
+        char text[32] = "";
         if (!file)
             continue;
-        if (fscanf(file, "%lld", &bytes) == 1 && bytes > 0 && bytes < limit)
+        long long bytes = fgets(text, sizeof text, file) ? strtoll(text, NULL, 10) : 0;
+        if (bytes > 0 && bytes < limit) /* 0 also stands for the word "max" */
             limit = bytes;
         fclose(file);
     }

@@ -22,7 +22,7 @@ const char *mercer_version(void)
     return MERCER_VERSION;
 }
 
-mercer_status mrc_fail(mercer_error *err, mercer_status status, const char *format, ...)
+mercer_status(mrc_fail)(mercer_error *err, mercer_status status, const char *format, ...)
 {
     if (err) {
         va_list args;
@@ -34,8 +34,8 @@ mercer_status mrc_fail(mercer_error *err, mercer_status status, const char *form
     return status;
 }
 
-mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum,
-                             const char *format, ...)
+mercer_status(mrc_fail_errno)(mercer_error *err, mercer_status status, int errnum,
+                              const char *format, ...)
 {
     if (err) {
         va_list args;

@@ -65,7 +65,7 @@ void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_bo
     (void)host;
     int team = tasks < threads ? (int)tasks : threads;
     if (team < 1)
-        team = 1;
+        team = 1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the pragma below reads it */
 #pragma omp parallel num_threads(team)
     {
         omp_set_num_threads(1); /* of this implicit task only, see above */

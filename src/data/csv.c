@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "data/reader.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -331,6 +332,7 @@ static mercer_status take_names(mrc_csv *csv, mercer_ctx *ctx, const struct look
     mrc_text *text = &csv->text;
     struct place at = {text->data + text->start, text->line};
     int64_t numbers = 0;
+    assert(header->cells);
     mercer_status rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
     for (int64_t i = 0; i < columns->count && rc == MERCER_OK; i++) {
         struct cell cell;
@@ -481,6 +483,7 @@ static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_clas
         if (role[i] != MRC_ROLE_LABEL && role[i] != MRC_ROLE_SKIPPED) {
             double value;
             slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
+            assert(slot);
             const char *stop = mrc_scan_double(at.p, end, &value);
             /* value - value is 0 unless the number overflowed; that goes the slow way. */
             if (stop && stop < end && *stop == (i + 1 < count ? csv->delimiter : '\n') &&

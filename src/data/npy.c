@@ -127,7 +127,7 @@ static bool parse_dtype(mrc_npy *npy, const char *dtype)
     bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     if (strlen(dtype) != 3 || !strchr("<>|=", dtype[0]) || !strchr("fiub", dtype[1]))
         return false;
-    npy->kind = dtype[1];
+    npy->kind = (unsigned char)dtype[1];
     npy->width = dtype[2] - '0';
     npy->swapped = (dtype[0] == '<' && !little) || (dtype[0] == '>' && little);
     switch (npy->kind) {
@@ -190,7 +190,7 @@ static mercer_status use_header(mrc_npy *npy, struct header *h, mercer_error *er
 static int64_t stored_column(const int64_t *shape, int axes, int64_t column)
 {
     int64_t stored = 0, stride = 1, rest = column;
-    int64_t index[AXES_MOST];
+    int64_t index[AXES_MOST] = {0};
     for (int i = axes - 1; i >= 1; i--) {
         index[i] = rest % shape[i];
         rest /= shape[i];

@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "data/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -226,9 +227,11 @@ static mercer_status put_csv_row(mercer_writer *writer, const double *x, const c
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    const int64_t columns = x ? writer->columns : 0; /* a text column may stand alone */
+    assert(text || !writer->with_text);
     if (writer->with_text)
         MRC_TRY(put_text(writer, text, false, err));
-    for (int64_t j = 0; j < writer->columns; j++) {
+    for (int64_t j = 0; j < columns; j++) {
         if (BUFFER_SIZE - writer->used < MRC_NUMBER_SIZE + 2)
             MRC_TRY(flush(writer, false, err));
         if (j || writer->with_text)
@@ -271,8 +274,9 @@ static mercer_status hold_row(mercer_writer *writer, const double *x, mercer_err
             return rc;
         writer->waiting_capacity = rows;
     }
-    memcpy(writer->waiting + writer->rows * writer->columns, x,
-           (size_t)writer->columns * sizeof *x);
+    if (x) /* there is none when the table has no columns */
+        memcpy(writer->waiting + writer->rows * writer->columns, x,
+               (size_t)writer->columns * sizeof *x);
     return MERCER_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "kernel/simd.h"
 #include "linalg/linalg.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -208,6 +209,7 @@ static void tile_of_block(const mrc_kernel *kernel, mrc_simd simd, const double 
         double *row = out + i * ldo;
         switch (kernel->kind) {
         case MRC_KERNEL_rbf:
+            assert(norm_a);
             if (loops->distances_from_dots(row, nb, norm_a[i], b->norm2 + b0))
                 repair_distances(a + i * lda, norm_a[i], b, b0, nb, row);
             loops->exponential(row, nb, -kernel->gamma);

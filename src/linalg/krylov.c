@@ -320,7 +320,8 @@ static void outlook_plan(struct outlook *o, int64_t size, double residual, doubl
     if (residual > 0 && o->residual > residual && size > o->size) {
         double per_column = log(o->residual / residual) / (double)(size - o->size);
         double missing = log(residual / tolerance) / per_column;
-        ahead = missing < (double)(size / 3) ? (int64_t)missing : size / 3;
+        int64_t most = size / 3;
+        ahead = missing < (double)most ? (int64_t)missing : most;
     }
     *o = (struct outlook){.size = size, .residual = residual, .next = size + ahead};
 }
