@@ -1198,8 +1198,9 @@ def test_colours_on_a_terminal_only():
 
 @test
 def test_progress_bar_on_a_terminal_only():
-    np.save("x.npy", cloud(3000, 40))
-    words = ["fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=3", "-n", 30, "--store", "stream"]
+    np.save("x.npy", cloud(6000, 40))
+    words = ["fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=3", "-n", 30, "--store", "stream",
+             "--threads", 1]
     shown = on_terminal(*words)
     drawings = shown.split("\r\033[K")
     assert len(drawings) > 2, "no bar was drawn"
