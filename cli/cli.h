@@ -62,7 +62,8 @@ void cli_notice(void *app, const char *text);
 void cli_print_notices(const cli_app *app);
 
 /* Check NAME[:key=value,...] against the list of methods (mercer_method_at) or kernels before any
- * file is read: the name and the keys; the library checks the values. Returns 0 or a status. */
+ * file is read, and suggest the nearest name; the library checks the rest. Returns 0 or a status.
+ */
 typedef const mercer_entry *(*cli_entry_at)(int index);
 int cli_check_spec(const char *what, const char *spec, cli_entry_at at);
 

@@ -211,8 +211,12 @@ static int run_fit(cli_app *app)
     options.scale = set->scale;
     options.command = app->command_line;
 
+    /* A typing error must not wait until a large file has been read. */
+    mercer_status rc = mercer_fit_options_check(&options, &err);
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, &err, path);
     double start = cli_now();
-    mercer_status rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
+    rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
         goto out;
     o.seconds_read = cli_now() - start;

@@ -92,7 +92,7 @@ static int run_inverse(cli_app *app)
             joined[i * width + d] = errors[i];
         }
         if (!sink.writer)
-            rc = cli_sink_open(&sink, app->ctx, set->output, NULL, width,
+            rc = cli_sink_open(&sink, app->ctx, set->output, set->output_format, width,
                                (const char *const *)names, NULL, &err);
         if (rc == MERCER_OK)
             rc = cli_sink_rows(&sink, app->ctx, errors ? joined : rows_out, count, NULL, &err);
@@ -159,8 +159,8 @@ static const cli_option options[] = {
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared distance in feature space between what was asked "
                "for and what was found"),
-    CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
+    CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,

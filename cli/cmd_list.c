@@ -47,45 +47,10 @@ static int unknown_entry(const char *what, const char *name, int length, cli_ent
     return status;
 }
 
-static int unknown_key(const char *what, const mercer_entry *entry, const char *key, int length)
-{
-    mercer_parameter parameter;
-    char *known = cli_copy("");
-    for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++) {
-        char *longer = cli_format("%s%s%s", known, i ? ", " : "", parameter.key);
-        free(known);
-        known = longer;
-    }
-    const char *name = mercer_entry_name(entry);
-    const int status = *known
-                           ? cli_fail(CLI_WRONG_CALL, "%s %s: unknown key '%.*s'; its keys are %s",
-                                      what, name, length, key, known)
-                           : cli_fail(CLI_WRONG_CALL, "%s %s: unknown key '%.*s'; it has no keys",
-                                      what, name, length, key);
-    free(known);
-    return status;
-}
-
 int cli_check_spec(const char *what, const char *spec, cli_entry_at at)
 {
     const size_t length = strcspn(spec, ":");
-    const mercer_entry *entry = find_entry(at, spec, length);
-    if (!entry)
-        return unknown_entry(what, spec, (int)length, at);
-    if (spec[length] == 0)
-        return CLI_DONE;
-    for (const char *key = spec + length + 1; *key;) {
-        const size_t pair = strcspn(key, ",");
-        const size_t word = strcspn(key, "=,");
-        mercer_parameter parameter;
-        bool found = false;
-        for (int i = 0; !found && mercer_entry_parameter(entry, i, &parameter); i++)
-            found = strlen(parameter.key) == word && strncmp(parameter.key, key, word) == 0;
-        if (!found)
-            return unknown_key(what, entry, key, (int)word);
-        key += pair + (key[pair] == ',');
-    }
-    return CLI_DONE;
+    return find_entry(at, spec, length) ? CLI_DONE : unknown_entry(what, spec, (int)length, at);
 }
 
 static json_t *entry_json(const mercer_entry *entry)

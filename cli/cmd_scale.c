@@ -37,8 +37,8 @@ static int run_scale(cli_app *app)
     /* A table without a header stays one, unless a label has to be told from the rest. */
     const bool labelled = targets && mercer_targets_kind(targets) != MERCER_TARGET_NONE;
     names = cli_names(rows, labelled ? "x" : NULL, d);
-    rc = cli_sink_open(&sink, app->ctx, set->output, NULL, d, (const char *const *)names, targets,
-                       &err);
+    rc = cli_sink_open(&sink, app->ctx, set->output, set->output_format, d,
+                       (const char *const *)names, targets, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_rows(&sink, app->ctx, values, n, targets, &err);
     if (rc == MERCER_OK)
@@ -84,6 +84,7 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
+    CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,
     CLI_OPTION_HELP,

@@ -168,7 +168,7 @@ static int run_transform(cli_app *app)
         const mercer_targets *kept = set->keep_label ? targets : NULL;
         /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
         if (!sink.writer)
-            rc = cli_sink_open(&sink, app->ctx, set->output, NULL, width,
+            rc = cli_sink_open(&sink, app->ctx, set->output, set->output_format, width,
                                (const char *const *)names, kept, &err);
         if (rc == MERCER_OK)
             rc = cli_sink_rows(&sink, app->ctx, errors ? joined : features, count, kept, &err);
@@ -245,6 +245,7 @@ static const cli_option options[] = {
                "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
+    CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,

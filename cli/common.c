@@ -68,6 +68,11 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
     const char *column = NULL;
     if (code == MERCER_ERR_DATA && !set->label)
         column = text_column(err->text, path, &length);
+    if (column && memchr(column, ';', (size_t)length))
+        return cli_fail(CLI_FAILED,
+                        "%s; is the file separated by semicolons? Commas (.csv) and tabs "
+                        "(.tsv) are read",
+                        err->text);
     if (column)
         return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %.*s", err->text,
                         length, column);

@@ -11,9 +11,10 @@ typedef struct cli_settings {
     const char *operand[2];
     int operands;
     const char *method, *kernel, *output;
-    double components;                                   /* 0: not given */
-    const char *center, *store, *precision, *scale;      /* NULL: not given */
-    const char *label, *target, *labels, *format, *self; /* NULL: not given */
+    double components;                              /* 0: not given */
+    const char *center, *store, *precision, *scale; /* NULL: not given */
+    const char *label, *target, *labels, *self;     /* NULL: not given */
+    const char *format, *output_format;             /* NULL: by the ending */
     bool no_label, errors, keep_label, json, quiet;
     int64_t memory, threads, rows; /* 0: not given */
     uint64_t seed;
@@ -66,6 +67,9 @@ typedef struct cli_option {
     CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
                "file to write, its form by the ending: .csv .tsv .npy, also .gz; default: CSV on " \
                "standard output")
+#define CLI_OPTION_OUTPUT_FORMAT                                                                   \
+    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy",                  \
+               "format of the output when its ending does not tell; default: csv")
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")

@@ -68,8 +68,8 @@ cli_text cli_text_bytes(double bytes)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
     cli_text out;
     int unit = 0;
-    while (bytes >= 999.5 && unit < 5) {
-        bytes /= 1000;
+    while (bytes >= 1023.5 && unit < 5) { /* like --memory 4G, which is read in 1024s */
+        bytes /= 1024;
         unit++;
     }
     const int digits = unit > 0 && bytes < 9.95 ? 1 : 0;

@@ -23,7 +23,7 @@ int64_t cli_peak_memory(void);
 typedef struct cli_text {
     char text[40];
 } cli_text;
-cli_text cli_text_bytes(double bytes);     /* 80 GB */
+cli_text cli_text_bytes(double bytes);     /* 75 GB */
 cli_text cli_text_count(int64_t count);    /* 100,000 */
 cli_text cli_text_seconds(double seconds); /* 12.3 ms, 2 min 5 s */
 cli_text cli_text_number(double value);    /* 4 digits, or "undefined" for NaN */

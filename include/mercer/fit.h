@@ -23,6 +23,11 @@ typedef struct mercer_fit_options {
 } mercer_fit_options;
 MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 
+/* Check everything about a fit that can be checked before the data are there: names, keys, values
+ * and which of them go together. mercer_fit() does the same first. */
+MERCER_API mercer_status mercer_fit_options_check(const mercer_fit_options *options,
+                                                  mercer_error *err);
+
 /* What a fit did. Set struct_size before the call. */
 typedef struct mercer_fit_report {
     size_t struct_size;

@@ -381,7 +381,7 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
             if (columns->role[i] == 0 && strcmp(columns->names[i], options->only[j]) == 0)
                 where[j] = i;
         if (where[j] < 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: column '%s' is missing", reader->input.shown,
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: needed column '%s' is missing", reader->input.shown,
                      options->only[j]);
     }
     for (int64_t i = 0; i < columns->count; i++)

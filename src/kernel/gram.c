@@ -18,8 +18,8 @@ static void human_bytes(int64_t bytes, char text[32])
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
     double value = (double)bytes;
     int unit = 0;
-    while (value >= 1000 && unit < 5) {
-        value /= 1000;
+    while (value >= 1024 && unit < 5) { /* like --memory 4G, which is read in 1024s */
+        value /= 1024;
         unit++;
     }
     snprintf(text, 32, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
@@ -32,9 +32,9 @@ static bool kernel_is_linear(const mrc_kernel *kernel)
 
 struct plan {
     const mrc_gram_request *request;
-    int64_t budget, common, dense, room; /* bytes; room: left for a store */
-    char dense_text[32], budget_text[32];
-    char why[96]; /* why a low-rank factor was not used */
+    int64_t budget, common, dense, room;                 /* bytes; room: left for a store */
+    char dense_text[32], full_text[32], budget_text[32]; /* full: n x n, as people count it */
+    char why[96];                                        /* why a low-rank factor was not used */
 };
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
@@ -48,9 +48,10 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_tiled_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
-    /* People expect n x n; padding to whole tiles is no news worth telling. */
-    double plain = n * n * (request->single ? 4 : 8);
-    human_bytes(plain < (double)p->dense ? (int64_t)plain : p->dense, p->dense_text);
+    double full = n * n * (request->single ? 4 : 8);
+    human_bytes(full < 9e18 ? (int64_t)full : INT64_MAX, p->full_text);
+    /* Padding to whole tiles is no news worth telling. */
+    human_bytes(full < (double)p->dense ? (int64_t)full : p->dense, p->dense_text);
     human_bytes(p->budget, p->budget_text);
 }
 
@@ -105,8 +106,8 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
     *done = rc == MERCER_OK && g->rank > 0;
     if (rc != MERCER_OK || *done)
         return rc;
-    snprintf(p->why, sizeof p->why, "a factor of %lld columns leaves a residual of %.0e",
-             (long long)reached, residual);
+    snprintf(p->why, sizeof p->why, "too rough for lowrank (%.0e left after %lld columns)",
+             residual, (long long)reached);
     if (!asked)
         return MERCER_OK;
     return mrc_fail(err, MERCER_ERR_BUDGET,
@@ -184,7 +185,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
             else
                 snprintf(reason, size,
                          "rank %lld gives the matrix to rounding; in full it would take %s",
-                         (long long)g->rank, p.dense_text);
+                         (long long)g->rank, p.full_text);
             return MERCER_OK;
         }
     }

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -128,6 +129,63 @@ out:
     return rc;
 }
 
+mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
+{
+    struct request r = {0};
+    mercer_status rc = read_request(options, &r, err);
+    mrc_free(r.params);
+    return rc;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Distances and dot products see only the widest columns when spreads differ a lot; most people who
+ * leave the scaling out did not mean that. */
+static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *rows,
+                                    const struct request *r, mercer_error *err)
+{
+    static const double WORTH_SAYING = 100; /* largest spread over the median one */
+    double *spread = NULL, *sorted = NULL;
+    int64_t d = rows->d, widest = 0, count = 0;
+    mercer_status rc = MERCER_OK;
+    if (r->scale != MRC_SCALE_NONE || r->kernel.kind == MRC_KERNEL_precomputed || d < 2)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
+    MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
+    for (int64_t k = 0; k < d; k++) {
+        double least = rows->x[k], most = rows->x[k];
+        for (int64_t i = 1; i < rows->n; i++) {
+            least = fmin(least, rows->x[i * rows->ld + k]);
+            most = fmax(most, rows->x[i * rows->ld + k]);
+        }
+        spread[k] = most - least;
+        if (spread[k] > 0)
+            sorted[count++] = spread[k];
+        if (spread[k] > spread[widest])
+            widest = k;
+    }
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    double factor = count > 1 ? spread[widest] / sorted[count / 2] : 0;
+    if (factor > WORTH_SAYING && rows->names)
+        mrc_notice(ctx,
+                   "column '%s' spreads %.0f times as wide as the median column and will dominate; "
+                   "if that is not meant, scale the columns (--scale standard)",
+                   rows->names[widest], factor);
+    else if (factor > WORTH_SAYING)
+        mrc_notice(ctx,
+                   "column %lld spreads %.0f times as wide as the median column and will dominate; "
+                   "if that is not meant, scale the columns (--scale standard)",
+                   (long long)(widest + 1), factor);
+out:
+    mrc_free(spread);
+    mrc_free(sorted);
+    return rc;
+}
+
 static mercer_status check_rows(const mercer_rows *rows, const struct request *r, mercer_error *err)
 {
     if (rows->n < 2 && r->problem.center != MRC_CENTER_NONE)
@@ -206,6 +264,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     *out = NULL;
     MRC_TRY(read_request(options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
+    MRC_TRY(advise_scaling(ctx, rows, &r, err));
     MRC_TRY(mrc_model_new(&model, err));
     MRC_TRY(scale_rows(rows, model, r.scale, &scaled, err));
     r.problem.rows = scaled ? scaled : rows;

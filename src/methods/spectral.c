@@ -98,8 +98,16 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_sp
         mrc_notice(
             ctx,
             "the kernel is not positive semidefinite on these rows: eigenvalues down to %.3g "
-            "(largest %.3g); only positive ones are used",
+            "(largest %.3g); only positive ones are used, so shares may exceed 100 %% and "
+            "errors may be negative",
             s->most_negative, s->values[0]);
+    /* A kernel matrix like the identity: each row resembles itself alone. */
+    if (problem->kernel->kind == MRC_KERNEL_rbf && problem->rows->n >= 20 &&
+        s->values[0] * (double)problem->rows->n < 3 * s->trace)
+        mrc_notice(ctx,
+                   "the kernel matrix is close to the identity: sigma=%.3g is far below the "
+                   "distances between rows; try a larger one, or sigma=median",
+                   problem->kernel->sigma);
 }
 
 mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,

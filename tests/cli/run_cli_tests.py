@@ -1168,7 +1168,7 @@ def test_demo():
         drawn = [line for line in text.splitlines() if "│" in line]
         assert len({columns_of(line) for line in drawn}) == 1, "ragged drawing"
         assert max(map(columns_of, drawn)) <= int(columns)
-    for word in ["80 GB", "lowrank", "100,000", "never formed", "mercer fit ring.csv", "f10"]:
+    for word in ["75 GB", "lowrank", "100,000", "never formed", "mercer fit ring.csv", "f10"]:
         assert word in text, word
 
 
