@@ -4,6 +4,5 @@
 #define WIDTH 4
 #define NAME "avx2"
 #define TABLE mrc_simd_loops_avx2
-#define VECTOR_EXP(x) ((vector)Sleef_expd4_u10avx2((__m256d)(x)))
 #define VECTOR_TANH(x) ((vector)Sleef_tanhd4_u10avx2((__m256d)(x)))
 #include "kernel/simd_loops.h"

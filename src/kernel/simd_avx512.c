@@ -4,6 +4,5 @@
 #define WIDTH 8
 #define NAME "avx512"
 #define TABLE mrc_simd_loops_avx512
-#define VECTOR_EXP(x) ((vector)Sleef_expd8_u10avx512f((__m512d)(x)))
 #define VECTOR_TANH(x) ((vector)Sleef_tanhd8_u10avx512f((__m512d)(x)))
 #include "kernel/simd_loops.h"

@@ -5,10 +5,8 @@
 #define NAME "narrow"
 #define TABLE mrc_simd_loops_narrow
 #if defined(__aarch64__)
-#define VECTOR_EXP(x) ((vector)Sleef_expd2_u10advsimd((float64x2_t)(x)))
 #define VECTOR_TANH(x) ((vector)Sleef_tanhd2_u10advsimd((float64x2_t)(x)))
 #else
-#define VECTOR_EXP(x) ((vector)Sleef_expd2_u10sse2((__m128d)(x)))
 #define VECTOR_TANH(x) ((vector)Sleef_tanhd2_u10sse2((__m128d)(x)))
 #endif
 #include "kernel/simd_loops.h"

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "kernel/gram.h"
+#include "kernel/simd.h"
 
 #include <stdio.h>
 
@@ -220,6 +221,32 @@ static void test_gram_vector_widths_agree(void **state)
         }
 }
 
+/* The exponential behind every Gaussian, at every width: within one unit in the last place. */
+static void test_kernel_exponential_is_exact_to_a_unit(void **state)
+{
+    enum { COUNT = 1003 }; /* not a multiple of any width */
+    (void)state;
+    for (mrc_simd simd = MRC_SIMD_NARROW; simd <= mrc_simd_detect(); simd++) {
+        const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+        double x[COUNT], y[COUNT], edge[] = {0, 708.5, 1e4, INFINITY};
+        mrc_rng rng;
+        mrc_rng_seed(&rng, 5);
+        for (int round = 0; round < 300; round++) {
+            for (int i = 0; i < COUNT; i++) {
+                double u = mrc_rng_uniform(&rng);
+                x[i] = y[i] = round % 3 == 0 ? 700 * u : round % 3 == 1 ? 3 * u : pow(10, -20 * u);
+            }
+            loops->exponential(y, COUNT, -1);
+            for (int i = 0; i < COUNT; i++) {
+                long double exact = expl(-(long double)x[i]);
+                assert_true(fabsl(y[i] - exact) <= exact * 0x1p-52L);
+            }
+        }
+        loops->exponential(edge, 4, -1);
+        assert_true(edge[0] == 1 && edge[1] == 0 && edge[2] == 0 && edge[3] == 0);
+    }
+}
+
 /* Pairs of nearly equal rows far from the others: |x|^2 + |y|^2 - 2 x.y alone would lose them. */
 static void test_kernel_keeps_small_distances(void **state)
 {
@@ -309,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_gram_stores_match_the_matrix),
         cmocka_unit_test(test_gram_is_the_same_for_any_thread_count),
         cmocka_unit_test(test_gram_vector_widths_agree),
+        cmocka_unit_test(test_kernel_exponential_is_exact_to_a_unit),
         cmocka_unit_test(test_kernel_keeps_small_distances),
         cmocka_unit_test(test_gram_refuses_what_does_not_fit),
         cmocka_unit_test(test_gram_checks_the_given_matrix),
