@@ -38,12 +38,19 @@ static int64_t krylov_least(int64_t count)
     return count + count / 4 + 4 * krylov_block(count);
 }
 
+/* Columns beside the basis: the block and its image, and what a centred product takes for them (the
+ * column of ones, padded widths). */
+static int64_t krylov_extra(int64_t count)
+{
+    return 6 * krylov_block(count) + 16;
+}
+
 int64_t mrc_spectrum_columns(int64_t n, int64_t count)
 {
     count = count > 0 ? count : SHARE_START;
     if (n <= SMALL_MATRIX)
         return 4 * n;
-    int64_t least = 2 * krylov_least(count) + 3 * krylov_block(count);
+    int64_t least = 2 * krylov_least(count) + krylov_extra(count);
     return least < 4 * n ? least : 4 * n;
 }
 
@@ -167,7 +174,7 @@ static mercer_status apply_gram(void *self, const double *v, int64_t l, double *
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double fixed = 8 * (double)g->n * (double)(g->rows->d + 4 + 4 * count);
+    double fixed = 8 * (double)g->n * (double)(g->rows->d + 4 + 4 * count + krylov_extra(count));
     double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */
