@@ -75,6 +75,8 @@ static bool has_preimages(const mercer_model_info *info)
     if (!info->orthonormal || strcmp(info->scale, "unit") == 0 ||
         strcmp(info->scale, "rowstandard") == 0)
         return false;
+    if (strchr(info->kernel, '*') || strstr(info->kernel, " + ")) /* a combination */
+        return false;
     const size_t length = strcspn(info->kernel, ":");
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strlen(kernels[i]) == length && strncmp(kernels[i], info->kernel, length) == 0)
@@ -173,7 +175,8 @@ static int check_call(const cli_settings *set)
         return status;
     }
     int status = cli_check_spec("method", set->method, mercer_method_at);
-    if (status == CLI_DONE && set->kernel)
+    /* A combination is looked into by the library. */
+    if (status == CLI_DONE && set->kernel && !strpbrk(set->kernel, "+* "))
         status = cli_check_spec("kernel", set->kernel, mercer_kernel_at);
     if (status == CLI_DONE)
         status = cli_check_output(set->output);
@@ -268,7 +271,8 @@ static const cli_option options[] = {
     CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD", NULL,
                "how to find the features, as kpca"),
     CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL", NULL,
-               "how alike two rows are, as rbf:sigma=2; default rbf:sigma=median"),
+               "how alike two rows are, as rbf:sigma=2 or \"0.7*rbf + linear\"; default "
+               "rbf:sigma=median"),
     CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,
                "how many features, or a share as 0.95: as many as capture that share of the "
                "variance"),

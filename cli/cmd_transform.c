@@ -159,6 +159,11 @@ static int run_transform(cli_app *app)
         }
         rc = mercer_model_transform(app->ctx, model, rows, self ? self + done : NULL, features,
                                     errors, &err);
+        if (rc == MERCER_ERR_DATA && done > 0) { /* the library knows only this block's rows */
+            const size_t used = strlen(err.text);
+            snprintf(err.text + used, sizeof err.text - used, ", counted after the first %lld rows",
+                     (long long)done);
+        }
         if (rc != MERCER_OK)
             break;
         for (int64_t i = 0; errors && i < count; i++)

@@ -39,12 +39,12 @@ struct plan {
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
 {
-    double n = (double)g->n, d = (double)g->rows->d;
+    double n = (double)g->n, d = (double)g->rows->d * (g->points.parts ? g->points.parts : 1);
     p->request = request;
     p->budget = g->ctx->memory;
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
-    double common = 8 * n * (d + 4 + (double)request->work_columns) +
-                    (double)mrc_tiled_scratch_bytes(g->ctx, g->rows->d);
+    double common =
+        8 * n * (d + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_tiled_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
@@ -234,6 +234,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
         for (int64_t i = 0; i < g->n; i++)
             g->raw_diag[i] = rows->x[i * rows->ld + i];
     } else {
+        MRC_TRY(mrc_kernel_check_rows(kernel, rows, 0, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
         mrc_kernel_diag(kernel, &g->points, 0, g->n, g->raw_diag);
     }
@@ -678,6 +679,7 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "kernel precomputed: kernel values of new rows must be given");
     MRC_TRY(mrc_gram_learn_means(g, err));
+    MRC_TRY(mrc_kernel_check_rows(g->kernel, rows, 0, err));
     MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));
     struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
     mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w);

@@ -42,7 +42,7 @@ enum { MRC_PANEL = 32 };
 /* Tiled stores. init allocates what the store needs and computes the tiles of a dense one. */
 mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err);
 int64_t mrc_tiled_dense_bytes(int64_t n, bool single);
-int64_t mrc_tiled_scratch_bytes(const mercer_ctx *ctx, int64_t d);
+int64_t mrc_tiled_scratch_bytes(const mrc_gram *g);
 /* Uncentred out (n x l) = K v. */
 mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                               mercer_error *err);

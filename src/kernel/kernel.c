@@ -1,11 +1,15 @@
-/* The kernels: parameters, formulas, and tiles of values.
+/* The named kernels: parameters, formulas, and tiles of values.
  *
- * linear x.y; poly (gamma x.y + coef0)^degree; rbf exp(-|x-y|^2 / (2 sigma^2)); sigmoid
- * tanh(gamma x.y + coef0), not positive semidefinite; cosine x.y / (|x| |y|), 0 for a zero row.
- * Dot products and distances in many dimensions go through GEMM; distances in few dimensions are
- * sums of squared differences. */
-#include "kernel/kernel.h"
-
+ * Of dot products: linear x.y; poly (gamma x.y + coef0)^degree; sigmoid tanh(gamma x.y + coef0),
+ * not positive semidefinite; cosine x.y / (|x| |y|), 0 for a zero row. Of the Euclidean distance r:
+ * rbf exp(-r^2 / (2 sigma^2)); exponential exp(-r / sigma); matern, with s = sqrt(2 nu) r / sigma,
+ * exp(-s), (1 + s) exp(-s), (1 + s + s^2 / 3) exp(-s) for nu = 0.5, 1.5, 2.5, and rbf in the limit;
+ * rq (1 + r^2 / (2 alpha sigma^2))^-alpha. Of sums over columns: laplacian exp(-gamma sum |x-y|);
+ * chi2 exp(-gamma sum (x-y)^2 / (x+y)) and intersection sum min(x, y), both for values >= 0.
+ *
+ * Dot products and distances in many dimensions go through GEMM; distances in few dimensions, and
+ * the other sums always, are added up column by column: d operations a pair. */
+#include "kernel/kernel_parts.h"
 #include "kernel/points.h"
 #include "kernel/simd.h"
 #include "linalg/linalg.h"
@@ -21,28 +25,73 @@
 #define SIGMA_MEDIAN MRC_WORD(0)
 #define GAMMA_OPEN MRC_WORD(0)
 
+#define MEDIAN_HELP "median: the median distance between 512 training rows drawn by the seed"
+
 static const mrc_param no_params[] = {MRC_PARAM_END};
 static const mrc_param poly_params[] = {
-    MRC_REAL_OR(mrc_kernel, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
+    MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
                 "factor of the dot product; auto: 1 / columns"),
-    MRC_REAL(mrc_kernel, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
-    MRC_INT(mrc_kernel, degree, 3, 1, 64, "power"), MRC_PARAM_END};
+    MRC_REAL(mrc_kernel_part, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
+    MRC_INT(mrc_kernel_part, degree, 3, 1, 64, "power"), MRC_PARAM_END};
 static const mrc_param rbf_params[] = {
-    MRC_REAL_OR(mrc_kernel, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
-                "width; median: the median distance between 512 training rows drawn by the seed"),
-    MRC_REAL_OR(mrc_kernel, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+                "width; " MEDIAN_HELP),
+    MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
                 "1 / (2 sigma^2), may be given instead of sigma"),
     MRC_PARAM_END};
+static const mrc_param laplacian_params[] = {
+    MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
+                "factor of the distance; auto: 1 / columns"),
+    MRC_PARAM_END};
+static const mrc_param exponential_params[] = {
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+                "length; " MEDIAN_HELP),
+    MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
+                "1 / sigma, may be given instead of sigma (kernlab's laplacedot calls it sigma)"),
+    MRC_PARAM_END};
+enum { NU_HALF, NU_THREE_HALVES, NU_FIVE_HALVES, NU_INFINITE };
+static const mrc_param matern_params[] = {MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN,
+                                                      DBL_MAX, "median", "length; " MEDIAN_HELP),
+                                          MRC_CHOICE(mrc_kernel_part, nu, NU_THREE_HALVES,
+                                                     "0.5|1.5|2.5|inf",
+                                                     "smoothness: 0.5 is exponential, inf is rbf"),
+                                          MRC_PARAM_END};
+static const mrc_param rq_params[] = {
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+                "length; " MEDIAN_HELP),
+    MRC_REAL(mrc_kernel_part, alpha, 1, DBL_MIN, DBL_MAX,
+             "power: small ones mix many lengths, large ones come near rbf"),
+    MRC_PARAM_END};
+static const mrc_param chi2_params[] = {
+    MRC_REAL(mrc_kernel_part, gamma, 1, DBL_MIN, DBL_MAX, "factor of the distance"), MRC_PARAM_END};
 static const mrc_param sigmoid_params[] = {
-    MRC_REAL_OR(mrc_kernel, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
+    MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
                 "factor of the dot product; auto: 1 / columns"),
-    MRC_REAL(mrc_kernel, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
+    MRC_REAL(mrc_kernel_part, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
     MRC_PARAM_END};
 
-static const mrc_kernel_def definitions[MRC_KERNEL_COUNT] = {
+static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 1] = {
     [MRC_KERNEL_linear] = {{"linear", "dot product: ordinary PCA", "x.y", no_params}, true},
     [MRC_KERNEL_poly] = {{"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params}, false},
     [MRC_KERNEL_rbf] = {{"rbf", "Gaussian", "exp(-|x-y|^2 / (2 sigma^2))", rbf_params}, true},
+    [MRC_KERNEL_laplacian] = {{"laplacian", "exponential of the sum of differences",
+                               "exp(-gamma |x-y|_1)", laplacian_params},
+                              true},
+    [MRC_KERNEL_exponential] = {{"exponential", "exponential of the distance: rougher than rbf",
+                                 "exp(-|x-y| / sigma)", exponential_params},
+                                true},
+    [MRC_KERNEL_matern] = {{"matern", "between exponential and rbf",
+                            "nu = 1.5: (1 + s) exp(-s), s = sqrt(3) |x-y| / sigma", matern_params},
+                           true},
+    [MRC_KERNEL_rq] = {{"rq", "rational quadratic: rbf of many widths",
+                        "(1 + |x-y|^2 / (2 alpha sigma^2))^-alpha", rq_params},
+                       true},
+    [MRC_KERNEL_chi2] = {{"chi2", "for histograms and counts: values >= 0",
+                          "exp(-gamma sum (x-y)^2 / (x+y))", chi2_params},
+                         true},
+    [MRC_KERNEL_intersection] = {{"intersection", "overlap of histograms: values >= 0",
+                                  "sum min(x, y)", no_params},
+                                 true},
     [MRC_KERNEL_sigmoid] = {{"sigmoid", "hyperbolic tangent, not positive semidefinite",
                              "tanh(gamma x.y + coef0)", sigmoid_params},
                             false},
@@ -50,6 +99,7 @@ static const mrc_kernel_def definitions[MRC_KERNEL_COUNT] = {
     [MRC_KERNEL_precomputed] = {{"precomputed", "the input is the kernel matrix itself",
                                  "given by the caller", no_params},
                                 false},
+    [MRC_KERNEL_COMBINED] = {{"combined", "sums and products of kernels", "", no_params}, false},
 };
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
@@ -57,10 +107,27 @@ const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
     return &definitions[kind];
 }
 
-bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
+bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel)
 {
     return definitions[kernel->kind].semidefinite ||
            (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0);
+}
+
+bool mrc_part_needs_nonnegative(const mrc_kernel_part *kernel)
+{
+    return kernel->kind == MRC_KERNEL_chi2 || kernel->kind == MRC_KERNEL_intersection;
+}
+
+/* sigma and gamma are two forms of one number. */
+static bool has_two_forms(const mrc_kernel_part *kernel)
+{
+    return kernel->kind == MRC_KERNEL_rbf || kernel->kind == MRC_KERNEL_exponential;
+}
+
+bool mrc_part_is_open(const mrc_kernel_part *kernel)
+{
+    bool gamma = kernel->gamma == GAMMA_OPEN, sigma = kernel->sigma == SIGMA_MEDIAN;
+    return has_two_forms(kernel) ? gamma && sigma : gamma || sigma;
 }
 
 static mercer_status fail_unknown(const char *spec, mercer_error *err)
@@ -75,7 +142,7 @@ static mercer_status fail_unknown(const char *spec, mercer_error *err)
                     (int)mrc_spec_name_length(spec), spec, known);
 }
 
-mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err)
+mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_error *err)
 {
     size_t length = mrc_spec_name_length(spec);
     char what[64];
@@ -88,9 +155,9 @@ mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_erro
         snprintf(what, sizeof what, "kernel %s", def->entry.name);
         mrc_params_defaults(def->entry.params, kernel);
         mercer_status rc = mrc_params_parse(def->entry.params, what, spec, kernel, err);
-        if (rc == MERCER_OK && kernel->kind == MRC_KERNEL_rbf && kernel->gamma != GAMMA_OPEN &&
+        if (rc == MERCER_OK && has_two_forms(kernel) && kernel->gamma != GAMMA_OPEN &&
             kernel->sigma != SIGMA_MEDIAN)
-            rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "kernel rbf: give sigma or gamma, not both");
+            rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: give sigma or gamma, not both", what);
         return rc;
     }
     return fail_unknown(spec, err);
@@ -140,36 +207,68 @@ out:
     return rc;
 }
 
-mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
-                                 mercer_error *err)
+/* gamma of a sigma. */
+static double gamma_of(const mrc_kernel_part *kernel)
+{
+    return kernel->kind == MRC_KERNEL_rbf ? 0.5 / (kernel->sigma * kernel->sigma)
+                                          : 1 / kernel->sigma;
+}
+
+/* The factor of the squared distance (matern 0.5: of the distance), which must be a number. */
+static double scale_of(const mrc_kernel_part *kernel)
+{
+    double sigma = kernel->sigma;
+    if (kernel->kind == MRC_KERNEL_rq)
+        return 0.5 / (kernel->alpha * sigma * sigma);
+    if (kernel->kind != MRC_KERNEL_matern)
+        return kernel->gamma;
+    switch (kernel->nu) {
+    case NU_HALF:
+        return 1 / sigma;
+    case NU_THREE_HALVES:
+        return 3 / (sigma * sigma);
+    case NU_FIVE_HALVES:
+        return 5 / (sigma * sigma);
+    default:
+        return 0.5 / (sigma * sigma);
+    }
+}
+
+mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const mercer_rows *rows,
+                               double *median, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (kernel->kind == MRC_KERNEL_rbf) {
-        if (kernel->gamma != GAMMA_OPEN) {
-            kernel->sigma = sqrt(0.5 / kernel->gamma);
-        } else {
-            if (kernel->sigma == SIGMA_MEDIAN)
-                rc = median_distance(ctx, rows, &kernel->sigma, err);
-            kernel->gamma = 0.5 / (kernel->sigma * kernel->sigma);
-        }
-        if (rc == MERCER_OK && !(isfinite(kernel->gamma) && kernel->gamma > 0))
-            rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
-                          "kernel rbf: sigma=%g makes 1/(2 sigma^2) overflow or vanish",
-                          kernel->sigma);
-    } else if (kernel->gamma == GAMMA_OPEN) {
-        kernel->gamma = 1 / (double)rows->d;
+    bool two_forms = has_two_forms(kernel);
+    if (kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN)) {
+        if (*median == 0)
+            rc = median_distance(ctx, rows, median, err);
+        if (rc != MERCER_OK)
+            return rc;
+        kernel->sigma = *median;
     }
+    if (two_forms && kernel->gamma != GAMMA_OPEN)
+        kernel->sigma =
+            kernel->kind == MRC_KERNEL_rbf ? sqrt(0.5 / kernel->gamma) : 1 / kernel->gamma;
+    else if (two_forms)
+        kernel->gamma = gamma_of(kernel);
+    else if (kernel->gamma == GAMMA_OPEN)
+        kernel->gamma = 1 / (double)rows->d;
+    double scale = scale_of(kernel);
+    if (kernel->sigma != 0 && !(isfinite(scale) && scale > 0 && isfinite(kernel->sigma)))
+        rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "kernel %s: sigma=%g makes %s overflow or vanish",
+                      definitions[kernel->kind].entry.name, kernel->sigma,
+                      kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)");
     return rc;
 }
 
-mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t size,
-                                mercer_error *err)
+mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t size,
+                              mercer_error *err)
 {
-    mrc_kernel shown = *kernel;
+    mrc_kernel_part shown = *kernel;
     const mrc_kernel_def *def = &definitions[kernel->kind];
     /* A rounded sigma = sqrt(1/(2 gamma)) need not give gamma back: show the one that does. */
-    if (kernel->kind == MRC_KERNEL_rbf) {
-        if (0.5 / (kernel->sigma * kernel->sigma) == kernel->gamma)
+    if (has_two_forms(kernel)) {
+        if (gamma_of(kernel) == kernel->gamma)
             shown.gamma = GAMMA_OPEN;
         else
             shown.sigma = SIGMA_MEDIAN;
@@ -193,10 +292,50 @@ static void repair_distances(const double *a, double norm_a, const mrc_points *b
     }
 }
 
+static bool is_of_distance(mrc_kernel_kind kind)
+{
+    return kind == MRC_KERNEL_rbf || kind == MRC_KERNEL_exponential || kind == MRC_KERNEL_matern ||
+           kind == MRC_KERNEL_rq;
+}
+
+/* Kernel values in the place of squared distances. */
+static void values_of_distances(const mrc_kernel_part *kernel, const mrc_simd_loops *loops,
+                                double *row, int64_t nb)
+{
+    double scale = scale_of(kernel);
+    if (kernel->kind == MRC_KERNEL_rq)
+        loops->rational(row, nb, scale, kernel->alpha);
+    else if (kernel->kind == MRC_KERNEL_exponential ||
+             (kernel->kind == MRC_KERNEL_matern && kernel->nu == NU_HALF))
+        loops->exponential_of_root(row, nb, -scale);
+    else if (kernel->kind == MRC_KERNEL_matern && kernel->nu != NU_INFINITE)
+        loops->matern(row, nb, scale, kernel->nu);
+    else
+        loops->exponential(row, nb, -scale);
+}
+
+/* The tile as sums over columns. */
+static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops *loops,
+                            const double *a, int64_t lda, int64_t na, const mrc_points *b,
+                            int64_t b0, int64_t nb, double *out, int64_t ldo)
+{
+    mrc_column_term term = kernel->kind == MRC_KERNEL_laplacian      ? MRC_TERM_ABSOLUTE
+                           : kernel->kind == MRC_KERNEL_chi2         ? MRC_TERM_CHI2
+                           : kernel->kind == MRC_KERNEL_intersection ? MRC_TERM_LEAST
+                                                                     : MRC_TERM_SQUARE;
+    loops->column_sums(term, a, na, lda, b->transposed + b0, nb, b->n, b->d, out, ldo);
+    for (int64_t i = 0; i < na; i++) {
+        if (term == MRC_TERM_SQUARE)
+            values_of_distances(kernel, loops, out + i * ldo, nb);
+        else if (term != MRC_TERM_LEAST)
+            loops->exponential(out + i * ldo, nb, -kernel->gamma);
+    }
+}
+
 /* The tile for a plain block of prepared rows a (na x d, stride lda) with squared norms. */
-static void tile_of_block(const mrc_kernel *kernel, mrc_simd simd, const double *a, int64_t lda,
-                          const double *norm_a, int64_t na, const mrc_points *b, int64_t b0,
-                          int64_t nb, double *out, int64_t ldo)
+static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const double *a,
+                          int64_t lda, const double *norm_a, int64_t na, const mrc_points *b,
+                          int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
     const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
     if (kernel->kind == MRC_KERNEL_rbf && b->transposed) {
@@ -204,15 +343,22 @@ static void tile_of_block(const mrc_kernel *kernel, mrc_simd simd, const double 
                                        kernel->gamma, out, ldo);
         return;
     }
+    if (b->transposed) {
+        tile_of_columns(kernel, loops, a, lda, na, b, b0, nb, out, ldo);
+        return;
+    }
     mrc_gemm(false, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         double *row = out + i * ldo;
         switch (kernel->kind) {
         case MRC_KERNEL_rbf:
+        case MRC_KERNEL_exponential:
+        case MRC_KERNEL_matern:
+        case MRC_KERNEL_rq:
             assert(norm_a);
             if (loops->distances_from_dots(row, nb, norm_a[i], b->norm2 + b0))
                 repair_distances(a + i * lda, norm_a[i], b, b0, nb, row);
-            loops->exponential(row, nb, -kernel->gamma);
+            values_of_distances(kernel, loops, row, nb);
             break;
         case MRC_KERNEL_poly:
             loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
@@ -226,34 +372,27 @@ static void tile_of_block(const mrc_kernel *kernel, mrc_simd simd, const double 
     }
 }
 
-void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
-                     int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
-                     int64_t ldo)
+void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+                   int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
+                   int64_t ldo)
 {
     tile_of_block(kernel, simd, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b,
                   b0, nb, out, ldo);
 }
 
-void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
-                            const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
-                            int64_t nb, double *scratch, double *out, int64_t ldo)
-{
-    mrc_points rows = mrc_points_gather(a, index, na, scratch);
-    mrc_kernel_tile(kernel, simd, &rows, 0, na, b, b0, nb, out, ldo);
-}
-
-void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
-                     int64_t count, double *out)
+void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int64_t first,
+                   int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++) {
         const double *x = points->x + (first + i) * points->ld;
         double dot = 0;
-        if (kernel->kind == MRC_KERNEL_rbf) {
+        if (is_of_distance(kernel->kind) || kernel->kind == MRC_KERNEL_laplacian ||
+            kernel->kind == MRC_KERNEL_chi2) {
             out[i] = 1;
             continue;
         }
         for (int64_t k = 0; k < points->d; k++)
-            dot += x[k] * x[k];
+            dot += kernel->kind == MRC_KERNEL_intersection ? x[k] : x[k] * x[k];
         switch (kernel->kind) {
         case MRC_KERNEL_poly:
             out[i] = pow(kernel->gamma * dot + kernel->coef0, (double)kernel->degree);

@@ -17,12 +17,37 @@ typedef enum mrc_kernel_kind {
 } mrc_kernel_kind;
 
 /* The union of all kernels' parameters; a kernel's schema names the ones it has. */
+#define MRC_KERNEL_FIELDS                                                                          \
+    mrc_kernel_kind kind;                                                                          \
+    double gamma; /* as in each formula; rbf, exponential: always the number really used */        \
+    double sigma; /* rbf: gamma = 1 / (2 sigma^2); exponential: gamma = 1 / sigma */               \
+    double coef0;                                                                                  \
+    double alpha;                                                                                  \
+    int64_t degree;                                                                                \
+    int nu; /* matern: index of 0.5, 1.5, 2.5, inf */
+
+/* One named kernel. */
+typedef struct mrc_kernel_part {
+    MRC_KERNEL_FIELDS
+} mrc_kernel_part;
+
+/* At most so many named kernels and terms in a combination. */
+enum { MRC_KERNEL_PARTS = 8 };
+/* The kind of a combination, which has no line in kernels.def. */
+#define MRC_KERNEL_COMBINED MRC_KERNEL_COUNT
+
+/* A named kernel, or the sum over terms of weight times the product of the term's parts. */
 typedef struct mrc_kernel {
-    mrc_kernel_kind kind;
-    double gamma; /* poly, sigmoid, rbf: always the number really used */
-    double sigma; /* rbf: gamma = 1 / (2 sigma^2) */
-    double coef0;
-    int64_t degree;
+    union {
+        struct {
+            MRC_KERNEL_FIELDS
+        };
+        mrc_kernel_part own; /* the same fields: a named kernel */
+    };
+    int parts, terms; /* 0 for a named kernel */
+    mrc_kernel_part part[MRC_KERNEL_PARTS];
+    int term[MRC_KERNEL_PARTS]; /* which term a part belongs to; in increasing order */
+    double weight[MRC_KERNEL_PARTS];
 } mrc_kernel;
 
 typedef struct mrc_kernel_def {
@@ -34,24 +59,35 @@ const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
 /* Whether this kernel, with its parameters, has no negative eigenvalues. */
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel);
 
-/* Parse NAME[:key=value,...]; data-dependent defaults (sigma=median, gamma=1/columns) stay open. */
+/* Parse a kernel: terms joined by '+', each of factors joined by '*', each a weight >= 0 or
+ * NAME[:key=value,...]; at most MRC_KERNEL_PARTS names, and as many terms. Data-dependent defaults
+ * (sigma=median, gamma=1/columns) stay open. */
 mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err);
 /* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
 mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                  mercer_error *err);
+/* Whether something is still open that only training rows could tell. */
+bool mrc_kernel_is_open(const mrc_kernel *kernel);
 /* The spec with the numbers used, "rbf:sigma=4"; parsing it gives the same kernel exactly. */
 mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t size,
                                 mercer_error *err);
+
+/* MERCER_ERR_DATA with row (counted from first) and column when the kernel needs values >= 0 and
+ * there is a negative one. */
+mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
+                                    int64_t first, mercer_error *err);
 
 /* Prepared rows. Two sets can be combined when they were prepared with the same shift. */
 typedef struct mrc_points {
     int64_t n, d;
     const double *x; /* n x d, row stride ld: the rows as the kernel wants them */
     int64_t ld;
-    double *storage;    /* owned copy behind x, or NULL when x is borrowed from the rows */
-    double *transposed; /* d x n (stride n), for small d; else NULL */
-    double *norm2;      /* n squared norms, for kernels that need them; else NULL */
-    double *shift;      /* d: subtracted from the rows; NULL when nothing was */
+    double *storage;         /* owned copy behind x, or NULL when x is borrowed from the rows */
+    double *transposed;      /* d x n (stride n), for small d; else NULL */
+    double *norm2;           /* n squared norms, for kernels that need them; else NULL */
+    double *shift;           /* d: subtracted from the rows; NULL when nothing was */
+    struct mrc_points *part; /* of a combination: the same rows for each part; else NULL */
+    int parts;
 } mrc_points;
 
 /* Prepare all rows. shift_from: prepared points whose shift is to be used too (new rows against
@@ -76,7 +112,8 @@ void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *
 void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo);
-/* out[i] = k(x_i, x_i) for i in [first, first + count). Exactly 1 for rbf. */
+/* out[i] = k(x_i, x_i) for i in [first, first + count). Exactly 1 for functions of a
+ * distance. */
 void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
                      int64_t count, double *out);
 

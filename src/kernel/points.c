@@ -1,6 +1,8 @@
-/* Prepared rows. rbf in few dimensions: a transposed copy. rbf in many: a copy shifted by the
- * column means (which shrinks |x|^2 and with it the cancellation in |x|^2 + |y|^2 - 2 x.y) and
- * squared norms. cosine: a copy with rows of length one. The others: the rows themselves. */
+/* Prepared rows. Functions of the distance, in few dimensions: a transposed copy; in many: a copy
+ * shifted by the column means (which shrinks |x|^2 and with it the cancellation in
+ * |x|^2 + |y|^2 - 2 x.y) and squared norms. Other sums over columns: a transposed copy. cosine: a
+ * copy with rows of length one. The others: the rows themselves. A combination: all this for each
+ * of its parts. */
 #include "kernel/points.h"
 
 #include <math.h>
@@ -90,6 +92,31 @@ static mercer_status prepare_directions(mrc_points *points, const mercer_rows *r
     return MERCER_OK;
 }
 
+static mercer_status prepare(mrc_points *points, mrc_kernel_kind kind, const mercer_rows *rows,
+                             const mrc_points *shift_from, mercer_error *err)
+{
+    points->n = rows->n;
+    points->d = rows->d;
+    points->x = rows->x;
+    points->ld = rows->ld;
+    switch (kind) {
+    case MRC_KERNEL_rbf:
+    case MRC_KERNEL_exponential:
+    case MRC_KERNEL_matern:
+    case MRC_KERNEL_rq:
+        return rows->d <= MRC_SMALL_DIMENSION ? prepare_differences(points, rows, err)
+                                              : prepare_distances(points, rows, shift_from, err);
+    case MRC_KERNEL_laplacian:
+    case MRC_KERNEL_chi2:
+    case MRC_KERNEL_intersection:
+        return prepare_differences(points, rows, err);
+    case MRC_KERNEL_cosine:
+        return prepare_directions(points, rows, err);
+    default:
+        return MERCER_OK;
+    }
+}
+
 mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
                               const mercer_rows *rows, const mrc_points *shift_from,
                               mercer_error *err)
@@ -97,28 +124,40 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
     mercer_status rc = MERCER_OK;
     (void)ctx;
     memset(points, 0, sizeof *points);
-    points->n = rows->n;
-    points->d = rows->d;
-    points->x = rows->x;
-    points->ld = rows->ld;
-    if (kernel->kind == MRC_KERNEL_rbf && rows->d <= MRC_SMALL_DIMENSION)
-        rc = prepare_differences(points, rows, err);
-    else if (kernel->kind == MRC_KERNEL_rbf)
-        rc = prepare_distances(points, rows, shift_from, err);
-    else if (kernel->kind == MRC_KERNEL_cosine)
-        rc = prepare_directions(points, rows, err);
-    if (rc != MERCER_OK)
+    MRC_TRY(prepare(points, kernel->kind, rows, shift_from, err));
+    if (kernel->parts > 0)
+        MRC_TRY(mrc_alloc(&points->part, kernel->parts, sizeof *points->part, err));
+    for (points->parts = 0; points->parts < kernel->parts; points->parts++)
+        MRC_TRY(prepare(&points->part[points->parts], kernel->part[points->parts].kind, rows,
+                        shift_from ? &shift_from->part[points->parts] : NULL, err));
+out:
+    if (rc != MERCER_OK) {
+        points->parts = points->part ? kernel->parts : 0; /* the one that failed, too */
         mrc_points_destroy(points);
+    }
     return rc;
+}
+
+/* Doubles that hold the headers of the parts. */
+static int64_t header_size(const mrc_points *points)
+{
+    return (int64_t)(((size_t)points->parts * sizeof *points + sizeof(double) - 1) /
+                     sizeof(double));
+}
+
+/* Doubles a row takes, without the headers. */
+static int64_t row_size(const mrc_points *points)
+{
+    return points->parts ? points->parts * (2 * points->d + 1) : 2 * points->d + 1;
 }
 
 int64_t mrc_points_gather_size(const mrc_points *points)
 {
-    return 2 * points->d + 1;
+    return row_size(points) + header_size(points);
 }
 
-mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
-                             double *storage)
+static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t count,
+                         double *storage)
 {
     int64_t d = points->d;
     double *transposed = storage + count * d, *norms = transposed + count * d;
@@ -138,8 +177,29 @@ mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int
                         .shift = points->shift};
 }
 
+mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
+                             double *storage)
+{
+    if (!points->parts)
+        return gather(points, index, count, storage);
+    mrc_points *part = (mrc_points *)(void *)storage;
+    double *values = storage + header_size(points);
+    for (int p = 0; p < points->parts; p++)
+        part[p] = gather(&points->part[p], index, count, values + p * count * (2 * points->d + 1));
+    /* A combination has no values of its own: those of its first part stand for n, d and ld. */
+    return (mrc_points){.n = count,
+                        .d = points->d,
+                        .x = part[0].x,
+                        .ld = points->d,
+                        .part = part,
+                        .parts = points->parts};
+}
+
 void mrc_points_destroy(mrc_points *points)
 {
+    for (int p = 0; p < points->parts; p++)
+        mrc_points_destroy(&points->part[p]);
+    mrc_free(points->part);
     mrc_free(points->storage);
     mrc_free(points->transposed);
     mrc_free(points->norm2);

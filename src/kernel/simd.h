@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What is summed over the columns of two rows. */
+typedef enum mrc_column_term {
+    MRC_TERM_SQUARE,   /* (x - y)^2 */
+    MRC_TERM_ABSOLUTE, /* |x - y| */
+    MRC_TERM_CHI2,     /* (x - y)^2 / (x + y), 0 where both are 0; x, y >= 0 */
+    MRC_TERM_LEAST,    /* min(x, y) */
+} mrc_column_term;
+
 typedef struct mrc_simd_loops {
     const char *name;
     /* out[i][j] = exp(-gamma |a_i - b_j|^2), a: na x d (stride lda), b transposed: d x nb
@@ -22,6 +30,17 @@ typedef struct mrc_simd_loops {
      * lost, and must be computed by differences. */
     bool (*distances_from_dots)(double *row, int64_t nb, double norm_a, const double *norm_b);
     void (*exponential)(double *row, int64_t count, double factor); /* exp(factor * x) */
+    /* out[i][j] = sum over columns of a term of a_i and b_j; a, b as above, any d. Keeps every
+     * digit of a small distance. */
+    void (*column_sums)(mrc_column_term term, const double *a, int64_t na, int64_t lda,
+                        const double *bt, int64_t nb, int64_t ldb, int64_t d, double *out,
+                        int64_t ldo);
+    /* Functions of squared distances, x -> */
+    void (*exponential_of_root)(double *row, int64_t count, double factor); /* exp(factor sqrt x) */
+    /* with r = sqrt(scale x): order 1: (1 + r) exp(-r), order 2: (1 + r + r^2 / 3) exp(-r) */
+    void (*matern)(double *row, int64_t count, double scale, int order);
+    void (*rational)(double *row, int64_t count, double scale,
+                     double power); /* (1+scale x)^-power */
     void (*power)(double *row, int64_t count, double gamma, double coef0, int64_t degree);
     void (*hyperbolic_tangent)(double *row, int64_t count, double gamma, double coef0);
 } mrc_simd_loops;

@@ -1,10 +1,13 @@
-/* The body of one vector width. The including file defines WIDTH, VECTOR_EXP, VECTOR_TANH and
- * TABLE, and is compiled with the flags of its instruction set. */
+/* The body of one vector width. The including file defines WIDTH, NAME, TABLE and the
+ * functions VECTOR_EXP, _LOG1P, _SQRT and _TANH, and is compiled with the flags of its instruction
+ * set. */
 #include "kernel/simd.h"
 
 #include <string.h>
 
 typedef double vector __attribute__((vector_size(WIDTH * 8)));
+
+typedef int64_t bits __attribute__((vector_size(WIDTH * 8)));
 
 static inline vector load(const double *from)
 {
@@ -29,6 +32,19 @@ static inline vector load_part(const double *from, int64_t count)
 static inline void store_part(double *to, vector v, int64_t count)
 {
     memcpy(to, &v, (size_t)count * sizeof *to);
+}
+
+static inline vector fetch(const double *from, int64_t left)
+{
+    return left < WIDTH ? load_part(from, left) : load(from);
+}
+
+static inline void save(double *to, vector v, int64_t left)
+{
+    if (left < WIDTH)
+        store_part(to, v, left);
+    else
+        store(to, v);
 }
 
 /* The dimension is a constant in the common cases, so that the loop over it is unrolled. */
@@ -78,6 +94,80 @@ static void gaussian_by_differences(const double *a, int64_t na, int64_t lda, co
     }
 }
 
+static inline __attribute__((always_inline)) vector column_term(mrc_column_term term, vector b,
+                                                                double a)
+{
+    vector difference = b - a, total = b + a;
+    bits less = b < a + (vector){0}, nothing = total == 0;
+    switch (term) {
+    case MRC_TERM_SQUARE:
+        return difference * difference;
+    case MRC_TERM_ABSOLUTE:
+        return (vector)((bits)difference & INT64_MAX);
+    case MRC_TERM_CHI2: /* |difference| <= total, so that nothing overflows or vanishes early */
+        return difference * (difference / (total + (vector)((bits)(1 + (vector){0}) & nothing)));
+    default:
+        return (vector)(((bits)b & less) | ((bits)(a + (vector){0}) & ~less));
+    }
+}
+
+/* Columns go in panels, whose part of b stays in the first-level cache while all rows of a pass;
+ * four rows share each load of b. The sums run over the columns in order, whatever the blocks. */
+enum { PANEL = 16, ROWS = 4 };
+
+static inline __attribute__((always_inline)) void
+add_columns(mrc_column_term term, const double *a, int64_t rows, int64_t lda, const double *bt,
+            int64_t nb, int64_t ldb, int64_t d, bool first, double *out, int64_t ldo)
+{
+    for (int64_t j = 0; j < nb; j += WIDTH) {
+        int64_t left = nb - j;
+        vector sum[ROWS] = {{0}};
+        for (int64_t r = 0; !first && r < rows; r++)
+            sum[r] = fetch(out + r * ldo + j, left);
+        for (int64_t k = 0; k < d; k++) {
+            vector b = fetch(bt + k * ldb + j, left);
+            for (int64_t r = 0; r < rows; r++)
+                sum[r] += column_term(term, b, a[r * lda + k]);
+        }
+        for (int64_t r = 0; r < rows; r++)
+            save(out + r * ldo + j, sum[r], left);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+sum_columns(mrc_column_term term, const double *a, int64_t na, int64_t lda, const double *bt,
+            int64_t nb, int64_t ldb, int64_t d, double *out, int64_t ldo)
+{
+    for (int64_t k = 0; k < d; k += PANEL) {
+        int64_t width = d - k < PANEL ? d - k : PANEL, i = 0;
+        for (; i + ROWS <= na; i += ROWS)
+            add_columns(term, a + i * lda + k, ROWS, lda, bt + k * ldb, nb, ldb, width, k == 0,
+                        out + i * ldo, ldo);
+        for (; i < na; i++)
+            add_columns(term, a + i * lda + k, 1, lda, bt + k * ldb, nb, ldb, width, k == 0,
+                        out + i * ldo, ldo);
+    }
+}
+
+static void column_sums(mrc_column_term term, const double *a, int64_t na, int64_t lda,
+                        const double *bt, int64_t nb, int64_t ldb, int64_t d, double *out,
+                        int64_t ldo)
+{
+    switch (term) {
+    case MRC_TERM_SQUARE:
+        sum_columns(MRC_TERM_SQUARE, a, na, lda, bt, nb, ldb, d, out, ldo);
+        break;
+    case MRC_TERM_ABSOLUTE:
+        sum_columns(MRC_TERM_ABSOLUTE, a, na, lda, bt, nb, ldb, d, out, ldo);
+        break;
+    case MRC_TERM_CHI2:
+        sum_columns(MRC_TERM_CHI2, a, na, lda, bt, nb, ldb, d, out, ldo);
+        break;
+    default:
+        sum_columns(MRC_TERM_LEAST, a, na, lda, bt, nb, ldb, d, out, ldo);
+    }
+}
+
 static bool distances_from_dots(double *row, int64_t nb, double norm_a, const double *norm_b)
 {
     bool lost = false;
@@ -97,6 +187,36 @@ static void exponential(double *row, int64_t count, double factor)
         store(row + j, VECTOR_EXP(factor * load(row + j)));
     if (j < count)
         store_part(row + j, VECTOR_EXP(factor * load_part(row + j, count - j)), count - j);
+}
+
+static void exponential_of_root(double *row, int64_t count, double factor)
+{
+    for (int64_t j = 0; j < count; j += WIDTH) {
+        vector x = fetch(row + j, count - j);
+        save(row + j, VECTOR_EXP(factor * VECTOR_SQRT(x)), count - j);
+    }
+}
+
+static void matern(double *row, int64_t count, double scale, int order)
+{
+    for (int64_t j = 0; j < count; j += WIDTH) {
+        vector x = fetch(row + j, count - j);
+        vector square = scale * x, r = VECTOR_SQRT(square);
+        vector polynomial = order == 1 ? 1 + r : 1 + (r + square / 3);
+        vector value = polynomial * VECTOR_EXP(-r);
+        /* Far out the exponential is 0 and the polynomial may be infinite: 0, not NaN. */
+        value = (vector)((bits)value & (r < 1000));
+        save(row + j, value, count - j);
+    }
+}
+
+/* By log1p, since 1 + scale x would round away a small distance. */
+static void rational(double *row, int64_t count, double scale, double power)
+{
+    for (int64_t j = 0; j < count; j += WIDTH) {
+        vector x = fetch(row + j, count - j);
+        save(row + j, VECTOR_EXP(-power * VECTOR_LOG1P(scale * x)), count - j);
+    }
 }
 
 static void power(double *row, int64_t count, double gamma, double coef0, int64_t degree)
@@ -128,6 +248,10 @@ const mrc_simd_loops *TABLE(void)
         .gaussian_by_differences = gaussian_by_differences,
         .distances_from_dots = distances_from_dots,
         .exponential = exponential,
+        .column_sums = column_sums,
+        .exponential_of_root = exponential_of_root,
+        .matern = matern,
+        .rational = rational,
         .power = power,
         .hyperbolic_tangent = hyperbolic_tangent,
     };

@@ -44,14 +44,15 @@ int64_t mrc_tiled_dense_bytes(int64_t n, bool single)
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-static size_t worker_bytes(int64_t d)
+static size_t worker_bytes(const mrc_gram *g)
 {
-    return sizeof(struct worker_space) + (size_t)(MRC_GATHER * (2 * d + 1)) * sizeof(double);
+    return sizeof(struct worker_space) +
+           (size_t)(MRC_GATHER * mrc_points_gather_size(&g->points)) * sizeof(double);
 }
 
-int64_t mrc_tiled_scratch_bytes(const mercer_ctx *ctx, int64_t d)
+int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
 {
-    return ctx->threads * (int64_t)worker_bytes(d);
+    return g->ctx->threads * (int64_t)worker_bytes(g);
 }
 
 /* Compute tile (I, J), I >= J, into values (stride MRC_TILE). The diagonal is exact and a tile on
@@ -126,7 +127,7 @@ mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err)
     g->tiles = (g->n + MRC_TILE - 1) / MRC_TILE;
     MRC_TRY(mrc_alloc(&g->scratch, g->ctx->threads, sizeof *g->scratch, err));
     for (int i = 0; i < g->ctx->threads; i++)
-        MRC_TRY(mrc_alloc2(&g->scratch[i], (int64_t)worker_bytes(g->rows->d), 1, 1, err));
+        MRC_TRY(mrc_alloc2(&g->scratch[i], (int64_t)worker_bytes(g), 1, 1, err));
     if (g->store != MRC_STORE_DENSE)
         goto out;
     int64_t count = g->tiles * (g->tiles + 1) / 2;

@@ -102,7 +102,7 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_sp
             "errors may be negative",
             s->most_negative, s->values[0]);
     /* A kernel matrix like the identity: each row resembles itself alone. */
-    if (problem->kernel->kind == MRC_KERNEL_rbf && problem->rows->n >= 20 &&
+    if (problem->kernel->sigma > 0 && problem->rows->n >= 20 &&
         s->values[0] * (double)problem->rows->n < 3 * s->trace)
         mrc_notice(ctx,
                    "the kernel matrix is close to the identity: sigma=%.3g is far below the "
@@ -120,9 +120,11 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     mrc_spectrum s = {0};
     mercer_status rc = MERCER_OK;
 
-    /* Eigenvectors, B beside v, and Z twice (model and kernel form) stay when the solver is done.
-     */
-    int64_t work = mrc_spectrum_columns(n, problem->components) + 2 * problem->components + 2 * d;
+    /* Eigenvectors, B beside v, and Z in the model's and in each kernel's form stay when the solver
+     * is done. */
+    int64_t forms = problem->kernel->parts > 1 ? problem->kernel->parts : 1;
+    int64_t work =
+        mrc_spectrum_columns(n, problem->components) + 2 * problem->components + (1 + forms) * d;
     MRC_TRY(mrc_problem_gram(ctx, problem, centered, work, &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     if (s.count == 0)

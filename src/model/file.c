@@ -607,13 +607,6 @@ out:
     return rc;
 }
 
-/* Is a parameter a word ("median") that only training rows could replace by a number? */
-static bool kernel_is_open(const mrc_kernel *kernel)
-{
-    bool gamma = kernel->gamma <= MRC_WORD(0), sigma = kernel->sigma <= MRC_WORD(0);
-    return kernel->kind == MRC_KERNEL_rbf ? gamma && sigma : gamma || sigma;
-}
-
 static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
                                 mercer_error *err)
 {
@@ -623,7 +616,7 @@ static mercer_status get_kernel(const struct metadata *meta, mercer_model *model
     if (rc != MERCER_OK)
         return rc;
     rc = mrc_kernel_parse(&model->kernel, text, &inner);
-    if (rc == MERCER_OK && kernel_is_open(&model->kernel))
+    if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
         return damaged(meta->source, "a kernel parameter is no number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
         rc = mrc_kernel_resolve(&model->kernel, ctx, NULL, &inner);

@@ -87,8 +87,8 @@ static mercer_status check_sizes(const mercer_model *model, mercer_error *err)
 static mercer_status check_kernel(const mrc_kernel *kernel, mercer_error *err)
 {
     /* Words stand beyond 1e299 (MRC_WORD): a parameter that was never resolved. */
-    if (!(fabs(kernel->gamma) < 1e290) || !(fabs(kernel->sigma) < 1e290) ||
-        !(fabs(kernel->coef0) < 1e290))
+    if (mrc_kernel_is_open(kernel) || !(fabs(kernel->gamma) < 1e290) ||
+        !(fabs(kernel->sigma) < 1e290) || !(fabs(kernel->coef0) < 1e290))
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "model: the kernel has a parameter without a number");
     return MERCER_OK;
@@ -197,6 +197,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
         model->z_rows->n = model->points;
         model->z_rows->d = model->z_rows->ld = model->columns;
         model->z_rows->x = model->z;
+        MRC_TRY(mrc_kernel_check_rows(&model->kernel, model->z_rows, 0, err));
         MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
     }
 out:

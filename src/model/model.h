@@ -21,7 +21,7 @@ const char *mrc_center_name(mrc_center center);
 struct mercer_model {
     char *method, *version, *command, *data_hash;
     mrc_kernel kernel;
-    char kernel_text[256];
+    char kernel_text[1024];
     mrc_center center;
     mrc_scale scale;
     int64_t rows, columns; /* n and d of the training data */

@@ -263,6 +263,7 @@ static mercer_status run_group(struct job *job, mercer_error *err)
     if (has_rows(model)) {
         mrc_parfor(job->ctx, chunks, load_chunk, job);
         group.x = job->x;
+        MRC_TRY(mrc_kernel_check_rows(&model->kernel, &group, job->first, err));
         if (model->z)
             MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, &group,
                                     &model->z_points, err));

@@ -783,6 +783,39 @@ def test_pca_is_the_collapsed_form():
 
 
 @test
+def test_kernel_combinations():
+    x = np.abs(cloud(60, 3))
+    table("x.csv", x)
+    words = ["-m", "kpca", "-n", 3, "--quiet"]
+    spec = "0.5 * chi2 + rbf:sigma=2 * laplacian:gamma=0.25"
+    mercer("fit", "x.csv", *words, "-k", spec, "-o", "sum.model")
+    report = json.loads(mercer("info", "sum.model", "--json").out)
+    assert report["kernel"] == "0.5*chi2:gamma=1 + rbf:sigma=2*laplacian:gamma=0.25"
+    differences = x[:, None] - x[None]
+    k = 0.5 * np.exp(-(differences ** 2 / (x[:, None] + x[None])).sum(2)) + np.exp(
+        -(differences ** 2).sum(2) / 8 - np.abs(differences).sum(2) / 4)
+    np.save("k.npy", k)
+    mercer("fit", "k.npy", *words, "-k", "precomputed", "-o", "k.model")
+    _, direct = numbers(mercer("transform", "sum.model", "x.csv").out)
+    _, given = numbers(mercer("transform", "k.model", "k.npy").out)
+    assert np.allclose(direct, given, atol=1e-9)
+    (pathlib.Path("f.csv")).write_text(mercer("transform", "sum.model", "x.csv").out)
+    refused("inverse", "sum.model", "f.csv", says="pre-images: not for kernel 'combined'")
+    refused("fit", "x.csv", *words, "-k", "rbf + -1*linear", status=2, says="negative weight")
+    refused("fit", "x.csv", *words, "-k", "rbf +", status=2, says="nothing where a kernel")
+    refused("fit", "x.csv", *words, "-k", "matern:nu=2", status=2, says="0.5, 1.5, 2.5, inf")
+    x[4, 1] = -0.5
+    table("bad.csv", x)
+    for kernel in ("chi2", "intersection", spec):
+        refused("fit", "bad.csv", *words, "-k", kernel, says="row 5 column 2 is -0.5")
+    refused("transform", "sum.model", "bad.csv", says="row 5 column 2 is -0.5")
+    many = np.tile(np.abs(x), (700, 1))  # more rows than a block holds
+    many[-1, 2] = -2
+    np.save("many.npy", many)
+    refused("transform", "sum.model", "many.npy", says=["column 3 is -2", "after the first"])
+
+
+@test
 def test_precomputed_kernel():
     x = cloud(40, 3)
     k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)

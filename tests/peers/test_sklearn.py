@@ -19,6 +19,7 @@ import tempfile
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.decomposition import KernelPCA
+from sklearn.gaussian_process.kernels import Matern, RationalQuadratic
 from sklearn.metrics.pairwise import pairwise_kernels
 
 COMPONENTS = 10
@@ -139,6 +140,66 @@ KERNELS = {
 }
 
 
+def distances(x, y):
+    """Euclidean distances, by differences."""
+    return np.stack([np.sqrt(((y - row) ** 2).sum(axis=1)) for row in x])
+
+
+def matern(order):
+    """The closed forms for nu = order + 1/2, and with order None for nu = inf."""
+    def kernel(x, y, sigma):
+        r = distances(x, y) / sigma
+        if order is None:
+            return np.exp(-r * r / 2)
+        s = np.sqrt(2 * order + 1) * r
+        return [1, 1 + s, 1 + s + s * s / 3][order] * np.exp(-s)
+    return kernel
+
+
+def combined(x, y):
+    return (0.7 * pairwise_kernels(x, y, metric="rbf", gamma=0.02)
+            * pairwise_kernels(x, y, metric="poly", gamma=0.02, coef0=1, degree=2)
+            + pairwise_kernels(x, y, metric="cosine") + 0.5)
+
+
+# By scikit-learn's own functions where it has them, else by the formula in numpy.
+FORMULAS = {
+    "laplacian:gamma=0.02": lambda x, y: pairwise_kernels(x, y, metric="laplacian", gamma=0.02),
+    "laplacian": lambda x, y: pairwise_kernels(x, y, metric="laplacian"),  # 1 / columns for both
+    "chi2": lambda x, y: pairwise_kernels(x, y, metric="chi2"),  # gamma = 1 for both
+    "chi2:gamma=0.1": lambda x, y: pairwise_kernels(x, y, metric="chi2", gamma=0.1),
+    "intersection": lambda x, y: np.stack([np.minimum(y, row).sum(axis=1) for row in x]),
+    "exponential:sigma=5": lambda x, y: np.exp(-distances(x, y) / 5),
+    "exponential:gamma=0.2": lambda x, y: np.exp(-0.2 * distances(x, y)),
+    "matern:sigma=5,nu=0.5": lambda x, y: matern(0)(x, y, 5),
+    "matern:sigma=5": lambda x, y: matern(1)(x, y, 5),
+    "matern:sigma=5,nu=2.5": lambda x, y: matern(2)(x, y, 5),
+    "matern:sigma=5,nu=inf": lambda x, y: matern(None)(x, y, 5),
+    "rq:sigma=5,alpha=0.7": lambda x, y: (1 + distances(x, y) ** 2 / (1.4 * 25)) ** -0.7,
+    "0.7 * rbf:gamma=0.02 * poly:gamma=0.02,coef0=1,degree=2 + cosine + 0.5": combined,
+}
+GAUSSIAN_PROCESS = {  # the same kernels from another part of scikit-learn
+    "matern:sigma=5,nu=0.5": Matern(5, nu=0.5), "matern:sigma=5": Matern(5, nu=1.5),
+    "matern:sigma=5,nu=2.5": Matern(5, nu=2.5), "matern:sigma=5,nu=inf": Matern(5, nu=np.inf),
+    "rq:sigma=5,alpha=0.7": RationalQuadratic(5, 0.7),
+}
+
+
+def formula_case(mercer, spec, train, new):
+    """A kernel against its matrix, with both sides' eigenpairs; the matrix of a combination also
+    goes through Mercer as precomputed."""
+    k_train, k_new = FORMULAS[spec](train, train), FORMULAS[spec](new, train)
+    if spec in GAUSSIAN_PROCESS:
+        off = np.abs(GAUSSIAN_PROCESS[spec](new, train) - k_new).max()
+        if not off <= 1e-12:
+            raise Fault(f"scikit-learn's kernel differs from the formula by {off:.1e}")
+    got = mercer.kpca(spec, train, new)
+    if "+" in spec:
+        given = mercer.kpca("precomputed", k_train, k_new)
+        compare(got, (np.append(given[0], 0), given[1], given[2]))
+    return compare(got, reference(k_train, k_new, True))
+
+
 def sklearn_case(mercer, kernel, train, new, ending="npy"):
     parameters, spec = KERNELS[kernel]
     peer = KernelPCA(COMPONENTS + 1, kernel=kernel, eigen_solver="dense", **parameters).fit(train)
@@ -197,6 +258,9 @@ def cases(mercer):
             if kernel != "sigmoid" or name == "cancer":
                 yield f"sklearn {name} {kernel}", lambda: sklearn_case(mercer, kernel, train, new)
         yield f"sklearn {name} precomputed", lambda: sklearn_precomputed_case(mercer, train, new)
+    train, new = (part[:400] for part in sets["digits"])  # no negative values
+    for spec in FORMULAS:
+        yield f"formula {spec}", lambda: formula_case(mercer, spec, train, new)
     train, new = sets["cancer"]
     yield "sklearn cancer rbf csv", lambda: sklearn_case(mercer, "rbf", train, new, "csv")
 

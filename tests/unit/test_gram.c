@@ -31,6 +31,25 @@ static const struct store_case cases[] = {
     {"cosine", 300, 5, 1, 1, MRC_STORE_LOWRANK, false},
     {"cosine", 300, 5, 1, 1, MRC_STORE_STREAM, false},
     {"sigmoid:gamma=0.1,coef0=-0.5", 300, 5, 0, 1, MRC_STORE_DENSE, false},
+    {"laplacian:gamma=0.3", 270, 3, 0, 1, MRC_STORE_DENSE, false},
+    {"laplacian:gamma=0.05", 130, 37, 1000, 1, MRC_STORE_STREAM, false},
+    {"laplacian:gamma=0.05", 130, 37, 0, 1, MRC_STORE_LOWRANK, false},
+    {"exponential:sigma=2", 270, 3, 0, 1, MRC_STORE_STREAM, false},
+    {"exponential:gamma=0.5", 130, 20, 1000, 1, MRC_STORE_DENSE, false},
+    {"matern:sigma=2,nu=0.5", 130, 20, 0, 1, MRC_STORE_DENSE, false},
+    {"matern:sigma=2,nu=1.5", 270, 2, 0, 1, MRC_STORE_STREAM, false},
+    {"matern:sigma=3,nu=2.5", 130, 20, 0, 1, MRC_STORE_STREAM, false},
+    {"matern:sigma=3,nu=inf", 270, 2, 0, 1, MRC_STORE_LOWRANK, false},
+    {"rq:sigma=2,alpha=0.7", 270, 2, 0, 1, MRC_STORE_LOWRANK, false},
+    {"rq:sigma=2,alpha=1e5", 130, 20, 0, 1, MRC_STORE_STREAM, false},
+    {"chi2:gamma=0.4", 270, 3, 0, 1, MRC_STORE_STREAM, false},
+    {"chi2", 130, 33, 0, 0.1, MRC_STORE_LOWRANK, false},
+    {"intersection", 270, 5, 0, 1, MRC_STORE_DENSE, false},
+    {"intersection", 130, 33, 0, 1, MRC_STORE_STREAM, false},
+    {"0.7*rbf:sigma=2 + linear", 270, 3, 0, 1, MRC_STORE_LOWRANK, false},
+    {"0.7*rbf:sigma=2 + linear", 270, 30, 0, 1, MRC_STORE_STREAM, false},
+    {"rbf:sigma=2*poly:gamma=0.1,degree=2*0.25 + 3", 130, 20, 0, 1, MRC_STORE_DENSE, false},
+    {"chi2*laplacian:gamma=0.1 + 2*intersection + cosine", 130, 9, 0, 1, MRC_STORE_STREAM, true},
     {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_DENSE, true},
     {"rbf:sigma=4", 520, 2, 0, 3, MRC_STORE_STREAM, true},
     {"rbf:sigma=4", 1, 2, 0, 3, MRC_STORE_DENSE, false},
@@ -105,6 +124,7 @@ static void test_gram_stores_match_the_matrix(void **state)
             const struct store_case *k = &cases[c];
             mercer_ctx *ctx = new_ctx(2);
             double *x = normal_rows(c + 1, k->n, k->d, k->center, k->spread);
+            make_nonnegative(k->kernel, x, k->n * k->d);
             mercer_rows *rows = view(ctx, x, k->n, k->d);
             mrc_kernel kernel;
             mrc_gram *g = NULL;
@@ -184,13 +204,28 @@ static void test_gram_is_the_same_for_any_thread_count(void **state)
 
 static void test_gram_vector_widths_agree(void **state)
 {
-    static const char *const kernels[] = {"rbf:sigma=3", "poly:gamma=0.2,degree=3",
-                                          "sigmoid:gamma=0.1", "cosine"};
+    static const char *const kernels[] = {"rbf:sigma=3",
+                                          "poly:gamma=0.2,degree=3",
+                                          "sigmoid:gamma=0.1",
+                                          "cosine",
+                                          "laplacian",
+                                          "exponential:sigma=2",
+                                          "matern:sigma=2,nu=0.5",
+                                          "matern:sigma=2",
+                                          "matern:sigma=2,nu=2.5",
+                                          "matern:sigma=2,nu=inf",
+                                          "rq:sigma=2,alpha=0.3",
+                                          "rq:sigma=1,alpha=1e9",
+                                          "chi2:gamma=0.2",
+                                          "intersection",
+                                          "0.5*rbf:sigma=3*cosine + 2*laplacian + 0.25"};
+    enum { COUNT = sizeof kernels / sizeof *kernels };
     (void)state;
     for (int wide = 0; wide < 2; wide++)
-        for (size_t k = 0; k < 4; k++) {
+        for (size_t k = 0; k < COUNT; k++) {
             int64_t n = 261, d = wide ? 19 : 3;
             double *x = normal_rows(9, n, d, 0.5, 1), *first = NULL;
+            make_nonnegative(kernels[k], x, n * d);
             for (mrc_simd simd = MRC_SIMD_NARROW; simd <= mrc_simd_detect(); simd++) {
                 mercer_ctx *ctx = new_ctx(2);
                 ctx->simd = simd;
