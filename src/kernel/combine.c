@@ -260,21 +260,19 @@ static void combine_block(const mrc_kernel *kernel, mrc_simd simd, const mrc_poi
 {
     double value[BLOCK_ROWS * BLOCK_COLUMNS], product[BLOCK_ROWS * BLOCK_COLUMNS];
     for (int t = 0, p = 0; t < kernel->terms; t++) {
-        bool constant = p == kernel->parts || kernel->term[p] != t;
-        double weight = kernel->weight[t];
-        for (bool first = true; p < kernel->parts && kernel->term[p] == t; p++, first = false) {
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < columns; j++)
+                product[i * BLOCK_COLUMNS + j] = kernel->weight[t];
+        for (; p < kernel->parts && kernel->term[p] == t; p++) {
             mrc_part_tile(&kernel->part[p], simd, &a->part[p], a0, rows, &b->part[p], b0, columns,
-                          first ? product : value, BLOCK_COLUMNS);
-            for (int64_t i = 0; !first && i < rows; i++)
+                          value, BLOCK_COLUMNS);
+            for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < columns; j++)
                     product[i * BLOCK_COLUMNS + j] *= value[i * BLOCK_COLUMNS + j];
         }
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < columns; j++) {
-                double sum = t ? out[i * ldo + j] : 0;
-                out[i * ldo + j] =
-                    sum + (constant ? weight : weight * product[i * BLOCK_COLUMNS + j]);
-            }
+            for (int64_t j = 0; j < columns; j++)
+                out[i * ldo + j] = (t ? out[i * ldo + j] : 0) + product[i * BLOCK_COLUMNS + j];
     }
 }
 
@@ -310,12 +308,12 @@ void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t
     for (int64_t i = 0; i < count; i++) {
         out[i] = 0;
         for (int t = 0, p = 0; t < kernel->terms; t++) {
-            double product = 1, value;
+            double product = kernel->weight[t], value;
             for (; p < kernel->parts && kernel->term[p] == t; p++) {
                 mrc_part_diag(&kernel->part[p], &points->part[p], first + i, 1, &value);
                 product *= value;
             }
-            out[i] += kernel->weight[t] * product;
+            out[i] += product;
         }
     }
 }

@@ -2,22 +2,7 @@
  * VECTOR_LOG1P, _SQRT and _TANH, and is compiled with the flags of its instruction set. */
 #include "kernel/simd.h"
 
-#include <string.h>
-
-typedef double vector __attribute__((vector_size(WIDTH * 8)));
-typedef int64_t bits __attribute__((vector_size(WIDTH * 8))); /* also what a comparison gives */
-
-static inline vector load(const double *from)
-{
-    vector v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-static inline void store(double *to, vector v)
-{
-    memcpy(to, &v, sizeof v);
-}
+#include "base/vector.h"
 
 /* The last count < WIDTH values, zeroes behind them. */
 static inline vector load_part(const double *from, int64_t count)

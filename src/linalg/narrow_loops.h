@@ -2,21 +2,7 @@
  * the flags of its instruction set. */
 #include "linalg/narrow.h"
 
-#include <string.h>
-
-typedef double vector __attribute__((vector_size(WIDTH * 8)));
-
-static inline vector load(const double *from)
-{
-    vector v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
-
-static inline void store(double *to, vector v)
-{
-    memcpy(to, &v, sizeof v);
-}
+#include "base/vector.h"
 
 /* MRC_NARROW_LANES columns make PARTS vectors; ROWS rows of T go together, as many as registers
  * allow. */
