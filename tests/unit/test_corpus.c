@@ -8,6 +8,9 @@
 #define LLVMFuzzerTestOneInput fuzz_npy_input
 #include "../../fuzz/fuzz_npy.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_npz_input
+#include "../../fuzz/fuzz_npz.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_model_input
 #include "../../fuzz/fuzz_model.c"
 #undef LLVMFuzzerTestOneInput
@@ -49,6 +52,12 @@ static void test_npy_corpus(void **state)
     run_folder("npy", fuzz_npy_input);
 }
 
+static void test_npz_corpus(void **state)
+{
+    (void)state;
+    run_folder("npz", fuzz_npz_input);
+}
+
 static void test_model_corpus(void **state)
 {
     (void)state;
@@ -58,6 +67,6 @@ static void test_model_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_csv_corpus), TEST(test_npy_corpus),
-                                       TEST(test_model_corpus)};
+                                       TEST(test_npz_corpus), TEST(test_model_corpus)};
     return RUN_TESTS(tests);
 }
