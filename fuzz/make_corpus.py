@@ -107,6 +107,21 @@ archives = {
 for i, (name, archive) in enumerate(archives.items()):
     (root / "npz" / name).write_bytes(bytes([4 if i < 4 else i % 4]) + archive)
 
+# Images: PNG, BMP and JPEG in corpus/image were written by Pillow; jpeg_codes is what a fuzzer found.
+pixels = {
+    "pgm": b"P5\n2 2\n255\n\0\1\2\3",
+    "pgm_wide": b"P5 2 1 65535\n\0\1\xff\xff",
+    "ppm": b"P6 # comment\n1 2 255\n" + bytes(6),
+    "pgm_text": b"P2 2 2 15\n0 1\n# more\n2 15\n",
+    "ppm_text": b"P3 1 1 255 1 2 3",
+    "pgm_cut": b"P5\n2 2\n255\n\0\1\2",
+    "pgm_huge": b"P5 99999999 99999999 255\n",
+    "pgm_text_bad": b"P2 2 1 15\n0 16\n",
+    "bmp_cut": b"BM" + bytes(60),
+}
+for name, image in pixels.items():
+    (root / "image" / name).write_bytes(image)
+
 # Model files: the kept ones of format 1, and what is wrong with others.
 models = root.parents[1] / "tests" / "compat" / "format_1"
 for path in sorted(models.glob("*.mercer")):

@@ -303,9 +303,10 @@ static struct bmp look_at_bmp(const unsigned char *bytes, size_t length)
     return bmp;
 }
 
-static mercer_status decode(const char *path, const unsigned char *bytes, size_t length,
-                            mrc_pixels *out, mercer_error *err)
+mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, size_t length,
+                               mrc_pixels *out, mercer_error *err)
 {
+    *out = (mrc_pixels){0};
     const char *reason = "it is truncated";
     if (length > 2 && bytes[0] == 'P' && memchr("2356", bytes[1], 4))
         return decode_pnm(path, bytes, length, out, err);
@@ -340,7 +341,7 @@ static mercer_status load(const struct images *images, mrc_pixels *out, mercer_e
                                       : "no image");
     MRC_TRY(mrc_alloc2_raw(&bytes, length + 1, 1, 1, err));
     MRC_TRY(mrc_input_read(&input, bytes, (size_t)length, &got, err));
-    MRC_TRY(decode(images->path, bytes, got, out, err));
+    MRC_TRY(mrc_image_decode(images->path, bytes, got, out, err));
 out:
     mrc_free(bytes);
     mrc_input_close(&input);

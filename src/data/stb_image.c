@@ -21,6 +21,9 @@ static void *stb_new(size_t size)
     return block ? memset(block, 0, size) : NULL;
 }
 
+/* A byte of a file makes at most 8 x 1032 pixels (PNG of one bit); more is not believed. */
+enum { PIXELS_PER_BYTE = 1 << 14 };
+
 #define STBI_MALLOC(size) stb_new(size)
 #define STBI_REALLOC(old, size) stb_grow(old, size)
 #define STBI_FREE(block) mrc_free(block)
@@ -37,25 +40,22 @@ static void *stb_new(size_t size)
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include <stb/stb_image.h>
 
-const bool mrc_stb_there = true;
-
 /* One segment of Huffman tables, from its length on: version 2.27 writes beyond its own table when
  * one has more than 256 codes. */
 static bool tables_are_safe(const unsigned char *p, size_t left)
 {
     if (left < 2)
         return true; /* it ends here; nothing of it can be read */
-    size_t length = (size_t)(p[0] << 8 | p[1]);
-    size_t end = length < left ? length : left;
-    for (size_t at = 2; at + 17 <= end;) {
+    size_t length = (size_t)(p[0] << 8 | p[1]), at = 2;
+    while (at < length) { /* as it does: the last table may reach beyond the segment */
         size_t codes = 0;
-        for (int i = 1; i <= 16; i++)
-            codes += p[at + (size_t)i];
+        for (size_t i = at + 1; i <= at + 16 && i < left; i++)
+            codes += p[i];
         if (codes > 256)
             return false;
         at += 17 + codes;
     }
-    return end == length;
+    return at == length;
 }
 
 /* Whether all Huffman tables of a JPEG can be given to stb_image. Up to the first scan segments are
@@ -91,7 +91,9 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
         return false;
     *reason = "it is too large";
     bool known = stbi_info_from_memory(bytes, (int)length, &width, &height, &channels);
-    if (known && (width < 1 || height < 1 || (int64_t)width * height > MRC_PIXELS_MOST))
+    int64_t pixels = (int64_t)width * height;
+    if (known && (width < 1 || height < 1 || pixels > MRC_PIXELS_MOST ||
+                  pixels / PIXELS_PER_BYTE > (int64_t)length))
         return false;
     if (known) {
         out->channels = channels < 3 ? 1 : 3;
@@ -108,8 +110,6 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
     return true;
 }
 #else
-const bool mrc_stb_there = false;
-
 bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, const char **reason)
 {
     (void)bytes;
