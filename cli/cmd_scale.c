@@ -84,6 +84,7 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
+    CLI_OPTION_RESIZE,
     CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,

@@ -250,6 +250,7 @@ static const cli_option options[] = {
                "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
+    CLI_OPTION_RESIZE,
     CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,

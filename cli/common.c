@@ -26,13 +26,24 @@ int cli_fail(int status, const char *format, ...)
     return status;
 }
 
+/* Whether a message names the file it is about: also FILE alone of FILE:NAME, at its start. */
+static bool names_file(const char *text, const char *about)
+{
+    if (strstr(text, about))
+        return true;
+    for (const char *colon = strchr(about, ':'); colon; colon = strchr(colon + 1, ':'))
+        if (strncmp(text, about, (size_t)(colon - about) + 1) == 0)
+            return true;
+    return false;
+}
+
 int cli_fail_library(mercer_status code, const mercer_error *err, const char *about)
 {
     const int status = code == MERCER_ERR_ARGUMENT    ? CLI_WRONG_CALL
                        : code == MERCER_ERR_CANCELLED ? CLI_INTERRUPTED
                                                       : CLI_FAILED;
     const char *text = err->text[0] ? err->text : mercer_status_text(code);
-    if (about && code == MERCER_ERR_DATA && !strstr(text, cli_shown(about)))
+    if (about && code == MERCER_ERR_DATA && !names_file(text, cli_shown(about)))
         return cli_fail(status, "%s: %s", cli_shown(about), text);
     return cli_fail(status, "%s", text);
 }
@@ -110,6 +121,8 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->target = set->target;
     options->labels_file = set->labels;
     options->no_label = set->no_label;
+    options->resize_width = set->resize[0];
+    options->resize_height = set->resize[1];
 }
 
 const char *cli_shown(const char *path)
@@ -163,11 +176,24 @@ int cli_check_output(const char *path)
     return status;
 }
 
+/* stat() of the file that DATA names, which may be FILE:NAME. */
+static bool stat_data(const char *data, struct stat *info)
+{
+    bool found = stat(data, info) == 0;
+    char *file = cli_copy(data);
+    for (char *colon; !found && (colon = strrchr(file, ':'));) {
+        *colon = 0;
+        found = stat(file, info) == 0;
+    }
+    free(file);
+    return found;
+}
+
 int cli_check_overwrite(const char *path, const char *input, const char *what)
 {
     struct stat out, in;
     if (!path || strcmp(path, "-") == 0 || strcmp(input, "-") == 0 || stat(path, &out) ||
-        stat(input, &in) || !S_ISREG(out.st_mode) || out.st_dev != in.st_dev ||
+        !stat_data(input, &in) || !S_ISREG(out.st_mode) || out.st_dev != in.st_dev ||
         out.st_ino != in.st_ino)
         return CLI_DONE;
     return cli_fail(CLI_WRONG_CALL, "%s: would be written over the %s; give -o another name", path,

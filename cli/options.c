@@ -103,6 +103,22 @@ static bool read_size(const char *text, int64_t *bytes)
     return *bytes > 0;
 }
 
+/* WxH, two whole numbers of 1 or more. */
+static bool read_shape(const char *text, int64_t shape[2])
+{
+    static const double most = 1 << 20;
+    const size_t first = strcspn(text, "x");
+    double width, height;
+    if (!text[first] || !read_number(text, first, &width) ||
+        !read_number(text + first + 1, strlen(text + first + 1), &height) || width < 1 ||
+        height < 1 || width != floor(width) || height != floor(height) || width > most ||
+        height > most)
+        return false;
+    shape[0] = (int64_t)width;
+    shape[1] = (int64_t)height;
+    return true;
+}
+
 /* "a|b|c" as "a, b, c"; owned by the caller. */
 static char *list_choices(const char *choices)
 {
@@ -195,6 +211,12 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
     case CLI_SIZE:
         if (!read_size(value, field))
             return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a size; write it as 512M or 4G",
+                            option->name, value);
+        return CLI_DONE;
+    case CLI_SHAPE:
+        if (!read_shape(value, field))
+            return cli_fail(CLI_WRONG_CALL,
+                            "--%s: '%s' is not a size in pixels; write it as 32x24, width first",
                             option->name, value);
         return CLI_DONE;
     case CLI_REAL:

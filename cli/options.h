@@ -17,6 +17,7 @@ typedef struct cli_settings {
     const char *format, *output_format;             /* NULL: by the ending */
     bool no_label, errors, keep_label, json, quiet;
     int64_t memory, threads, rows; /* 0: not given */
+    int64_t resize[2];             /* width and height; 0: not given */
     uint64_t seed;
     double noise; /* negative: not given */
     bool help;    /* --help was among the words */
@@ -30,6 +31,7 @@ typedef enum cli_option_kind {
     CLI_SEED,       /* uint64_t */
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
     CLI_REAL,       /* double, 0 or more */
+    CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
     CLI_HELP        /* bool; parsing stops */
 } cli_option_kind;
@@ -61,8 +63,11 @@ typedef struct cli_option {
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy",                                \
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|npz|mat|hdf5|images",            \
                "format of the data when the file's ending does not tell")
+#define CLI_OPTION_RESIZE                                                                          \
+    CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
+               "bring the images of a folder to this size, in pixels, by area averages")
 #define CLI_OPTION_OUTPUT                                                                          \
     CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
                "file to write, its form by the ending: .csv .tsv .npy, also .gz; default: CSV on " \

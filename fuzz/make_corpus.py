@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Write the seed files of the readers' fuzzers to fuzz/corpus: one option byte, then the file."""
 import gzip
+import io
 import pathlib
 import struct
+import zipfile
 
 root = pathlib.Path(__file__).parent / "corpus"
 
@@ -57,6 +59,68 @@ arrays = {
 for i, (name, array) in enumerate(arrays.items()):
     (root / "npy" / name).write_bytes(bytes([i % 4]) + array)
 (root / "npy" / "gzip").write_bytes(b"\1" + gzip.compress(arrays["f8"], mtime=0))
+
+
+def npz(members, method=zipfile.ZIP_STORED, zip64=False, comment=b""):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.comment = comment
+        for name, data in members.items():
+            info = zipfile.ZipInfo(name)  # of a fixed date, so that the file is always the same
+            info.compress_type = method
+            with archive.open(info, "w", force_zip64=zip64) as member:
+                member.write(data)
+    return out.getvalue()
+
+
+def zip64_tail(archive):
+    """The same archive with its table found through the ZIP64 records."""
+    tail = archive.rindex(b"PK\5\6")
+    count, size, offset = struct.unpack("<HII", archive[tail + 10:tail + 20])
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, offset)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, tail, 1)
+    end = b"PK\5\6" + bytes(4) + b"\xff" * 12 + bytes(2)
+    return archive[:tail] + record + locator + end
+
+
+two = {"X.npy": arrays["f8"], "y.npy": arrays["f2"], "note.txt": b"x"}
+stored, deflated = npz({"X.npy": arrays["f8"]}), npz({"X.npy": arrays["f8"]}, zipfile.ZIP_DEFLATED)
+archives = {
+    "stored": stored,
+    "deflated": deflated,
+    "fortran": npz({"X.npy": arrays["f8_stack"]}, zipfile.ZIP_DEFLATED),
+    "two": npz(two, zipfile.ZIP_DEFLATED),
+    "two_tables": npz({"A.npy": arrays["f8"], "B.npy": arrays["i2"]}),
+    "other_types": npz({"A.npy": arrays["fields"], "B.npy": arrays["short"], "C.npy": b""}),
+    "comment": npz(two, comment=b"a comment"),
+    "zip64": npz(two, zipfile.ZIP_DEFLATED, zip64=True),
+    "zip64_tail": zip64_tail(stored),
+    "bzip2": npz({"X.npy": arrays["f8"]}, zipfile.ZIP_BZIP2),
+    "no_arrays": npz({"note.txt": b"x"}),
+    "empty_archive": npz({}),
+    "cut": stored[:-30],
+    "cut_data": deflated[:60] + deflated[70:],
+    "wrong_sum": stored.replace(f8[:8], bytes(8)),
+    "not_zip": b"1,2\n",
+    "empty": b"",
+}
+for i, (name, archive) in enumerate(archives.items()):
+    (root / "npz" / name).write_bytes(bytes([4 if i < 4 else i % 4]) + archive)
+
+# Images: PNG, BMP and JPEG in corpus/image were written by Pillow; jpeg_codes is what a fuzzer found.
+pixels = {
+    "pgm": b"P5\n2 2\n255\n\0\1\2\3",
+    "pgm_wide": b"P5 2 1 65535\n\0\1\xff\xff",
+    "ppm": b"P6 # comment\n1 2 255\n" + bytes(6),
+    "pgm_text": b"P2 2 2 15\n0 1\n# more\n2 15\n",
+    "ppm_text": b"P3 1 1 255 1 2 3",
+    "pgm_cut": b"P5\n2 2\n255\n\0\1\2",
+    "pgm_huge": b"P5 99999999 99999999 255\n",
+    "pgm_text_bad": b"P2 2 1 15\n0 16\n",
+    "bmp_cut": b"BM" + bytes(60),
+}
+for name, image in pixels.items():
+    (root / "image" / name).write_bytes(image)
 
 # Model files: the kept ones of format 1, and what is wrong with others.
 models = root.parents[1] / "tests" / "compat" / "format_1"

@@ -1,4 +1,5 @@
-/* Tables in files: CSV, TSV and NPY, plain or gzipped, whole or block by block. */
+/* Tables in files, whole or block by block: CSV, TSV and NPY, plain or gzipped; for reading also
+ * NPZ, MAT, HDF5 and folders of images. */
 #ifndef MERCER_IO_H
 #define MERCER_IO_H
 
@@ -11,7 +12,8 @@ extern "C" {
 /* Set the fields by mercer_read_options_init(), then change what you need. Strings are borrowed. */
 typedef struct mercer_read_options {
     size_t struct_size;
-    const char *format;      /* "csv", "tsv", "npy"; NULL: by the file's ending, csv for "-" */
+    const char *format;      /* "csv", "tsv", "npy", "npz", "mat", "hdf5", "images"; NULL: by the
+                                file's ending, csv for "-", images for a folder */
     const char *label;       /* class column, by name or 1-based position; NULL: the rule below */
     const char *target;      /* value columns, comma-separated names or positions; NULL: the rule */
     const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
@@ -20,6 +22,8 @@ typedef struct mercer_read_options {
                                 file that names its columns a missing one is an error, and all
                                 others, numbers or not, are skipped */
     int64_t only_count;
+    int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
+    int64_t resize_height;
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  */
@@ -28,8 +32,10 @@ MERCER_API void mercer_read_options_init(mercer_read_options *options);
 typedef struct mercer_table mercer_table;
 
 /* Read a whole table. "-" is standard input; a name that ends in .gz (or a stream that starts like
- * one) is unzipped. The caller frees *out with mercer_table_free(). Errors name file, line and
- * column. options may be NULL. */
+ * one) is unzipped. FILE:NAME is an array inside an NPZ, MAT or HDF5 file, unless a file of that
+ * whole name exists; without NAME the only table in it is read. A folder holds images, one row
+ * each, its sub-folders being their classes. The caller frees *out with mercer_table_free(). Errors
+ * name file, line and column. options may be NULL. */
 MERCER_API mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
                                            const mercer_read_options *options, mercer_table **out,
                                            mercer_error *err);

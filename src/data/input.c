@@ -13,9 +13,12 @@
 #include <unistd.h>
 
 enum {
-    RAW_SIZE = 1 << 16,   /* compressed bytes at a time; more does not help */
-    READ_MOST = 1 << 30,  /* bytes per read(); the kernel stops a little below 2^31 */
-    GZIP_WINDOW = 15 + 16 /* largest window, gzip wrapper expected */
+    RAW_SIZE = 1 << 16,    /* compressed bytes at a time; more does not help */
+    READ_MOST = 1 << 30,   /* bytes per read(); the kernel stops a little below 2^31 */
+    GZIP_WINDOW = 15 + 16, /* largest window, gzip wrapper expected */
+    PLAIN_WINDOW = -15,    /* largest window, no wrapper: members of ZIP files */
+    DRAIN_SIZE = 1 << 14,
+    DEFLATE_MOST = 1032 /* deflate makes no byte out of fewer than 1/1032 */
 };
 
 voidpf mrc_zlib_alloc(voidpf opaque, uInt items, uInt size)
@@ -37,6 +40,8 @@ static mercer_status read_raw(mrc_input *input, void *out, size_t wanted, size_t
 {
     if (wanted > READ_MOST)
         wanted = READ_MOST;
+    if (input->part && (int64_t)wanted > input->packed)
+        wanted = (size_t)input->packed;
     if (input->fd < 0) {
         *got = wanted < input->memory_left ? wanted : input->memory_left;
         if (*got)
@@ -53,6 +58,7 @@ static mercer_status read_raw(mrc_input *input, void *out, size_t wanted, size_t
         *got = (size_t)done;
     }
     input->taken += (int64_t)*got;
+    input->packed -= input->part ? (int64_t)*got : 0;
     return MERCER_OK;
 }
 
@@ -149,6 +155,8 @@ mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const v
 {
     mercer_status rc = MERCER_OK;
     *input = (mrc_input){.fd = -1, .memory = bytes, .memory_left = count, .size = (int64_t)count};
+    input->memory_all = bytes;
+    input->memory_size = count;
     MRC_TRY(mrc_strdup(&input->shown, shown, err));
     MRC_TRY(look_ahead(input, err));
 out:
@@ -176,6 +184,7 @@ static mercer_status next_member(mrc_input *input, mercer_error *err)
 static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t wanted, size_t *got,
                                mercer_error *err)
 {
+    const char *packing = input->part ? "zip" : "gzip";
     mercer_status rc;
     size_t used = 0;
     while (used < wanted && !input->gzip_ended) {
@@ -190,7 +199,9 @@ static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t want
         int status = inflate(&input->z, Z_NO_FLUSH);
         input->raw_at += have - input->z.avail_in;
         used += room - input->z.avail_out;
-        if (status == Z_STREAM_END) {
+        if (status == Z_STREAM_END && input->part) {
+            input->gzip_ended = true;
+        } else if (status == Z_STREAM_END) {
             if ((rc = next_member(input, err)) != MERCER_OK)
                 return rc;
         } else if (status == Z_MEM_ERROR) {
@@ -199,29 +210,28 @@ static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t want
         } else if (status == Z_BUF_ERROR || (status == Z_OK && have == 0)) {
             if (have == 0 && input->raw_ended)
                 return mrc_fail(err, MERCER_ERR_FORMAT,
-                                "%s: the gzip data end too early (truncated file)", input->shown);
+                                "%s: the %s data end too early (truncated file)", input->shown,
+                                packing);
         } else if (status != Z_OK) {
-            return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the gzip data are damaged (%s)",
-                            input->shown, input->z.msg ? input->z.msg : "wrong check sum");
+            return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the %s data are damaged (%s)",
+                            input->shown, packing, input->z.msg ? input->z.msg : "wrong check sum");
         }
     }
     *got = used;
     return MERCER_OK;
 }
 
-mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
-                             mercer_error *err)
+/* Bytes that are not compressed. */
+static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wanted, size_t *got,
+                                mercer_error *err)
 {
-    *got = 0;
-    if (input->gzip)
-        return read_gzip(input, out, wanted, got, err);
     size_t ahead = input->raw_end - input->raw_at;
     size_t used = ahead < wanted ? ahead : wanted;
     memcpy(out, input->raw + input->raw_at, used);
     input->raw_at += used;
     while (used < wanted && !input->raw_ended) {
         size_t more;
-        mercer_status rc = read_raw(input, (char *)out + used, wanted - used, &more, err);
+        mercer_status rc = read_raw(input, out + used, wanted - used, &more, err);
         if (rc != MERCER_OK)
             return rc;
         used += more;
@@ -231,8 +241,118 @@ mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t 
     return MERCER_OK;
 }
 
+mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
+                             mercer_error *err)
+{
+    *got = 0;
+    if (input->part && (int64_t)wanted > input->unpacked)
+        wanted = (size_t)input->unpacked;
+    mercer_status rc = input->gzip ? read_gzip(input, out, wanted, got, err)
+                                   : read_plain(input, out, wanted, got, err);
+    if (rc != MERCER_OK || !input->part || *got == 0)
+        return rc;
+    input->check = crc32_z(input->check, out, *got);
+    input->unpacked -= (int64_t)*got;
+    if (input->unpacked == 0 && input->check != input->check_wanted)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the zip data are damaged (wrong check sum)",
+                        input->shown);
+    return MERCER_OK;
+}
+
+bool mrc_input_seekable(const mrc_input *input)
+{
+    return !input->gzip && !input->borrowed_fd && input->size >= 0;
+}
+
+mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t wanted, size_t *got,
+                           mercer_error *err)
+{
+    *got = 0;
+    if (input->fd < 0) {
+        if (offset >= 0 && offset < (int64_t)input->memory_size) {
+            size_t there = input->memory_size - (size_t)offset;
+            *got = wanted < there ? wanted : there;
+            memcpy(out, input->memory_all + offset, *got);
+        }
+        return MERCER_OK;
+    }
+    while (*got < wanted) {
+        size_t part = wanted - *got < READ_MOST ? wanted - *got : READ_MOST;
+        ssize_t done =
+            pread(input->fd, (unsigned char *)out + *got, part, (off_t)(offset + (int64_t)*got));
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown);
+        if (done == 0)
+            break;
+        *got += (size_t)done;
+    }
+    return MERCER_OK;
+}
+
+mercer_status mrc_input_part(mrc_input *input, const mrc_part *part, const char *shown,
+                             mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    char *name = NULL;
+    MRC_TRY(mrc_strdup(&name, shown, err));
+    if (input->fd < 0) {
+        size_t offset = (size_t)part->offset;
+        offset = offset < input->memory_size ? offset : input->memory_size;
+        input->memory = input->memory_all + offset;
+        input->memory_left = input->memory_size - offset;
+    } else if (lseek(input->fd, (off_t)part->offset, SEEK_SET) < 0) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown);
+        goto out;
+    }
+    if (part->deflated && !input->gzip_live) {
+        input->z = (z_stream){.zalloc = mrc_zlib_alloc, .zfree = mrc_zlib_free};
+        if (inflateInit2(&input->z, PLAIN_WINDOW) != Z_OK)
+            MRC_FAIL(err, MERCER_ERR_MEMORY, "%s: out of memory for unzipping", shown);
+        input->gzip_live = true;
+    } else if (part->deflated) {
+        inflateReset2(&input->z, PLAIN_WINDOW);
+    }
+    input->raw_at = input->raw_end = 0;
+    input->raw_ended = input->gzip_ended = false;
+    input->gzip = part->deflated;
+    input->part = true;
+    input->size = part->packed;
+    input->taken = 0;
+    input->packed = part->packed;
+    input->unpacked = part->unpacked;
+    input->check = crc32_z(0, NULL, 0);
+    input->check_wanted = part->check;
+    mrc_free(input->shown);
+    input->shown = name;
+    name = NULL;
+out:
+    mrc_free(name);
+    return rc;
+}
+
+mercer_status mrc_input_drain(mrc_input *input, mercer_error *err)
+{
+    unsigned char bytes[DRAIN_SIZE];
+    size_t got = 1;
+    mercer_status rc = MERCER_OK;
+    while (rc == MERCER_OK && got > 0 && input->part && input->unpacked > 0)
+        rc = mrc_input_read(input, bytes, sizeof bytes, &got, err);
+    return rc;
+}
+
 int64_t mrc_input_left(const mrc_input *input)
 {
+    if (input->part) {
+        int64_t packed = input->packed + (int64_t)(input->raw_end - input->raw_at), most;
+        if (!input->gzip)
+            return packed < input->unpacked ? packed : input->unpacked;
+        /* What zlib has taken in may still come out: a window and a block's codes at most. */
+        if (__builtin_mul_overflow(packed + RAW_SIZE, (int64_t)DEFLATE_MOST, &most))
+            most = INT64_MAX - 1;
+        return most < input->unpacked ? most : input->unpacked;
+    }
     if (input->gzip || input->size < 0)
         return INT64_MAX;
     int64_t unread = input->size > input->taken ? input->size - input->taken : 0;

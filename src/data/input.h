@@ -20,6 +20,11 @@ typedef struct mrc_input {
     bool raw_ended;
     bool gzip, gzip_live, gzip_ended; /* compressed; z is set up; its last member is complete */
     z_stream z;
+    const unsigned char *memory_all; /* all bytes in memory */
+    size_t memory_size;
+    bool part;                 /* only the bytes of mrc_input_part() */
+    int64_t packed, unpacked;  /* of them, still to be read, and still to be handed out */
+    uLong check, check_wanted; /* CRC-32 of those handed out, and of all */
 } mrc_input;
 
 /* Open a file, or "-" for standard input. Gzip is known by its first bytes; a name that ends in .gz
@@ -31,6 +36,23 @@ mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const v
 /* Fill out; *got < wanted only at the end of the data. */
 mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
                              mercer_error *err);
+/* Bytes from anywhere in the file, by its offset; *got < wanted only at its end. Only for inputs
+ * that mrc_input_seekable(); reading on from where one was is then no longer possible. */
+bool mrc_input_seekable(const mrc_input *input);
+mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t wanted, size_t *got,
+                           mercer_error *err);
+/* From now on, read one member of an archive and call the input by another name: `packed` bytes at
+ * offset, plain or deflated, `unpacked` bytes with this CRC-32 when they come out. The sum is
+ * checked when the last of them is read. */
+typedef struct mrc_part {
+    int64_t offset, packed, unpacked;
+    uint32_t check;
+    bool deflated;
+} mrc_part;
+mercer_status mrc_input_part(mrc_input *input, const mrc_part *part, const char *shown,
+                             mercer_error *err);
+/* Read what is left of a part, so that its sum is checked. */
+mercer_status mrc_input_drain(mrc_input *input, mercer_error *err);
 /* Bytes that can still come, as far as the size of the file tells; INT64_MAX when it does not. */
 int64_t mrc_input_left(const mrc_input *input);
 /* The share that has been read, from 0 to 1; negative when that is not known. */

@@ -11,7 +11,7 @@
  * value.
  */
 #include "base/number.h"
-#include "data/reader.h"
+#include "data/matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,6 +31,7 @@ struct header {
     int fortran; /* -1 until seen */
     int axes;    /* -1 until seen */
     int64_t shape[AXES_MOST];
+    bool parsed;
 };
 
 static void skip_space(struct header *h)
@@ -152,7 +153,7 @@ static mercer_status use_header(mrc_npy *npy, struct header *h, mercer_error *er
     const char *file = npy->input->shown;
     int64_t columns = 1, values, bytes;
     bool fits = true;
-    bool parsed = parse_header(h);
+    bool parsed = h->parsed;
     if (parsed && h->dtype[0] && !parse_dtype(npy, h->dtype)) {
         char shown[MRC_SHOWN_SIZE];
         return mrc_fail(err, MERCER_ERR_FORMAT,
@@ -202,14 +203,14 @@ static int64_t stored_column(const int64_t *shape, int axes, int64_t column)
     return stored;
 }
 
-mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err)
+/* Read and parse the header; *text is owned by the caller, also on error. */
+static mercer_status read_header(mrc_npy *npy, struct header *h, char **text, mercer_error *err)
 {
     unsigned char prefix[PREFIX + 2];
-    struct header h = {.fortran = -1, .axes = -1};
-    char *text = NULL;
+    mrc_input *input = npy->input;
     size_t got, length, more = 0;
     mercer_status rc = MERCER_OK;
-    *npy = (mrc_npy){.input = input};
+    *text = NULL;
     MRC_TRY(mrc_input_read(input, prefix, PREFIX, &got, err));
     if (got == 0)
         MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", input->shown);
@@ -232,12 +233,23 @@ mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns,
     if (length > HEADER_MOST)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: an NPY header of %zu bytes is no table's",
                  input->shown, length);
-    MRC_TRY(mrc_alloc(&text, (int64_t)length + 1, 1, err));
-    MRC_TRY(mrc_input_read(input, text, length, &got, err));
+    MRC_TRY(mrc_alloc(text, (int64_t)length + 1, 1, err));
+    MRC_TRY(mrc_input_read(input, *text, length, &got, err));
     if (got < length)
         MRC_TRY(fail_short(npy, err));
-    h.p = text;
-    h.end = text + length;
+    *h = (struct header){.p = *text, .end = *text + length, .fortran = -1, .axes = -1};
+    h->parsed = parse_header(h);
+out:
+    return rc;
+}
+
+mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err)
+{
+    struct header h;
+    char *text = NULL;
+    mercer_status rc = MERCER_OK;
+    *npy = (mrc_npy){.input = input};
+    MRC_TRY(read_header(npy, &h, &text, err));
     MRC_TRY(use_header(npy, &h, err));
     if (npy->fortran && h.axes > 2) {
         MRC_TRY(mrc_alloc2_raw(&npy->order, npy->columns, 1, sizeof *npy->order, err));
@@ -245,6 +257,25 @@ mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns,
             npy->order[i] = stored_column(h.shape, h.axes, i);
     }
     columns->count = npy->columns;
+out:
+    mrc_free(text);
+    return rc;
+}
+
+mercer_status mrc_npy_peek(mrc_input *input, mrc_arrays *arrays, const char *name,
+                           mercer_error *err)
+{
+    mrc_npy npy = {.input = input};
+    struct header h;
+    char *text = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(read_header(&npy, &h, &text, err));
+    if (h.parsed && h.dtype[0] && !parse_dtype(&npy, h.dtype))
+        MRC_TRY(mrc_arrays_add_other(arrays, name, "no numbers", err));
+    else if (h.parsed && h.axes >= 0)
+        MRC_TRY(mrc_arrays_add(arrays, name, h.axes, h.shape, err));
+    else
+        MRC_TRY(mrc_arrays_add_other(arrays, name, "damaged", err));
 out:
     mrc_free(text);
     return rc;
@@ -337,55 +368,19 @@ out:
     return rc;
 }
 
-/* Put count whole rows of the file (as doubles) where the roles of their columns say. */
-static mercer_status distribute(const mrc_npy *npy, const mrc_columns *columns,
-                                mrc_classes *classes, int64_t count, mrc_block *block,
-                                mercer_error *err)
-{
-    for (int64_t i = 0; i < count; i++) {
-        const double *row = npy->wide + i * npy->columns;
-        int64_t at = block->n + i;
-        for (int64_t j = 0; j < npy->columns; j++) {
-            int64_t role = columns->role[j];
-            if (role >= 0) {
-                block->x[at * columns->data + role] = row[j];
-            } else if (role != MRC_ROLE_LABEL && role != MRC_ROLE_SKIPPED) {
-                block->values[at * columns->targets + MRC_ROLE_TARGET(role)] = row[j];
-            } else {
-                char text[MRC_NUMBER_SIZE];
-                int length = mrc_format_double(row[j] == 0 ? 0 : row[j], text);
-                mercer_status rc =
-                    mrc_classes_code(classes, text, (size_t)length, &block->codes[at], err);
-                if (rc != MERCER_OK)
-                    return rc;
-            }
-        }
-    }
-    return MERCER_OK;
-}
-
-static mercer_status check_finite(const mrc_npy *npy, const double *x, int64_t count,
-                                  mercer_error *err)
-{
-    int64_t bad = mrc_first_not_finite(x, count * npy->columns);
-    if (bad < 0)
-        return MERCER_OK;
-    char number[MRC_NUMBER_SIZE];
-    mrc_format_double(x[bad], number);
-    return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
-                    npy->input->shown, (long long)(npy->next + bad / npy->columns + 1),
-                    (long long)(bad % npy->columns + 1), number);
-}
-
-/* The next count rows of the file as doubles. */
-static mercer_status read_rows(mrc_npy *npy, int64_t count, double *out, mercer_error *err)
+/* The next count rows of the file as doubles; for mrc_matrix. */
+static mercer_status read_rows(void *self, mercer_ctx *ctx, int64_t first, int64_t count,
+                               double *out, mercer_error *err)
 {
     enum { PART = 256 };
+    mrc_npy *npy = self;
     mercer_status rc = MERCER_OK;
+    if (npy->fortran && !npy->raw)
+        MRC_TRY(read_fortran(npy, ctx, err));
     if (npy->fortran) {
         for (int64_t j = 0; j < npy->columns; j++) {
             int64_t stored = npy->order ? npy->order[j] : j;
-            const unsigned char *column = npy->raw + (stored * npy->rows + npy->next) * npy->width;
+            const unsigned char *column = npy->raw + (stored * npy->rows + first) * npy->width;
             for (int64_t i = 0; i < count; i += PART) {
                 double part[PART];
                 int64_t length = count - i < PART ? count - i : PART;
@@ -395,7 +390,7 @@ static mercer_status read_rows(mrc_npy *npy, int64_t count, double *out, mercer_
             }
         }
     } else {
-        int64_t values = count * npy->columns, before = npy->next * npy->columns * npy->width;
+        int64_t values = count * npy->columns, before = first * npy->columns * npy->width;
         bool as_is = npy->kind == 'f' && npy->width == 8 && !npy->swapped;
         if (!as_is && !npy->raw)
             MRC_TRY(mrc_alloc2_raw(&npy->raw, npy->chunk_rows, npy->columns * npy->width, 1, err));
@@ -403,52 +398,24 @@ static mercer_status read_rows(mrc_npy *npy, int64_t count, double *out, mercer_
         if (!as_is)
             convert(npy, npy->raw, values, out);
     }
-    MRC_TRY(check_finite(npy, out, count, err));
 out:
     return rc;
 }
 
-mercer_status mrc_npy_rows(mrc_npy *npy, mercer_ctx *ctx, const mrc_columns *columns,
-                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err)
+void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix)
 {
-    mercer_status rc = MERCER_OK;
-    bool whole = columns->data == npy->columns; /* no column is taken apart */
-    if (!npy->chunk_rows) {
-        npy->chunk_rows = CHUNK_BYTES / (int64_t)sizeof(double) / npy->columns;
-        if (npy->chunk_rows < 1)
-            npy->chunk_rows = 1;
-    }
-    if (npy->fortran && !npy->raw)
-        MRC_TRY(read_fortran(npy, ctx, err));
-    if (!whole && !npy->wide)
-        MRC_TRY(mrc_alloc2_raw(&npy->wide, npy->chunk_rows, npy->columns, sizeof *npy->wide, err));
-    if (most > block->n + npy->rows - npy->next)
-        most = block->n + npy->rows - npy->next;
-    while (block->n < most) {
-        int64_t count = most - block->n < npy->chunk_rows ? most - block->n : npy->chunk_rows;
-        MRC_TRY(mrc_check_cancel(ctx, err));
-        while (block->capacity < block->n + count) {
-            if (block->capacity == 0 && mrc_input_left(npy->input) < INT64_MAX)
-                MRC_TRY(mrc_block_reserve(block, columns, most, err)); /* the bytes are there */
-            else
-                MRC_TRY(mrc_block_grow(block, columns, most, err));
-        }
-        MRC_TRY(
-            read_rows(npy, count, whole ? block->x + block->n * columns->data : npy->wide, err));
-        if (!whole)
-            MRC_TRY(distribute(npy, columns, classes, count, block, err));
-        block->n += count;
-        npy->next += count;
-        mrc_progress(ctx, "reading", (double)npy->next / (double)npy->rows);
-    }
-out:
-    return rc;
+    *matrix = (mrc_matrix){.shown = npy->input->shown,
+                           .rows = npy->rows,
+                           .columns = npy->columns,
+                           .vouched = mrc_input_left(npy->input) < INT64_MAX,
+                           .read = read_rows,
+                           .self = npy};
+    npy->chunk_rows = mrc_matrix_chunk(matrix);
 }
 
 void mrc_npy_destroy(mrc_npy *npy)
 {
     mrc_free(npy->raw);
-    mrc_free(npy->wide);
     mrc_free(npy->order);
     *npy = (mrc_npy){0};
 }

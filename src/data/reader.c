@@ -3,10 +3,11 @@
  * A reader holds one open file. Reading a whole table is reading one block without a limit, so both
  * ways share every line. Class indices are given in order of first appearance and kept in the
  * reader, so later blocks continue them; each block carries the names seen so far. */
-#include "data/reader.h"
+#include "data/matrix.h"
 
 #include "base/number.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,9 @@ struct mercer_reader {
     mrc_classes classes;
     mrc_csv csv;
     mrc_npy npy;
-    bool with_labels; /* classes come from a file of their own */
+    mrc_matrix matrix;   /* every format but CSV and TSV */
+    bool folder_classes; /* classes are the sub-folders of images */
+    bool with_labels;    /* classes come from a file of their own */
     mrc_input labels_input;
     mrc_text labels;
     int64_t rows; /* handed out so far */
@@ -51,10 +54,11 @@ mercer_status mrc_format_find(const char *path, const char *name, mrc_format *ou
     static const struct {
         const char *name, *ending;
         mrc_format format;
-    } known[] = {{"csv", ".csv", MRC_FORMAT_CSV},
-                 {"tsv", ".tsv", MRC_FORMAT_TSV},
-                 {"tab", ".tab", MRC_FORMAT_TSV},
-                 {"npy", ".npy", MRC_FORMAT_NPY}};
+    } known[] = {{"csv", ".csv", MRC_FORMAT_CSV},   {"tsv", ".tsv", MRC_FORMAT_TSV},
+                 {"tab", ".tab", MRC_FORMAT_TSV},   {"npy", ".npy", MRC_FORMAT_NPY},
+                 {"npz", ".npz", MRC_FORMAT_NPZ},   {"mat", ".mat", MRC_FORMAT_MAT},
+                 {"hdf5", ".h5", MRC_FORMAT_HDF5},  {"hdf5", ".hdf5", MRC_FORMAT_HDF5},
+                 {"images", "/", MRC_FORMAT_IMAGES}};
     size_t length = strlen(path);
     *gzip = has_ending(path, length, ".gz");
     length -= *gzip ? 3 : 0;
@@ -64,8 +68,11 @@ mercer_status mrc_format_find(const char *path, const char *name, mrc_format *ou
             *out = known[i].format;
     if (name && *out == MRC_FORMAT_UNKNOWN) {
         char shown[MRC_SHOWN_SIZE];
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "unknown format '%s' (known: csv, tsv, npy)",
-                        mrc_show(shown, name, strlen(name)));
+        return mrc_fail(
+            err, MERCER_ERR_ARGUMENT,
+            "unknown format '%s' (known: csv, tsv, npy; for reading also npz, mat, hdf5, "
+            "images)",
+            mrc_show(shown, name, strlen(name)));
     }
     return MERCER_OK;
 }
@@ -74,7 +81,7 @@ mercer_status mrc_format_fail(const char *path, mercer_error *err)
 {
     return mrc_fail(err, MERCER_ERR_ARGUMENT,
                     "%s: the ending tells no format (known: .csv, .tsv, .tab, .npy, each also with "
-                    ".gz)",
+                    ".gz; for reading also .npz, .mat, .h5, .hdf5 and folders of images)",
                     path);
 }
 
@@ -474,18 +481,86 @@ static mercer_status decide_format(mercer_reader *reader, const char *path,
     return MERCER_OK;
 }
 
-/* The common end of opening: reader->input is open. */
-static mercer_status start(mercer_reader *reader, mercer_ctx *ctx, const char *path,
-                           const mercer_read_options *options, mercer_error *err)
+/* Formats that come as a stream of bytes: reader->input is open. */
+static mercer_status start_stream(mercer_reader *reader, mercer_ctx *ctx, const char *path,
+                                  const char *array, const mercer_read_options *options,
+                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_format(reader, path, options, err));
-    if (reader->format == MRC_FORMAT_NPY)
+    if (array && reader->format != MRC_FORMAT_NPZ) {
+        char shown[MRC_SHOWN_SIZE];
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "%s: has no arrays by name, so ':%s' cannot follow (.npz, .mat and .h5 have)",
+                 path, mrc_show(shown, array, strlen(array)));
+    }
+    switch (reader->format) {
+    case MRC_FORMAT_NPZ:
+        MRC_TRY(mrc_npz_find(&reader->input, array, err)); /* fallthrough */
+    case MRC_FORMAT_NPY:
         MRC_TRY(mrc_npy_open(&reader->npy, &reader->input, &reader->columns, err));
-    else
+        mrc_npy_matrix(&reader->npy, &reader->matrix);
+        break;
+    case MRC_FORMAT_CSV:
+    case MRC_FORMAT_TSV:
         MRC_TRY(mrc_csv_open(&reader->csv, ctx, &reader->input,
                              reader->format == MRC_FORMAT_TSV ? '\t' : ',', &reader->columns, err));
+        break;
+    default:
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: this format has to be a plain file", path);
+    }
+out:
+    return rc;
+}
+
+/* A folder of images; its sub-folders are the classes unless the caller wants none. */
+static mercer_status start_images(mercer_reader *reader, mercer_ctx *ctx, const char *path,
+                                  const mercer_read_options *options, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    reader->format = MRC_FORMAT_IMAGES;
+    MRC_TRY(mrc_strdup(&reader->input.shown, path, err));
+    MRC_TRY(mrc_images_open(ctx, path, reader->input.shown, options->resize_width,
+                            options->resize_height, &reader->matrix, err));
+    reader->columns.count = reader->matrix.columns;
+    reader->folder_classes = mrc_images_class(&reader->matrix, 0) && !options->no_label;
+    if (reader->folder_classes && (options->label || options->target || options->labels_file))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "%s: its sub-folders are the classes; no other label or target can be given "
+                 "(with no-label they are not)",
+                 path);
+out:
+    return rc;
+}
+
+/* MAT and HDF5: their libraries open the file. */
+static mercer_status start_library(mercer_reader *reader, const char *path, const char *array,
+                                   mrc_format format, mercer_error *err)
+{
+    size_t length = strlen(path);
+    mercer_status rc = MERCER_OK;
+    reader->format = format;
+    if (strcmp(path, "-") == 0 || has_ending(path, length, ".gz"))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s data have to be a plain file (no pipe, no .gz)",
+                 strcmp(path, "-") == 0 ? "standard input" : path,
+                 format == MRC_FORMAT_MAT ? "MAT" : "HDF5");
+    MRC_TRY(format == MRC_FORMAT_MAT
+                ? mrc_mat_open(path, array, &reader->matrix, &reader->input.shown, err)
+                : mrc_hdf5_open(path, array, &reader->matrix, &reader->input.shown, err));
+    reader->columns.count = reader->matrix.columns;
+out:
+    return rc;
+}
+
+/* The common end of opening: the format is open and its columns are known. */
+static mercer_status start(mercer_reader *reader, const mercer_read_options *options,
+                           mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
+    if (reader->folder_classes)
+        snprintf(reader->origin, ORIGIN_SIZE, "classes from the sub-folders of %s",
+                 reader->input.shown);
     if (options->labels_file) {
         MRC_TRY(mrc_input_open(&reader->labels_input, options->labels_file, err));
         MRC_TRY(mrc_text_init(&reader->labels, &reader->labels_input, err));
@@ -505,21 +580,69 @@ static mercer_status reader_alloc(mercer_reader **out, mercer_error *err)
     return rc;
 }
 
+/* FILE:NAME into its parts: what exists as it stands is a file, else the longest FILE that exists.
+ * *file is owned by the caller; *array points into path, or is NULL. */
+static mercer_status split_path(const char *path, char **file, const char **array,
+                                struct stat *info, mercer_error *err)
+{
+    mercer_status rc = mrc_strdup(file, path ? path : "", err);
+    *array = NULL;
+    if (rc != MERCER_OK || strcmp(*file, "-") == 0 || stat(*file, info) == 0)
+        return rc;
+    for (size_t at = strlen(*file); at > 1; at--) {
+        if ((*file)[at - 1] != ':' || !path[at])
+            continue;
+        (*file)[at - 1] = 0;
+        if (stat(*file, info) == 0 && S_ISREG(info->st_mode)) {
+            *array = path + at;
+            return MERCER_OK;
+        }
+        (*file)[at - 1] = ':';
+    }
+    *info = (struct stat){0};
+    return MERCER_OK;
+}
+
 mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                  const mercer_read_options *options, mercer_reader **out,
                                  mercer_error *err)
 {
     mercer_reader *reader = NULL;
     mercer_read_options taken;
+    char *file = NULL;
+    const char *array;
+    struct stat info = {0};
+    mrc_format format;
+    bool gzip;
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(&reader, err));
-    MRC_TRY(mrc_input_open(&reader->input, path, err));
-    MRC_TRY(start(reader, ctx, path, &taken, err));
+    MRC_TRY(split_path(path, &file, &array, &info, err));
+    MRC_TRY(mrc_format_find(file, taken.format, &format, &gzip, err));
+    bool folder = S_ISDIR(info.st_mode) && (!taken.format || format == MRC_FORMAT_IMAGES);
+    if ((taken.resize_width || taken.resize_height) && !folder)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: is not a folder of images, so it cannot be resized",
+                 file);
+    if (!folder && format == MRC_FORMAT_IMAGES && *file) {
+        if (info.st_mode)
+            MRC_FAIL(err, MERCER_ERR_IO, "%s: is not a folder of images", file);
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, ENOENT, "%s: cannot open", file);
+        goto out;
+    }
+    if (folder) {
+        MRC_TRY(start_images(reader, ctx, file, &taken, err));
+    } else if (format == MRC_FORMAT_MAT || format == MRC_FORMAT_HDF5) {
+        MRC_TRY(start_library(reader, file, array, format, err));
+    } else {
+        MRC_TRY(mrc_input_open(&reader->input, file, err));
+        MRC_TRY(start_stream(reader, ctx, file, array, &taken, err));
+    }
+    MRC_TRY(start(reader, &taken, err));
     *out = reader;
     reader = NULL;
 out:
+    mrc_free(file);
     mercer_reader_close(reader);
     return rc;
 }
@@ -535,7 +658,8 @@ mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const v
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(&reader, err));
     MRC_TRY(mrc_input_open_memory(&reader->input, shown, bytes, count, err));
-    MRC_TRY(start(reader, ctx, shown, &taken, err));
+    MRC_TRY(start_stream(reader, ctx, shown, NULL, &taken, err));
+    MRC_TRY(start(reader, &taken, err));
     *out = reader;
     reader = NULL;
 out:
@@ -548,6 +672,7 @@ void mercer_reader_close(mercer_reader *reader)
     if (!reader)
         return;
     mrc_csv_destroy(&reader->csv);
+    mrc_matrix_destroy(&reader->matrix);
     mrc_npy_destroy(&reader->npy);
     mrc_text_destroy(&reader->labels);
     mrc_input_close(&reader->labels_input);
@@ -695,7 +820,8 @@ out:
 mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
                                  mercer_table **out, mercer_error *err)
 {
-    mrc_block block = {.with_codes = reader->with_labels || reader->columns.label >= 0};
+    mrc_block block = {.with_codes = reader->with_labels || reader->folder_classes ||
+                                     reader->columns.label >= 0};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (max_rows < 1)
@@ -703,13 +829,19 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
                  (long long)max_rows);
     if (reader->ended)
         goto out;
-    if (reader->format == MRC_FORMAT_NPY)
-        MRC_TRY(mrc_npy_rows(&reader->npy, ctx, &reader->columns, &reader->classes, max_rows,
-                             &block, err));
+    if (reader->matrix.read)
+        MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
+                                &block, err));
     else
         MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows,
                              &block, err));
     reader->ended = block.n < max_rows;
+    if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
+        MRC_TRY(mrc_input_drain(&reader->input, err));
+    for (int64_t i = 0; reader->folder_classes && i < block.n; i++) {
+        const char *name = mrc_images_class(&reader->matrix, reader->rows + i);
+        MRC_TRY(mrc_classes_code(&reader->classes, name, strlen(name), &block.codes[i], err));
+    }
     if (reader->with_labels)
         MRC_TRY(take_labels(reader, &block, err));
     reader->rows += block.n;

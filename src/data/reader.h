@@ -1,10 +1,11 @@
-/* Readers from the inside: what the formats (csv.c, npy.c) share with reader.c.
+/* Readers from the inside: what the formats (csv.c, npy.c, ...) share with reader.c.
  *
  * A format finds out how many columns there are and what they are called, reader.c decides the role
  * of each column, and the format then fills blocks of rows by those roles. */
 #ifndef MRC_DATA_READER_H
 #define MRC_DATA_READER_H
 
+#include "data/arrays.h"
 #include "data/input.h"
 #include "data/rows.h"
 
@@ -54,6 +55,8 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
 mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
                              mercer_error *err);
 
+typedef struct mrc_matrix mrc_matrix; /* data/matrix.h */
+
 /* Text in a buffer that ends in a newline of our own, so that scanning needs no test for its end.
  */
 typedef struct mrc_text {
@@ -89,27 +92,51 @@ void mrc_csv_destroy(mrc_csv *csv);
 
 typedef struct mrc_npy {
     mrc_input *input; /* borrowed */
-    int64_t rows, columns, next;
+    int64_t rows, columns;
     int kind;  /* 'f', 'i', 'u' or 'b' */
     int width; /* bytes per value */
     bool swapped, fortran;
-    int64_t chunk_rows; /* rows converted at a time */
+    int64_t chunk_rows; /* rows converted at a time at most */
     unsigned char *raw; /* a chunk of the file as it is; of a Fortran array, all of it */
-    double *wide;       /* a chunk as doubles, when columns have to be taken apart; or NULL */
     int64_t *order;     /* Fortran, 3 axes or more: where each column is stored; or NULL */
 } mrc_npy;
 
 mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err);
-mercer_status mrc_npy_rows(mrc_npy *npy, mercer_ctx *ctx, const mrc_columns *columns,
-                           mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
+/* The open array as a matrix, which borrows it. */
+void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix);
+/* Read the header alone and enter the array in the list under this name. */
+mercer_status mrc_npy_peek(mrc_input *input, mrc_arrays *arrays, const char *name,
+                           mercer_error *err);
 void mrc_npy_destroy(mrc_npy *npy);
+
+/* Arrays in container files. `array` is the name asked for, or NULL. NPZ: input, open at the start
+ * of the file, is moved to the array's bytes and called file:array from then on. */
+mercer_status mrc_npz_find(mrc_input *input, const char *array, mercer_error *err);
+/* MAT and HDF5: *shown, owned by the caller also on error, is set to file:array; the matrix
+ * borrows it and owns the open file. */
+mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                           mercer_error *err);
+mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                            mercer_error *err);
+
+/* The images of a folder, as a matrix that owns their list. width and height 0: all have the size
+ * of the first one. shown is the folder, borrowed. */
+mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *shown, int64_t width,
+                              int64_t height, mrc_matrix *matrix, mercer_error *err);
+/* The sub-folder of an image, or NULL when the images lie in the folder itself. */
+const char *mrc_images_class(const mrc_matrix *matrix, int64_t row);
 
 /* Formats by name and by ending; shared with the writer. */
 typedef enum mrc_format {
     MRC_FORMAT_UNKNOWN,
     MRC_FORMAT_CSV,
     MRC_FORMAT_TSV,
-    MRC_FORMAT_NPY
+    MRC_FORMAT_NPY,
+    /* Read, but not written: */
+    MRC_FORMAT_NPZ,
+    MRC_FORMAT_MAT,
+    MRC_FORMAT_HDF5,
+    MRC_FORMAT_IMAGES
 } mrc_format;
 
 /* The format called name; or, when name is NULL, by the ending of path without ".gz"

@@ -165,6 +165,9 @@ static void writer_free(mercer_writer *writer)
 static mercer_status check_call(const char *path, mrc_format format, int64_t columns,
                                 const char *text_name, mercer_error *err)
 {
+    if (format > MRC_FORMAT_NPY)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "%s: this format is read but not written (.csv, .tsv and .npy are)", path);
     if (columns < (text_name ? 0 : 1))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: a table of %lld columns cannot be written",
                         path, (long long)columns);

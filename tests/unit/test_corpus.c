@@ -8,6 +8,12 @@
 #define LLVMFuzzerTestOneInput fuzz_npy_input
 #include "../../fuzz/fuzz_npy.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_npz_input
+#include "../../fuzz/fuzz_npz.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_image_input
+#include "../../fuzz/fuzz_image.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_model_input
 #include "../../fuzz/fuzz_model.c"
 #undef LLVMFuzzerTestOneInput
@@ -49,6 +55,18 @@ static void test_npy_corpus(void **state)
     run_folder("npy", fuzz_npy_input);
 }
 
+static void test_npz_corpus(void **state)
+{
+    (void)state;
+    run_folder("npz", fuzz_npz_input);
+}
+
+static void test_image_corpus(void **state)
+{
+    (void)state;
+    run_folder("image", fuzz_image_input);
+}
+
 static void test_model_corpus(void **state)
 {
     (void)state;
@@ -58,6 +76,7 @@ static void test_model_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_csv_corpus), TEST(test_npy_corpus),
+                                       TEST(test_npz_corpus), TEST(test_image_corpus),
                                        TEST(test_model_corpus)};
     return RUN_TESTS(tests);
 }

@@ -281,7 +281,7 @@ static void test_conflicting_options(void **state)
     fresh();
     options.format = "xls";
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
-                 "unknown format 'xls' (known: csv, tsv, npy)");
+                 "unknown format 'xls' (known: csv, tsv, npy; for reading also npz");
     fresh();
     options.struct_size = 0;
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
@@ -351,8 +351,12 @@ static void test_files_that_are_no_tables(void **state)
     assert_fails(mercer_table_read(ctx, in_scratch("none.csv"), NULL, &none, &err), MERCER_ERR_IO,
                  "none.csv: cannot open: No such file");
     mkdir(in_scratch("folder.csv"), 0755);
-    assert_fails(mercer_table_read(ctx, in_scratch("folder.csv"), NULL, &none, &err), MERCER_ERR_IO,
-                 "is a folder");
+    assert_fails(mercer_table_read(ctx, in_scratch("folder.csv"), NULL, &none, &err),
+                 MERCER_ERR_DATA, "is a folder without images");
+    fresh();
+    options.format = "csv";
+    assert_fails(mercer_table_read(ctx, in_scratch("folder.csv"), &options, &none, &err),
+                 MERCER_ERR_IO, "is a folder, not a file");
     assert_fails(mercer_table_read(ctx, "", NULL, &none, &err), MERCER_ERR_ARGUMENT, "empty");
     assert_fails(mercer_table_read(ctx, NULL, NULL, &none, &err), MERCER_ERR_ARGUMENT, "empty");
     assert_fails(mercer_table_read(ctx, put_bytes("b.csv", "1,2\n\0", 5), NULL, &none, &err),

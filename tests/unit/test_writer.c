@@ -146,7 +146,8 @@ static void test_refusals(void **state)
     const double x[] = {1, 2};
     (void)state;
     refuses(in_scratch("a.xls"), NULL, 2, NULL, ".csv, .tsv, .tab, .npy, each also with .gz");
-    refuses(in_scratch("a"), "xls", 2, NULL, "unknown format 'xls' (known: csv, tsv, npy)");
+    refuses(in_scratch("a"), "xls", 2, NULL,
+            "unknown format 'xls' (known: csv, tsv, npy; for reading also npz");
     refuses(in_scratch("a.csv"), NULL, 0, NULL, "0 columns");
     refuses(in_scratch("a.npy"), NULL, 2, "label", "text column 'label'");
     refuses("", NULL, 2, NULL, "empty");

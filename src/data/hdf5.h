@@ -1,0 +1,18 @@
+/* One user of the HDF5 library at a time: it is not safe for threads in every build, and it prints
+ * its errors unless told not to. */
+#ifndef MRC_DATA_HDF5_H
+#define MRC_DATA_HDF5_H
+
+#include <stdint.h>
+
+/* Take and give back the library, without its printing in between. saved holds what the host
+ * program had set. */
+typedef struct mrc_hdf5_saved {
+    int (*print)(int64_t, void *); /* H5E_auto2_t */
+    void *host;
+} mrc_hdf5_saved;
+
+void mrc_hdf5_enter(mrc_hdf5_saved *saved);
+void mrc_hdf5_leave(const mrc_hdf5_saved *saved);
+
+#endif

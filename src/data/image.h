@@ -1,0 +1,26 @@
+/* One image as numbers. */
+#ifndef MRC_DATA_IMAGE_H
+#define MRC_DATA_IMAGE_H
+
+#include "base/memory.h"
+
+#define MRC_PIXELS_MOST ((int64_t)1 << 26)
+
+/* 8-bit pixels, row by row, `channels` values each. */
+typedef struct mrc_pixels {
+    int64_t width, height;
+    int channels;
+    unsigned char *values; /* owned; freed by mrc_free */
+} mrc_pixels;
+
+/* The bytes of an image file of any kind we read. path is for messages. Also on error the caller
+ * frees out->values. */
+mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, size_t length,
+                               mrc_pixels *out, mercer_error *err);
+
+/* PNG, JPEG or BMP bytes through stb_image: grey stays one channel, everything else becomes three;
+ * transparency is left out. *reason says what is wrong when the result is false. */
+bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out,
+                    const char **reason);
+
+#endif

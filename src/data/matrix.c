@@ -1,0 +1,111 @@
+/* Matrices without column names, from whatever format: rows as doubles in, blocks by role out.
+ *
+ * The format only knows how to give the next rows as doubles. Here they are checked, put where the
+ * roles of their columns say, and the memory of the block grows with them unless the format vouches
+ * that the rows are there. */
+#include "data/matrix.h"
+#include "base/number.h"
+
+#include <string.h>
+
+enum { CHUNK_BYTES = 1 << 18 }; /* converted at a time; fits the second-level cache */
+
+mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err)
+{
+    int64_t values, bytes;
+    if (matrix->rows < 1 || matrix->columns < 1)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: has no %s", matrix->shown,
+                        matrix->rows < 1 ? "rows" : "columns");
+    if (__builtin_mul_overflow(matrix->rows, matrix->columns, &values) ||
+        __builtin_mul_overflow(values, (int64_t)sizeof(double), &bytes))
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: its shape is too large", matrix->shown);
+    return MERCER_OK;
+}
+
+/* Put count whole rows (as doubles) where the roles of their columns say. */
+static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *columns,
+                                mrc_classes *classes, int64_t count, mrc_block *block,
+                                mercer_error *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        const double *row = matrix->wide + i * matrix->columns;
+        int64_t at = block->n + i;
+        for (int64_t j = 0; j < matrix->columns; j++) {
+            int64_t role = columns->role[j];
+            if (role >= 0) {
+                block->x[at * columns->data + role] = row[j];
+            } else if (role == MRC_ROLE_LABEL) {
+                char text[MRC_NUMBER_SIZE];
+                int length = mrc_format_double(row[j] == 0 ? 0 : row[j], text);
+                mercer_status rc =
+                    mrc_classes_code(classes, text, (size_t)length, &block->codes[at], err);
+                if (rc != MERCER_OK)
+                    return rc;
+            } else if (role != MRC_ROLE_SKIPPED) {
+                block->values[at * columns->targets + MRC_ROLE_TARGET(role)] = row[j];
+            }
+        }
+    }
+    return MERCER_OK;
+}
+
+static mercer_status check_finite(const mrc_matrix *matrix, const double *x, int64_t count,
+                                  mercer_error *err)
+{
+    int64_t bad = mrc_first_not_finite(x, count * matrix->columns);
+    if (bad < 0)
+        return MERCER_OK;
+    char number[MRC_NUMBER_SIZE];
+    mrc_format_double(x[bad], number);
+    return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
+                    matrix->shown, (long long)(matrix->next + bad / matrix->columns + 1),
+                    (long long)(bad % matrix->columns + 1), number);
+}
+
+int64_t mrc_matrix_chunk(const mrc_matrix *matrix)
+{
+    int64_t fitting = CHUNK_BYTES / (int64_t)sizeof(double) / matrix->columns;
+    return matrix->chunk_rows > 0 ? matrix->chunk_rows : fitting > 0 ? fitting : 1;
+}
+
+mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_columns *columns,
+                              mrc_classes *classes, int64_t most, mrc_block *block,
+                              mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool whole = columns->data == matrix->columns; /* no column is taken apart */
+    int64_t chunk = mrc_matrix_chunk(matrix);
+    if (!whole && !matrix->wide)
+        MRC_TRY(mrc_alloc2_raw(&matrix->wide, chunk < matrix->rows ? chunk : matrix->rows,
+                               matrix->columns, sizeof *matrix->wide, err));
+    if (most - block->n > matrix->rows - matrix->next)
+        most = block->n + matrix->rows - matrix->next;
+    while (block->n < most) {
+        int64_t count = most - block->n < chunk ? most - block->n : chunk;
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        while (block->capacity < block->n + count) {
+            if (block->capacity == 0 && matrix->vouched)
+                MRC_TRY(mrc_block_reserve(block, columns, most, err));
+            else
+                MRC_TRY(mrc_block_grow(block, columns, most, err));
+        }
+        double *x = whole ? block->x + block->n * columns->data : matrix->wide;
+        MRC_TRY(matrix->read(matrix->self, ctx, matrix->next, count, x, err));
+        MRC_TRY(check_finite(matrix, x, count, err));
+        if (!whole)
+            MRC_TRY(distribute(matrix, columns, classes, count, block, err));
+        block->n += count;
+        matrix->next += count;
+        mrc_progress(ctx, "reading", (double)matrix->next / (double)matrix->rows);
+    }
+out:
+    return rc;
+}
+
+void mrc_matrix_destroy(mrc_matrix *matrix)
+{
+    if (matrix->destroy)
+        matrix->destroy(matrix->self);
+    mrc_free(matrix->wide);
+    *matrix = (mrc_matrix){0};
+}

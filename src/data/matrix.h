@@ -1,0 +1,32 @@
+/* What formats without column names share: NPY and NPZ, MAT, HDF5, image folders. */
+#ifndef MRC_DATA_MATRIX_H
+#define MRC_DATA_MATRIX_H
+
+#include "data/reader.h"
+
+/* An open array and how to get its rows. A format fills everything but next and wide. */
+struct mrc_matrix {
+    const char *shown; /* borrowed; file, or file:array, for messages */
+    int64_t rows, columns;
+    int64_t chunk_rows; /* rows to ask for at a time; 0: as many as fit the cache */
+    bool vouched;       /* the file's size proves that the rows are there */
+    /* Rows first .. first + count, in order and each once, as doubles. */
+    mercer_status (*read)(void *self, mercer_ctx *ctx, int64_t first, int64_t count, double *out,
+                          mercer_error *err);
+    void (*destroy)(void *self); /* or NULL */
+    void *self;
+    int64_t next; /* row that comes next */
+    double *wide; /* a chunk, when columns have to be taken apart; or NULL */
+};
+
+/* Refuse an empty shape, and one whose doubles could not be addressed. */
+mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);
+/* Rows asked for at a time. */
+int64_t mrc_matrix_chunk(const mrc_matrix *matrix);
+/* Append up to most - block->n rows; fewer only at the end. */
+mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_columns *columns,
+                              mrc_classes *classes, int64_t most, mrc_block *block,
+                              mercer_error *err);
+void mrc_matrix_destroy(mrc_matrix *matrix);
+
+#endif

@@ -1,0 +1,282 @@
+/* NumPy's archives: ZIP files whose members are NPY files, stored or deflated.
+ *
+ * Only the table at the end of the file is believed, and of it only what fits in the file: it names
+ * each member, its place, its sizes and its check sum. ZIP64 fields are understood. The array's
+ * bytes are then a stream like any other and go through the NPY reader. */
+#include "base/number.h"
+#include "data/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    TAIL_SIZE = 22, /* the record at the very end, without its comment */
+    TAIL_MOST = TAIL_SIZE + 65535,
+    LOCATOR_SIZE = 20, /* of ZIP64, in front of it */
+    TAIL64_SIZE = 56,
+    ENTRY_SIZE = 46, /* of the table, without name, extra fields and comment */
+    LOCAL_SIZE = 30, /* in front of a member, without name and extra fields */
+    STORED = 0,
+    DEFLATED = 8,
+    EXTRA_ZIP64 = 1
+};
+#define TABLE_MOST ((int64_t)1 << 28) /* a table larger than this is no archive of arrays */
+
+struct member {
+    char *name; /* of the array: without .npy; owned */
+    mrc_part part;
+    int64_t header; /* where its local header stands */
+    int method;
+    bool encrypted;
+};
+
+struct archive {
+    mrc_input *input; /* borrowed */
+    char *file;       /* its name, owned; input->shown changes */
+    int64_t size;
+    struct member *members;
+    int64_t count, capacity;
+};
+
+static uint32_t get2(const unsigned char *p)
+{
+    return (uint32_t)(p[0] | p[1] << 8);
+}
+
+static uint32_t get4(const unsigned char *p)
+{
+    return get2(p) | get2(p + 2) << 16;
+}
+
+static uint64_t get8(const unsigned char *p)
+{
+    return get4(p) | (uint64_t)get4(p + 4) << 32;
+}
+
+static mercer_status fail_damaged(const struct archive *archive, const char *what,
+                                  mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is not a whole NPZ file (%s)", archive->file,
+                    what);
+}
+
+/* Bytes that must be there. */
+static mercer_status need(struct archive *archive, uint64_t offset, void *out, size_t count,
+                          mercer_error *err)
+{
+    size_t got = 0;
+    mercer_status rc = MERCER_OK;
+    if (offset <= (uint64_t)archive->size)
+        rc = mrc_input_at(archive->input, (int64_t)offset, out, count, &got, err);
+    if (rc == MERCER_OK && got < count)
+        return fail_damaged(archive, "it ends too early", err);
+    return rc;
+}
+
+/* Where the table of members is, from the record at the end of the file. */
+static mercer_status find_table(struct archive *archive, uint64_t *offset, uint64_t *bytes,
+                                mercer_error *err)
+{
+    unsigned char *tail = NULL, locator[LOCATOR_SIZE], tail64[TAIL64_SIZE];
+    int64_t length = archive->size < TAIL_MOST ? archive->size : TAIL_MOST, at;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tail, length + 1, 1, err));
+    MRC_TRY(need(archive, (uint64_t)(archive->size - length), tail, (size_t)length, err));
+    for (at = length - TAIL_SIZE; at >= 0; at--)
+        if (memcmp(tail + at, "PK\5\6", 4) == 0 &&
+            at + TAIL_SIZE + (int64_t)get2(tail + at + 20) <= length)
+            break;
+    if (at < 0 && length >= 4 && memcmp(tail, "PK", 2) != 0 && archive->size == length)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not an NPZ file", archive->file);
+    if (at < 0)
+        MRC_TRY(fail_damaged(archive, "its table of arrays is missing; truncated?", err));
+    *bytes = get4(tail + at + 12);
+    *offset = get4(tail + at + 16);
+    if (get2(tail + at + 10) == 0xffff || *bytes == 0xffffffff || *offset == 0xffffffff) {
+        int64_t where = archive->size - length + at - LOCATOR_SIZE;
+        if (where < 0)
+            MRC_TRY(fail_damaged(archive, "its ZIP64 record is missing", err));
+        MRC_TRY(need(archive, (uint64_t)where, locator, sizeof locator, err));
+        if (memcmp(locator, "PK\6\7", 4) == 0) { /* else the numbers happen to be these */
+            MRC_TRY(need(archive, get8(locator + 8), tail64, sizeof tail64, err));
+            if (memcmp(tail64, "PK\6\6", 4) != 0)
+                MRC_TRY(fail_damaged(archive, "its ZIP64 record is damaged", err));
+            *bytes = get8(tail64 + 40);
+            *offset = get8(tail64 + 48);
+        }
+    }
+    if (*offset > (uint64_t)archive->size || *bytes > (uint64_t)archive->size - *offset ||
+        *bytes > (uint64_t)TABLE_MOST)
+        MRC_TRY(fail_damaged(archive, "its table of arrays lies outside; truncated?", err));
+out:
+    mrc_free(tail);
+    return rc;
+}
+
+/* Sizes and place that did not fit their fields stand in an extra field, in this order. */
+static void take_zip64(const unsigned char *extra, size_t length, uint64_t *unpacked,
+                       uint64_t *packed, uint64_t *header)
+{
+    uint64_t *wanted[3] = {unpacked, packed, header};
+    while (length >= 4) {
+        size_t size = get2(extra + 2);
+        if (size > length - 4)
+            return;
+        const unsigned char *p = extra + 4, *end = p + size;
+        for (int i = 0; get2(extra) == EXTRA_ZIP64 && i < 3; i++)
+            if (*wanted[i] == 0xffffffff && end - p >= 8) {
+                *wanted[i] = get8(p);
+                p += 8;
+            }
+        extra += 4 + size;
+        length -= 4 + size;
+    }
+}
+
+/* Enter one row of the table when it is an NPY file; whatever else is in the archive is left. */
+static mercer_status add_member(struct archive *archive, const unsigned char *entry,
+                                mercer_error *err)
+{
+    size_t length = get2(entry + 28);
+    const char *name = (const char *)entry + ENTRY_SIZE;
+    uint64_t packed = get4(entry + 20), unpacked = get4(entry + 24), header = get4(entry + 42);
+    mercer_status rc = MERCER_OK;
+    if (length < 4 || memcmp(name + length - 4, ".npy", 4) != 0 || memchr(name, 0, length))
+        return MERCER_OK;
+    take_zip64(entry + ENTRY_SIZE + length, get2(entry + 30), &unpacked, &packed, &header);
+    if (header > (uint64_t)archive->size || packed > (uint64_t)archive->size ||
+        unpacked > INT64_MAX / 2)
+        return fail_damaged(archive, "its table of arrays is damaged", err);
+    if (archive->count == archive->capacity) {
+        int64_t capacity = 2 * archive->capacity + 16;
+        MRC_TRY(mrc_grow(&archive->members, capacity, sizeof *archive->members, err));
+        archive->capacity = capacity;
+    }
+    struct member *member = &archive->members[archive->count];
+    *member = (struct member){.part = {.packed = (int64_t)packed,
+                                       .unpacked = (int64_t)unpacked,
+                                       .check = get4(entry + 16),
+                                       .deflated = get2(entry + 10) == DEFLATED},
+                              .header = (int64_t)header,
+                              .method = (int)get2(entry + 10),
+                              .encrypted = get2(entry + 8) & 1};
+    MRC_TRY(mrc_alloc(&member->name, (int64_t)length - 3, 1, err));
+    memcpy(member->name, name, length - 4);
+    archive->count++;
+out:
+    return rc;
+}
+
+static mercer_status read_table(struct archive *archive, mercer_error *err)
+{
+    unsigned char *table = NULL;
+    uint64_t offset = 0, bytes = 0, at = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(find_table(archive, &offset, &bytes, err));
+    MRC_TRY(mrc_alloc2_raw(&table, (int64_t)bytes + 1, 1, 1, err));
+    MRC_TRY(need(archive, offset, table, (size_t)bytes, err));
+    while (bytes - at >= ENTRY_SIZE && memcmp(table + at, "PK\1\2", 4) == 0) {
+        const unsigned char *entry = table + at;
+        uint64_t length = ENTRY_SIZE + get2(entry + 28) + get2(entry + 30) + get2(entry + 32);
+        if (length > bytes - at)
+            MRC_TRY(fail_damaged(archive, "its table of arrays is damaged", err));
+        MRC_TRY(add_member(archive, entry, err));
+        at += length;
+    }
+    if (at < bytes)
+        MRC_TRY(fail_damaged(archive, "its table of arrays is damaged", err));
+out:
+    mrc_free(table);
+    return rc;
+}
+
+/* Move the input to the bytes of a member. */
+static mercer_status enter_member(struct archive *archive, const struct member *member,
+                                  mercer_error *err)
+{
+    unsigned char local[LOCAL_SIZE];
+    mrc_part part = member->part;
+    char *shown = NULL;
+    mercer_status rc = MERCER_OK;
+    size_t room = strlen(archive->file) + strlen(member->name) + 2;
+    MRC_TRY(mrc_alloc(&shown, (int64_t)room, 1, err));
+    snprintf(shown, room, "%s:%s", archive->file, member->name);
+    if (member->encrypted || (member->method != STORED && member->method != DEFLATED))
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is %s, which cannot be read", shown,
+                 member->encrypted ? "encrypted" : "packed in an unusual way");
+    MRC_TRY(need(archive, (uint64_t)member->header, local, sizeof local, err));
+    part.offset =
+        member->header + LOCAL_SIZE + (int64_t)get2(local + 26) + (int64_t)get2(local + 28);
+    if (memcmp(local, "PK\3\4", 4) != 0 || part.offset > archive->size ||
+        part.packed > archive->size - part.offset ||
+        (member->method == STORED && part.packed != part.unpacked))
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the array is not where the table says (damaged file)",
+                 shown);
+    MRC_TRY(mrc_input_part(archive->input, &part, shown, err));
+out:
+    mrc_free(shown);
+    return rc;
+}
+
+/* Shapes of all arrays, from the head of each. */
+static mercer_status list_members(struct archive *archive, mrc_arrays *arrays, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < archive->count; i++) {
+        const struct member *member = &archive->members[i];
+        rc = enter_member(archive, member, err);
+        if (rc == MERCER_OK)
+            rc = mrc_npy_peek(archive->input, arrays, member->name, err);
+        if (rc == MERCER_ERR_FORMAT || rc == MERCER_ERR_DATA)
+            rc = mrc_arrays_add_other(arrays, member->name, "damaged", err);
+        MRC_TRY(rc);
+    }
+out:
+    return rc;
+}
+
+/* The member of this name, with or without .npy; -1 for none. */
+static int64_t find_member(const struct archive *archive, const char *name)
+{
+    size_t length = strlen(name);
+    for (int64_t i = 0; i < archive->count; i++)
+        if (strcmp(archive->members[i].name, name) == 0)
+            return i;
+    if (length > 4 && strcmp(name + length - 4, ".npy") == 0)
+        for (int64_t i = 0; i < archive->count; i++)
+            if (strlen(archive->members[i].name) == length - 4 &&
+                strncmp(archive->members[i].name, name, length - 4) == 0)
+                return i;
+    return -1;
+}
+
+mercer_status mrc_npz_find(mrc_input *input, const char *array, mercer_error *err)
+{
+    struct archive archive = {.input = input, .size = input->size};
+    mrc_arrays arrays = {0};
+    int64_t chosen = -1;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_strdup(&archive.file, input->shown, err));
+    if (input->raw_ended && input->raw_end == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", archive.file);
+    if (!mrc_input_seekable(input))
+        MRC_FAIL(err, MERCER_ERR_IO, "%s: an NPZ file has to be a plain file (no pipe, no .gz)",
+                 archive.file);
+    MRC_TRY(read_table(&archive, err));
+    if (array)
+        chosen = find_member(&archive, array);
+    else if (archive.count == 1)
+        chosen = 0;
+    if (chosen < 0) {
+        MRC_TRY(list_members(&archive, &arrays, err));
+        MRC_TRY(mrc_arrays_choose(&arrays, archive.file, array, &chosen, err));
+    }
+    MRC_TRY(enter_member(&archive, &archive.members[chosen], err));
+out:
+    for (int64_t i = 0; i < archive.count; i++)
+        mrc_free(archive.members[i].name);
+    mrc_free(archive.members);
+    mrc_free(archive.file);
+    mrc_arrays_destroy(&arrays);
+    return rc;
+}

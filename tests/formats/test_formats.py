@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Files of other programs through `mercer scale --scale none`: test_formats.py MERCER [DATA]
+
+NumPy, SciPy, h5py and Pillow write them; the numbers that come out must be the very same. DATA is
+the folder of public data sets; what needs it is left out with a message when it is not there.
+"""
+import io
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+import numpy as np
+
+MERCER = os.path.abspath(sys.argv[1])
+DATA = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+passed = failed = 0
+rng = np.random.default_rng(1)
+DTYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {str(detail)[:300]}")
+
+
+def run(*words):
+    return subprocess.run([MERCER, *map(str, words)], stdin=subprocess.DEVNULL, text=True,
+                          capture_output=True, timeout=60)
+
+
+def read(data, *words):
+    """The numbers Mercer reads, or the error text."""
+    done = run("scale", data, "--scale", "none", "-o", "out.npy", "--quiet", *words)
+    if done.returncode:
+        return done.stderr
+    return np.load("out.npy")
+
+
+def same(name, data, expected, *words):
+    got = read(data, *words)
+    expected = np.asarray(expected)
+    expected = expected.reshape(len(expected), -1).astype(float)
+    ok = isinstance(got, np.ndarray) and got.shape == expected.shape and (got == expected).all()
+    check(name, ok, got if isinstance(got, str) else "other numbers or shape")
+
+
+def refuses(name, data, words, *options, status=1):
+    """One line that starts with the file and has these words."""
+    done = run("scale", data, "--scale", "none", "-o", "out.npy", *options)
+    lines = done.stderr.splitlines()
+    ok = (done.returncode == status and len(lines) == 1 and not done.stdout
+          and lines[0].startswith("mercer: ") and all(word in lines[0] for word in words))
+    check(name, ok, f"status {done.returncode}: {done.stderr!r} lacks {words}")
+
+
+def sample(dtype, *shape):
+    if dtype.startswith("f"):
+        return rng.normal(size=shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    low, high = max(limits.min, -2**53), min(limits.max, 2**53)
+    return rng.integers(low, high, size=shape, dtype=dtype, endpoint=True)
+
+
+def survives(name, data, path, whole, step=1, flips=60):
+    """Cut short anywhere it is refused in one line; with bits turned it never crashes."""
+    for length in list(range(0, len(whole), step)) + [len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        done = run("scale", data, "--scale", "none", "-o", "out.npy", "--quiet")
+        lines = done.stderr.splitlines()
+        ok = done.returncode == 1 and len(lines) == 1 and lines[0].startswith(f"mercer: {path}")
+        check(f"{name} cut to {length}", ok, f"status {done.returncode}: {done.stderr!r}")
+    chance = random.Random(1)
+    for i in range(flips):
+        spoilt = bytearray(whole)
+        for _ in range(1 + i % 3):
+            spoilt[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+        path.write_bytes(spoilt)
+        done = run("scale", data, "--scale", "none", "-o", "out.npy", "--quiet")
+        ok = done.returncode in (0, 1) and len(done.stderr.splitlines()) == done.returncode
+        check(f"{name} spoilt {i}", ok, f"status {done.returncode}: {done.stderr!r}")
+    path.write_bytes(whole)
+
+
+def test_names():
+    x = sample("f8", 5, 3)
+    np.savez("a.npz", X=x, y=np.arange(5.0))
+    same("npz name", "a.npz:X", x)
+    same("npz file name", "a.npz:X.npy", x)
+    same("npz vector", "a.npz:y", np.arange(5.0))
+    same("npz only table", "a.npz", x)
+    np.save("c:d.npy", x)
+    same("a path that exists wins", "c:d.npy", x)
+    np.savez("a.npz:X", X=x + 1)
+    os.rename("a.npz:X.npz", "a.npz:X")
+    same("also over an array", "a.npz:X", x + 1, "--format", "npz")
+    os.remove("a.npz:X")
+    refuses("unknown array", "a.npz:Z", ["a.npz:", "no array 'Z'", "X (5x3), y (5)"])
+    np.savez("two.npz", A=x, B=x)
+    refuses("two tables", "two.npz", ["two.npz:", "FILE:NAME", "A (5x3), B (5x3)"])
+    np.savetxt("t.csv", x, delimiter=",")
+    refuses("no names in csv", "t.csv:X", ["t.csv", "no arrays by name"], status=2)
+    refuses("no such file", "missing.npz:X", ["missing.npz:X", "cannot open"])
+    refuses("no such mat", "missing.mat:X", ["missing.mat:X", "cannot open"])
+    refuses("no such h5", "missing.h5:X", ["missing.h5:X", "cannot open"])
+    done = run("scale", "a.npz", "-o", "out.npz")
+    check("npz is not written", done.returncode == 2 and "read but not written" in done.stderr,
+          done.stderr)
+    before = pathlib.Path("a.npz").read_bytes()
+    done = run("fit", "a.npz:X", "-m", "pca", "-o", "a.npz")
+    check("data are not written over", done.returncode == 2 and "written over" in done.stderr
+          and pathlib.Path("a.npz").read_bytes() == before, done.stderr)
+    done = run("fit", "a.npz:X", "-m", "pca", "-n", "2", "-o", "m.model", "--quiet")
+    done = run("transform", "m.model", "a.npz:X", "-o", "f.npy", "--quiet")
+    centred = x - x.mean(0)
+    check("fit and transform", done.returncode == 0 and np.allclose(
+        np.sort((np.load("f.npy") ** 2).sum(0))[::-1],
+        np.linalg.svd(centred, compute_uv=False)[:2] ** 2), done.stderr)
+
+
+def test_npz():
+    for save in (np.savez, np.savez_compressed):
+        for dtype in DTYPES:
+            for order in "CF":
+                x = np.array(sample(dtype, 7, 4), order=order)
+                save("b.npz", x=x, stack=np.array(sample(dtype, 3, 2, 2), order=order))
+                same(f"npz {save.__name__} {dtype} {order}", "b.npz:x", x)
+                same(f"npz stack {save.__name__} {dtype} {order}", "b.npz:stack",
+                     np.load("b.npz")["stack"])
+        big = sample("f8", 3000, 50)
+        save("c.npz", big)
+        same(f"npz large {save.__name__}", "c.npz", big)
+        save("c.npz", np.asfortranarray(big).astype(">f4"))
+        same(f"npz large big-endian {save.__name__}", "c.npz", big.astype("f4"))
+        save("c.npz", big > 0)
+        same(f"npz bool {save.__name__}", "c.npz", big > 0)
+    np.savez("d.npz", s=np.array(["a", "b"]), c=np.ones((2, 2), complex), e=np.ones((0, 3)))
+    refuses("npz text", "d.npz:s", ["d.npz:s", "cannot be read"])
+    refuses("npz complex", "d.npz:c", ["d.npz:c", "cannot be read"])
+    refuses("npz empty array", "d.npz:e", ["d.npz:e", "no rows"])
+    with zipfile.ZipFile("e.npz", "w") as z:
+        z.writestr("readme.txt", "no array")
+    refuses("npz without arrays", "e.npz", ["e.npz", "no arrays"])
+    with zipfile.ZipFile("f.npz", "w", zipfile.ZIP_BZIP2) as z:
+        bytes_ = io.BytesIO()
+        np.save(bytes_, np.ones((2, 2)))
+        z.writestr("x.npy", bytes_.getvalue())
+    refuses("npz bzip2", "f.npz", ["f.npz:x", "packed in an unusual way"])
+    with zipfile.ZipFile("g.npz", "w") as z, z.open("x.npy", "w", force_zip64=True) as member:
+        np.save(member, np.eye(3))
+        z.comment = b"a comment"
+    same("npz zip64 and comment", "g.npz", np.eye(3))
+    pathlib.Path("h.npz").write_text("1,2\n")
+    refuses("npz not a zip", "h.npz", ["h.npz", "not an NPZ file"])
+    for save in (np.savez, np.savez_compressed):
+        path = pathlib.Path("s.npz")
+        save(path, x=sample("f8", 6, 5), y=np.arange(6))
+        whole = path.read_bytes()
+        survives(f"npz {save.__name__}", "s.npz:x", path, whole, step=41, flips=40)
+        at = whole.index(b"x.npy") + 200
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
+        refuses(f"npz spoilt {save.__name__}", "s.npz:x", ["s.npz:x", "damaged"])
+
+
+def test_mat():
+    try:
+        import scipy.io
+        import scipy.sparse
+    except ImportError:
+        return print("MAT is left out: SciPy is not there")
+    for packed in (False, True):
+        for dtype in DTYPES[1:]:
+            x = sample(dtype, 7, 4)
+            scipy.io.savemat("a.mat", {"x": x, "y": np.arange(7)}, do_compression=packed)
+            same(f"mat {dtype} {packed}", "a.mat:x", x)
+            same(f"mat only table {dtype} {packed}", "a.mat", x)
+        big = sample("f8", 2000, 60)
+        scipy.io.savemat("b.mat", {"first": np.eye(2), "big": big}, do_compression=packed)
+        same(f"mat large {packed}", "b.mat:big", big)
+        whole_numbers = np.round(big * 10) # stored as bytes
+        scipy.io.savemat("c.mat", {"w": whole_numbers, "l": big > 0}, do_compression=packed)
+        same(f"mat whole numbers {packed}", "c.mat:w", whole_numbers)
+        same(f"mat logical {packed}", "c.mat:l", big > 0)
+        others = {"z": np.ones((2, 2), complex), "s": scipy.sparse.eye(3).tocsc(), "t": "text",
+                  "c": np.array([1, "a"], object), "st": {"a": 1}, "r": np.ones((2, 2, 2)),
+                  "ok": np.eye(3)}
+        scipy.io.savemat("d.mat", others, do_compression=packed)
+        same(f"mat among others {packed}", "d.mat", np.eye(3))
+        for name, word in (("z", "complex"), ("s", "sparse"), ("t", "text"), ("c", "cell"),
+                           ("st", "struct"), ("r", "not 2-D")):
+            refuses(f"mat {word} {packed}", f"d.mat:{name}", [f"d.mat:{name}", word])
+        path = pathlib.Path("s.mat")
+        scipy.io.savemat(path, {"x": sample("f8", 6, 5), "y": np.eye(2)}, do_compression=packed)
+        survives(f"mat {packed}", "s.mat:x", path, path.read_bytes(), step=41, flips=60)
+    refuses("mat unknown", "d.mat:q", ["d.mat", "no array 'q'", "ok (3x3)", "z (complex)"])
+    scipy.io.savemat("four.mat", {"x": np.eye(3)}, format="4")
+    refuses("mat 4", "four.mat", ["four.mat", "not a MAT file"])
+    pathlib.Path("text.mat").write_text("1 2 3\n" * 40)
+    refuses("mat text", "text.mat", ["text.mat", "not a MAT file"])
+    refuses("mat from a pipe", "-", ["standard input", "plain file"], "--format", "mat", status=2)
+
+
+def test_hdf5():
+    try:
+        import h5py
+    except ImportError:
+        return print("HDF5 is left out: h5py is not there")
+    for dtype in DTYPES:
+        for extra in ({}, {"chunks": (3, 2), "compression": "gzip", "shuffle": True}):
+            x = sample(dtype, 7, 4)
+            with h5py.File("a.h5", "w") as f:
+                f.create_dataset("x", data=x, **extra)
+                f.create_dataset("group/deep/y", data=x.astype(">" + dtype))
+                f.create_dataset("v", data=x[:, 0])
+                f.create_dataset("stack", data=x.reshape(7, 2, 2))
+            same(f"h5 {dtype} {bool(extra)}", "a.h5:x", x)
+            same(f"h5 big-endian {dtype}", "a.h5:/group/deep/y", x)
+            same(f"h5 vector {dtype}", "a.h5:/v", x[:, 0])
+            same(f"h5 stack {dtype}", "a.h5:stack", x)
+    refuses("h5 two tables", "a.h5", ["a.h5", "FILE:NAME", "group/deep/y (7x4)", "v (7)"])
+    refuses("h5 unknown", "a.h5:/group/x", ["a.h5", "no array", "group/deep/y"])
+    big = sample("f8", 5000, 40)
+    with h5py.File("b.hdf5", "w") as f:
+        f.create_dataset("big", data=big, chunks=(700, 7), compression="gzip", fletcher32=True)
+        f.create_dataset("text", data=[b"a", b"b"])
+        f.create_dataset("pairs", data=np.ones(2, [("a", "f8")]))
+        f.create_dataset("scalar", data=1.0)
+    same("h5 large in blocks", "b.hdf5", big)
+    refuses("h5 text", "b.hdf5:text", ["b.hdf5:/text", "text"])
+    refuses("h5 compound", "b.hdf5:pairs", ["b.hdf5:/pairs", "compound"])
+    refuses("h5 scalar", "b.hdf5:scalar", ["b.hdf5:/scalar", "single number"])
+    with h5py.File("n.h5", "w") as f:
+        f.create_dataset("x", data=[[1, 2], [np.nan, 3]])
+    refuses("h5 nan", "n.h5", ["n.h5:/x: row 2, column 1", "not finite"])
+    path = pathlib.Path("s.h5")
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=sample("f8", 30, 20), compression="gzip", fletcher32=True)
+    survives("h5", "s.h5:x", path, path.read_bytes(), step=397, flips=60)
+    # MATLAB's version 7.3: HDF5 behind a header, arrays transposed, their class in an attribute.
+    x = sample("f8", 6, 4)
+    with h5py.File("v.mat", "w", userblock_size=512) as f:
+        for name, value, kind in (("x", x, b"double"), ("k", (x > 0).astype("u1"), b"logical"),
+                                  ("i", np.round(x * 9).astype("i2"), b"int16")):
+            f.create_dataset(name, data=value.T)
+            text = h5py.h5t.C_S1.copy() # as MATLAB does, without a zero at the end
+            text.set_size(len(kind))
+            label = h5py.h5a.create(f[name].id, b"MATLAB_class", text,
+                                    h5py.h5s.create(h5py.h5s.SCALAR))
+            label.write(np.array(kind), mtype=text)
+            if kind == b"logical":
+                f[name].attrs["MATLAB_int_decode"] = np.int32(1)
+    with open("v.mat", "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    same("mat 7.3", "v.mat:x", x)
+    same("mat 7.3 logical", "v.mat:k", x > 0)
+    same("mat 7.3 int16", "v.mat:i", np.round(x * 9))
+    path = pathlib.Path("v.mat")
+    survives("mat 7.3", "v.mat:x", path, path.read_bytes(), step=397, flips=40)
+
+
+def test_images():
+    try:
+        from PIL import Image
+    except ImportError:
+        return print("images are left out: Pillow is not there")
+    for ending in ("pgm", "png", "bmp", "jpg", "ppm"):
+        for colour in (False, True):
+            if ending == "ppm" and not colour or ending == "pgm" and colour:
+                continue
+            folder = pathlib.Path(f"{ending}{colour}")
+            rows = []
+            for cls in ("b2", "b10", "a"):
+                (folder / cls).mkdir(parents=True)
+                for i in (10, 9, 1):
+                    pixels = rng.integers(0, 256, (6, 5, 3) if colour else (6, 5), dtype="u1")
+                    path = folder / cls / f"im{i}.{ending.upper() if i == 9 else ending}"
+                    image = Image.fromarray(pixels)
+                    image.save(path)
+                    loaded = np.asarray(Image.open(path)).astype(float)
+                    rows.append((["a", "b2", "b10"].index(cls), i, loaded.ravel()))
+            (folder / "a" / "notes.txt").write_text("no image")
+            (folder / ".hidden").mkdir()
+            rows.sort(key=lambda row: row[:2])
+            expected = np.array([row[2] for row in rows])
+            got = read(folder, "--no-label")
+            close = 3 if ending == "jpg" else 0 # decoders of JPEG differ a little
+            check(f"images {ending} {colour}", isinstance(got, np.ndarray) and got.shape ==
+                  expected.shape and abs(got - expected).max() <= close, got)
+            done = run("scale", folder, "--scale", "none", "-o", "out.csv")
+            names = [line.split(",")[0] for line in open("out.csv")][1:]
+            check(f"classes {ending} {colour}", names == ["a"] * 3 + ["b2"] * 3 + ["b10"] * 3,
+                  f"{names} {done.stderr}")
+            one = read(folder / "a", "--resize", "2x3")
+            doubled = expected[:3].reshape(3, 6, 5, -1).repeat(2, 2) # 5 columns as 2 of 2.5
+            averages = doubled.reshape(3, 3, 2, 2, 5, -1).mean((2, 4)).reshape(3, -1)
+            check(f"resize {ending} {colour}", isinstance(one, np.ndarray)
+                  and one.shape == averages.shape and abs(one - averages).max() < close + 1e-9, one)
+            victim = folder / "b10" / f"im1.{ending}"
+            whole = victim.read_bytes()
+            for length in range(0, len(whole) - 2, len(whole) // 12):
+                victim.write_bytes(whole[:length])
+                if ending == "png" and length > len(whole) - 16:
+                    continue # all pixels are there; only the mark of the end is not
+                refuses(f"{ending} {colour} cut to {length}", folder, [str(victim)], "--no-label",
+                        "--quiet")
+            chance = random.Random(2)
+            for i in range(15):
+                spoilt = bytearray(whole)
+                spoilt[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+                victim.write_bytes(spoilt)
+                done = run("scale", folder, "--scale", "none", "-o", "out.npy", "--quiet",
+                           "--no-label")
+                check(f"{ending} {colour} spoilt {i}", done.returncode in (0, 1) and len(
+                    done.stderr.splitlines()) == done.returncode, done.stderr)
+            victim.write_bytes(whole)
+    pathlib.Path("flat").mkdir()
+    pathlib.Path("flat/1.pgm").write_text("P2 # comment\n3 2\n# more\n10\n0 5 10\n1 2 3\n")
+    Image.new("L", (3, 2), 7).save("flat/2.pgm")
+    same("flat folder, text pixels", "flat", [[0, 128, 255, 26, 51, 77], [7] * 6])
+    Image.new("L", (4, 2), 7).save("flat/10.pgm")
+    refuses("other size", "flat", ["flat/10.pgm: has 4x2 pixels", "1.pgm", "3x2"])
+    Image.new("RGB", (3, 2), 7).save("flat/10.ppm")
+    refuses("other channels", "flat", ["flat/10.ppm: is in colour"], "--resize", "3x2")
+    os.mkdir("nothing")
+    refuses("no images", "nothing", ["nothing: is a folder without images"])
+    refuses("resize of a table", "t.csv", ["t.csv", "not a folder of images"], "--resize", "2x2",
+            status=2)
+    refuses("bad size", "flat", ["--resize", "'2'", "32x24"], "--resize", "2", status=2)
+    refuses("label beside sub-folders", "pgmFalse", ["sub-folders are the classes"], "--label", "1",
+            status=2)
+
+
+def test_orl():
+    folder = DATA / "orl" if DATA else None
+    if not folder or not folder.is_dir():
+        return print("the ORL faces are left out: no folder", folder)
+    done = run("scale", folder, "--scale", "none", "-o", "orl.csv", "--quiet")
+    check("orl", done.returncode == 0, done.stderr)
+    with open("orl.csv") as f:
+        columns = len(f.readline().split(","))
+        names = [line.split(",", 1)[0] for line in f]
+    check("orl shape", len(names) == 400 and columns == 10305, f"{len(names)} x {columns}")
+    check("orl order", names == [f"s{1 + i // 10}" for i in range(400)], names[:30])
+    pixels = (folder / "s2" / "10.pgm").read_bytes()[-10304:]
+    got = read(folder, "--no-label")
+    check("orl pixels", isinstance(got, np.ndarray) and bytes(got[19].astype("u1")) == pixels, "")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        for test in (test_names, test_npz, test_mat, test_hdf5, test_images, test_orl):
+            start = time.monotonic()
+            test()
+            print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
+        os.chdir("/")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
