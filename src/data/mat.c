@@ -9,6 +9,7 @@
 #include "data/hdf5.h"
 #include "data/matrix.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -300,6 +301,7 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
                  file);
     MRC_TRY(list_variables(v->mat, &arrays, &index, err));
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
+    assert(arrays.list); /* mrc_arrays_choose found one in it */
     const mrc_array *found = &arrays.list[chosen];
     size_t room = strlen(file) + strlen(found->name) + 2;
     MRC_TRY(mrc_alloc(&full, (int64_t)room, 1, err));

@@ -585,7 +585,8 @@ static mercer_status reader_alloc(mercer_reader **out, mercer_error *err)
 static mercer_status split_path(const char *path, char **file, const char **array,
                                 struct stat *info, mercer_error *err)
 {
-    mercer_status rc = mrc_strdup(file, path ? path : "", err);
+    path = path ? path : "";
+    mercer_status rc = mrc_strdup(file, path, err);
     *array = NULL;
     if (rc != MERCER_OK || strcmp(*file, "-") == 0 || stat(*file, info) == 0)
         return rc;
