@@ -77,10 +77,35 @@ void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_bo
 
 #endif
 
+/* A task run by the host's loop, whose threads know nothing of our care for BLAS. */
+struct hosted {
+    mercer_parfor_body body;
+    void *arg;
+};
+
+static void run_hosted(void *arg, int64_t task, int worker)
+{
+    const struct hosted *hosted = arg;
+#ifdef MRC_THREADS_PTHREAD
+    hosted->body(hosted->arg, task, worker);
+#else
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1);
+        hosted->body(hosted->arg, task, worker);
+    }
+#endif
+}
+
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg)
 {
-    if (tasks > 0)
-        ctx->parfor(ctx->parfor_host, tasks, ctx->threads, body, arg);
+    struct hosted hosted = {.body = body, .arg = arg};
+    if (tasks <= 0)
+        return;
+    if (ctx->parfor == mrc_parfor_default)
+        mrc_parfor_default(NULL, tasks, ctx->threads, body, arg);
+    else
+        ctx->parfor(ctx->parfor_host, tasks, ctx->threads, run_hosted, &hosted);
 }
 
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
