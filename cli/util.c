@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,10 +56,16 @@ double cli_now(void)
 
 int64_t cli_peak_memory(void)
 {
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage))
-        return 0;
-    return (int64_t)usage.ru_maxrss * 1024;
+    /* Not getrusage: its maximum survives exec, so a large parent would be counted. */
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    long long kilobytes = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %lld", &kilobytes) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return (int64_t)kilobytes * 1024;
 }
 
 cli_text cli_text_bytes(double bytes)

@@ -77,41 +77,35 @@ void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_bo
 
 #endif
 
-/* A host's loop knows nothing of OpenBLAS, so each of its tasks runs in a team of one, where BLAS
- * stays on one thread. Otherwise the split of a product over threads would change last digits. */
-struct host_loop {
+/* A task run by the host's loop, whose threads know nothing of our care for BLAS. */
+struct hosted {
     mercer_parfor_body body;
     void *arg;
 };
 
-struct host_task {
-    const struct host_loop *loop;
-    int64_t task;
-    int worker;
-};
-
-static void run_host_task(void *arg, int64_t task, int worker)
+static void run_hosted(void *arg, int64_t task, int worker)
 {
-    const struct host_task *host = arg;
-    (void)task, (void)worker; /* of the team of one */
-    host->loop->body(host->loop->arg, host->task, host->worker);
-}
-
-static void guard_host_task(void *arg, int64_t task, int worker)
-{
-    struct host_task host = {.loop = arg, .task = task, .worker = worker};
-    mrc_parfor_default(NULL, 1, 1, run_host_task, &host);
+    const struct hosted *hosted = arg;
+#ifdef MRC_THREADS_PTHREAD
+    hosted->body(hosted->arg, task, worker);
+#else
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1);
+        hosted->body(hosted->arg, task, worker);
+    }
+#endif
 }
 
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg)
 {
-    struct host_loop loop = {.body = body, .arg = arg};
+    struct hosted hosted = {.body = body, .arg = arg};
     if (tasks <= 0)
         return;
     if (ctx->parfor == mrc_parfor_default)
         mrc_parfor_default(NULL, tasks, ctx->threads, body, arg);
     else
-        ctx->parfor(ctx->parfor_host, tasks, ctx->threads, guard_host_task, &loop);
+        ctx->parfor(ctx->parfor_host, tasks, ctx->threads, run_hosted, &hosted);
 }
 
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,

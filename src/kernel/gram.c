@@ -39,7 +39,7 @@ struct plan {
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
 {
-    double n = (double)g->n, d = (double)g->rows->d * (g->points.parts ? g->points.parts : 1);
+    double n = (double)g->n, d = (double)g->points.d * (g->points.parts ? g->points.parts : 1);
     p->request = request;
     p->budget = g->ctx->memory;
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
@@ -64,11 +64,14 @@ static mercer_status refuse(const struct plan *p, const mrc_gram *g, const char 
                     what, (long long)g->n, wanted, p->budget_text, advice);
 }
 
-/* Columns a low-rank factor may have in the given room. */
+/* Columns a low-rank factor may have in the given room: the factor, a few q x q matrices for its
+ * inner products and eigenvalues, and strips of rows for each worker. */
 static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
 {
-    int64_t most = (int64_t)((double)p->room / (8.0 * (double)g->n)) / MRC_PANEL * MRC_PANEL;
-    return most < g->n ? most : g->n;
+    double n = (double)g->n, strips = 4096 * (double)g->threads, squares = 8 * 8;
+    double half = (8 * n + strips) / (2 * squares);
+    double most = sqrt(half * half + (double)p->room / squares) - half - 2 * MRC_PANEL;
+    return most < 0 ? 0 : most < n ? (int64_t)most : g->n;
 }
 
 static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *done,
@@ -79,7 +82,16 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
     mercer_status rc;
 
     *done = false;
-    if (kernel_is_linear(g->kernel) && g->rows->d <= most && (asked || 2 * g->rows->d <= g->n)) {
+    if (kernel_is_linear(g->kernel)) { /* its rows are its factor, or none is worth having */
+        bool worth = asked || 2 * g->rows->d <= g->n;
+        if (!worth || g->rows->d > most) {
+            snprintf(p->why, sizeof p->why, "more columns than a low-rank factor may have");
+            return asked ? mrc_fail(err, MERCER_ERR_BUDGET,
+                                    "store lowrank: %lld columns of %lld rows exceed the memory "
+                                    "budget of %s: use --store dense or stream",
+                                    (long long)g->rows->d, (long long)g->n, p->budget_text)
+                         : MERCER_OK;
+        }
         rc = mrc_lowrank_init_linear(g, err);
         *done = rc == MERCER_OK;
         return rc;
@@ -117,7 +129,16 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
                     (long long)reached, (long long)g->n, residual, p->budget_text);
 }
 
-/* Symmetry and finite values of the caller's matrix. */
+static double largest_entry(const mercer_rows *rows)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < rows->n; i++)
+        for (int64_t j = 0; j < rows->d; j++)
+            largest = fmax(largest, fabs(rows->x[i * rows->ld + j]));
+    return largest;
+}
+
+/* Symmetry of the caller's matrix, up to rounding; its lower triangle is used. */
 static mercer_status check_precomputed(const mrc_gram *g, mercer_error *err)
 {
     const mercer_rows *rows = g->rows;
@@ -126,10 +147,7 @@ static mercer_status check_precomputed(const mrc_gram *g, mercer_error *err)
                         "kernel precomputed: the matrix is %lld x %lld; a fit needs a square one "
                         "(rows in training order)",
                         (long long)rows->n, (long long)rows->d);
-    double largest = 0;
-    for (int64_t i = 0; i < g->n; i++)
-        for (int64_t j = 0; j < g->n; j++)
-            largest = fmax(largest, fabs(rows->x[i * rows->ld + j]));
+    double largest = largest_entry(rows);
     for (int64_t i = 0; i < g->n; i++)
         for (int64_t j = 0; j < i; j++) {
             double a = rows->x[i * rows->ld + j], b = rows->x[j * rows->ld + i];
@@ -172,7 +190,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
     }
     /* A factor in single precision would not be faster and less exact: single means tiles. */
     if (request->store == MRC_STORE_LOWRANK ||
-        (!asked && !request->single && (g->n > 2 * MRC_TILE || kernel_is_linear(g->kernel)))) {
+        (!asked && (kernel_is_linear(g->kernel) || (!request->single && g->n > 2 * MRC_TILE)))) {
         bool done;
         rc = try_lowrank(g, &p, asked, &done, err);
         if (rc != MERCER_OK)
@@ -223,6 +241,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     g->kernel = kernel;
     g->rows = rows;
     g->n = rows->n;
+    g->threads = ctx->threads;
     g->single = request->single;
     g->centered = request->centered;
     g->eps = request->single ? FLT_EPSILON : DBL_EPSILON;
@@ -236,6 +255,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     } else {
         MRC_TRY(mrc_kernel_check_rows(kernel, rows, 0, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
+        if (kernel_is_linear(kernel) && g->centered)
+            MRC_TRY(mrc_points_shift(&g->points, rows, err));
         mrc_kernel_diag(kernel, &g->points, 0, g->n, g->raw_diag);
     }
     for (int64_t i = 0; i < g->n; i++) {
@@ -245,16 +266,15 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
                      (long long)(i + 1));
         g->kmax = fmax(g->kmax, fabs(g->raw_diag[i]));
     }
+    /* Only a semidefinite matrix has its largest entry on the diagonal. */
+    if (kernel->kind == MRC_KERNEL_precomputed)
+        g->kmax = largest_entry(rows);
+    else if (kernel->kind == MRC_KERNEL_sigmoid)
+        g->kmax = 1;
     memcpy(g->diag, g->raw_diag, (size_t)g->n * sizeof *g->diag);
     MRC_TRY(build_store(g, request, reason, sizeof reason, err));
     if (g->store == MRC_STORE_LOWRANK && g->centered)
         MRC_TRY(mrc_lowrank_center(g, err));
-    if (g->store == MRC_STORE_LOWRANK && g->centered && kernel_is_linear(kernel)) {
-        /* The rows were centred before any product, so a large mean costs no digits. */
-        g->kmax = 0;
-        for (int64_t i = 0; i < g->n; i++)
-            g->kmax = fmax(g->kmax, g->diag[i]);
-    }
     if (report) {
         snprintf(report->store, sizeof report->store, "%s", store_name(g->store));
         snprintf(report->store_reason, sizeof report->store_reason, "%s", reason);
@@ -280,7 +300,7 @@ void mrc_gram_free(mrc_gram *g)
     mrc_free(g->means);
     mrc_free(g->tile_values);
     mrc_free(g->tile_singles);
-    for (int i = 0; g->scratch && i < g->ctx->threads; i++)
+    for (int i = 0; g->scratch && i < g->threads; i++)
         mrc_free(g->scratch[i]);
     mrc_free(g->scratch);
     mrc_free(g->factor);
@@ -432,15 +452,15 @@ struct row_work {
 
 static mercer_status row_scratch(struct row_work *w, mercer_error *err)
 {
-    mercer_status rc = mrc_alloc(&w->scratch, w->g->ctx->threads, sizeof *w->scratch, err);
-    for (int i = 0; rc == MERCER_OK && i < w->g->ctx->threads; i++)
+    mercer_status rc = mrc_alloc(&w->scratch, w->g->threads, sizeof *w->scratch, err);
+    for (int i = 0; rc == MERCER_OK && i < w->g->threads; i++)
         rc = mrc_alloc2(&w->scratch[i], MRC_GATHER, MRC_TILE, sizeof(double), err);
     return rc;
 }
 
 static void row_scratch_free(struct row_work *w)
 {
-    for (int i = 0; w->scratch && i < w->g->ctx->threads; i++)
+    for (int i = 0; w->scratch && i < w->g->threads; i++)
         mrc_free(w->scratch[i]);
     mrc_free(w->scratch);
     mrc_free(w->factor_rows);

@@ -16,6 +16,7 @@ struct mrc_gram {
     const mrc_kernel *kernel;
     const mercer_rows *rows;
     int64_t n;
+    int threads; /* as the context had them: scratch is per worker */
     mrc_store_kind store;
     bool single, centered;
     double eps, kmax;
@@ -35,6 +36,7 @@ struct mrc_gram {
     /* Low-rank: F, n x rank, in panels of MRC_PANEL columns, each panel n x MRC_PANEL. */
     double *factor;
     int64_t rank;
+    double left_out; /* largest diagonal entry of K - F F'; 0 for other stores */
 };
 
 enum { MRC_PANEL = 32 };

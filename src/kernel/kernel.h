@@ -95,6 +95,9 @@ typedef struct mrc_points {
 mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
                               const mercer_rows *rows, const mrc_points *shift_from,
                               mercer_error *err);
+/* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
+ * same, and a large mean costs no digits. */
+mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err);
 void mrc_points_destroy(mrc_points *points);
 
 /* Chosen rows as points of their own, copied into storage: count x mrc_points_gather_size()

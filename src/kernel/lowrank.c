@@ -26,6 +26,8 @@ enum {
 /* Residual diagonal at which the factor counts as exact, relative to kmax: the rounding error of
  * the diagonal recurrence after a few hundred columns is just below. */
 static const double RESIDUAL = 1e-13;
+/* Relative to kmax, what the recurrence for the residual can still resolve. */
+static const double LEAST_RESIDUAL = 32 * 2.2e-16;
 /* Pivots of a step must keep this share of its first one, or points outside the pool would have
  * been better. */
 static const double PIVOT_SHARE = 0.05;
@@ -217,8 +219,8 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
     MRC_TRY(mrc_alloc2(&f->pivot_columns, wide, BLOCK, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pivot_storage, BLOCK, mrc_points_gather_size(&g->points), sizeof(double),
                        err));
-    MRC_TRY(mrc_alloc(&f->scratch, g->ctx->threads, sizeof *f->scratch, err));
-    for (int i = 0; i < g->ctx->threads; i++)
+    MRC_TRY(mrc_alloc(&f->scratch, g->threads, sizeof *f->scratch, err));
+    for (int i = 0; i < g->threads; i++)
         MRC_TRY(mrc_alloc2(&f->scratch[i], STRIP, BLOCK, sizeof(double), err));
 out:
     return rc;
@@ -232,7 +234,7 @@ static void factorisation_destroy(struct factorisation *f)
     mrc_free(f->pool_matrix);
     mrc_free(f->pivot_columns);
     mrc_free(f->pivot_storage);
-    for (int i = 0; f->scratch && i < f->g->ctx->threads; i++)
+    for (int i = 0; f->scratch && i < f->g->threads; i++)
         mrc_free(f->scratch[i]);
     mrc_free(f->scratch);
 }
@@ -248,6 +250,22 @@ static double largest_residual(const struct factorisation *f, double *sum)
     return largest;
 }
 
+/* Mean diagonal entry of the centred matrix, as far as the factor tells. */
+static double centred_mean(const struct factorisation *f)
+{
+    const mrc_gram *g = f->g;
+    double mean = 0, n = (double)g->n;
+    for (int64_t i = 0; i < g->n; i++)
+        mean += g->raw_diag[i] / n;
+    for (int64_t c = 0; c < f->columns; c++) {
+        double sum = 0;
+        for (int64_t i = 0; i < g->n; i++)
+            sum += panel(g, c)[i * MRC_PANEL + c % MRC_PANEL];
+        mean -= sum / n * (sum / n);
+    }
+    return fmax(mean, 0);
+}
+
 mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *reached,
                                double *residual, mercer_error *err)
 {
@@ -257,7 +275,7 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
     double *history = NULL;
     int64_t *history_columns = NULL, steps = 0;
     double sum, largest;
-    bool complete = false;
+    bool complete = false, tightened = false;
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(factorisation_init(&f, most, err));
@@ -268,6 +286,13 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         largest = largest_residual(&f, &sum);
         complete = largest <= f.floor;
+        if (complete && g->centered && !tightened) {
+            /* A common part of all images takes no share in the centred matrix: what is left out
+             * must be small against the rest. */
+            tightened = true;
+            f.floor = fmin(f.floor, fmax(RESIDUAL * centred_mean(&f), LEAST_RESIDUAL * g->kmax));
+            complete = largest <= f.floor;
+        }
         if (complete || f.columns >= most)
             break;
         if (steps < HISTORY) {
@@ -299,6 +324,7 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
     if (complete) {
         /* A matrix of zeroes has rank 0; one column of zeroes keeps the rest simple. */
         g->rank = f.columns > 0 ? f.columns : 1;
+        g->left_out = f.floor;
         if (f.columns == 0)
             memset(g->factor, 0, (size_t)g->n * MRC_PANEL * sizeof *g->factor);
     }
@@ -338,15 +364,15 @@ struct strip_work {
 
 static mercer_status strip_scratch(mrc_gram *g, double ***scratch, mercer_error *err)
 {
-    mercer_status rc = mrc_alloc(scratch, g->ctx->threads, sizeof **scratch, err);
-    for (int i = 0; rc == MERCER_OK && i < g->ctx->threads; i++)
+    mercer_status rc = mrc_alloc(scratch, g->threads, sizeof **scratch, err);
+    for (int i = 0; rc == MERCER_OK && i < g->threads; i++)
         rc = mrc_alloc2(&(*scratch)[i], 2 * STRIP, g->rank, sizeof(double), err);
     return rc;
 }
 
 static void strip_scratch_free(const mrc_gram *g, double **scratch)
 {
-    for (int i = 0; scratch && i < g->ctx->threads; i++)
+    for (int i = 0; scratch && i < g->threads; i++)
         mrc_free(scratch[i]);
     mrc_free(scratch);
 }
@@ -497,7 +523,8 @@ static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
 {
     mrc_gram *g = w->g;
     int64_t q = g->rank, strips = (g->n + STRIP - 1) / STRIP;
-    int64_t parts = least(PARTS, (strips + 3) / 4);
+    /* The partial sums together stay below half the size of F. */
+    int64_t parts = least(least(PARTS, (strips + 3) / 4), 1 + g->n / (2 * q));
     mercer_status rc = MERCER_OK;
     w->width = w->v ? w->l : q;
     w->strips_per_part = (strips + parts - 1) / parts;

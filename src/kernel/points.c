@@ -37,25 +37,31 @@ static mercer_status choose_shift(mrc_points *points, const mercer_rows *rows,
     return MERCER_OK;
 }
 
-static mercer_status prepare_distances(mrc_points *points, const mercer_rows *rows,
-                                       const mrc_points *shift_from, mercer_error *err)
+/* A copy shifted by the column means, or by the shift of other points. */
+static mercer_status prepare_shifted(mrc_points *points, const mercer_rows *rows,
+                                     const mrc_points *shift_from, mercer_error *err)
 {
     mercer_status rc = copy_rows(points, rows, err);
     if (rc == MERCER_OK)
         rc = choose_shift(points, rows, shift_from, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++)
+        for (int64_t k = 0; k < rows->d; k++)
+            points->storage[i * rows->d + k] -= points->shift[k];
+    return rc;
+}
+
+static mercer_status prepare_distances(mrc_points *points, const mercer_rows *rows,
+                                       const mrc_points *shift_from, mercer_error *err)
+{
+    mercer_status rc = prepare_shifted(points, rows, shift_from, err);
     if (rc == MERCER_OK)
         rc = mrc_alloc(&points->norm2, rows->n, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; i < rows->n; i++) {
-        double *x = points->storage + i * rows->d, sum = 0;
-        for (int64_t k = 0; k < rows->d; k++) {
-            x[k] -= points->shift[k];
-            sum += x[k] * x[k];
-        }
-        points->norm2[i] = sum;
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
+        const double *x = points->storage + i * rows->d;
+        for (int64_t k = 0; k < rows->d; k++)
+            points->norm2[i] += x[k] * x[k];
     }
-    return MERCER_OK;
+    return rc;
 }
 
 static mercer_status prepare_differences(mrc_points *points, const mercer_rows *rows,
@@ -112,6 +118,9 @@ static mercer_status prepare(mrc_points *points, mrc_kernel_kind kind, const mer
         return prepare_differences(points, rows, err);
     case MRC_KERNEL_cosine:
         return prepare_directions(points, rows, err);
+    case MRC_KERNEL_linear: /* new rows against shifted ones */
+        return shift_from && shift_from->shift ? prepare_shifted(points, rows, shift_from, err)
+                                               : MERCER_OK;
     default:
         return MERCER_OK;
     }
@@ -136,6 +145,11 @@ out:
         mrc_points_destroy(points);
     }
     return rc;
+}
+
+mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err)
+{
+    return prepare_shifted(points, rows, NULL, err);
 }
 
 /* Doubles that hold the headers of the parts. */

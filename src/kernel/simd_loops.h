@@ -181,7 +181,7 @@ static bool distances_from_dots(double *row, int64_t nb, double norm_a, const do
     for (; j + WIDTH <= nb; j += WIDTH) {
         vector total = norm_a + load(norm_b + j);
         vector distance = total - 2 * load(row + j);
-        lost |= distance < MRC_DISTANCE_SHARE * total;
+        lost |= ~(distance >= MRC_DISTANCE_SHARE * total); /* inf - inf is lost, too */
         store(row + j, (vector)((bits)distance & (bits)(distance > 0)));
     }
     bool any = false;
@@ -189,7 +189,7 @@ static bool distances_from_dots(double *row, int64_t nb, double norm_a, const do
         any |= lost[lane] != 0;
     for (; j < nb; j++) {
         double total = norm_a + norm_b[j], distance = total - 2 * row[j];
-        any |= distance < MRC_DISTANCE_SHARE * total;
+        any |= !(distance >= MRC_DISTANCE_SHARE * total);
         row[j] = distance > 0 ? distance : 0;
     }
     return any;

@@ -24,7 +24,8 @@ static const double RANK_MARGIN = 8;
 
 static double floor_of(const mrc_gram *g)
 {
-    return RANK_MARGIN * (double)g->n * g->eps * g->kmax;
+    /* What a low-rank factor leaves out may be as large as n times its largest residual. */
+    return (double)g->n * fmax(RANK_MARGIN * g->eps * g->kmax, g->left_out);
 }
 
 static int64_t krylov_block(int64_t count)
@@ -59,6 +60,13 @@ static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *ou
     out->most_negative = smallest < -floor_of(g) ? smallest : 0;
 }
 
+/* The sum of eigenvalues that counts as a share of the trace: 18 equal ones of 20 are 0.9 of it,
+ * whatever the last digit says. */
+static double target_of(double share, double trace)
+{
+    return share * trace * (1 - 1e-12);
+}
+
 /* Number of leading values (decreasing) that are wanted and count as eigenvalues. */
 static int64_t wanted_pairs(const mrc_gram *g, const double *values, int64_t available,
                             int64_t count, double share, double trace)
@@ -66,7 +74,7 @@ static int64_t wanted_pairs(const mrc_gram *g, const double *values, int64_t ava
     double sum = 0;
     int64_t j = 0;
     for (; j < available && values[j] > floor_of(g); j++) {
-        if (count > 0 ? j == count : sum >= share * trace)
+        if (count > 0 ? j == count : sum >= target_of(share, trace))
             break;
         sum += values[j];
     }
@@ -156,7 +164,6 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     MRC_TRY(mrc_lowrank_times(g, leading, out->count, out->vectors, err));
     out->passes = 1;
     out->residual = (double)q * g->eps;
-    report_negative(g, 0, out);
 out:
     mrc_free(inner);
     mrc_free(values);
@@ -174,7 +181,7 @@ static mercer_status apply_gram(void *self, const double *v, int64_t l, double *
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double fixed = 8 * (double)g->n * (double)(g->rows->d + 4 + 4 * count + krylov_extra(count));
+    double fixed = 8 * (double)g->n * (double)(g->points.d + 4 + 4 * count + krylov_extra(count));
     double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */
@@ -192,6 +199,7 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
     mrc_krylov_options options = {.count = count,
                                   .floor = floor_of(g),
                                   .tolerance = fmax(TOLERANCE, 32 * g->eps),
+                                  .rounding = (double)g->n * g->eps * g->kmax,
                                   .block = krylov_block(expected),
                                   .phase = "eigenvalues"};
     mrc_krylov_result result = {0};
@@ -201,10 +209,16 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
     *reached = false;
     if (count == 0) {
         MRC_TRY(trace_of(g, &out->trace, err));
-        options.target = share * out->trace;
+        options.target = target_of(share, out->trace);
         expected = 4 * SHARE_START; /* room to find out how many are needed */
     }
     options.most_columns = krylov_room(g, expected);
+    if (count + options.block > options.most_columns)
+        MRC_FAIL(
+            err, MERCER_ERR_BUDGET,
+            "%lld components of %lld rows do not fit the memory budget: raise --memory, or ask "
+            "for fewer components",
+            (long long)count, (long long)g->n);
     MRC_TRY(mrc_krylov_eigen(g->ctx, &op, &options, &result, err));
     out->passes += result.passes;
     if (result.count == 0 && count == 0)
@@ -240,6 +254,14 @@ mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_sp
     memset(out, 0, sizeof *out);
     if (count > g->n)
         count = g->n;
+    if (count == 0) {
+        MRC_TRY(trace_of(g, &out->trace, err));
+        if (!(out->trace > 0))
+            MRC_FAIL(
+                err, MERCER_ERR_DATA,
+                "the trace of the kernel matrix is not positive, so there is no share of it to "
+                "reach: ask for a number of components");
+    }
     if (g->store == MRC_STORE_LOWRANK)
         MRC_TRY(solve_lowrank(g, count, share, out, err));
     else if (g->n <= SMALL_MATRIX || (count > g->n / 6 && lapack_fits(g)))

@@ -52,7 +52,7 @@ static size_t worker_bytes(const mrc_gram *g)
 
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
 {
-    return g->ctx->threads * (int64_t)worker_bytes(g);
+    return g->threads * (int64_t)worker_bytes(g);
 }
 
 /* Compute tile (I, J), I >= J, into values (stride MRC_TILE). The diagonal is exact and a tile on
@@ -76,8 +76,17 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
 {
     *stride = MRC_TILE;
     if (g->store == MRC_STORE_PRECOMPUTED) {
-        *stride = g->rows->ld;
-        return g->rows->x + i * MRC_TILE * g->rows->ld + j * MRC_TILE;
+        const double *given = g->rows->x + i * MRC_TILE * g->rows->ld + j * MRC_TILE;
+        if (i != j) {
+            *stride = g->rows->ld;
+            return given;
+        }
+        struct worker_space *own = g->scratch[worker]; /* the lower triangle, mirrored */
+        for (int64_t r = 0; r < tile_rows(g, i); r++)
+            for (int64_t c = 0; c <= r; c++)
+                own->tile[r * MRC_TILE + c] = own->tile[c * MRC_TILE + r] =
+                    given[r * g->rows->ld + c];
+        return own->tile;
     }
     if (g->tile_values)
         return g->tile_values + tile_offset(i, j);
@@ -99,6 +108,8 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
 static void fill_dense_tile(void *arg, int64_t task, int worker)
 {
     mrc_gram *g = arg;
+    if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
+        return; /* the caller sees it, too */
     /* task = I (I + 1) / 2 + J */
     int64_t i = (int64_t)((sqrt(8.0 * (double)task + 1) - 1) / 2);
     while (i * (i + 1) / 2 > task)
@@ -125,8 +136,8 @@ mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     g->tiles = (g->n + MRC_TILE - 1) / MRC_TILE;
-    MRC_TRY(mrc_alloc(&g->scratch, g->ctx->threads, sizeof *g->scratch, err));
-    for (int i = 0; i < g->ctx->threads; i++)
+    MRC_TRY(mrc_alloc(&g->scratch, g->threads, sizeof *g->scratch, err));
+    for (int i = 0; i < g->threads; i++)
         MRC_TRY(mrc_alloc2(&g->scratch[i], (int64_t)worker_bytes(g), 1, 1, err));
     if (g->store != MRC_STORE_DENSE)
         goto out;
@@ -223,7 +234,7 @@ static mercer_status for_all_tiles(const mrc_gram *g, tile_visit visit, void *ar
     mercer_status rc = mrc_alloc(&sweep.rounds_done, g->tiles, sizeof *sweep.rounds_done, err);
     if (rc != MERCER_OK)
         return rc;
-    mrc_parfor(g->ctx, least(g->ctx->threads, players / 2), sweep_worker, &sweep);
+    mrc_parfor(g->ctx, least(g->threads, players / 2), sweep_worker, &sweep);
     mrc_free(sweep.rounds_done);
     return mrc_check_cancel(g->ctx, err);
 }
@@ -328,8 +339,11 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
 {
     if (g->store == MRC_STORE_PRECOMPUTED) {
         for (int64_t i = 0; i < nrows; i++)
-            memcpy(out + i * ldo, g->rows->x + rows[i] * g->rows->ld + first,
-                   (size_t)count * sizeof *out);
+            for (int64_t t = 0; t < count; t++) {
+                int64_t a = rows[i], b = first + t;
+                out[i * ldo + t] =
+                    a >= b ? g->rows->x[a * g->rows->ld + b] : g->rows->x[b * g->rows->ld + a];
+            }
         return;
     }
     if (g->tile_values || g->tile_singles) {

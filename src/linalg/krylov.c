@@ -4,8 +4,11 @@
  * Rayleigh-Ritz matrix, residuals |A u - lambda u| are the true ones without another application,
  * and a thick restart only multiplies both by the kept Ritz vectors. Each step applies A to a block
  * of b vectors, then makes the new directions orthogonal to all of Q (twice: once loses digits, see
- * Parlett's "twice is enough"). A block that has lost rank is filled up with random directions,
- * which also finds eigenvalues of higher multiplicity than b.
+ * Parlett's "twice is enough"). A block that has lost rank is filled up with random directions.
+ *
+ * From s random starting vectors a Krylov space holds at most s copies of a multiple eigenvalue. So
+ * when s Ritz values coincide there may be more: then a fresh random block is started beside the
+ * pairs found, until some copies are fewer than the starts.
  *
  * Cost: passes x (one application) + O(n m^2). */
 #include "linalg/linalg.h"
@@ -27,6 +30,8 @@ struct krylov {
     double *small;              /* capacity x block: coefficients of a projection */
     double *gram, *gram_values; /* block x block */
     double *residual_gram;      /* block x block: E'E of the part of the image outside Q */
+    double *noise2;             /* block: squared length below which a column of E is rounding */
+    int64_t starts;             /* random directions the basis was grown from */
     double smallest;
     int64_t passes;
 };
@@ -46,6 +51,7 @@ static mercer_status krylov_init(struct krylov *k, mercer_error *err)
     MRC_TRY(mrc_alloc2(&k->gram, b, b, sizeof *k->gram, err));
     MRC_TRY(mrc_alloc(&k->gram_values, b, sizeof *k->gram_values, err));
     MRC_TRY(mrc_alloc2(&k->residual_gram, b, b, sizeof *k->residual_gram, err));
+    MRC_TRY(mrc_alloc(&k->noise2, b, sizeof *k->noise2, err));
 out:
     return rc;
 }
@@ -63,6 +69,7 @@ static void krylov_destroy(struct krylov *k)
     mrc_free(k->gram);
     mrc_free(k->gram_values);
     mrc_free(k->residual_gram);
+    mrc_free(k->noise2);
 }
 
 /* next -= Q (Q' next) over the first `size` columns. */
@@ -80,42 +87,92 @@ static mercer_status project_out(struct krylov *k, mercer_error *err)
 
 static void randomise_column(struct krylov *k, int64_t column)
 {
+    k->starts++;
     for (int64_t i = 0; i < k->n; i++)
         k->next[i * k->block + column] = mrc_rng_normal(&k->ctx->rng);
 }
 
-/* Replace next by an orthonormal basis of the span of its columns; columns that are numerically
- * dependent are replaced by random ones, and *filled says how many. */
-static mercer_status orthonormalise(struct krylov *k, int64_t *filled, mercer_error *err)
+/* Eigenvalue ratio of a Gram matrix of columns beyond which small directions drown in the rounding
+ * of large ones, and columns must be made orthogonal one by one. */
+static const double ILL_CONDITIONED = 1e-8;
+
+/* next[:, j] -= sum over i < j of next[:, i] (next[:, i] . next[:, j]); returns its squared length.
+ */
+static double subtract_earlier(struct krylov *k, int64_t j)
+{
+    int64_t n = k->n, b = k->block;
+    double *dots = k->small, length2 = 0;
+    memset(dots, 0, (size_t)b * sizeof *dots);
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < j; i++)
+            dots[i] += k->next[r * b + i] * k->next[r * b + j];
+    for (int64_t r = 0; r < n; r++) {
+        double value = k->next[r * b + j];
+        for (int64_t i = 0; i < j; i++)
+            value -= k->next[r * b + i] * dots[i];
+        k->next[r * b + j] = value;
+        length2 += value * value;
+    }
+    return length2;
+}
+
+/* Orthonormal columns one after the other: keeps a direction that is 1e-8 of the others, which a
+ * factorisation of next' next would lose. A column that is only rounding becomes a random one. */
+static void gram_schmidt(struct krylov *k)
+{
+    int64_t n = k->n, b = k->block;
+    for (int64_t j = 0; j < b; j++) {
+        double length2 = subtract_earlier(k, j);
+        if (length2 < 64 * 64 * DBL_EPSILON * DBL_EPSILON) {
+            randomise_column(k, j);
+            length2 = subtract_earlier(k, j);
+        }
+        for (int pass = 0; pass < 2; pass++) {
+            double factor = 1 / sqrt(length2);
+            for (int64_t r = 0; r < n; r++)
+                k->next[r * b + j] *= factor;
+            length2 = subtract_earlier(k, j);
+        }
+    }
+}
+
+/* Replace next by an orthonormal basis of the span of its columns. Columns that are rounding noise
+ * (squared length at most noise2, when given) are replaced by random ones.
+ * *unsettled: some were, or some had lost most of a length of one in the projection before; then
+ * what is left need not be orthogonal to Q yet. */
+static mercer_status orthonormalise(struct krylov *k, const double *noise2, bool *unsettled,
+                                    mercer_error *err)
 {
     int64_t b = k->block, n = k->n;
     double *scaled = k->image; /* free at this point */
     mercer_status rc = MERCER_OK;
 
-    *filled = 0;
+    *unsettled = false;
     MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
     /* Columns of very different length are normal here: scale them to length one first. */
     for (int64_t j = 0; j < b; j++) {
-        double length2 = k->gram[j * b + j];
-        double factor = length2 > DBL_MIN ? 1 / sqrt(length2) : 0;
+        double length2 = k->gram[j * b + j], factor = 1 / sqrt((double)n);
+        if (length2 > fmax(noise2 ? noise2[j] : 0, DBL_MIN))
+            factor = 1 / sqrt(length2);
+        else
+            randomise_column(k, j);
+        *unsettled |= factor != 1 / sqrt(length2) || (!noise2 && length2 < 0.25);
         for (int64_t i = 0; i < n; i++)
             k->next[i * b + j] *= factor;
     }
     MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->gram, err));
     MRC_TRY(mrc_eigen_symmetric(k->ctx, b, k->gram, k->gram_values, err));
-    /* Rows of gram are eigenvectors, increasing: U Lambda^-1/2, or zero where dependent. */
-    double least = 1e-12 * fmax(k->gram_values[b - 1], DBL_MIN);
-    for (int64_t j = 0; j < b; j++) {
-        bool dependent = k->gram_values[j] <= least;
-        double factor = dependent ? 0 : 1 / sqrt(k->gram_values[j]);
-        for (int64_t i = 0; i < b; i++)
-            k->small[i * b + j] = k->gram[j * b + i] * factor;
-        *filled += dependent;
+    if (k->gram_values[0] <= ILL_CONDITIONED * k->gram_values[b - 1]) {
+        gram_schmidt(k);
+        *unsettled = true;
+        goto out;
     }
+    /* Rows of gram are eigenvectors: U Lambda^-1/2. */
+    for (int64_t j = 0; j < b; j++)
+        for (int64_t i = 0; i < b; i++)
+            k->small[i * b + j] = k->gram[j * b + i] / sqrt(k->gram_values[j]);
     mrc_tall_times(k->ctx, n, b, b, 1, k->next, b, k->small, b, 0, scaled, b);
     memcpy(k->next, scaled, (size_t)(n * b) * sizeof *scaled);
-    for (int64_t j = 0; j < *filled; j++) /* the dependent ones come first */
-        randomise_column(k, j);
 out:
     return rc;
 }
@@ -124,13 +181,13 @@ out:
 static mercer_status prepare_next(struct krylov *k, bool projected, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    /* Two rounds always; more only while columns had to be replaced. */
-    for (int round = 0, clean = 0; clean < 2 && round < 6; round++) {
-        int64_t filled;
-        if (round > 0 || !projected)
+    /* Two rounds always; more only while one was not settled. */
+    for (int round = 0, settled = 0; settled < 2 && round < 8; round++) {
+        bool first = round == 0, unsettled;
+        if (!first || !projected)
             MRC_TRY(project_out(k, err));
-        MRC_TRY(orthonormalise(k, &filled, err));
-        clean = filled ? 0 : clean + 1;
+        MRC_TRY(orthonormalise(k, first && projected ? k->noise2 : NULL, &unsettled, err));
+        settled = unsettled ? 0 : settled + 1;
     }
 out:
     return rc;
@@ -159,6 +216,12 @@ static mercer_status extend(struct krylov *k, mercer_error *err)
             k->t[i * c + at + j] = value;
             k->t[(at + j) * c + i] = value;
         }
+    for (int64_t j = 0; j < b; j++) { /* what the projection below cannot tell from rounding */
+        double length2 = 0;
+        for (int64_t i = 0; i < k->size; i++)
+            length2 += k->small[i * b + j] * k->small[i * b + j];
+        k->noise2[j] = 64 * 64 * DBL_EPSILON * DBL_EPSILON * length2;
+    }
     memcpy(k->next, k->image, (size_t)(n * b) * sizeof *k->next);
     mrc_tall_times(k->ctx, n, b, k->size, -1, k->q, c, k->small, b, 1, k->next, b);
     MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->residual_gram, err));
@@ -195,16 +258,18 @@ static double ritz_residual(const struct krylov *k, int64_t j)
 }
 
 /* The number of leading pairs wanted, as far as the present Ritz values tell; `open` is set when
- * the target share is not reached yet. */
-static int64_t pairs_wanted(const struct krylov *k, bool *open)
+ * the target is not reached yet, `exhausted` when no Ritz value above the floor is left for it. */
+static int64_t pairs_wanted(const struct krylov *k, bool *open, bool *exhausted)
 {
     const mrc_krylov_options *o = k->options;
     int64_t most = o->count > 0 ? o->count : k->size, j = 0;
     double sum = 0;
-    *open = false;
+    *open = *exhausted = false;
     for (; j < most && j < k->size; j++) {
-        if (ritz_value(k, j) <= o->floor)
-            return j; /* rank exhausted */
+        if (ritz_value(k, j) <= o->floor) {
+            *exhausted = true;
+            return j;
+        }
         if (o->count == 0 && sum >= o->target)
             return j;
         sum += ritz_value(k, j);
@@ -288,6 +353,25 @@ out:
     return rc;
 }
 
+/* The tolerance, but not below what rounding in the products allows. */
+static double tolerance_of(const struct krylov *k)
+{
+    double scale = fmax(fabs(ritz_value(k, 0)), DBL_MIN);
+    return fmax(k->options->tolerance, k->options->rounding / scale);
+}
+
+/* The largest number of leading Ritz values that coincide. */
+static int64_t largest_cluster(const struct krylov *k, int64_t wanted)
+{
+    double near = 1e-8 * fabs(ritz_value(k, 0));
+    int64_t largest = 0, size = 1;
+    for (int64_t j = 0; j < wanted; j++) {
+        size = j > 0 && ritz_value(k, j - 1) - ritz_value(k, j) <= near ? size + 1 : 1;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
 /* Whether the leading `wanted` pairs have small residuals by the estimate; *worst is the largest
  * one relative to the largest eigenvalue. */
 static bool looks_converged(const struct krylov *k, int64_t wanted, double *worst)
@@ -296,7 +380,7 @@ static bool looks_converged(const struct krylov *k, int64_t wanted, double *wors
     *worst = 0;
     for (int64_t j = 0; j < wanted; j++)
         *worst = fmax(*worst, ritz_residual(k, j) / scale);
-    return *worst <= k->options->tolerance;
+    return *worst <= tolerance_of(k);
 }
 
 /* When fewer pairs than asked exceed the floor, the next Ritz pair below it must be settled too:
@@ -341,6 +425,8 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                        .smallest = DBL_MAX};
     struct outlook look = {.next = options->count + options->block};
     double worst = 1, first_worst = 0;
+    int64_t hold = 0; /* passes before which a fresh start cannot have shown what it holds */
+    bool projected = false;
     mercer_status rc = MERCER_OK;
 
     memset(out, 0, sizeof *out);
@@ -349,32 +435,47 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
         randomise_column(&k, j);
     for (;;) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(prepare_next(&k, k.passes > 0, err));
+        MRC_TRY(prepare_next(&k, projected, err));
         MRC_TRY(extend(&k, err));
+        projected = true;
         bool full = k.size + k.block > k.capacity;
-        if (!full && k.size < look.next)
+        if (!full && (k.size < look.next || k.passes < hold))
             continue;
         MRC_TRY(rayleigh_ritz(&k, err));
-        bool open;
-        int64_t wanted = pairs_wanted(&k, &open);
-        bool exhausted = !open && options->count > 0 && wanted < options->count;
+        bool open, exhausted;
+        int64_t wanted = pairs_wanted(&k, &open, &exhausted);
+        double tolerance = tolerance_of(&k);
         bool done = !open && looks_converged(&k, wanted, &worst) &&
-                    (!exhausted || rank_settled(&k, wanted));
+                    (!exhausted || rank_settled(&k, wanted)) && k.passes >= hold;
         if (!open) {
             first_worst = first_worst > 0 ? first_worst : fmax(worst, 1e-3);
-            double span = log(first_worst / options->tolerance);
-            mrc_progress(ctx, options->phase, 1 - log(worst / options->tolerance) / span);
+            double share = log(fmax(worst, tolerance) / tolerance) / log(first_worst / tolerance);
+            mrc_progress(ctx, options->phase, fmin(fmax(1 - share, 0), 1));
         }
-        outlook_plan(&look, k.size, open ? 0 : worst, options->tolerance);
+        outlook_plan(&look, k.size, open ? 0 : worst, tolerance);
+        if (done && largest_cluster(&k, wanted) >= k.starts && k.starts < k.n &&
+            wanted + 2 * k.block <= k.capacity) {
+            /* There may be more copies: keep what was found and start once more beside it. */
+            int64_t keep = wanted + k.block, most = k.capacity - 2 * k.block;
+            most = most < k.size ? most : k.size;
+            MRC_TRY(restart(&k, keep < most ? keep : most, err));
+            hold = k.passes + (k.passes > 6 ? k.passes / 2 : 3);
+            for (int64_t j = 0; j < k.block; j++)
+                randomise_column(&k, j);
+            projected = false;
+            look = (struct outlook){.size = k.size, .next = k.size + k.block};
+            continue;
+        }
         if (done) {
             MRC_TRY(extract(&k, wanted, out, err));
             /* The estimate leans on exact orthogonality; the true residual decides. */
-            if (out->residual <= 4 * options->tolerance || k.passes > MOST_PASSES)
+            if (out->residual <= 4 * tolerance)
                 break;
         }
         if (k.passes > MOST_PASSES)
             MRC_FAIL(err, MERCER_ERR_NUMERIC,
-                     "the eigenvalues did not converge in %lld passes (residual %.1e)",
+                     "the eigenvalues did not converge in %lld passes (residual %.1e): give the "
+                     "solver more memory, or ask for fewer components",
                      (long long)k.passes, worst);
         if (full && open && options->count == 0)
             break; /* the share needs more columns than there is room for: out->count stays 0 */

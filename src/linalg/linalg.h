@@ -44,6 +44,7 @@ typedef struct mrc_krylov_options {
     double target;        /* wanted sum of eigenvalues when count = 0 */
     double floor;         /* eigenvalues at or below are not wanted */
     double tolerance;     /* of |A u - lambda u| relative to the largest eigenvalue */
+    double rounding;      /* error of a product A u, below which no residual can get */
     int64_t block;        /* columns per application */
     int64_t most_columns; /* basis columns that fit in memory; the basis is kept twice */
     const char *phase;    /* for progress */

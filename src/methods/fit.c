@@ -123,6 +123,9 @@ static mercer_status read_request(const mercer_fit_options *options, struct requ
     if (r->problem.single && r->problem.store == MRC_STORE_LOWRANK)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "precision single goes with --store dense or stream, not lowrank");
+    if (r->kernel.kind == MRC_KERNEL_precomputed && r->problem.single)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "precision single: a precomputed kernel matrix is used as it is given");
     if (r->kernel.kind == MRC_KERNEL_precomputed && r->scale != MRC_SCALE_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
 out:

@@ -123,10 +123,16 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     /* Eigenvectors, B beside v, and Z in the model's and in each kernel's form stay when the solver
      * is done. */
     int64_t forms = problem->kernel->parts > 1 ? problem->kernel->parts : 1;
-    int64_t work =
-        mrc_spectrum_columns(n, problem->components) + 2 * problem->components + (1 + forms) * d;
+    int64_t wanted = problem->components < n ? problem->components : n;
+    int64_t copies = problem->kernel->kind == MRC_KERNEL_precomputed ? 0 : 1 + forms;
+    int64_t work = mrc_spectrum_columns(n, wanted) + 2 * wanted + copies * d;
     MRC_TRY(mrc_problem_gram(ctx, problem, centered, work, &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
+    if (s.count == 0 && s.most_negative < 0)
+        MRC_FAIL(
+            err, MERCER_ERR_DATA,
+            "the %skernel matrix has no positive eigenvalue, so there is no component to extract",
+            centered ? "centred " : "");
     if (s.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the %skernel matrix is zero to rounding: the rows do not differ, so there is no "

@@ -270,6 +270,12 @@ static mercer_status run_group(struct job *job, mercer_error *err)
     }
     mrc_parfor(job->ctx, chunks, model->points ? project_chunk : project_chunk_collapsed, job);
     MRC_TRY(mrc_check_cancel(job->ctx, err));
+    for (int64_t i = job->first * model->components;
+         i < (job->first + job->count) * model->components; i++)
+        if (!isfinite(job->out[i]))
+            MRC_FAIL(err, MERCER_ERR_DATA,
+                     "row %lld is too large: its kernel values with the training rows overflow",
+                     (long long)(i / model->components + 1));
 out:
     mrc_points_destroy(&job->points);
     memset(&job->points, 0, sizeof job->points);

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""Cases that once gave wrong numbers, against numpy's eigenvalues.
+
+Usage: test_numerics.py MERCER. Prints a line per case and closes with "N passed, N failed".
+"""
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+MERCER = os.path.abspath(sys.argv[1])
+PASSED, FAILED = 0, 0
+
+
+def check(name, good, detail=""):
+    global PASSED, FAILED
+    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
+    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
+
+
+def fit(folder, x, *args):
+    path = os.path.join(folder, "x.npy")
+    np.save(path, x)
+    done = subprocess.run([MERCER, "fit", path, "-m", *args, "--json"], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.stdout else None, done.stderr.strip()
+
+
+def gram(x, kernel, sigma):
+    if kernel == "precomputed":
+        return x
+    if kernel == "linear":
+        x = x - x.mean(0)
+        return x @ x.T
+    return np.exp(-((x[:, None] - x[None]) ** 2).sum(-1) / (2 * sigma ** 2))
+
+
+def compare(folder, name, x, kernel, count, *args, sigma=None, centred=True, share=None, most=100,
+            tolerance=1e-10):
+    """Fit, and compare count eigenvalues with numpy's; at most `most` passes."""
+    spec = kernel + (f":sigma={sigma}" if sigma else "")
+    method = ["pca"] if kernel == "linear" else ["kpca", "-k", spec]
+    center = [] if centred else ["--center", "none"]
+    report, error = fit(folder, x, *method, "-n", str(share or count), *center, *args)
+    if report is None:
+        return check(name, False, error)
+    k = gram(x, kernel, sigma)
+    k = (k + k.T) / 2
+    if centred:
+        k = k - k.mean(0) - k.mean(1)[:, None] + k.mean()
+    right = np.linalg.eigvalsh(k)[::-1][:count]
+    found = np.array(report["spectrum"])
+    worst = np.abs(found - right).max() / right[0] if len(found) == len(right) else np.inf
+    check(name, worst < tolerance and report["passes"] <= most,
+          f"{len(found)} of {count} components, within {worst:.0e}, {report['passes']} passes")
+
+
+def multiple_eigenvalues(folder):
+    blocks = np.kron(np.eye(20), np.ones((25, 25)))
+    compare(folder, "multiplicity 20", blocks, "precomputed", 20, centred=False)
+    compare(folder, "multiplicity 20, by share", blocks, "precomputed", 18, centred=False, share=0.9)
+    for columns, count, store in ((10, 10, "auto"), (9, 12, "dense"), (9, 30, "stream")):
+        cube = np.array(list(itertools.product([0.0, 1.0], repeat=columns)))
+        compare(folder, f"corners of a cube, {columns} columns", cube, "rbf", count, "--store", store,
+                sigma=1)
+    repeated = np.r_[np.repeat(np.arange(12) * 10.0, 30),
+                     np.repeat(1000 + np.arange(100) * 10.0, 10)][:, None]
+    compare(folder, "repeated rows", repeated, "rbf", 10, sigma=0.1, centred=False)
+    compare(folder, "repeated rows, by share", repeated, "rbf", 17, sigma=0.1, centred=False, share=0.3)
+    rng = np.random.default_rng(1)
+    levels = np.c_[rng.integers(0, 12, 1000), rng.integers(0, 20, 1000)].astype(float)
+    compare(folder, "two categorical columns", levels, "rbf", 30, sigma=0.1, most=40)
+
+
+def low_rank_operators(folder):
+    for seed in range(3):
+        x = np.random.default_rng(seed).normal(size=(512, 1))
+        x[1] = 0
+        for center in ("none", "exact"):
+            report, error = fit(folder, x, "kpca", "-k", "cosine", "-n", "60", "--center", center)
+            check(f"rank one, seed {seed}, centring {center}",
+                  report and report["components"] == 1 and report["passes"] < 20,
+                  error or f"{report['components']} components in {report['passes']} passes")
+
+
+def large_means(folder):
+    rng = np.random.default_rng(2)
+    for n, d in ((450, 300), (100, 300), (300, 20)):
+        for mean in (1e3, 1e6, 1e8):
+            x = mean + rng.normal(size=(n, d))
+            compare(folder, f"pca of {n} x {d} around {mean:.0e}", x, "linear", 5)
+
+
+def wide_kernels(folder):
+    rng = np.random.default_rng(3)
+    compare(folder, "nearly constant kernel", rng.normal(size=(450, 2)), "rbf", 5, sigma=1000,
+            tolerance=1e-8)
+    x = rng.normal(size=(1000, 2))
+    for sigma, count in ((30, 10), (100, 5), (300, 3)):
+        compare(folder, f"low-rank at sigma {sigma}", x, "rbf", count, "--store", "lowrank", sigma=sigma,
+                tolerance=1e-10)
+
+
+def given_matrices(folder):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(600, 3))
+    k = np.exp(-((x[:, None] - x[None]) ** 2).sum(-1)) + 1e-10 * rng.normal(size=(600, 600))
+    compare(folder, "slightly asymmetric", k, "precomputed", 5, tolerance=1e-9)
+    d = ((x[:200, None] - x[None, :200]) ** 2).sum(-1)
+    report, error = fit(folder, d, "kpca", "-k", "precomputed", "-n", "50")
+    check("squared distances have no positive part", report is None and "no positive" in error, error)
+    report, error = fit(folder, -np.eye(30), "kpca", "-k", "precomputed", "-n", "0.5")
+    check("share of a negative trace", report is None and "not positive" in error, error)
+
+
+def extremes(folder):
+    rng = np.random.default_rng(5)
+    for d in (8, 9):
+        report, error = fit(folder, 1e160 * rng.normal(size=(5, d)), "kpca", "-k", "rbf:sigma=1e150",
+                            "--center", "none")
+        check(f"distances that overflow, {d} columns", report and report["spectrum"] == [1.0] * 5, error)
+    report, error = fit(folder, 300 + rng.normal(size=(100, 10)), "pca", "--precision", "single")
+    check("single precision keeps an exact factor", report and report["components"] == 10, error)
+    report, error = fit(folder, rng.normal(size=(300, 2)), "kpca", "-n", "1000000000")
+    check("more components than rows", report and 0 < report["components"] <= 300, error)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for group in (multiple_eigenvalues, low_rank_operators, large_means, wide_kernels,
+                      given_matrices, extremes):
+            group(folder)
+    print(f"{PASSED} passed, {FAILED} failed")
+    return 1 if FAILED else 0
+
+
+sys.exit(main())
