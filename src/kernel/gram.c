@@ -32,7 +32,8 @@ static bool kernel_is_linear(const mrc_kernel *kernel)
 
 struct plan {
     const mrc_gram_request *request;
-    int64_t budget, common, dense, room;                 /* bytes; room: left for a store */
+    int64_t budget, common, dense, room; /* bytes; room: left for a store and its solver */
+    int64_t solver;                      /* of an iterative solver */
     char dense_text[32], full_text[32], budget_text[32]; /* full: n x n, as people count it */
     char why[96];                                        /* why a low-rank factor was not used */
 };
@@ -48,6 +49,7 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_tiled_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
+    p->solver = (int64_t)fmin(8 * n * (double)request->solver_columns, 9e18);
     double full = n * n * (request->single ? 4 : 8);
     human_bytes(full < 9e18 ? (int64_t)full : INT64_MAX, p->full_text);
     /* Padding to whole tiles is no news worth telling. */
@@ -184,6 +186,9 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
             return mrc_fail(err, MERCER_ERR_ARGUMENT,
                             "store %s: a precomputed kernel is its own store; leave --store out",
                             store_name(request->store));
+        if (p.solver >= p.room)
+            return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+                          "raise --memory, or ask for fewer components", err);
         g->store = MRC_STORE_PRECOMPUTED;
         snprintf(reason, size, "the matrix was given");
         return mrc_tiled_init(g, err);
@@ -207,8 +212,12 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
             return MERCER_OK;
         }
     }
+    if (p.solver >= p.room)
+        return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+                      "raise --memory, or ask for fewer components", err);
+    p.room -= p.solver;
     if (request->store == MRC_STORE_DENSE && p.dense > p.room)
-        return refuse(&p, g, "the dense kernel matrix", p.dense + p.common,
+        return refuse(&p, g, "the dense kernel matrix", p.dense + p.common + p.solver,
                       "use --store stream or lowrank, or raise --memory", err);
     const char *comma = p.why[0] ? "; " : "";
     if (request->store == MRC_STORE_STREAM ||

@@ -25,7 +25,8 @@ typedef struct mrc_gram_request {
     mrc_store_kind store;
     bool single;
     bool centered;
-    int64_t work_columns; /* n-vectors of double the method itself will hold, for the forecast */
+    int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
+    int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
 } mrc_gram_request;
 
 typedef struct mrc_gram mrc_gram;

@@ -19,12 +19,14 @@ void mercer_fit_options_init(mercer_fit_options *options)
 }
 
 mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
-                               int64_t work_columns, mrc_gram **out, mercer_error *err)
+                               int64_t work_columns, int64_t solver_columns, mrc_gram **out,
+                               mercer_error *err)
 {
     mrc_gram_request request = {.store = problem->store,
                                 .single = problem->single,
                                 .centered = centered,
-                                .work_columns = work_columns};
+                                .work_columns = work_columns,
+                                .solver_columns = solver_columns};
     return mrc_gram_new(out, ctx, problem->kernel, problem->rows, &request, problem->report, err);
 }
 

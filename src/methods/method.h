@@ -23,7 +23,8 @@ typedef struct mrc_problem {
 
 /* Build the Gram operator a method works on, by the user's choice of store. */
 mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
-                               int64_t work_columns, mrc_gram **out, mercer_error *err);
+                               int64_t work_columns, int64_t solver_columns, mrc_gram **out,
+                               mercer_error *err);
 
 enum { MRC_METHOD_ABI = 1 };
 

@@ -125,8 +125,8 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     int64_t forms = problem->kernel->parts > 1 ? problem->kernel->parts : 1;
     int64_t wanted = problem->components < n ? problem->components : n;
     int64_t copies = problem->kernel->kind == MRC_KERNEL_precomputed ? 0 : 1 + forms;
-    int64_t work = mrc_spectrum_columns(n, wanted) + 2 * wanted + copies * d;
-    MRC_TRY(mrc_problem_gram(ctx, problem, centered, work, &gram, err));
+    MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + copies * d,
+                             mrc_spectrum_columns(n, wanted), &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     if (s.count == 0 && s.most_negative < 0)
         MRC_FAIL(

@@ -322,7 +322,8 @@ static void test_gram_refuses_what_does_not_fit(void **state)
     mrc_kernel kernel;
     mrc_gram *g = NULL;
     mercer_fit_report report = {0};
-    mrc_gram_request request = {.store = MRC_STORE_DENSE, .centered = true, .work_columns = 40};
+    mrc_gram_request request = {
+        .store = MRC_STORE_DENSE, .centered = true, .work_columns = 40, .solver_columns = 100};
     assert_ok(mercer_ctx_set_memory(ctx, 8 << 20, err));
     assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=0.5", err));
     assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
