@@ -257,11 +257,15 @@ static double centred_mean(const struct factorisation *f)
     double mean = 0, n = (double)g->n;
     for (int64_t i = 0; i < g->n; i++)
         mean += g->raw_diag[i] / n;
-    for (int64_t c = 0; c < f->columns; c++) {
-        double sum = 0;
+    for (int64_t c = 0; c < f->columns; c += MRC_PANEL) {
+        const double *values = panel(g, c);
+        int64_t width = least(MRC_PANEL, f->columns - c);
+        double sums[MRC_PANEL] = {0};
         for (int64_t i = 0; i < g->n; i++)
-            sum += panel(g, c)[i * MRC_PANEL + c % MRC_PANEL];
-        mean -= sum / n * (sum / n);
+            for (int64_t t = 0; t < width; t++)
+                sums[t] += values[i * MRC_PANEL + t];
+        for (int64_t t = 0; t < width; t++)
+            mean -= sums[t] / n * (sums[t] / n);
     }
     return fmax(mean, 0);
 }
