@@ -61,8 +61,8 @@ int64_t cli_peak_memory(void)
     char line[256];
     long long kilobytes = 0;
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %lld", &kilobytes) == 1)
-            break;
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kilobytes = strtoll(line + 6, NULL, 10);
     if (file)
         fclose(file);
     return (int64_t)kilobytes * 1024;
