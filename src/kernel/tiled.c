@@ -255,8 +255,8 @@ static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t rou
     await_turn(sweep, i, round);
     await_turn(sweep, j, round);
     if (i == j)
-        mrc_gemm(false, false, rows, l, cols, 1, tile, stride, p->v + j * MRC_TILE * l, l, 1,
-                 p->out + i * MRC_TILE * l, l);
+        p->loops->times(tile, stride, rows, cols, 1, p->v + j * MRC_TILE * l, l, 1,
+                        p->out + i * MRC_TILE * l, l, l);
     else
         p->loops->both(tile, stride, rows, cols, p->v + i * MRC_TILE * l, p->v + j * MRC_TILE * l,
                        p->out + i * MRC_TILE * l, p->out + j * MRC_TILE * l, l);

@@ -35,9 +35,9 @@ static bool is_narrow(int64_t columns)
     return columns % MRC_NARROW_LANES == 0 && columns <= 4 * MRC_NARROW_LANES;
 }
 
-/* Products A'B over tall matrices are cut into at most PARTS runs of rows, each summed by one task
- * in strips of STRIP rows; the partial products are added in order. */
-enum { PARTS = 16, STRIP = 1024 };
+/* Products A'B over tall matrices are cut into at most PARTS runs of at least LEAST_RUN rows, each
+ * summed by one task in strips of STRIP rows; the partial products are added in order. */
+enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };
 
 struct tall_product {
     const double *a, *b;
@@ -72,7 +72,7 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
                                       mercer_error *err)
 {
     /* The partial products together stay below half the size of the inputs. */
-    int64_t parts = p->n / STRIP, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
+    int64_t parts = p->n / LEAST_RUN, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
     parts = parts > PARTS ? PARTS : parts;
     parts = parts > most ? most : parts;
     parts = parts < 1 ? 1 : parts;
@@ -120,7 +120,7 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
 }
 
 struct tall_times {
-    int64_t n, m, k, lda, lds, ldc;
+    int64_t n, m, k, lda, lds, ldc, strip;
     double alpha, beta;
     const double *a, *s;
     double *c;
@@ -130,7 +130,7 @@ struct tall_times {
 static void tall_times_strip(void *arg, int64_t strip, int worker)
 {
     const struct tall_times *t = arg;
-    int64_t i = strip * STRIP, rows = t->n - i < STRIP ? t->n - i : STRIP;
+    int64_t i = strip * t->strip, rows = t->n - i < t->strip ? t->n - i : t->strip;
     (void)worker;
     if (t->narrow)
         t->narrow->times(t->a + i * t->lda, t->lda, rows, t->k, t->alpha, t->s, t->lds, t->beta,
@@ -149,13 +149,14 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
                            .lda = lda,
                            .lds = lds,
                            .ldc = ldc,
+                           .strip = n < PARTS * STRIP ? LEAST_RUN : STRIP,
                            .alpha = alpha,
                            .beta = beta,
                            .a = a,
                            .s = s,
                            .c = c,
                            .narrow = is_narrow(m) ? mrc_narrow_for(ctx->simd) : NULL};
-    mrc_parfor_sized(ctx, (n + STRIP - 1) / STRIP, 2 * (double)n * (double)m * (double)k,
+    mrc_parfor_sized(ctx, (n + t.strip - 1) / t.strip, 2 * (double)n * (double)m * (double)k,
                      tall_times_strip, &t);
 }
 
