@@ -185,7 +185,7 @@ static int64_t krylov_room(const mrc_gram *g, int64_t count)
     double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */
-    double enough = (double)(2 * count + 24 * krylov_block(count));
+    double enough = (double)(2 * count + 12 * krylov_block(count));
     double columns = fmin(fmin(room, most), enough);
     double least = fmin((double)krylov_least(count), most);
     return (int64_t)fmax(columns, least);

@@ -32,15 +32,22 @@ static int64_t tile_rows(const mrc_gram *g, int64_t index)
     return least(MRC_TILE, g->n - index * MRC_TILE);
 }
 
-static size_t tile_offset(int64_t i, int64_t j)
+/* Tiles have rows of MRC_TILE values, and those of the last row of tiles only the rows there are.
+ */
+static size_t tile_offset(const mrc_gram *g, int64_t i, int64_t j)
 {
-    return (size_t)(i * (i + 1) / 2 + j) * MRC_TILE * MRC_TILE;
+    return (size_t)(i * (i + 1) / 2) * MRC_TILE * MRC_TILE + (size_t)(j * tile_rows(g, i)) * MRC_TILE;
+}
+
+static double dense_values(int64_t n)
+{
+    double full = (double)(n / MRC_TILE), left = (double)(n % MRC_TILE);
+    return full * (full + 1) / 2 * MRC_TILE * MRC_TILE + (full + 1) * left * MRC_TILE;
 }
 
 int64_t mrc_tiled_dense_bytes(int64_t n, bool single)
 {
-    double tiles = ceil((double)n / MRC_TILE);
-    double bytes = tiles * (tiles + 1) / 2 * MRC_TILE * MRC_TILE * (single ? 4 : 8);
+    double bytes = dense_values(n) * (single ? 4 : 8);
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
@@ -89,11 +96,11 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
         return own->tile;
     }
     if (g->tile_values)
-        return g->tile_values + tile_offset(i, j);
+        return g->tile_values + tile_offset(g, i, j);
     struct worker_space *space = g->scratch[worker];
     if (g->tile_singles) {
-        const float *from = g->tile_singles + tile_offset(i, j);
-        for (int64_t k = 0; k < MRC_TILE * MRC_TILE; k++)
+        const float *from = g->tile_singles + tile_offset(g, i, j);
+        for (int64_t k = 0; k < tile_rows(g, i) * MRC_TILE; k++)
             space->tile[k] = from[k];
     } else {
         compute_tile(g, i, j, space->tile);
@@ -116,18 +123,18 @@ static void fill_dense_tile(void *arg, int64_t task, int worker)
         i--;
     while ((i + 1) * (i + 2) / 2 <= task)
         i++;
-    int64_t j = task - i * (i + 1) / 2;
+    int64_t j = task - i * (i + 1) / 2, size = tile_rows(g, i) * MRC_TILE;
     if (g->tile_values) {
-        double *tile = g->tile_values + tile_offset(i, j);
-        if (tile_rows(g, i) < MRC_TILE || tile_rows(g, j) < MRC_TILE)
-            memset(tile, 0, MRC_TILE * MRC_TILE * sizeof *tile);
+        double *tile = g->tile_values + tile_offset(g, i, j);
+        if (tile_rows(g, j) < MRC_TILE)
+            memset(tile, 0, (size_t)size * sizeof *tile);
         compute_tile(g, i, j, tile);
     } else {
         struct worker_space *space = g->scratch[worker];
-        float *to = g->tile_singles + tile_offset(i, j);
+        float *to = g->tile_singles + tile_offset(g, i, j);
         memset(space->tile, 0, sizeof space->tile);
         compute_tile(g, i, j, space->tile);
-        for (int64_t k = 0; k < MRC_TILE * MRC_TILE; k++)
+        for (int64_t k = 0; k < size; k++)
             to[k] = (float)space->tile[k];
     }
 }
@@ -141,13 +148,13 @@ mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err)
         MRC_TRY(mrc_alloc2(&g->scratch[i], (int64_t)worker_bytes(g), 1, 1, err));
     if (g->store != MRC_STORE_DENSE)
         goto out;
-    int64_t count = g->tiles * (g->tiles + 1) / 2;
+    int64_t rows = (int64_t)(dense_values(g->n) / MRC_TILE);
     if (g->single)
-        MRC_TRY(mrc_alloc2_raw(&g->tile_singles, count, MRC_TILE * MRC_TILE, sizeof(float), err));
+        MRC_TRY(mrc_alloc2_raw(&g->tile_singles, rows, MRC_TILE, sizeof(float), err));
     else
-        MRC_TRY(mrc_alloc2_raw(&g->tile_values, count, MRC_TILE * MRC_TILE, sizeof(double), err));
+        MRC_TRY(mrc_alloc2_raw(&g->tile_values, rows, MRC_TILE, sizeof(double), err));
     mrc_progress(g->ctx, "kernel matrix", -1);
-    mrc_parfor(g->ctx, count, fill_dense_tile, g);
+    mrc_parfor(g->ctx, g->tiles * (g->tiles + 1) / 2, fill_dense_tile, g);
     MRC_TRY(mrc_check_cancel(g->ctx, err));
 out:
     return rc;
@@ -355,7 +362,7 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
                     a = b;
                     b = swap;
                 }
-                size_t at = tile_offset(a / MRC_TILE, b / MRC_TILE) +
+                size_t at = tile_offset(g, a / MRC_TILE, b / MRC_TILE) +
                             (size_t)(a % MRC_TILE * MRC_TILE + b % MRC_TILE);
                 out[i * ldo + t] =
                     g->tile_values ? g->tile_values[at] : (double)g->tile_singles[at];
