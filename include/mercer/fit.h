@@ -37,7 +37,8 @@ typedef struct mercer_fit_report {
     int64_t store_bytes;         /* memory the store takes */
     int64_t store_rank;          /* columns of the low-rank factor, else 0 */
     int64_t passes;              /* applications of the Gram operator to a block */
-    double residual;             /* largest residual of an eigenpair over the largest eigenvalue */
+    double residual;             /* largest residual of an eigenpair over the largest eigenvalue;
+                                    LAPACK and lowrank: a bound of it */
     double reconstruction_error; /* mean over the training rows; NaN when undefined */
     double projection_variance;  /* mean squared length of the features */
     double total_variance;       /* mean squared (centred) norm of the training images */

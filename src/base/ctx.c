@@ -19,22 +19,58 @@ static int processors_available(void)
     return 1;
 }
 
-/* The smallest memory limit of the cgroup (version 2, then 1), or INT64_MAX. */
+static int64_t limit_in_file(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char text[32] = "";
+    if (!file)
+        return INT64_MAX;
+    long long bytes = fgets(text, sizeof text, file) ? strtoll(text, NULL, 10) : 0;
+    fclose(file);
+    return bytes > 0 ? bytes : INT64_MAX; /* 0 also stands for the word "max" */
+}
+
+/* The smallest limit of a group and of those above it; group is cut down on the way. Inside a
+ * container the groups above may not be there to see. */
+static int64_t limit_of_group(const char *mount, char *group, const char *file)
+{
+    int64_t limit = INT64_MAX;
+    for (;;) {
+        char path[1024];
+        if (snprintf(path, sizeof path, "%s%s/%s", mount, group, file) < (int)sizeof path) {
+            int64_t found = limit_in_file(path);
+            limit = found < limit ? found : limit;
+        }
+        char *slash = strrchr(group, '/');
+        if (!slash)
+            return limit;
+        *slash = '\0';
+    }
+}
+
+/* The smallest memory limit of our cgroup (version 2 or 1) and those above, or INT64_MAX. */
 static int64_t cgroup_limit(void)
 {
-    static const char *const files[] = {"/sys/fs/cgroup/memory.max",
-                                        "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
     int64_t limit = INT64_MAX;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        FILE *file = fopen(files[i], "re");
-        char text[32] = "";
-        if (!file)
+    char line[768]; /* "0::/group" or "4:cpu,memory:/group" */
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        char *controllers = strchr(line, ':'), *group = NULL;
+        if (controllers)
+            group = strchr(controllers + 1, ':');
+        if (!group)
             continue;
-        long long bytes = fgets(text, sizeof text, file) ? strtoll(text, NULL, 10) : 0;
-        if (bytes > 0 && bytes < limit) /* 0 also stands for the word "max" */
-            limit = bytes;
-        fclose(file);
+        *group++ = '\0';
+        group[strcspn(group, "\n")] = '\0';
+        int64_t found = INT64_MAX;
+        if (controllers[1] == '\0')
+            found = limit_of_group("/sys/fs/cgroup", group, "memory.max");
+        else if (strstr(controllers, "memory"))
+            found = limit_of_group("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+        limit = found < limit ? found : limit;
     }
+    if (file)
+        fclose(file);
     return limit;
 }
 

@@ -339,3 +339,16 @@ void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, si
     format_value(&alone, &storage, initial, size);
     describe_allowed(param, allowed, size);
 }
+
+mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
+                               mercer_error *err)
+{
+    size_t known;
+    if (!given)
+        return MERCER_OK;
+    memcpy(&known, given, sizeof known);
+    if (known < sizeof known)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s options were not initialised", what);
+    memcpy(out, given, known < size ? known : size);
+    return MERCER_OK;
+}

@@ -75,4 +75,9 @@ struct mercer_entry {
     const mrc_param *params;
 };
 
+/* Copy a caller's options, whose first member is size_t struct_size, over the defaults in `out`
+ * (`size` bytes): older callers know fewer members. given may be NULL. */
+mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
+                               mercer_error *err);
+
 #endif

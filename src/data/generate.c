@@ -11,6 +11,7 @@
  *                  50 columns carry weights +1 or -1 (random), the class is the sign of their
  *                  weighted sum plus normal noise (sd 0). Rows whose sum is 0 are drawn again. */
 #include "base/number.h"
+#include "base/params.h"
 #include "data/rows.h"
 
 #include <math.h>
@@ -133,11 +134,9 @@ static mercer_status take_options(const mercer_generate_options *given, const st
                                   mercer_generate_options *out, mercer_error *err)
 {
     mercer_generate_options_init(out);
-    if (given) {
-        if (given->struct_size < sizeof given->struct_size)
-            return mrc_fail(err, MERCER_ERR_ARGUMENT, "generate options were not initialised");
-        memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-    }
+    mercer_status rc = mrc_take_options("generate", given, out, sizeof *out, err);
+    if (rc != MERCER_OK)
+        return rc;
     if (out->rows < 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %lld rows cannot be drawn", set->name,
                         (long long)out->rows);

@@ -5,6 +5,8 @@
  * reader, so later blocks continue them; each block carries the names seen so far. */
 #include "data/matrix.h"
 
+#include "base/params.h"
+
 #include "base/number.h"
 
 #include <errno.h>
@@ -452,12 +454,8 @@ static mercer_status take_options(const mercer_read_options *given, mercer_read_
                                   mercer_error *err)
 {
     mercer_read_options_init(out);
-    if (!given)
-        return MERCER_OK;
-    if (given->struct_size < sizeof given->struct_size)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "read options were not initialised");
-    memcpy(out, given, given->struct_size < sizeof *out ? given->struct_size : sizeof *out);
-    return check_options(out, err);
+    mercer_status rc = mrc_take_options("read", given, out, sizeof *out, err);
+    return rc == MERCER_OK ? check_options(out, err) : rc;
 }
 
 /* What a file without a telling ending is: a stream is CSV unless it starts like NPY. */

@@ -242,6 +242,20 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows 
     return MERCER_OK;
 }
 
+double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d)
+{
+    if (kernel->kind != MRC_KERNEL_COMBINED)
+        return mrc_part_rank_limit(&kernel->own, d);
+    double sum = 0;
+    for (int t = 0, p = 0; t < kernel->terms; t++) {
+        double product = 1; /* of a constant */
+        for (; p < kernel->parts && kernel->term[p] == t; p++)
+            product *= mrc_part_rank_limit(&kernel->part[p], d);
+        sum += product;
+    }
+    return sum;
+}
+
 /* ---- values ---- */
 
 /* A block of a combination: twice this many doubles stand on the stack (64 KB). Larger blocks make

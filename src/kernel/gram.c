@@ -116,7 +116,9 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
             return MERCER_OK;
         }
     }
-    rc = mrc_lowrank_init(g, most, !asked, &reached, &residual, err);
+    /* A residual that falls slowly says nothing when it must vanish at a known rank. */
+    bool eager = !asked && mrc_kernel_rank_limit(g->kernel, g->rows->d) > (double)most;
+    rc = mrc_lowrank_init(g, most, eager, &reached, &residual, err);
     *done = rc == MERCER_OK && g->rank > 0;
     if (rc != MERCER_OK || *done)
         return rc;

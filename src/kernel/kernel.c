@@ -292,6 +292,19 @@ static void repair_distances(const double *a, double norm_a, const mrc_points *b
     }
 }
 
+double mrc_part_rank_limit(const mrc_kernel_part *kernel, int64_t d)
+{
+    if (kernel->kind == MRC_KERNEL_linear || kernel->kind == MRC_KERNEL_cosine)
+        return (double)d;
+    if (kernel->kind != MRC_KERNEL_poly)
+        return INFINITY;
+    /* Monomials of degree p in d variables, or in d + 1 when there is a constant. */
+    double count = 1, variables = (double)(kernel->coef0 != 0 ? d + 1 : d);
+    for (int64_t k = 1; k <= kernel->degree && isfinite(count); k++)
+        count *= (variables + (double)k - 1) / (double)k;
+    return count;
+}
+
 static bool is_of_distance(mrc_kernel_kind kind)
 {
     return kind == MRC_KERNEL_rbf || kind == MRC_KERNEL_exponential || kind == MRC_KERNEL_matern ||

@@ -58,6 +58,8 @@ typedef struct mrc_kernel_def {
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
 /* Whether this kernel, with its parameters, has no negative eigenvalues. */
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel);
+/* The dimension of its feature space on rows of d columns: no matrix of it has a higher rank. */
+double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d);
 
 /* Parse a kernel: terms joined by '+', each of factors joined by '*', each a weight >= 0 or
  * NAME[:key=value,...]; at most MRC_KERNEL_PARTS names, and as many terms. Data-dependent defaults

@@ -15,6 +15,8 @@ bool mrc_part_is_open(const mrc_kernel_part *kernel);
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel);
 /* Whether the kernel is defined on values >= 0 only. */
 bool mrc_part_needs_nonnegative(const mrc_kernel_part *kernel);
+/* As mrc_kernel_rank_limit. */
+double mrc_part_rank_limit(const mrc_kernel_part *kernel, int64_t d);
 void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo);

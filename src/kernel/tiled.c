@@ -36,7 +36,8 @@ static int64_t tile_rows(const mrc_gram *g, int64_t index)
  */
 static size_t tile_offset(const mrc_gram *g, int64_t i, int64_t j)
 {
-    return (size_t)(i * (i + 1) / 2) * MRC_TILE * MRC_TILE + (size_t)(j * tile_rows(g, i)) * MRC_TILE;
+    return (size_t)(i * (i + 1) / 2) * MRC_TILE * MRC_TILE +
+           (size_t)(j * tile_rows(g, i)) * MRC_TILE;
 }
 
 static double dense_values(int64_t n)

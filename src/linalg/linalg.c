@@ -160,6 +160,9 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
                      tall_times_strip, &t);
 }
 
+/* Beyond this order the size of LAPACK's workspace, 2 n^2, is no int any more. */
+enum { MOST_EIGEN = 32000 };
+
 struct eigen_call {
     int64_t n;
     double *a, *values, *work;
@@ -182,6 +185,11 @@ mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double 
     struct eigen_call e = {.n = n, .a = a, .values = values};
     mercer_status rc = MERCER_OK;
 
+    if (n > MOST_EIGEN)
+        return mrc_fail(err, MERCER_ERR_BUDGET,
+                        "an eigenproblem of order %lld is beyond LAPACK's %d: ask for fewer "
+                        "components",
+                        (long long)n, (int)MOST_EIGEN);
     e.work_size = mrc_blas_int(1 + 6 * n + 2 * n * n);
     e.iwork_size = mrc_blas_int(3 + 5 * n);
     MRC_TRY(mrc_alloc2_raw(&e.work, e.work_size, 1, sizeof *e.work, err));

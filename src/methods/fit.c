@@ -50,6 +50,7 @@ static mercer_status choose(const char *what, const char *text, const char *word
 
 /* What the options mean, before any data is touched. */
 struct request {
+    mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
     const mrc_method *method;
     void *params;
     mrc_kernel kernel;
@@ -57,12 +58,11 @@ struct request {
     mrc_problem problem;
 };
 
-static mercer_status read_components(const mercer_fit_options *options, struct request *r,
-                                     mercer_error *err)
+static mercer_status read_components(struct request *r, mercer_error *err)
 {
     mrc_common_params *common = r->params;
-    if (options->components != 0)
-        common->components = options->components;
+    if (r->options.components != 0)
+        common->components = r->options.components;
     double wanted = common->components;
     if (!isfinite(wanted) || wanted <= 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -78,20 +78,18 @@ static mercer_status read_components(const mercer_fit_options *options, struct r
     return MERCER_OK;
 }
 
-static mercer_status read_center(const mercer_fit_options *options, struct request *r,
-                                 mercer_error *err)
+static mercer_status read_center(struct request *r, mercer_error *err)
 {
     int center;
-    mercer_status rc = choose("center", options->center, "none|exact|span", &center, err);
-    r->problem.center = options->center ? (mrc_center)center : r->method->default_center;
+    mercer_status rc = choose("center", r->options.center, "none|exact|span", &center, err);
+    r->problem.center = r->options.center ? (mrc_center)center : r->method->default_center;
     return rc;
 }
 
-static mercer_status read_kernel(const mercer_fit_options *options, struct request *r,
-                                 mercer_error *err)
+static mercer_status read_kernel(struct request *r, mercer_error *err)
 {
     bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
-    const char *spec = options->kernel ? options->kernel : linear ? "linear" : "rbf";
+    const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
     mercer_status rc = mrc_kernel_parse(&r->kernel, spec, err);
     if (rc == MERCER_OK && linear && r->kernel.kind != MRC_KERNEL_linear)
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -100,23 +98,26 @@ static mercer_status read_kernel(const mercer_fit_options *options, struct reque
     return rc;
 }
 
-static mercer_status read_request(const mercer_fit_options *options, struct request *r,
+static mercer_status read_request(const mercer_fit_options *given, struct request *r,
                                   mercer_error *err)
 {
+    const mercer_fit_options *options = &r->options;
     mercer_status rc = MERCER_OK;
     char what[64];
     int store, precision;
 
+    mercer_fit_options_init(&r->options);
+    MRC_TRY(mrc_take_options("fit", given, &r->options, sizeof r->options, err));
     if (!options->method)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "no method given");
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "no method given");
     MRC_TRY(mrc_method_find(options->method, &r->method, err));
     MRC_TRY(mrc_alloc2(&r->params, (int64_t)r->method->params_size, 1, 1, err));
     snprintf(what, sizeof what, "method %s", r->method->entry.name);
     mrc_params_defaults(r->method->entry.params, r->params);
     MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
-    MRC_TRY(read_components(options, r, err));
-    MRC_TRY(read_center(options, r, err));
-    MRC_TRY(read_kernel(options, r, err));
+    MRC_TRY(read_components(r, err));
+    MRC_TRY(read_center(r, err));
+    MRC_TRY(read_kernel(r, err));
     MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
     MRC_TRY(choose("precision", options->precision, "double|single", &precision, err));
     MRC_TRY(mrc_scale_parse(options->scale, &r->scale, err));
@@ -232,9 +233,8 @@ static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error
     return mrc_strdup(out, text, err);
 }
 
-static mercer_status describe(const mercer_ctx *ctx, const mercer_fit_options *options,
-                              const mercer_rows *rows, const struct request *r, mercer_model *model,
-                              mercer_error *err)
+static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
+                              const struct request *r, mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     char method[256];
@@ -242,7 +242,7 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_fit_options *o
                               sizeof method, err));
     MRC_TRY(mrc_strdup(&model->method, method, err));
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
-    MRC_TRY(mrc_strdup(&model->command, options->command ? options->command : "", err));
+    MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));
     MRC_TRY(hash_rows(rows, &model->data_hash, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
     model->kernel = r->kernel;
@@ -277,7 +277,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     r.problem.report = &filled;
     MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
     r.problem.kernel = &r.kernel;
-    MRC_TRY(describe(ctx, options, rows, &r, model, err));
+    MRC_TRY(describe(ctx, rows, &r, model, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
     filled.reconstruction_error = model->reconstruction_error;

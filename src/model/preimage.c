@@ -18,6 +18,7 @@
 #include "linalg/linalg.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -36,7 +37,7 @@ enum {
     HALVINGS = 40,
     POWER_STEPS = 40 /* a start need not be exact */
 };
-static const double CONVERGED = 1e-10; /* change of x relative to its length */
+static const double CONVERGED = 1e-10; /* change of x relative to its length, or to sigma */
 static const double VANISHED = 1e-12;  /* a denominator below this share of its terms is noise */
 
 struct job {
@@ -48,6 +49,8 @@ struct job {
     double *gamma;        /* batch x m */
     double *dots;         /* batch x m: <P, phi(z_i)> */
     double *diag;         /* m: k(z_i, z_i) */
+    double *center;       /* d, Gaussian only: the mean of the points */
+    double *centred;      /* m x d, Gaussian only: z_i - center, which sum without losing digits */
     double *x;            /* batch x d: results */
     double *value;        /* batch: f(x) */
     double *scratch;      /* per worker */
@@ -240,8 +243,8 @@ static void slots_finish(const struct slots *slots, struct job *job)
 
 /* ---- Gaussian ---- */
 
-/* One evaluation at all iterates: sum = sum_i g_i k(x,z_i) z_i, total = sum_i g_i k(x,z_i), and the
- * size of its terms. */
+/* One evaluation at all iterates: sum = sum_i g_i k(x,z_i) (z_i - center), total = sum_i g_i
+ * k(x,z_i), and the size of its terms. */
 static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], double size[SLOTS])
 {
     const struct job *job = slots->job;
@@ -269,7 +272,7 @@ static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], dou
                 size[s] += fabs(w[i]);
             }
         }
-        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, model->z + z0 * d, d, 1.0,
+        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, job->centred + z0 * d, d, 1.0,
                  slots->sum, d);
     }
     mrc_points_destroy(&points);
@@ -299,12 +302,14 @@ static void gaussian_task(void *arg, int64_t task, int worker)
                 continue;
             }
             for (int64_t j = 0; j < d; j++) {
-                double next = slots.sum[s * d + j] / total[s];
+                double next = job->center[j] + slots.sum[s * d + j] / total[s];
                 change += (next - x[j]) * (next - x[j]);
                 length += next * next;
                 x[j] = next;
             }
-            if (!(change > CONVERGED * CONVERGED * (length + sigma2)))
+            /* Far from the origin the last bit of x may be more than that share of sigma. */
+            if (!(change >
+                  fmax(CONVERGED * CONVERGED * sigma2, DBL_EPSILON * DBL_EPSILON * length)))
                 slots.active[s] = false;
         }
     }
@@ -594,6 +599,23 @@ out:
     return rc;
 }
 
+static mercer_status center_points(struct job *job, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    int64_t m = model->points, d = model->columns;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&job->center, d, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&job->centred, m, d, sizeof(double), err));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < d; j++)
+            job->center[j] += model->z[i * d + j] / (double)m;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < d; j++)
+            job->centred[i * d + j] = model->z[i * d + j] - job->center[j];
+out:
+    return rc;
+}
+
 static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
 {
     const mercer_model *model = job->model;
@@ -612,6 +634,8 @@ static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
         goto out;
     MRC_TRY(mrc_alloc2_raw(&job->dots, job->batch, m, sizeof(double), err));
     MRC_TRY(mrc_alloc(&job->diag, m, sizeof(double), err));
+    if (model->kernel.kind == MRC_KERNEL_rbf)
+        MRC_TRY(center_points(job, err));
     job->scratch_size = slots_size(model);
     MRC_TRY(
         mrc_alloc2_raw(&job->scratch, job->ctx->threads, job->scratch_size, sizeof(double), err));
@@ -627,6 +651,8 @@ static void job_destroy(struct job *job)
     mrc_free(job->gamma);
     mrc_free(job->dots);
     mrc_free(job->diag);
+    mrc_free(job->center);
+    mrc_free(job->centred);
     mrc_free(job->scratch);
 }
 

@@ -104,6 +104,55 @@ def wide_kernels(folder):
                 tolerance=1e-10)
 
 
+def features_of(folder, x, *args):
+    """Features of the training rows, and the eigenvalues."""
+    model, out = os.path.join(folder, "m.mercer"), os.path.join(folder, "f.npy")
+    report, error = fit(folder, x, *args, "-o", model)
+    subprocess.run([MERCER, "transform", model, os.path.join(folder, "x.npy"), "-o", out, "--quiet"],
+                   check=True)
+    return np.load(out), np.array(report["spectrum"]), report
+
+
+def stores_of_wide_kernels(folder):
+    """Dense and low-rank features differ by no more than rounding of the kernel values allows: n eps
+    over the eigenvalue."""
+    rng = np.random.default_rng(6)
+    for columns, sigma in ((2, 30), (2, 100), (5, 100)):
+        x = rng.normal(size=(1000, columns))
+        args = ("kpca", "-k", f"rbf:sigma={sigma}", "-n", "10", "--store")
+        dense, values, _ = features_of(folder, x, *args, "dense")
+        lowrank, _, _ = features_of(folder, x, *args, "lowrank")
+        both = min(dense.shape[1], lowrank.shape[1])
+        off = np.abs(dense[:, :both] - lowrank[:, :both]).max(0) / np.abs(dense[:, :both]).max(0)
+        allowed = np.maximum(1e-6, 16 * len(x) * 2.2e-16 / values[:both])
+        check(f"stores agree, {columns} columns, sigma {sigma}", both >= 9 and (off < allowed).all(),
+              f"{both} features within {off.max():.0e}, at most {(off / allowed).max():.1g} of allowed")
+
+
+def finite_ranks(folder):
+    """A kernel whose feature space is finite gets its factor, however slowly the residual falls."""
+    x = np.random.default_rng(7).normal(size=(2000, 12))
+    for kernel, rank in (("poly:gamma=0.1,coef0=1,degree=2", 91), ("poly:gamma=1,coef0=0,degree=2", 78),
+                         ("cosine + 2*linear*linear", 90)):
+        report, error = fit(folder, x, "kpca", "-k", kernel, "-n", "5", "--center", "none")
+        check(f"rank of {kernel}", report and report["store"] == "lowrank" and report["store_rank"] <= rank,
+              error or f"{report['store']} {report['store_rank']}: {report['store_reason']}")
+
+
+def far_preimages(folder):
+    """Pre-images of rows far from the origin are those of rows near it, moved."""
+    x = np.random.default_rng(8).normal(size=(300, 3))
+    answers = []
+    for offset in (0, 2.0 ** 24):  # moving by a power of two rounds the last bits of x only
+        features_of(folder, x + offset, "kpca", "-k", "rbf:sigma=1", "-n", "20")
+        out = os.path.join(folder, "back.npy")
+        subprocess.run([MERCER, "inverse", os.path.join(folder, "m.mercer"),
+                        os.path.join(folder, "f.npy"), "-o", out, "--quiet"], check=True)
+        answers.append(np.load(out) - offset)
+    off = np.abs(answers[0] - answers[1]).max()
+    check("pre-images far from the origin", off < 1e-6, f"moved by {off:.0e}")
+
+
 def given_matrices(folder):
     rng = np.random.default_rng(4)
     x = rng.normal(size=(600, 3))
@@ -131,7 +180,7 @@ def extremes(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for group in (multiple_eigenvalues, low_rank_operators, large_means, wide_kernels,
-                      given_matrices, extremes):
+                      stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes):
             group(folder)
     print(f"{PASSED} passed, {FAILED} failed")
     return 1 if FAILED else 0

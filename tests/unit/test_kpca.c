@@ -119,12 +119,38 @@ static void test_kpca_says_what_it_drops(void **state)
     free(x);
 }
 
+static void test_fit_options_must_be_initialised(void **state)
+{
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = normal_rows(5, 20, 2, 0, 1);
+    mercer_rows *rows = view(ctx, x, 20, 2);
+    mercer_fit_options options = {.method = "kpca"};
+    mercer_model *model = NULL;
+    mercer_error fault;
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, &fault),
+                     MERCER_ERR_ARGUMENT);
+    assert_string_equal(fault.text, "fit options were not initialised");
+    assert_null(model);
+    /* A caller built before the last members were added. */
+    mercer_fit_options_init(&options);
+    options.method = "kpca:components=2";
+    options.store = "no such store";
+    options.struct_size = offsetof(mercer_fit_options, store);
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kpca_training_scores),
         cmocka_unit_test(test_kpca_ring_error),
         cmocka_unit_test(test_kpca_says_what_it_drops),
+        cmocka_unit_test(test_fit_options_must_be_initialised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
