@@ -17,6 +17,18 @@ typedef struct mercer_targets mercer_targets;
 MERCER_API mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d,
                                           int64_t ld, mercer_rows **out, mercer_error *err);
 
+/* View sparse rows (CSR): row i has the entries start[i] .. start[i + 1) - 1 of column (counted from
+ * 0, increasing within a row) and value; start[0] is 0. All three arrays are borrowed and must
+ * outlive the view. They are checked here: MERCER_ERR_DATA names the first bad entry. Everything
+ * that takes rows takes sparse ones, and none of it makes them dense. */
+MERCER_API mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const int64_t *start,
+                                              const int32_t *column, const double *value, int64_t n,
+                                              int64_t d, mercer_rows **out, mercer_error *err);
+
+/* Whether the rows are sparse, and how many entries they store: n x d when they are not. */
+MERCER_API int mercer_rows_is_sparse(const mercer_rows *rows);
+MERCER_API int64_t mercer_rows_entries(const mercer_rows *rows);
+
 /* Give the columns names (copied), d of them. */
 MERCER_API mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names,
                                                mercer_error *err);
@@ -27,7 +39,8 @@ MERCER_API int64_t mercer_rows_columns(const mercer_rows *rows);
 /* The name of a column, borrowed, or NULL when the columns have none. */
 MERCER_API const char *mercer_rows_name(const mercer_rows *rows, int64_t column);
 
-/* Copy rows [first, first + count) into out, count x d, row-major, tightly packed. */
+/* Copy rows [first, first + count) into out, count x d, row-major, tightly packed; zeroes included
+ * when the rows are sparse. */
 MERCER_API void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count,
                                  double *out);
 

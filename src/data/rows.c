@@ -1,7 +1,8 @@
 /* Rows, targets and tables: the objects themselves, without files.
  *
- * Rows are n x d doubles, row-major with a stride. They either borrow the caller's memory (a view,
- * whose values are checked once, here) or own what a reader has filled (adopted, already checked).
+ * Rows are n x d doubles, row-major with a stride, or sparse (CSR). They either borrow the caller's
+ * memory (a view, whose values are checked once, here) or own what a reader has filled (adopted,
+ * already checked).
  */
 #include "data/rows.h"
 
@@ -97,6 +98,135 @@ mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out,
     return MERCER_OK;
 }
 
+static bool is_sparse(const mercer_rows *rows)
+{
+    return rows->csr.start != NULL;
+}
+
+mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
+                            mercer_error *err)
+{
+    if (csr->start[0] != 0)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: the entries of row 1 start at %lld, not 0", what,
+                        (long long)csr->start[0]);
+    for (int64_t i = 0; i < n; i++) {
+        if (csr->start[i + 1] < csr->start[i])
+            return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld ends before it starts", what,
+                            (long long)i + 1);
+        for (int64_t k = csr->start[i]; k < csr->start[i + 1]; k++) {
+            if (csr->column[k] < 0 || csr->column[k] >= d)
+                return mrc_fail(err, MERCER_ERR_DATA,
+                                "%s: row %lld has an entry in column %lld, and there are %lld",
+                                what, (long long)i + 1, (long long)csr->column[k] + 1,
+                                (long long)d);
+            if (k > csr->start[i] && csr->column[k] <= csr->column[k - 1])
+                return mrc_fail(err, MERCER_ERR_DATA,
+                                "%s: row %lld: column %lld does not come after column %lld", what,
+                                (long long)i + 1, (long long)csr->column[k] + 1,
+                                (long long)csr->column[k - 1] + 1);
+            if (!isfinite(csr->value[k])) {
+                char number[MRC_NUMBER_SIZE];
+                mrc_format_double(csr->value[k], number);
+                return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
+                                what, (long long)i + 1, (long long)csr->column[k] + 1, number);
+            }
+        }
+    }
+    return MERCER_OK;
+}
+
+mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const int64_t *start, const int32_t *column,
+                                   const double *value, int64_t n, int64_t d, mercer_rows **out,
+                                   mercer_error *err)
+{
+    mrc_csr csr = {.start = start, .column = column, .value = value};
+    mercer_rows *rows = NULL;
+    mercer_status rc = MERCER_OK;
+    (void)ctx;
+    *out = NULL;
+    if (!start || n < 0 || d < 0 || d > INT32_MAX)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: %lld x %lld sparse values cannot be viewed",
+                 (long long)n, (long long)d);
+    if (n == 0 || d == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", n == 0 ? "rows" : "columns");
+    if (start[n] > 0 && (!column || !value))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: sparse entries without columns or values");
+    MRC_TRY(mrc_csr_check(&csr, n, d, "rows", err));
+    MRC_TRY(mrc_alloc(&rows, 1, sizeof *rows, err));
+    *rows = (mercer_rows){.n = n, .d = d, .csr = csr};
+    *out = rows;
+out:
+    return rc;
+}
+
+mercer_status mrc_rows_adopt_csr(mrc_csr_owned *csr, int64_t n, int64_t d, mercer_rows **out,
+                                 mercer_error *err)
+{
+    mercer_rows *rows;
+    *out = NULL;
+    mercer_status rc = mrc_alloc(&rows, 1, sizeof *rows, err);
+    if (rc != MERCER_OK)
+        return rc;
+    *rows = (mercer_rows){
+        .n = n, .d = d, .csr = {csr->start, csr->column, csr->value}, .owned_csr = *csr};
+    *csr = (mrc_csr_owned){0};
+    *out = rows;
+    return MERCER_OK;
+}
+
+void mrc_csr_owned_destroy(mrc_csr_owned *csr)
+{
+    mrc_free(csr->start);
+    mrc_free(csr->column);
+    mrc_free(csr->value);
+    *csr = (mrc_csr_owned){0};
+}
+
+static mercer_status clone_csr(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
+{
+    int64_t entries = mercer_rows_entries(rows);
+    mrc_csr_owned copy = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&copy.start, rows->n + 1, 1, sizeof *copy.start, err));
+    MRC_TRY(mrc_alloc2_raw(&copy.column, entries, 1, sizeof *copy.column, err));
+    MRC_TRY(mrc_alloc2_raw(&copy.value, entries, 1, sizeof *copy.value, err));
+    memcpy(copy.start, rows->csr.start, (size_t)(rows->n + 1) * sizeof *copy.start);
+    if (entries > 0) {
+        memcpy(copy.column, rows->csr.column, (size_t)entries * sizeof *copy.column);
+        memcpy(copy.value, rows->csr.value, (size_t)entries * sizeof *copy.value);
+    }
+    MRC_TRY(mrc_rows_adopt_csr(&copy, rows->n, rows->d, out, err));
+out:
+    mrc_csr_owned_destroy(&copy);
+    return rc;
+}
+
+mercer_status mrc_rows_clone(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
+{
+    double *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (is_sparse(rows))
+        return clone_csr(rows, out, err);
+    MRC_TRY(mrc_alloc2_raw(&copy, rows->n, rows->d, sizeof *copy, err));
+    mercer_rows_copy(rows, 0, rows->n, copy);
+    MRC_TRY(mrc_rows_adopt(copy, rows->n, rows->d, out, err));
+    copy = NULL;
+out:
+    mrc_free(copy);
+    return rc;
+}
+
+int mercer_rows_is_sparse(const mercer_rows *rows)
+{
+    return is_sparse(rows);
+}
+
+int64_t mercer_rows_entries(const mercer_rows *rows)
+{
+    return is_sparse(rows) ? rows->csr.start[rows->n] : rows->n * rows->d;
+}
+
 mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names, mercer_error *err)
 {
     char **copy = NULL;
@@ -138,8 +268,16 @@ int64_t mrc_rows_find(const mercer_rows *rows, const char *name)
 void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count, double *out)
 {
     size_t width = (size_t)rows->d * sizeof *out;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(out + i * rows->d, rows->x + (first + i) * rows->ld, width);
+    for (int64_t i = 0; i < count; i++) {
+        double *to = out + i * rows->d;
+        if (!is_sparse(rows)) {
+            memcpy(to, rows->x + (first + i) * rows->ld, width);
+            continue;
+        }
+        memset(to, 0, width);
+        for (int64_t k = rows->csr.start[first + i]; k < rows->csr.start[first + i + 1]; k++)
+            to[rows->csr.column[k]] = rows->csr.value[k];
+    }
 }
 
 void mercer_rows_free(mercer_rows *rows)
@@ -148,6 +286,7 @@ void mercer_rows_free(mercer_rows *rows)
         return;
     mrc_free_names(rows->names, rows->d);
     mrc_free(rows->owned);
+    mrc_csr_owned_destroy(&rows->owned_csr);
     mrc_free(rows);
 }
 

@@ -8,17 +8,43 @@
 #include <mercer/io.h>
 #include <mercer/rows.h>
 
-/* n x d doubles; row i starts at x + i*ld. */
+/* Sparse rows: row i has the entries start[i] .. start[i + 1) - 1, columns increasing. */
+typedef struct mrc_csr {
+    const int64_t *start; /* n + 1; NULL when there are no sparse rows here */
+    const int32_t *column;
+    const double *value;
+} mrc_csr;
+
+/* The same with the right to free it; mrc_csr_owned_destroy() accepts a zeroed one. */
+typedef struct mrc_csr_owned {
+    int64_t *start;
+    int32_t *column;
+    double *value;
+} mrc_csr_owned;
+
+/* n x d numbers, either dense (row i starts at x + i*ld) or sparse (x is NULL). */
 struct mercer_rows {
     int64_t n, d, ld;
     const double *x;
-    double *owned; /* == x when the rows own their storage (freed by mrc_free), else NULL */
-    char **names;  /* d strings, or NULL */
+    mrc_csr csr;
+    double *owned;           /* == x when dense rows own their storage, else NULL */
+    mrc_csr_owned owned_csr; /* the same for sparse rows */
+    char **names;            /* d strings, or NULL */
 };
 
 /* Rows that take over the storage x (n x d, tightly packed, from mrc_alloc2 or mrc_grow); on error
  * x still belongs to the caller. The values are trusted to be finite. */
 mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out, mercer_error *err);
+/* The same for sparse rows (arrays from mrc_alloc or mrc_grow); *csr is zeroed on success. */
+mercer_status mrc_rows_adopt_csr(mrc_csr_owned *csr, int64_t n, int64_t d, mercer_rows **out,
+                                 mercer_error *err);
+void mrc_csr_owned_destroy(mrc_csr_owned *csr);
+/* MERCER_ERR_DATA unless start, columns and values are as they must be; `what` begins messages. */
+mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
+                            mercer_error *err);
+/* Rows of their own with the same numbers, sparse or dense as the given ones; names are left out.
+ */
+mercer_status mrc_rows_clone(const mercer_rows *rows, mercer_rows **out, mercer_error *err);
 
 /* Index of the first value that is not finite, or -1. */
 int64_t mrc_first_not_finite(const double *x, int64_t count);
