@@ -151,6 +151,10 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
+void cli_print_preparation(FILE *out, const mercer_model_info *info);
+void cli_json_preparation(json_t *json, const mercer_model_info *info);
+
 /* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);
 

@@ -39,6 +39,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "rows", json_integer(info->rows));
     json_object_set_new(json, "columns", json_integer(o->columns));
     json_object_set_new(json, "labels", cli_json_text(o->origin));
+    cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
     json_object_set_new(json, "selected", selected);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
@@ -119,6 +120,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       (long long)o->classes, name, info->method);
     else if (o->origin)
         cli_print_row(out, "targets", "%s; %.*s does not use them", o->origin, name, info->method);
+    cli_print_preparation(out, info);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
     if (strchr(info->method, ',') || !strstr(info->method + name, "components"))
@@ -285,6 +287,7 @@ static const cli_option options[] = {
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
+    CLI_OPTION_IMAGE_FEATURES,
     CLI_OPTION("store", 0, CLI_CHOICE, store, "S", "auto|dense|stream|lowrank",
                "how the kernel matrix is held; default auto, which picks by --memory"),
     CLI_OPTION("precision", 0, CLI_CHOICE, precision, "P", "double|single",

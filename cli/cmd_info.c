@@ -21,6 +21,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "rows", json_integer(info->rows));
     json_object_set_new(json, "columns", json_integer(info->columns));
     json_object_set_new(json, "column_names", names);
+    cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
     json_object_set_new(json, "head_rows", json_integer(0));
@@ -78,6 +79,7 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "method", "%s", info.method);
     cli_print_row(stdout, "kernel", "%s", info.kernel);
     cli_print_row(stdout, "centring", "%s", info.center);
+    cli_print_preparation(stdout, &info);
     cli_print_row(stdout, "scaling", "%s", info.scale);
     cli_print_row(stdout, "fitted to", "%s rows", cli_text_count(info.rows).text);
     print_columns(model, info.columns);

@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A model whose own columns are called label or target wants them as data. */
-static bool model_has_column(const mercer_model *model, int64_t columns, const char *name)
-{
-    for (int64_t j = 0; j < columns; j++) {
-        const char *known = mercer_model_column_name(model, j);
-        if (known && strcmp(known, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void note_skipped(cli_app *app, const mercer_reader *reader)
 {
     const char *first;
@@ -92,7 +81,6 @@ static int run_transform(cli_app *app)
     int64_t self_count = 0, done = 0;
     double error_sum = 0;
     char **names = NULL;
-    const char **wanted_names = NULL;
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -112,17 +100,7 @@ static int run_transform(cli_app *app)
 
     mercer_read_options reading;
     cli_read_options(set, &reading);
-    if (!set->label && !set->target && !set->labels &&
-        (model_has_column(model, info.columns, "label") ||
-         model_has_column(model, info.columns, "target")))
-        reading.no_label = 1;
-    if (mercer_model_column_name(model, 0) && strncmp(info.kernel, "precomputed", 11) != 0) {
-        wanted_names = cli_alloc((size_t)info.columns, sizeof *wanted_names);
-        for (int64_t j = 0; j < info.columns; j++)
-            wanted_names[j] = mercer_model_column_name(model, j);
-        reading.only = wanted_names;
-        reading.only_count = info.columns;
-    }
+    mercer_model_read_options(model, &reading);
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
     if (rc != MERCER_OK)
         goto out;
@@ -231,7 +209,6 @@ out:
     mercer_table_free(block);
     mercer_reader_close(reader);
     cli_names_free(names, names ? info.components + (set->errors ? 1 : 0) : 0);
-    free(wanted_names);
     mercer_model_free(model);
     free(features);
     free(errors);

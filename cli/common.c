@@ -123,6 +123,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->no_label = set->no_label;
     options->resize_width = set->resize[0];
     options->resize_height = set->resize[1];
+    options->image_features = set->image_features;
 }
 
 const char *cli_shown(const char *path)
@@ -415,4 +416,24 @@ void cli_json_print(FILE *out, json_t *object)
     }
     fprintf(out, "%s}\n", json_object_size(object) ? "\n" : "{");
     json_decref(object);
+}
+
+/* Preparation of the input. */
+
+void cli_print_preparation(FILE *out, const mercer_model_info *info)
+{
+    if (info->image_features)
+        cli_print_row(out, "images", "%lldx%lld pixels, %s; %s", (long long)info->image_width,
+                      (long long)info->image_height,
+                      info->image_channels == 1 ? "grey" : "in colour", info->image_features);
+}
+
+void cli_json_preparation(json_t *json, const mercer_model_info *info)
+{
+    json_object_set_new(json, "image_features", cli_json_text(info->image_features));
+    if (info->image_features)
+        json_object_set_new(json, "image_size",
+                            json_pack("[I,I,I]", (json_int_t)info->image_width,
+                                      (json_int_t)info->image_height,
+                                      (json_int_t)info->image_channels));
 }

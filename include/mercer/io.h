@@ -9,6 +9,10 @@
 extern "C" {
 #endif
 
+/* What is done to the columns of a file before a model sees them; see mercer_model_read_options().
+ */
+typedef struct mercer_prepare mercer_prepare;
+
 /* Set the fields by mercer_read_options_init(), then change what you need. Strings are borrowed. */
 typedef struct mercer_read_options {
     size_t struct_size;
@@ -24,6 +28,12 @@ typedef struct mercer_read_options {
     int64_t only_count;
     int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
     int64_t resize_height;
+    const char *image_features;    /* of a folder of images or a stack of them (an array of 3 axes,
+                                      or 4 with colours): "pixels"; or "haar", rectangle features
+                                      of grey images; NULL: pixels */
+    const mercer_prepare *prepare; /* prepare the rows as those of a model were; NULL: by the
+                                      fields above. Images of a folder are then resized to the
+                                      model's size by themselves */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  */

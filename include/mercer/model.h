@@ -2,7 +2,7 @@
 #ifndef MERCER_MODEL_H
 #define MERCER_MODEL_H
 
-#include <mercer/rows.h>
+#include <mercer/io.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,11 +35,18 @@ typedef struct mercer_model_info {
     const char *command;
     const char *data_hash;
     uint64_t seed;
+    const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
+    int64_t image_width, image_height, image_channels;
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 
 /* Name of an input column, or NULL when the training rows had no names. */
 MERCER_API const char *mercer_model_column_name(const mercer_model *model, int64_t column);
+
+/* Set what a reader of new rows for this model needs: its columns by name, and how they are
+ * prepared. A column called label or target is data if it was data for the model, unless the
+ * options name another. What is set is borrowed from the model. */
+MERCER_API void mercer_model_read_options(const mercer_model *model, mercer_read_options *options);
 
 /* Features of new rows: out is n x l, row-major, tightly packed. Columns are matched by name when
  * both sides have names (extra ones are ignored), else by position. errors, when not NULL,

@@ -262,6 +262,10 @@ mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *mat
                            .columns = set->columns,
                            .read = read_rows};
     MRC_TRY(mrc_matrix_check(matrix, err));
+    int64_t shape[4] = {0};
+    for (int i = 0; i < set->axes && i < 4; i++)
+        shape[i] = (int64_t)set->shape[i];
+    matrix->size = mrc_matrix_images(set->axes, shape);
     matrix->chunk_rows = choose_chunk(set->data, set->columns);
     matrix->self = set;
     matrix->destroy = destroy;

@@ -6,6 +6,17 @@
 
 #define MRC_PIXELS_MOST ((int64_t)1 << 26)
 
+/* What all images of a table share. channels: 1 for grey, 3 for colour; all 0 for no images. */
+typedef struct mrc_image_size {
+    int64_t width, height, channels;
+} mrc_image_size;
+
+/* Numbers an image of this size has. */
+static inline int64_t mrc_image_values(const mrc_image_size *size)
+{
+    return size->width * size->height * size->channels;
+}
+
 /* 8-bit pixels, row by row, `channels` values each. */
 typedef struct mrc_pixels {
     int64_t width, height;

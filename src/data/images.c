@@ -470,6 +470,7 @@ mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *s
                            .rows = images->files.count,
                            .columns = images->width * images->height * images->channels,
                            .vouched = true,
+                           .size = {images->width, images->height, images->channels},
                            .read = read_rows};
     MRC_TRY(mrc_matrix_check(matrix, err));
     matrix->self = images;

@@ -22,6 +22,16 @@ mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err)
     return MERCER_OK;
 }
 
+mrc_image_size mrc_matrix_images(int axes, const int64_t *shape)
+{
+    mrc_image_size size = {0};
+    if (axes == 3 || (axes == 4 && (shape[3] == 1 || shape[3] == 3)))
+        size = (mrc_image_size){shape[2], shape[1], axes == 4 ? shape[3] : 1};
+    if (size.channels && size.width > MRC_PIXELS_MOST / size.height)
+        size = (mrc_image_size){0}; /* some other numbers */
+    return size;
+}
+
 /* Put count whole rows (as doubles) where the roles of their columns say. */
 static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *columns,
                                 mrc_classes *classes, int64_t count, mrc_block *block,

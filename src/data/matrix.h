@@ -8,8 +8,9 @@
 struct mrc_matrix {
     const char *shown; /* borrowed; file, or file:array, for messages */
     int64_t rows, columns;
-    int64_t chunk_rows; /* rows to ask for at a time; 0: as many as fit the cache */
-    bool vouched;       /* the file's size proves that the rows are there */
+    int64_t chunk_rows;  /* rows to ask for at a time; 0: as many as fit the cache */
+    bool vouched;        /* the file's size proves that the rows are there */
+    mrc_image_size size; /* when each row is an image */
     /* Rows first .. first + count, in order and each once, as doubles. */
     mercer_status (*read)(void *self, mercer_ctx *ctx, int64_t first, int64_t count, double *out,
                           mercer_error *err);
@@ -21,6 +22,9 @@ struct mrc_matrix {
 
 /* Refuse an empty shape, and one whose doubles could not be addressed. */
 mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);
+/* What the axes of an array say about images: rows, height, width, and channels if there are four.
+ */
+mrc_image_size mrc_matrix_images(int axes, const int64_t *shape);
 /* Rows asked for at a time. */
 int64_t mrc_matrix_chunk(const mrc_matrix *matrix);
 /* Append up to most - block->n rows; fewer only at the end. */

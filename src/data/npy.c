@@ -256,6 +256,7 @@ mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns,
         for (int64_t i = 0; i < npy->columns; i++)
             npy->order[i] = stored_column(h.shape, h.axes, i);
     }
+    npy->size = mrc_matrix_images(h.axes, h.shape);
     columns->count = npy->columns;
 out:
     mrc_free(text);
@@ -408,6 +409,7 @@ void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix)
                            .rows = npy->rows,
                            .columns = npy->columns,
                            .vouched = mrc_input_left(npy->input) < INT64_MAX,
+                           .size = npy->size,
                            .read = read_rows,
                            .self = npy};
     npy->chunk_rows = mrc_matrix_chunk(matrix);

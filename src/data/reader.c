@@ -4,6 +4,7 @@
  * ways share every line. Class indices are given in order of first appearance and kept in the
  * reader, so later blocks continue them; each block carries the names seen so far. */
 #include "data/matrix.h"
+#include "data/prepare.h"
 
 #include "base/params.h"
 
@@ -32,6 +33,7 @@ struct mercer_reader {
     mrc_matrix matrix;   /* every format but CSV and TSV */
     bool folder_classes; /* classes are the sub-folders of images */
     bool with_labels;    /* classes come from a file of their own */
+    mercer_prepare *prepare;
     mrc_input labels_input;
     mrc_text labels;
     int64_t rows; /* handed out so far */
@@ -515,11 +517,21 @@ out:
 static mercer_status start_images(mercer_reader *reader, mercer_ctx *ctx, const char *path,
                                   const mercer_read_options *options, mercer_error *err)
 {
+    int64_t width = options->resize_width, height = options->resize_height;
+    const mrc_image_size *model = options->prepare ? &options->prepare->size : NULL;
     mercer_status rc = MERCER_OK;
     reader->format = MRC_FORMAT_IMAGES;
     MRC_TRY(mrc_strdup(&reader->input.shown, path, err));
-    MRC_TRY(mrc_images_open(ctx, path, reader->input.shown, options->resize_width,
-                            options->resize_height, &reader->matrix, err));
+    if (model && model->width > 0) {
+        if ((width || height) && (width != model->width || height != model->height))
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "%s: cannot be resized to %lldx%lld: the model's images have %lldx%lld pixels",
+                     path, (long long)width, (long long)height, (long long)model->width,
+                     (long long)model->height);
+        width = model->width;
+        height = model->height;
+    }
+    MRC_TRY(mrc_images_open(ctx, path, reader->input.shown, width, height, &reader->matrix, err));
     reader->columns.count = reader->matrix.columns;
     reader->folder_classes = mrc_images_class(&reader->matrix, 0) && !options->no_label;
     if (reader->folder_classes && (options->label || options->target || options->labels_file))
@@ -550,12 +562,73 @@ out:
     return rc;
 }
 
+/* Whether rows of this file can be the images a model was fitted to. */
+static mercer_status match_images(const mercer_reader *reader, mercer_error *err)
+{
+    const mrc_image_size *here = &reader->matrix.size, *model = &reader->prepare->size;
+    if (reader->prepare->image == MRC_IMAGE_NONE)
+        return MERCER_OK;
+    if (here->channels && (here->width != model->width || here->height != model->height ||
+                           here->channels != model->channels))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%s: %s images of %lldx%lld pixels, but the model's are %s and have "
+                        "%lldx%lld",
+                        reader->input.shown, here->channels == 1 ? "grey" : "colour",
+                        (long long)here->width, (long long)here->height,
+                        model->channels == 1 ? "grey" : "in colour", (long long)model->width,
+                        (long long)model->height);
+    if (reader->columns.data != mrc_image_values(model))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%s: %lld columns where %lld were expected (the model's images have "
+                        "%lldx%lld pixels)",
+                        reader->input.shown, (long long)reader->columns.data,
+                        (long long)mrc_image_values(model), (long long)model->width,
+                        (long long)model->height);
+    return MERCER_OK;
+}
+
+/* What is to be done to the rows: as a model says, or as the caller asks. */
+static mercer_status start_prepare(mercer_reader *reader, const mercer_read_options *options,
+                                   mercer_error *err)
+{
+    const mrc_image_size *size = &reader->matrix.size;
+    bool images = size->channels && reader->columns.data == reader->matrix.columns;
+    mrc_image_kind kind;
+    mercer_status rc = MERCER_OK;
+    if (options->prepare) {
+        MRC_TRY(mrc_prepare_clone(options->prepare, &reader->prepare, err));
+        MRC_TRY(match_images(reader, err));
+        goto out;
+    }
+    MRC_TRY(mrc_prepare_new(&reader->prepare, err));
+    MRC_TRY(mrc_image_kind_parse(options->image_features, &kind, err));
+    if (kind != MRC_IMAGE_NONE && !images)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "%s: has no image features, because its rows are no images (a folder of images or "
+                 "an array of three axes is expected)",
+                 reader->input.shown);
+    if (kind == MRC_IMAGE_HAAR &&
+        (size->channels != 1 || mrc_haar_count(size->width, size->height) == 0))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%s: haar features need grey images of two pixels or more, these are %s and have "
+                 "%lldx%lld",
+                 reader->input.shown, size->channels == 1 ? "grey" : "in colour",
+                 (long long)size->width, (long long)size->height);
+    if (images) {
+        reader->prepare->image = kind == MRC_IMAGE_NONE ? MRC_IMAGE_PIXELS : kind;
+        reader->prepare->size = *size;
+    }
+out:
+    return rc;
+}
+
 /* The common end of opening: the format is open and its columns are known. */
 static mercer_status start(mercer_reader *reader, const mercer_read_options *options,
                            mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
+    MRC_TRY(start_prepare(reader, options, err));
     if (reader->folder_classes)
         snprintf(reader->origin, ORIGIN_SIZE, "classes from the sub-folders of %s",
                  reader->input.shown);
@@ -679,6 +752,7 @@ void mercer_reader_close(mercer_reader *reader)
     classes_destroy(&reader->classes);
     mrc_free_names(reader->columns.names, reader->columns.count);
     mrc_free(reader->columns.role);
+    mrc_prepare_free(reader->prepare);
     mrc_free(reader);
 }
 
@@ -775,11 +849,33 @@ out:
     return rc;
 }
 
+/* Images can have thousands of features: say what the table will take before the first is read. */
+static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx, int64_t rows,
+                              mercer_error *err)
+{
+    if (reader->prepare->image != MRC_IMAGE_HAAR)
+        return MERCER_OK;
+    int64_t left = reader->matrix.rows - reader->matrix.next;
+    int64_t width = mrc_prepare_width(reader->prepare, reader->columns.data);
+    if (reader->matrix.read && rows > left)
+        rows = left;
+    double bytes = (double)rows * (double)width * (double)sizeof(double);
+    if (rows == INT64_MAX || bytes <= (double)ctx->memory)
+        return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
+    return mrc_fail(err, MERCER_ERR_BUDGET,
+                    "%s: the haar features, %lld x %lld numbers, need %.1f MB, the memory budget "
+                    "is %.1f MB: raise --memory, or make the images smaller (--resize)",
+                    reader->input.shown, (long long)rows, (long long)width, bytes / 0x1p20,
+                    (double)ctx->memory / 0x1p20);
+}
+
 /* Turn a block into a table; the block's memory goes over to it. */
-static mercer_status make_table(mercer_reader *reader, mrc_block *block, mercer_table **out,
-                                mercer_error *err)
+static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
+                                mercer_table **out, mercer_error *err)
 {
     const mrc_columns *columns = &reader->columns;
+    const mercer_prepare *prepare = reader->prepare;
+    int64_t width = mrc_prepare_width(prepare, columns->data);
     mercer_table *table = NULL;
     mercer_targets *targets;
     mercer_status rc = MERCER_OK;
@@ -787,9 +883,13 @@ static mercer_status make_table(mercer_reader *reader, mrc_block *block, mercer_
         MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
     MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
     targets = &table->targets;
-    MRC_TRY(mrc_rows_adopt(block->x, block->n, columns->data, &table->rows, err));
+    MRC_TRY(mrc_prepare_apply(prepare, ctx, &block->x, block->n, columns->data, err));
+    MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
     block->x = NULL;
-    MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
+    if (width == columns->data)
+        MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
+    if (!mrc_prepare_is_empty(prepare))
+        MRC_TRY(mrc_prepare_clone(prepare, &table->rows->prepare, err));
     targets->n = block->n;
     if (block->with_codes) {
         targets->kind = MERCER_TARGET_CLASSES;
@@ -828,6 +928,7 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
                  (long long)max_rows);
     if (reader->ended)
         goto out;
+    MRC_TRY(forecast(reader, ctx, max_rows, err));
     if (reader->matrix.read)
         MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
                                 &block, err));
@@ -845,7 +946,7 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
         MRC_TRY(take_labels(reader, &block, err));
     reader->rows += block.n;
     if (block.n > 0)
-        MRC_TRY(make_table(reader, &block, out, err));
+        MRC_TRY(make_table(reader, ctx, &block, out, err));
 out:
     block_destroy(&block);
     return rc;

@@ -6,6 +6,7 @@
 #define MRC_DATA_READER_H
 
 #include "data/arrays.h"
+#include "data/image.h"
 #include "data/input.h"
 #include "data/rows.h"
 
@@ -96,9 +97,10 @@ typedef struct mrc_npy {
     int kind;  /* 'f', 'i', 'u' or 'b' */
     int width; /* bytes per value */
     bool swapped, fortran;
-    int64_t chunk_rows; /* rows converted at a time at most */
-    unsigned char *raw; /* a chunk of the file as it is; of a Fortran array, all of it */
-    int64_t *order;     /* Fortran, 3 axes or more: where each column is stored; or NULL */
+    int64_t chunk_rows;  /* rows converted at a time at most */
+    unsigned char *raw;  /* a chunk of the file as it is; of a Fortran array, all of it */
+    int64_t *order;      /* Fortran, 3 axes or more: where each column is stored; or NULL */
+    mrc_image_size size; /* when each row is an image */
 } mrc_npy;
 
 mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err);

@@ -7,6 +7,7 @@
 #include "data/rows.h"
 
 #include "base/number.h"
+#include "data/prepare.h"
 
 #include <math.h>
 #include <string.h>
@@ -287,6 +288,7 @@ void mercer_rows_free(mercer_rows *rows)
     mrc_free_names(rows->names, rows->d);
     mrc_free(rows->owned);
     mrc_csr_owned_destroy(&rows->owned_csr);
+    mrc_prepare_free(rows->prepare);
     mrc_free(rows);
 }
 

@@ -30,6 +30,7 @@ struct mercer_rows {
     double *owned;           /* == x when dense rows own their storage, else NULL */
     mrc_csr_owned owned_csr; /* the same for sparse rows */
     char **names;            /* d strings, or NULL */
+    mercer_prepare *prepare; /* how they came about; owned, or NULL */
 };
 
 /* Rows that take over the storage x (n x d, tightly packed, from mrc_alloc2 or mrc_grow); on error

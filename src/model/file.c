@@ -199,6 +199,20 @@ out:
     return rc;
 }
 
+/* Only what there is: most models are fitted to the columns as they stand. */
+static mercer_status put_prepare(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (prepare && prepare->image != MRC_IMAGE_NONE) {
+        MRC_TRY(put_text(meta, "image_features", mrc_image_kind_name(prepare->image), err));
+        MRC_TRY(put_int(meta, "image_width", prepare->size.width, err));
+        MRC_TRY(put_int(meta, "image_height", prepare->size.height, err));
+        MRC_TRY(put_int(meta, "image_channels", prepare->size.channels, err));
+    }
+out:
+    return rc;
+}
+
 static mercer_status put_metadata(json_t *header, const mercer_model *model, mercer_error *err)
 {
     json_t *meta = json_object();
@@ -224,6 +238,7 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
     MRC_TRY(put_names(meta, model, err));
+    MRC_TRY(put_prepare(meta, model->prepare, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
@@ -607,6 +622,23 @@ out:
     return rc;
 }
 
+static mercer_status get_prepare(const struct metadata *meta, mercer_model *model,
+                                 mercer_error *err)
+{
+    const char *images = json_string_value(json_object_get(meta->json, "image_features"));
+    mercer_status rc = MERCER_OK;
+    if (!images)
+        return MERCER_OK;
+    MRC_TRY(mrc_prepare_new(&model->prepare, err));
+    if (mrc_image_kind_parse(images, &model->prepare->image, NULL) != MERCER_OK)
+        MRC_TRY(damaged(meta->source, "unknown image features ", images, err));
+    MRC_TRY(get_size(meta, "image_width", &model->prepare->size.width, err));
+    MRC_TRY(get_size(meta, "image_height", &model->prepare->size.height, err));
+    MRC_TRY(get_size(meta, "image_channels", &model->prepare->size.channels, err));
+out:
+    return rc;
+}
+
 static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
                                 mercer_error *err)
 {
@@ -693,6 +725,7 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
     MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
     MRC_TRY(get_names(meta, model, err));
+    MRC_TRY(get_prepare(meta, model, err));
 out:
     return rc;
 }

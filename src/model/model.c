@@ -33,6 +33,7 @@ void mercer_model_free(mercer_model *model)
         return;
     mrc_points_destroy(&model->z_points);
     mercer_rows_free(model->z_rows);
+    mrc_prepare_free(model->prepare);
     mrc_scale_destroy(&model->scale);
     mrc_free_names(model->column_names, model->columns);
     mrc_free(model->method);
@@ -184,6 +185,8 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
 
     MRC_TRY(check_sizes(model, err));
     MRC_TRY(check_kernel(&model->kernel, err));
+    if (model->prepare)
+        MRC_TRY(mrc_prepare_check(model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
     MRC_TRY(check_numbers(model, err));
@@ -207,6 +210,8 @@ out:
 void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 {
     size_t size = info->struct_size;
+    mercer_prepare none = {.image = MRC_IMAGE_NONE};
+    const mercer_prepare *prepare = model->prepare ? model->prepare : &none;
     mercer_model_info full = {
         .struct_size = size,
         .method = model->method,
@@ -227,6 +232,10 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .command = model->command,
         .data_hash = model->data_hash,
         .seed = model->seed,
+        .image_features = mrc_image_kind_name(prepare->image),
+        .image_width = prepare->size.width,
+        .image_height = prepare->size.height,
+        .image_channels = prepare->size.channels,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -236,4 +245,26 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
     if (!model->column_names || column < 0 || column >= model->columns)
         return NULL;
     return model->column_names[column];
+}
+
+static bool has_name(char *const *names, int64_t count, const char *name)
+{
+    for (int64_t j = 0; names && j < count; j++)
+        if (strcmp(names[j], name) == 0)
+            return true;
+    return false;
+}
+
+void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
+{
+    char *const *names = model->column_names;
+    bool named = options->label || options->target || options->labels_file;
+    options->prepare = model->prepare;
+    if (!named &&
+        (has_name(names, model->columns, "label") || has_name(names, model->columns, "target")))
+        options->no_label = 1;
+    if (names && model->kernel.kind != MRC_KERNEL_precomputed) {
+        options->only = (const char *const *)names;
+        options->only_count = model->columns;
+    }
 }

@@ -10,6 +10,7 @@
 #ifndef MRC_MODEL_MODEL_H
 #define MRC_MODEL_MODEL_H
 
+#include "data/prepare.h"
 #include "data/scale.h"
 #include "kernel/kernel.h"
 
@@ -23,8 +24,9 @@ struct mercer_model {
     mrc_kernel kernel;
     char kernel_text[1024];
     mrc_center center;
+    mercer_prepare *prepare; /* from the columns of a file to ours; NULL: they are the same */
     mrc_scale scale;
-    int64_t rows, columns; /* n and d of the training data */
+    int64_t rows, columns; /* n and d of the training data, prepared */
     char **column_names;   /* d, or NULL */
     int64_t components;    /* l */
     int64_t points;        /* m; 0 when collapsed */

@@ -1276,6 +1276,61 @@ def test_odd_file_names():
     report("info", "y.model")
 
 
+# ---------------------------------------------------------------------------- input preparation
+
+def put_images(folder, images):
+    """Images as binary PGM, 1.pgm, 2.pgm, ..."""
+    os.makedirs(folder)
+    for i, image in enumerate(images):
+        height, width = image.shape
+        data = b"P5 %d %d 255\n" % (width, height) + image.astype("u1").tobytes()
+        pathlib.Path(folder, f"{i + 1}.pgm").write_bytes(data)
+    return folder
+
+
+def random_images(count, height, width, seed=1):
+    return np.random.default_rng(seed).integers(0, 256, size=(count, height, width))
+
+
+@test
+def test_image_features_are_kept_in_the_model():
+    images = random_images(12, 6, 5)
+    put_images("small", images)
+    put_images("large", images.repeat(2, axis=1).repeat(3, axis=2))
+    np.save("stack.npy", images)
+    text = mercer("fit", "small", "-m", "kpca", "-n", 3, "--image-features", "haar", "-o",
+                  "haar.model").out
+    assert re.search(r"images +5x6 pixels, grey; haar", text), text
+    about = report("info", "haar.model")
+    assert about["image_features"] == "haar" and about["image_size"] == [5, 6, 1], about
+    assert re.search(r"images +5x6 pixels, grey; haar", mercer("info", "haar.model").out)
+    _, wanted = numbers(mercer("transform", "haar.model", "small").out)
+    for same in ("large", "stack.npy"):
+        _, got = numbers(mercer("transform", "haar.model", same).out)
+        assert np.allclose(got, wanted, atol=1e-12), same
+    # By hand: the first kind has cells of 1 x 1 first, right minus left.
+    _, pixels = numbers("h\n" + mercer("scale", "small", "--scale", "none").out)
+    _, haar = numbers("h\n" + mercer("scale", "small", "--scale", "none", "--image-features",
+                                     "haar").out)
+    assert np.array_equal(haar[:, :4], pixels[:, 1:5] - pixels[:, :4])
+    mercer("fit", "small", "-m", "kpca", "-n", 3, "-o", "pixels.model", "--quiet")
+    assert report("info", "pixels.model")["image_features"] == "pixels"
+    _, wanted = numbers(mercer("transform", "pixels.model", "small").out)
+    assert np.allclose(numbers(mercer("transform", "pixels.model", "large").out)[1], wanted)
+    refused("transform", "haar.model", "large", "--resize", "2x2", status=2,
+            says=["large", "2x2", "5x6"])
+    np.save("other.npy", random_images(3, 5, 6))
+    refused("transform", "haar.model", "other.npy", status=1, says=["6x5", "5x6"])
+    refused("fit", "other.npy", "-m", "kpca", "--image-features", "hair", status=2,
+            says=["pixels, haar"])
+    table("t.csv", cloud())
+    refused("fit", "t.csv", "-m", "kpca", "--image-features", "haar", status=2,
+            says=["t.csv", "no images"])
+    np.save("big.npy", random_images(2, 40, 40).astype("u1"))
+    refused("fit", "big.npy", "-m", "kpca", "--image-features", "haar", "--memory", "4M", status=1,
+            says=["big.npy", "MB", "--memory"])
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:

@@ -1,0 +1,316 @@
+/* Preparation of input: image features against their definition, learnt on one table, applied to
+ * another, kept in a model's file; and every allocation failing in turn. */
+#include "data_support.h"
+
+#include "data/prepare.h"
+#include "data/reader.h"
+#include "model/model.h"
+
+#include <math.h>
+
+static mercer_read_options reading;
+
+static int each_reading(void **state)
+{
+    mercer_read_options_init(&reading);
+    return each_setup(state);
+}
+
+/* An NPY file of doubles with the given shape, filled with fill(i). */
+static const char *put_npy(const char *name, const char *shape, int64_t count, double (*fill)(int))
+{
+    enum { HEADER = 128 };
+    int64_t bytes = HEADER + 8 * count;
+    char *file = test_malloc((size_t)bytes), text[HEADER];
+    snprintf(text, sizeof text, "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape);
+    memset(file, ' ', HEADER);
+    memcpy(file, "\x93NUMPY\1\0\x76\0", 10);
+    memcpy(file + 10, text, strlen(text));
+    file[HEADER - 1] = '\n';
+    for (int i = 0; i < count; i++) {
+        double value = fill(i);
+        memcpy(file + HEADER + 8 * i, &value, 8);
+    }
+    const char *path = put_bytes(name, file, (size_t)bytes);
+    test_free(file);
+    return path;
+}
+
+static double pixel(int i)
+{
+    return (i * 37 + i * i % 11) % 256;
+}
+
+/* --- rectangle features --- */
+
+static double rectangle(const double *image, int width, int x, int y, int wide, int high)
+{
+    double sum = 0;
+    for (int j = y; j < y + high; j++)
+        for (int i = x; i < x + wide; i++)
+            sum += image[j * width + i];
+    return sum;
+}
+
+/* The definition, cell by cell; returns how many there are. */
+static int64_t plain_features(const double *image, int width, int height, double *out)
+{
+    static const struct {
+        int across, down, sign[4];
+    } kinds[] = {{2, 1, {-1, 1}},
+                 {1, 2, {-1, 1}},
+                 {3, 1, {-1, 1, -1}},
+                 {1, 3, {-1, 1, -1}},
+                 {2, 2, {1, -1, -1, 1}}};
+    int64_t count = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (int high = 1; high * kinds[k].down <= height; high++)
+            for (int y = 0; y + high * kinds[k].down <= height; y++)
+                for (int wide = 1; wide * kinds[k].across <= width; wide++)
+                    for (int x = 0; x + wide * kinds[k].across <= width; x++, count++) {
+                        out[count] = 0;
+                        for (int cell = 0; cell < kinds[k].across * kinds[k].down; cell++)
+                            out[count] += kinds[k].sign[cell] *
+                                          rectangle(image, width, x + cell % kinds[k].across * wide,
+                                                    y + cell / kinds[k].across * high, wide, high);
+                    }
+    return count;
+}
+
+static void test_haar_count(void **state)
+{
+    (void)state;
+    assert_int_equal(mrc_haar_count(19, 19), 63960);
+    assert_int_equal(mrc_haar_count(24, 24), 162336); /* the number of the first authors */
+    assert_int_equal(mrc_haar_count(1, 1), 0);
+    assert_int_equal(mrc_haar_count(2, 1), 1);
+    assert_int_equal(mrc_haar_count(1, 3), 3);
+}
+
+static void test_haar_values(void **state)
+{
+    enum { N = 3, W = 7, H = 5, MOST = 4096 };
+    double image[N * W * H], wanted[MOST], *got;
+    (void)state;
+    for (int i = 0; i < N * W * H; i++)
+        image[i] = pixel(i);
+    int64_t count = mrc_haar_count(W, H);
+    assert_true(count > 0 && count <= MOST);
+    assert_ok(mrc_alloc2(&got, N, count, sizeof *got, &err));
+    assert_ok(mrc_haar_rows(ctx, image, N, W, H, got, &err));
+    for (int n = 0; n < N; n++) {
+        assert_int_equal(plain_features(image + n * W * H, W, H, wanted), count);
+        for (int64_t j = 0; j < count; j++)
+            assert_true(got[n * count + j] == wanted[j]); /* whole numbers: no rounding */
+    }
+    mrc_free(got);
+}
+
+/* --- images --- */
+
+static void test_stack_of_images(void **state)
+{
+    mercer_table *table;
+    double wanted[256];
+    (void)state;
+    const char *path = put_npy("x.npy", "(2, 3, 4)", 24, pixel);
+    assert_ok(mercer_table_read(ctx, path, NULL, &table, &err));
+    assert_int_equal(table->rows->prepare->image, MRC_IMAGE_PIXELS);
+    assert_int_equal(table->rows->prepare->size.width, 4);
+    assert_int_equal(table->rows->prepare->size.height, 3);
+    assert_int_equal(table->rows->d, 12);
+    mercer_table_free(table);
+
+    reading.image_features = "haar";
+    assert_ok(mercer_table_read(ctx, path, &reading, &table, &err));
+    assert_int_equal(table->rows->d, mrc_haar_count(4, 3));
+    double image[12];
+    for (int i = 0; i < 12; i++)
+        image[i] = pixel(12 + i);
+    plain_features(image, 4, 3, wanted);
+    for (int64_t j = 0; j < table->rows->d; j++)
+        assert_true(table->rows->x[table->rows->d + j] == wanted[j]);
+
+    /* The same of rows that only have as many numbers; not of others. */
+    mercer_prepare *model;
+    assert_ok(mrc_prepare_clone(table->rows->prepare, &model, &err));
+    mercer_table_free(table);
+    mercer_read_options_init(&reading);
+    reading.prepare = model;
+    assert_ok(
+        mercer_table_read(ctx, put_npy("flat.npy", "(2, 12)", 24, pixel), &reading, &table, &err));
+    for (int64_t j = 0; j < table->rows->d; j++)
+        assert_true(table->rows->x[table->rows->d + j] == wanted[j]);
+    mercer_table_free(table);
+    assert_fails(
+        mercer_table_read(ctx, put_npy("y.npy", "(2, 4, 3)", 24, pixel), &reading, &table, &err),
+        MERCER_ERR_DATA, "grey images of 3x4 pixels, but the model's are grey and have 4x3");
+    assert_fails(
+        mercer_table_read(ctx, put_npy("y.npy", "(3, 8)", 24, pixel), &reading, &table, &err),
+        MERCER_ERR_DATA, "8 columns where 12 were expected (the model's images have 4x3");
+    mrc_prepare_free(model);
+}
+
+static void test_images_refused(void **state)
+{
+    mercer_table *table;
+    (void)state;
+    reading.image_features = "hair";
+    const char *grey = put_npy("x.npy", "(2, 3, 4)", 24, pixel);
+    assert_fails(mercer_table_read(ctx, grey, &reading, &table, &err), MERCER_ERR_ARGUMENT,
+                 "'hair' are not one of pixels, haar");
+    reading.image_features = "haar";
+    assert_fails(mercer_table_read(ctx, put_text("a.csv", "x,y\n1,2\n"), &reading, &table, &err),
+                 MERCER_ERR_ARGUMENT, "a.csv: has no image features");
+    assert_fails(
+        mercer_table_read(ctx, put_npy("c.npy", "(2, 2, 2, 3)", 24, pixel), &reading, &table, &err),
+        MERCER_ERR_DATA, "c.npy: haar features need grey images");
+    reading.label = "1"; /* what is left is no image */
+    assert_fails(mercer_table_read(ctx, grey, &reading, &table, &err), MERCER_ERR_ARGUMENT,
+                 "has no image features");
+    reading.label = NULL;
+    assert_ok(mercer_ctx_set_memory(ctx, 1 << 20, &err));
+    assert_fails(
+        mercer_table_read(ctx, put_npy("b.npy", "(1, 30, 30)", 900, pixel), &reading, &table, &err),
+        MERCER_ERR_BUDGET, "the haar features, 1 x 394725 numbers, need 3.0 MB");
+    assert_ok(mercer_ctx_set_memory(ctx, 1 << 30, &err));
+}
+
+/* A flat folder of one image, 4 x 3 or 8 x 3 pixels with the same areas. */
+static void put_folder(bool wide)
+{
+    mkdir(in_scratch("flat"), 0700);
+    put_text("flat/1.pgm", wide ? "P2 8 3 255\n1 1 2 2 3 3 4 4\n5 5 6 6 7 7 8 8\n"
+                                  "9 9 8 8 7 7 6 6\n"
+                                : "P2 4 3 255\n1 2 3 4\n5 6 7 8\n9 8 7 6\n");
+}
+
+static void remove_folder(void)
+{
+    unlink(in_scratch("flat/1.pgm"));
+    rmdir(in_scratch("flat"));
+}
+
+static void test_folder_takes_the_size_of_the_model(void **state)
+{
+    mercer_table *table, *other;
+    (void)state;
+    reading.image_features = "haar";
+    put_folder(false);
+    assert_ok(mercer_table_read(ctx, in_scratch("flat"), &reading, &table, &err));
+    put_folder(true);
+    mercer_read_options_init(&reading);
+    reading.prepare = table->rows->prepare;
+    assert_ok(mercer_table_read(ctx, in_scratch("flat"), &reading, &other, &err));
+    assert_int_equal(other->rows->d, table->rows->d);
+    for (int64_t j = 0; j < table->rows->d; j++)
+        assert_true(fabs(other->rows->x[j] - table->rows->x[j]) < 1e-10);
+    mercer_table_free(other);
+    reading.resize_width = 4;
+    reading.resize_height = 2;
+    assert_fails(mercer_table_read(ctx, in_scratch("flat"), &reading, &other, &err),
+                 MERCER_ERR_ARGUMENT, "cannot be resized to 4x2: the model's images have 4x3");
+    mercer_table_free(table);
+    remove_folder();
+}
+
+/* --- with a model --- */
+
+/* Read, fit, save, load, read again by the model, transform, with the k-th allocation failing. */
+static mercer_status whole_way(const char *path, const char *file, mercer_read_options options)
+{
+    mercer_fit_options fitting;
+    mercer_table *table = NULL;
+    mercer_model *model = NULL, *back = NULL;
+    double *features = NULL;
+    mercer_status rc = MERCER_OK;
+    mercer_fit_options_init(&fitting);
+    fitting.method = "pca";
+    fitting.components = 1;
+    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
+    MRC_TRY(mercer_fit(ctx, &fitting, table->rows, NULL, &model, NULL, &err));
+    MRC_TRY(mercer_model_save(ctx, model, file, &err));
+    MRC_TRY(mercer_model_load(ctx, file, &back, &err));
+    mercer_table_free(table);
+    table = NULL;
+    mercer_read_options_init(&options);
+    mercer_model_read_options(back, &options);
+    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
+    MRC_TRY(mrc_alloc(&features, table->rows->n, sizeof *features, &err));
+    MRC_TRY(mercer_model_transform(ctx, back, table->rows, NULL, features, NULL, &err));
+out:
+    mrc_free(features);
+    mercer_table_free(table);
+    mercer_model_free(model);
+    mercer_model_free(back);
+    return rc;
+}
+
+static void fail_in_turn(const char *given)
+{
+    char path[512]; /* in_scratch() forgets */
+    snprintf(path, sizeof path, "%s", given);
+    int64_t live = mrc_alloc_live();
+    mercer_status rc = MERCER_ERR_MEMORY;
+    for (int k = 0; rc != MERCER_OK; k++) {
+        assert_true(k < 3000);
+        mrc_alloc_fail_after(k);
+        rc = whole_way(path, in_scratch("a.model"), reading);
+        mrc_alloc_fail_after(-1);
+        if (rc != MERCER_OK && rc != MERCER_ERR_MEMORY)
+            print_error("%s\n", err.text);
+        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+        assert_int_equal(mrc_alloc_live(), live);
+    }
+}
+
+static void test_images_failing(void **state)
+{
+    (void)state;
+    reading.image_features = "haar";
+    fail_in_turn(put_npy("x.npy", "(3, 2, 3)", 18, pixel));
+}
+
+static void test_model_keeps_images(void **state)
+{
+    mercer_fit_options fitting;
+    mercer_table *table;
+    mercer_model *model, *back;
+    mercer_model_info info = {.struct_size = sizeof info};
+    (void)state;
+    reading.image_features = "haar";
+    mercer_fit_options_init(&fitting);
+    fitting.method = "pca";
+    fitting.components = 2;
+    assert_ok(
+        mercer_table_read(ctx, put_npy("x.npy", "(4, 3, 2)", 24, pixel), &reading, &table, &err));
+    assert_ok(mercer_fit(ctx, &fitting, table->rows, NULL, &model, NULL, &err));
+    assert_ok(mercer_model_save(ctx, model, in_scratch("a.model"), &err));
+    assert_ok(mercer_model_load(ctx, in_scratch("a.model"), &back, &err));
+    mercer_model_get_info(back, &info);
+    assert_string_equal(info.image_features, "haar");
+    assert_int_equal(info.image_width, 2);
+    assert_int_equal(info.image_height, 3);
+    assert_int_equal(info.image_channels, 1);
+    assert_int_equal(info.columns, mrc_haar_count(2, 3));
+    /* A size that does not belong to the columns does not get through. */
+    back->prepare->size.width = 3;
+    assert_fails(mrc_prepare_check(back->prepare, info.columns, &err), MERCER_ERR_ARGUMENT,
+                 "but its images have");
+    mercer_model_free(model);
+    mercer_model_free(back);
+    mercer_table_free(table);
+}
+
+#define READS(name) cmocka_unit_test_setup(name, each_reading)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        READS(test_haar_count),         READS(test_haar_values),
+        READS(test_stack_of_images),    READS(test_images_refused),
+        READS(test_images_failing),     READS(test_folder_takes_the_size_of_the_model),
+        READS(test_model_keeps_images),
+    };
+    return RUN_TESTS(tests);
+}
