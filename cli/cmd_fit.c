@@ -97,8 +97,10 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
     } else {
         char *model = cli_quote(app->set.output);
         fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
+        const char *images = o->info.image_features;
         if (has_preimages(&o->info))
-            fprintf(out, "  mercer inverse %s features.csv -o rows.csv\n", model);
+            fprintf(out, "  mercer inverse %s features.csv -o %s\n", model,
+                    images && strcmp(images, "pixels") == 0 ? "images/" : "rows.csv");
         fprintf(out, "  mercer info %s\n", model);
         free(model);
     }

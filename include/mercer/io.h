@@ -89,6 +89,14 @@ MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *wr
 /* Give up: remove the temporary file and free the writer. Accepts NULL. */
 MERCER_API void mercer_writer_abort(mercer_writer *writer);
 
+/* Write one image: height lines of width pixels of `channels` numbers (1: grey, 3: red, green and
+ * blue), rounded to 0 .. 255. format: "pgm" (grey), "ppm" (colour), "png"; NULL: by the ending of
+ * path. The file appears whole or not at all. *clipped grows by the count of numbers that lay
+ * outside; clipped may be NULL. */
+MERCER_API mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, const char *format,
+                                            const double *x, int64_t width, int64_t height,
+                                            int64_t channels, int64_t *clipped, mercer_error *err);
+
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
  * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
  * columns and zero rows are only shifted. On MERCER_OK *out holds a scaled copy of the rows; the

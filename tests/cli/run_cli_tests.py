@@ -1331,6 +1331,52 @@ def test_image_features_are_kept_in_the_model():
             says=["big.npy", "MB", "--memory"])
 
 
+def read_pgm(path):
+    head, data = re.fullmatch(rb"(P5\n\d+ \d+\n255\n)(.*)", pathlib.Path(path).read_bytes(),
+                              re.S).groups()
+    width, height = map(int, head.split()[1:3])
+    return np.frombuffer(data, "u1").reshape(height, width)
+
+
+@test
+def test_preimages_as_images():
+    images = random_images(9, 4, 5)
+    put_images("in", images)
+    mercer("fit", "in", "-m", "pca", "-n", 8, "-o", "p.model", "--quiet")
+    assert "-o images/" in mercer("fit", "in", "-m", "pca", "-n", 8, "-o", "p.model").out
+    mercer("transform", "p.model", "in", "-o", "f.csv", "--quiet")
+    done = mercer("inverse", "p.model", "f.csv", "-o", "out/")
+    assert re.match(r"out/: 9 images of 5x4 pixels in", done.out), done.out
+    assert sorted(os.listdir("out")) == [f"row{i:05d}.pgm" for i in range(1, 10)]
+    for i in range(9):  # eight components give back all of nine images
+        assert np.array_equal(read_pgm(f"out/row{i + 1:05d}.pgm"), images[i])
+    mercer("inverse", "p.model", "f.csv", "-o", "out", "--output-format", "png", "--quiet")
+    assert len(os.listdir("out")) == 18
+    _, back = numbers("h\n" + mercer("scale", "out", "--scale", "none", "--format", "images").out)
+    assert np.array_equal(back[0], back[1]) and np.array_equal(back[::2], images.reshape(9, 20))
+    lines = pathlib.Path("f.csv").read_text().splitlines()
+    write("one.csv", "\n".join(lines[:2]) + "\n")
+    for name in ("one.pgm", "ONE.PNG"):
+        assert "1 image of 5x4" in mercer("inverse", "p.model", "one.csv", "-o", name).out
+    assert np.array_equal(read_pgm("one.pgm"), images[0])
+    write("far.csv", "f1\n" + "1e9\n")
+    mercer("fit", "in", "-m", "pca", "-n", 1, "-o", "1.model", "--quiet")
+    done = mercer("inverse", "1.model", "far.csv", "-o", "far.pgm")
+    assert re.search(r"note: 20 values lay outside 0 to 255 and were clipped", done.err), done.err
+    refused("inverse", "p.model", "f.csv", "-o", "all.pgm", status=1, says=["f.csv", "images/"])
+    refused("inverse", "p.model", "one.csv", "-o", "x.ppm", status=2, says=[".pgm"])
+    refused("inverse", "p.model", "f.csv", "-o", "none/out/", status=1, says=["none"])
+    refused("inverse", "p.model", "f.csv", "-o", "out/", "--errors", status=2, says=["--errors"])
+    refused("inverse", "p.model", "f.csv", "-o", "out/", "--output-format", "csv", status=2,
+            says=["out/", "csv"])
+    refused("inverse", "p.model", "f.csv", "--output-format", "png", status=2, says=["-o"])
+    mercer("fit", "in", "-m", "pca", "-n", 2, "--image-features", "haar", "-o", "h.model", "--quiet")
+    ring_model()
+    for model, word in (("h.model", "features of images"), ("ring.model", "columns")):
+        refused("inverse", model, "f.csv", "-o", "no/", status=1, says=[model, word])
+    assert not {"all.pgm", "x.ppm", "no", "none"} & set(files())
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:

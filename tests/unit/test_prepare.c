@@ -214,6 +214,65 @@ static void test_folder_takes_the_size_of_the_model(void **state)
     remove_folder();
 }
 
+/* --- images out --- */
+
+static void test_image_write(void **state)
+{
+    static const double grey[] = {-3, 0.4, 1.5, 254.6, 300, 7};
+    static const unsigned char bytes[] = {0, 0, 2, 255, 255, 7};
+    int64_t clipped = 1;
+    size_t length;
+    (void)state;
+    assert_ok(mercer_image_write(ctx, in_scratch("a.pgm"), NULL, grey, 3, 2, 1, &clipped, &err));
+    assert_int_equal(clipped, 3); /* -3 and 300; 0.4 and 254.6 only round */
+    char *file = get_bytes(in_scratch("a.pgm"), &length);
+    assert_int_equal(length, 17);
+    assert_memory_equal(file, "P5\n3 2\n255\n", 11);
+    assert_memory_equal(file + 11, bytes, 6);
+    test_free(file);
+    for (int colour = 0; colour < 2; colour++) {
+        const char *name = colour ? "c.png" : "g.png";
+        mrc_pixels got;
+        assert_ok(mercer_image_write(ctx, in_scratch(name), NULL, grey, colour ? 1 : 3, 2,
+                                     colour ? 3 : 1, NULL, &err));
+        file = get_bytes(in_scratch(name), &length);
+#ifdef MRC_HAVE_STB
+        assert_ok(mrc_image_decode(name, (unsigned char *)file, length, &got, &err));
+        assert_int_equal(got.channels, colour ? 3 : 1);
+        assert_int_equal(got.width, colour ? 1 : 3);
+        assert_int_equal(got.height, 2);
+        assert_memory_equal(got.values, bytes, 6);
+        mrc_free(got.values);
+#else
+        (void)got;
+#endif
+        test_free(file);
+    }
+    assert_fails(mercer_image_write(ctx, in_scratch("a.ppm"), NULL, grey, 3, 2, 1, NULL, &err),
+                 MERCER_ERR_ARGUMENT, "a grey image is written as .pgm or .png");
+    assert_fails(mercer_image_write(ctx, in_scratch("a.pgm"), NULL, grey, 1, 2, 3, NULL, &err),
+                 MERCER_ERR_ARGUMENT, "a colour image is written as .ppm or .png");
+    assert_fails(mercer_image_write(ctx, in_scratch("a.pgm"), NULL, grey, 0, 2, 1, NULL, &err),
+                 MERCER_ERR_ARGUMENT, "0x2 pixels cannot be written");
+}
+
+static void test_image_write_failing(void **state)
+{
+    static const double grey[] = {1, 2, 3, 4, 5, 6};
+    int64_t live = mrc_alloc_live();
+    mercer_status rc = MERCER_ERR_MEMORY;
+    (void)state;
+    for (int k = 0; rc != MERCER_OK; k++) {
+        assert_true(k < 100);
+        mrc_alloc_fail_after(k);
+        rc = mercer_image_write(ctx, in_scratch("a.png"), NULL, grey, 3, 2, 1, NULL, &err);
+        mrc_alloc_fail_after(-1);
+        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+        assert_int_equal(mrc_alloc_live(), live);
+        assert_int_equal(count_scratch(0), rc == MERCER_OK); /* nothing half-written stays */
+    }
+}
+
 /* --- with a model --- */
 
 /* Read, fit, save, load, read again by the model, transform, with the k-th allocation failing. */
@@ -307,10 +366,11 @@ static void test_model_keeps_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        READS(test_haar_count),         READS(test_haar_values),
-        READS(test_stack_of_images),    READS(test_images_refused),
-        READS(test_images_failing),     READS(test_folder_takes_the_size_of_the_model),
-        READS(test_model_keeps_images),
+        READS(test_haar_count),          READS(test_haar_values),
+        READS(test_stack_of_images),     READS(test_images_refused),
+        READS(test_images_failing),      READS(test_folder_takes_the_size_of_the_model),
+        READS(test_model_keeps_images),  READS(test_image_write),
+        READS(test_image_write_failing),
     };
     return RUN_TESTS(tests);
 }
