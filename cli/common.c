@@ -123,6 +123,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->no_label = set->no_label;
     options->resize_width = set->resize[0];
     options->resize_height = set->resize[1];
+    options->missing = set->missing;
     options->image_features = set->image_features;
 }
 
@@ -422,6 +423,9 @@ void cli_json_print(FILE *out, json_t *object)
 
 void cli_print_preparation(FILE *out, const mercer_model_info *info)
 {
+    if (strcmp(info->missing, "error") != 0)
+        cli_print_row(out, "missing values", "%s",
+                      strcmp(info->missing, "mean") == 0 ? "mean of the column" : "rows left out");
     if (info->image_features)
         cli_print_row(out, "images", "%lldx%lld pixels, %s; %s", (long long)info->image_width,
                       (long long)info->image_height,
@@ -430,6 +434,7 @@ void cli_print_preparation(FILE *out, const mercer_model_info *info)
 
 void cli_json_preparation(json_t *json, const mercer_model_info *info)
 {
+    json_object_set_new(json, "missing", cli_json_text(info->missing));
     json_object_set_new(json, "image_features", cli_json_text(info->image_features));
     if (info->image_features)
         json_object_set_new(json, "image_size",

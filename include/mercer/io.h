@@ -28,6 +28,9 @@ typedef struct mercer_read_options {
     int64_t only_count;
     int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
     int64_t resize_height;
+    const char *missing;           /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
+                                      replaced by the mean of the column; "drop", the row is left
+                                      out; NULL: error */
     const char *image_features;    /* of a folder of images or a stack of them (an array of 3 axes,
                                       or 4 with colours): "pixels"; or "haar", rectangle features
                                       of grey images; NULL: pixels */

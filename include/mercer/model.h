@@ -37,6 +37,7 @@ typedef struct mercer_model_info {
     uint64_t seed;
     const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
     int64_t image_width, image_height, image_channels;
+    const char *missing; /* "error", "mean" or "drop" */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

@@ -2,12 +2,14 @@
  *
  * Cells are separated by a comma (or tab), lines end in LF, CRLF or CR. A cell in double quotes may
  * hold separators, line ends and doubled quotes. Blanks around a cell do not count. There are no
- * comments and no missing values. Blank lines are ignored at the end of the file only.
+ * comments. An empty cell and words as NA are missing values: NaN where the reader takes them.
+ * Blank lines are ignored at the end of the file only.
  *
  * The first row is a header when
  *   (a) none of its cells is a number and one of them is not empty, or
  *   (b) in some column it holds a word where the second row holds a number, or
  *   (c) all its cells are quoted, and the second row has a number that is not.
+ * A word for a missing value is none here where they are taken.
  * So "5.1,3.5,setosa" is a row of data, also as the first line, and "x,y,2010" is a header.
  *
  * Rows are parsed in place from a large buffer, numbers straight into the block; only a cell that
@@ -254,6 +256,17 @@ static mercer_status refuse_blank_line(const mrc_csv *csv, mercer_error *err)
                     csv->text.input->shown, (long long)csv->blank_line);
 }
 
+/* Words that other programs write for a value that is not there. */
+static bool means_missing(const struct cell *cell)
+{
+    static const char *const words[] = {"NA",   "N/A",  "n/a",  "na", "NaN", "nan",
+                                        "null", "NULL", "None", "?",  ""};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == cell->length && memcmp(words[i], cell->text, cell->length) == 0)
+            return true;
+    return false;
+}
+
 /* What the cells of one of the first rows look like. */
 enum { LOOKS_NUMBER = 1, LOOKS_QUOTED = 2, LOOKS_EMPTY = 4 };
 struct looks {
@@ -265,8 +278,8 @@ struct looks {
 
 /* Look at the row that starts `offset` bytes and `lines` lines behind the start of the unread text.
  */
-static mercer_status look_at_row(mrc_csv *csv, size_t offset, int64_t lines, struct looks *looks,
-                                 mercer_error *err)
+static mercer_status look_at_row(mrc_csv *csv, const mrc_columns *columns, size_t offset,
+                                 int64_t lines, struct looks *looks, mercer_error *err)
 {
     mrc_text *text = &csv->text;
     mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
@@ -290,7 +303,8 @@ static mercer_status look_at_row(mrc_csv *csv, size_t offset, int64_t lines, str
                     return rc;
                 looks->capacity = capacity;
             }
-            int kind = cell.length == 0 ? LOOKS_EMPTY : 0;
+            bool nothing = cell.length == 0 || (columns->missing && means_missing(&cell));
+            int kind = nothing ? LOOKS_EMPTY : 0;
             kind |= mrc_parse_double(cell.text, cell.length, &value) ? LOOKS_NUMBER : 0;
             kind |= cell.quoted ? LOOKS_QUOTED : 0;
             looks->cells[looks->count++] = (unsigned char)kind;
@@ -370,14 +384,14 @@ mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char
     if (end)
         MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", input->shown);
     MRC_TRY(refuse_blank_line(csv, err));
-    MRC_TRY(look_at_row(csv, 0, 0, &first, err));
+    MRC_TRY(look_at_row(csv, columns, 0, 0, &first, err));
     columns->count = first.count;
     /* The header is not stepped over before it is known to be one. */
     mrc_text *text = &csv->text;
     if (text->end - text->start == first.length && !text->ended)
         MRC_TRY(mrc_text_more(text, err));
     if (text->end - text->start > first.length)
-        MRC_TRY(look_at_row(csv, first.length, first.lines, &second, err));
+        MRC_TRY(look_at_row(csv, columns, first.length, first.lines, &second, err));
     if (is_header(&first, &second)) {
         MRC_TRY(take_names(csv, ctx, &first, columns, err));
         MRC_TRY(skip_blank_lines(csv, &end, err));
@@ -390,27 +404,15 @@ out:
     return rc;
 }
 
-/* "column 'age'" or "column 3". */
-static const char *column_shown(char out[MRC_SHOWN_SIZE + 16], const mrc_columns *columns,
-                                int64_t column)
+const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns, int64_t column)
 {
     char name[MRC_SHOWN_SIZE];
     if (columns->names)
-        snprintf(out, MRC_SHOWN_SIZE + 16, "column '%s'",
+        snprintf(out, MRC_COLUMN_SHOWN, "column '%s'",
                  mrc_show(name, columns->names[column], strlen(columns->names[column])));
     else
-        snprintf(out, MRC_SHOWN_SIZE + 16, "column %lld", (long long)column + 1);
+        snprintf(out, MRC_COLUMN_SHOWN, "column %lld", (long long)column + 1);
     return out;
-}
-
-/* Words that other programs write for a value that is not there. */
-static bool means_missing(const struct cell *cell)
-{
-    static const char *const words[] = {"NA", "N/A", "n/a", "na", "null", "NULL", "None", "?"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == cell->length && memcmp(words[i], cell->text, cell->length) == 0)
-            return true;
-    return false;
 }
 
 /* The number in a cell that was not plain, or the reason why there is none. */
@@ -418,7 +420,7 @@ static mercer_status cell_number(const mrc_csv *csv, const mrc_columns *columns,
                                  const struct cell *cell, int64_t line, double *out,
                                  mercer_error *err)
 {
-    char where[MRC_SHOWN_SIZE + 16], shown[MRC_SHOWN_SIZE];
+    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
     const char *file = csv->text.input->shown;
     double value = 0;
     bool number = mrc_parse_double(cell->text, cell->length, &value);
@@ -426,26 +428,30 @@ static mercer_status cell_number(const mrc_csv *csv, const mrc_columns *columns,
         *out = value;
         return MERCER_OK;
     }
-    column_shown(where, columns, column);
+    bool missing = columns->role[column] >= 0 && means_missing(cell);
+    if (missing && columns->missing) {
+        *out = NAN;
+        return MERCER_OK;
+    }
+    const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
+    mrc_column_shown(where, columns, column);
     mrc_show(shown, cell->text, cell->length);
     if (cell->length == 0)
-        return mrc_fail(err, MERCER_ERR_DATA,
-                        "%s:%lld: %s is empty (missing values are not supported)", file,
-                        (long long)line, where);
+        return mrc_fail(err, MERCER_ERR_DATA, "%s:%lld: %s is empty%s", file, (long long)line,
+                        where, hint);
     return mrc_fail(err, MERCER_ERR_DATA, "%s:%lld: %s: '%s' is not %s%s", file, (long long)line,
-                    where, shown, number ? "finite" : "a number",
-                    means_missing(cell) ? " (missing values are not supported)" : "");
+                    where, shown, number ? "finite" : "a number", hint);
 }
 
 static mercer_status cell_class(const mrc_csv *csv, const mrc_columns *columns, int64_t column,
                                 const struct cell *cell, int64_t line, mrc_classes *classes,
                                 int64_t *code, mercer_error *err)
 {
-    char where[MRC_SHOWN_SIZE + 16];
+    char where[MRC_COLUMN_SHOWN];
     if (cell->length == 0)
         return mrc_fail(err, MERCER_ERR_DATA, "%s:%lld: %s is empty (a class is expected)",
                         csv->text.input->shown, (long long)line,
-                        column_shown(where, columns, column));
+                        mrc_column_shown(where, columns, column));
     return mrc_classes_code(classes, cell->text, cell->length, code, err);
 }
 

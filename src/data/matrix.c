@@ -6,6 +6,7 @@
 #include "data/matrix.h"
 #include "base/number.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CHUNK_BYTES = 1 << 18 }; /* converted at a time; fits the second-level cache */
@@ -59,17 +60,24 @@ static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *col
     return MERCER_OK;
 }
 
-static mercer_status check_finite(const mrc_matrix *matrix, const double *x, int64_t count,
-                                  mercer_error *err)
+static mercer_status check_finite(const mrc_matrix *matrix, const mrc_columns *columns,
+                                  const double *x, int64_t count, mercer_error *err)
 {
-    int64_t bad = mrc_first_not_finite(x, count * matrix->columns);
-    if (bad < 0)
-        return MERCER_OK;
-    char number[MRC_NUMBER_SIZE];
-    mrc_format_double(x[bad], number);
-    return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
-                    matrix->shown, (long long)(matrix->next + bad / matrix->columns + 1),
-                    (long long)(bad % matrix->columns + 1), number);
+    int64_t values = count * matrix->columns, at = 0, next;
+    while ((next = mrc_first_not_finite(x + at, values - at)) >= 0) {
+        at += next;
+        bool missing = isnan(x[at]) && columns->role[at % matrix->columns] >= 0;
+        if (!missing || !columns->missing) {
+            const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
+            char number[MRC_NUMBER_SIZE];
+            mrc_format_double(x[at], number);
+            return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite%s",
+                            matrix->shown, (long long)(matrix->next + at / matrix->columns + 1),
+                            (long long)(at % matrix->columns + 1), number, hint);
+        }
+        at++;
+    }
+    return MERCER_OK;
 }
 
 int64_t mrc_matrix_chunk(const mrc_matrix *matrix)
@@ -101,7 +109,7 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
         }
         double *x = whole ? block->x + block->n * columns->data : matrix->wide;
         MRC_TRY(matrix->read(matrix->self, ctx, matrix->next, count, x, err));
-        MRC_TRY(check_finite(matrix, x, count, err));
+        MRC_TRY(check_finite(matrix, columns, x, count, err));
         if (!whole)
             MRC_TRY(distribute(matrix, columns, classes, count, block, err));
         block->n += count;

@@ -3,6 +3,8 @@
  * A reader learns the preparation from the first block it hands out (of a whole table: from the
  * table), or is given the one of a model. Each block then goes through
  *
+ *   missing values   NaN in a data column: an error in the reader, the mean of the column in the
+ *                    training table, or (drop) the row is left out by the reader
  *   image features   pixels stay pixels, or become rectangle features (image_features.c)
  *
  * and comes out with as many columns as the model has. The rows carry their preparation with them,
@@ -10,7 +12,28 @@
  * it to the reader of new rows. Scaling comes after all of it and is the model's own affair. */
 #include "data/prepare.h"
 
+#include <math.h>
 #include <string.h>
+
+static const char *const missing_names[] = {"error", "mean", "drop"};
+
+const char *mrc_missing_name(mrc_missing missing)
+{
+    return missing_names[missing];
+}
+
+mercer_status mrc_missing_parse(const char *name, mrc_missing *out, mercer_error *err)
+{
+    *out = MRC_MISSING_ERROR;
+    for (int i = MRC_MISSING_ERROR; name && i <= MRC_MISSING_DROP; i++) {
+        *out = (mrc_missing)i;
+        if (strcmp(name, missing_names[i]) == 0)
+            return MERCER_OK;
+    }
+    return name ? mrc_fail(err, MERCER_ERR_ARGUMENT, "missing '%s' is not one of error, mean, drop",
+                           name)
+                : MERCER_OK;
+}
 
 static const char *const image_kinds[] = {NULL, "pixels", "haar"};
 
@@ -36,9 +59,35 @@ mercer_status mrc_prepare_new(mercer_prepare **out, mercer_error *err)
     return mrc_alloc(out, 1, sizeof **out, err);
 }
 
+void mrc_prepare_destroy(mercer_prepare *prepare)
+{
+    mrc_free(prepare->means);
+    *prepare = (mercer_prepare){0};
+}
+
 void mrc_prepare_free(mercer_prepare *prepare)
 {
+    if (!prepare)
+        return;
+    mrc_prepare_destroy(prepare);
     mrc_free(prepare);
+}
+
+mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *out,
+                               mercer_error *err)
+{
+    mercer_prepare copy = *prepare;
+    mercer_status rc = MERCER_OK;
+    copy.means = NULL;
+    if (prepare->means) {
+        MRC_TRY(mrc_alloc2_raw(&copy.means, prepare->means_count, 1, sizeof *copy.means, err));
+        memcpy(copy.means, prepare->means, (size_t)prepare->means_count * sizeof *copy.means);
+    }
+    *out = copy;
+    copy = (mercer_prepare){0};
+out:
+    mrc_prepare_destroy(&copy);
+    return rc;
 }
 
 mercer_status mrc_prepare_clone(const mercer_prepare *prepare, mercer_prepare **out,
@@ -50,8 +99,7 @@ mercer_status mrc_prepare_clone(const mercer_prepare *prepare, mercer_prepare **
     if (!prepare)
         return MERCER_OK;
     MRC_TRY(mrc_prepare_new(&copy, err));
-    copy->image = prepare->image;
-    copy->size = prepare->size;
+    MRC_TRY(mrc_prepare_copy(prepare, copy, err));
     *out = copy;
     copy = NULL;
 out:
@@ -61,10 +109,10 @@ out:
 
 bool mrc_prepare_is_empty(const mercer_prepare *prepare)
 {
-    return prepare->image == MRC_IMAGE_NONE;
+    return prepare->missing == MRC_MISSING_ERROR && prepare->image == MRC_IMAGE_NONE;
 }
 
-mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, mercer_error *err)
+static mercer_status check_images(const mercer_prepare *prepare, mercer_error *err)
 {
     const mrc_image_size *size = &prepare->size;
     if (prepare->image == MRC_IMAGE_NONE)
@@ -74,12 +122,26 @@ mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, 
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "model: images of %lldx%lld pixels with %lld channels",
                         (long long)size->width, (long long)size->height, (long long)size->channels);
-    int64_t wanted = mrc_prepare_width(prepare, mrc_image_values(size));
-    if (columns != wanted)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "model: %lld columns, but its images have %lld values", (long long)columns,
-                        (long long)wanted);
     return MERCER_OK;
+}
+
+mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(check_images(prepare, err));
+    bool images = prepare->image != MRC_IMAGE_NONE;
+    int64_t numbers = images ? mrc_image_values(&prepare->size) : columns;
+    if (images && columns != mrc_prepare_width(prepare, numbers))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: %lld columns, but its images have %lld values",
+                 (long long)columns, (long long)mrc_prepare_width(prepare, numbers));
+    if ((prepare->missing == MRC_MISSING_MEAN) != (prepare->means != NULL) ||
+        (prepare->means && prepare->means_count != numbers))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: missing values '%s' with %lld means of columns",
+                 mrc_missing_name(prepare->missing), (long long)prepare->means_count);
+    if (prepare->means && mrc_first_not_finite(prepare->means, numbers) >= 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: the mean of a column is not finite");
+out:
+    return rc;
 }
 
 int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns)
@@ -89,11 +151,54 @@ int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns)
                : columns;
 }
 
+mercer_status mrc_prepare_learn(mercer_prepare *prepare, const char *shown, const mrc_columns *file,
+                                const double *x, int64_t n, mercer_error *err)
+{
+    int64_t *counts = NULL, columns = file->data;
+    mercer_status rc = MERCER_OK;
+    if (prepare->missing != MRC_MISSING_MEAN || prepare->means)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&counts, columns, sizeof *counts, err));
+    MRC_TRY(mrc_alloc(&prepare->means, columns, sizeof *prepare->means, err));
+    prepare->means_count = columns;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < columns; j++)
+            if (!isnan(x[i * columns + j])) {
+                counts[j]++;
+                /* A mean that moves cannot overflow as a sum can. */
+                prepare->means[j] += (x[i * columns + j] - prepare->means[j]) / (double)counts[j];
+            }
+    for (int64_t i = 0; i < file->count; i++)
+        if (file->role[i] >= 0 && counts[file->role[i]] == 0) {
+            char where[MRC_COLUMN_SHOWN];
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: %s has no value to take the mean of", shown,
+                     mrc_column_shown(where, file, i));
+        }
+out:
+    mrc_free(counts);
+    return rc;
+}
+
+/* Means in place of what is missing; returns how often. */
+static int64_t fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t columns)
+{
+    int64_t filled = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < columns; j++)
+            if (isnan(x[i * columns + j])) {
+                x[i * columns + j] = prepare->means[j];
+                filled++;
+            }
+    return filled;
+}
+
 mercer_status mrc_prepare_apply(const mercer_prepare *prepare, mercer_ctx *ctx, double **x,
-                                int64_t n, int64_t columns, mercer_error *err)
+                                int64_t n, int64_t columns, mrc_prepared *done, mercer_error *err)
 {
     double *features = NULL;
     mercer_status rc = MERCER_OK;
+    if (prepare->missing == MRC_MISSING_MEAN)
+        done->filled += fill(prepare, *x, n, columns);
     if (prepare->image != MRC_IMAGE_HAAR)
         return MERCER_OK;
     MRC_TRY(

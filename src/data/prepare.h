@@ -6,16 +6,25 @@
 #include "base/ctx.h"
 #include "base/memory.h"
 #include "data/image.h"
+#include "data/reader.h"
 
 #include <mercer/io.h>
 
+typedef enum mrc_missing { MRC_MISSING_ERROR, MRC_MISSING_MEAN, MRC_MISSING_DROP } mrc_missing;
 typedef enum mrc_image_kind { MRC_IMAGE_NONE, MRC_IMAGE_PIXELS, MRC_IMAGE_HAAR } mrc_image_kind;
 
 struct mercer_prepare {
+    mrc_missing missing;
+    double
+        *means; /* of the columns before image features, once learnt; NULL unless missing: mean */
+    int64_t means_count;
     mrc_image_kind image;
     mrc_image_size size; /* of every image; all 0 when there are none */
 };
 
+/* "error", "mean", "drop", and back: NULL means error. */
+const char *mrc_missing_name(mrc_missing missing);
+mercer_status mrc_missing_parse(const char *name, mrc_missing *out, mercer_error *err);
 /* "pixels", "haar"; NULL for none. And back: NULL means none. */
 const char *mrc_image_kind_name(mrc_image_kind kind);
 mercer_status mrc_image_kind_parse(const char *name, mrc_image_kind *out, mercer_error *err);
@@ -24,6 +33,10 @@ mercer_status mrc_prepare_new(mercer_prepare **out, mercer_error *err);
 /* A copy; NULL stays NULL. */
 mercer_status mrc_prepare_clone(const mercer_prepare *prepare, mercer_prepare **out,
                                 mercer_error *err);
+/* The contents alone, over an empty or zeroed one. */
+mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *out,
+                               mercer_error *err);
+void mrc_prepare_destroy(mercer_prepare *prepare);
 /* Accepts NULL. */
 void mrc_prepare_free(mercer_prepare *prepare);
 
@@ -33,10 +46,19 @@ bool mrc_prepare_is_empty(const mercer_prepare *prepare);
 mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, mercer_error *err);
 /* Columns that come out when `columns` go in. */
 int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns);
+
+/* What happened to rows, for a notice. */
+typedef struct mrc_prepared {
+    int64_t filled; /* missing values replaced */
+} mrc_prepared;
+
+/* Learn from the first n rows of a file (shown, for messages) what the preparation still needs. */
+mercer_status mrc_prepare_learn(mercer_prepare *prepare, const char *shown, const mrc_columns *file,
+                                const double *x, int64_t n, mercer_error *err);
 /* Prepare n rows of `columns` numbers: *x (from mrc_grow or mrc_alloc2, tightly packed) is changed
  * or replaced by another array, then n x mrc_prepare_width(). */
 mercer_status mrc_prepare_apply(const mercer_prepare *prepare, mercer_ctx *ctx, double **x,
-                                int64_t n, int64_t columns, mercer_error *err);
+                                int64_t n, int64_t columns, mrc_prepared *done, mercer_error *err);
 
 /* Rectangle features of grey images; image_features.c tells which and in what order. */
 int64_t mrc_haar_count(int64_t width, int64_t height);

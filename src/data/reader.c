@@ -34,9 +34,12 @@ struct mercer_reader {
     bool folder_classes; /* classes are the sub-folders of images */
     bool with_labels;    /* classes come from a file of their own */
     mercer_prepare *prepare;
+    bool given;        /* the preparation is a model's; else it is learnt from the first block */
+    mrc_prepared done; /* what it did */
+    int64_t dropped;   /* rows left out */
     mrc_input labels_input;
     mrc_text labels;
-    int64_t rows; /* handed out so far */
+    int64_t rows; /* read so far */
     char origin[ORIGIN_SIZE];
     bool ended;
 };
@@ -460,6 +463,31 @@ static mercer_status take_options(const mercer_read_options *given, mercer_read_
     return rc == MERCER_OK ? check_options(out, err) : rc;
 }
 
+/* What has to be known of the preparation before the first cell is read. */
+static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_options *options,
+                                   mercer_error *err)
+{
+    static const char *const hints[2][3] = {
+        {" (a missing value; 'fit --missing mean' or 'drop' takes them)", NULL, NULL},
+        {" (the model was fitted without missing values)", NULL,
+         " (such rows were left out when the model was fitted, it has no means to fill them with)"},
+    };
+    mercer_status rc = MERCER_OK;
+    reader->given = options->prepare != NULL;
+    if (reader->given) {
+        MRC_TRY(mrc_prepare_clone(options->prepare, &reader->prepare, err));
+    } else {
+        MRC_TRY(mrc_prepare_new(&reader->prepare, err));
+        MRC_TRY(mrc_missing_parse(options->missing, &reader->prepare->missing, err));
+    }
+    mrc_missing missing = reader->prepare->missing;
+    reader->columns.missing =
+        missing == MRC_MISSING_MEAN || (missing == MRC_MISSING_DROP && !reader->given);
+    reader->columns.missing_hint = hints[reader->given][missing];
+out:
+    return rc;
+}
+
 /* What a file without a telling ending is: a stream is CSV unless it starts like NPY. */
 static mercer_status decide_format(mercer_reader *reader, const char *path,
                                    const mercer_read_options *options, mercer_error *err)
@@ -562,11 +590,16 @@ out:
     return rc;
 }
 
-/* Whether rows of this file can be the images a model was fitted to. */
-static mercer_status match_images(const mercer_reader *reader, mercer_error *err)
+/* Whether rows of this file can be what a model was fitted to. */
+static mercer_status match_model(const mercer_reader *reader, mercer_error *err)
 {
-    const mrc_image_size *here = &reader->matrix.size, *model = &reader->prepare->size;
-    if (reader->prepare->image == MRC_IMAGE_NONE)
+    const mercer_prepare *prepare = reader->prepare;
+    const mrc_image_size *here = &reader->matrix.size, *model = &prepare->size;
+    int64_t columns = reader->columns.data;
+    if (prepare->image == MRC_IMAGE_NONE && prepare->means && columns != prepare->means_count)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: %lld columns where %lld were expected",
+                        reader->input.shown, (long long)columns, (long long)prepare->means_count);
+    if (prepare->image == MRC_IMAGE_NONE)
         return MERCER_OK;
     if (here->channels && (here->width != model->width || here->height != model->height ||
                            here->channels != model->channels))
@@ -577,30 +610,23 @@ static mercer_status match_images(const mercer_reader *reader, mercer_error *err
                         (long long)here->width, (long long)here->height,
                         model->channels == 1 ? "grey" : "in colour", (long long)model->width,
                         (long long)model->height);
-    if (reader->columns.data != mrc_image_values(model))
+    if (columns != mrc_image_values(model))
         return mrc_fail(err, MERCER_ERR_DATA,
                         "%s: %lld columns where %lld were expected (the model's images have "
                         "%lldx%lld pixels)",
-                        reader->input.shown, (long long)reader->columns.data,
-                        (long long)mrc_image_values(model), (long long)model->width,
-                        (long long)model->height);
+                        reader->input.shown, (long long)columns, (long long)mrc_image_values(model),
+                        (long long)model->width, (long long)model->height);
     return MERCER_OK;
 }
 
-/* What is to be done to the rows: as a model says, or as the caller asks. */
-static mercer_status start_prepare(mercer_reader *reader, const mercer_read_options *options,
-                                   mercer_error *err)
+/* The image features the caller asks for. */
+static mercer_status start_features(mercer_reader *reader, const mercer_read_options *options,
+                                    mercer_error *err)
 {
     const mrc_image_size *size = &reader->matrix.size;
     bool images = size->channels && reader->columns.data == reader->matrix.columns;
     mrc_image_kind kind;
     mercer_status rc = MERCER_OK;
-    if (options->prepare) {
-        MRC_TRY(mrc_prepare_clone(options->prepare, &reader->prepare, err));
-        MRC_TRY(match_images(reader, err));
-        goto out;
-    }
-    MRC_TRY(mrc_prepare_new(&reader->prepare, err));
     MRC_TRY(mrc_image_kind_parse(options->image_features, &kind, err));
     if (kind != MRC_IMAGE_NONE && !images)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
@@ -628,7 +654,7 @@ static mercer_status start(mercer_reader *reader, const mercer_read_options *opt
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
-    MRC_TRY(start_prepare(reader, options, err));
+    MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
     if (reader->folder_classes)
         snprintf(reader->origin, ORIGIN_SIZE, "classes from the sub-folders of %s",
                  reader->input.shown);
@@ -690,6 +716,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(begin_prepare(reader, &taken, err));
     MRC_TRY(split_path(path, &file, &array, &info, err));
     MRC_TRY(mrc_format_find(file, taken.format, &format, &gzip, err));
     bool folder = S_ISDIR(info.st_mode) && (!taken.format || format == MRC_FORMAT_IMAGES);
@@ -729,6 +756,7 @@ mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const v
     *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(begin_prepare(reader, &taken, err));
     MRC_TRY(mrc_input_open_memory(&reader->input, shown, bytes, count, err));
     MRC_TRY(start_stream(reader, ctx, shown, NULL, &taken, err));
     MRC_TRY(start(reader, &taken, err));
@@ -883,7 +911,8 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
     MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
     targets = &table->targets;
-    MRC_TRY(mrc_prepare_apply(prepare, ctx, &block->x, block->n, columns->data, err));
+    MRC_TRY(
+        mrc_prepare_apply(prepare, ctx, &block->x, block->n, columns->data, &reader->done, err));
     MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
     block->x = NULL;
     if (width == columns->data)
@@ -916,11 +945,74 @@ out:
     return rc;
 }
 
+/* Leave out the rows with a missing value. */
+static void drop_rows(mercer_reader *reader, mrc_block *block)
+{
+    int64_t d = reader->columns.data, targets = reader->columns.targets, kept = 0;
+    for (int64_t i = 0; i < block->n; i++) {
+        if (mrc_first_not_finite(block->x + i * d, d) >= 0)
+            continue;
+        if (kept < i) {
+            memcpy(block->x + kept * d, block->x + i * d, (size_t)d * sizeof *block->x);
+            if (targets)
+                memcpy(block->values + kept * targets, block->values + i * targets,
+                       (size_t)targets * sizeof *block->values);
+            if (block->codes)
+                block->codes[kept] = block->codes[i];
+        }
+        kept++;
+    }
+    reader->dropped += block->n - kept;
+    block->n = kept;
+}
+
+/* The next rows of the file with their classes. */
+static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t max_rows,
+                                mrc_block *block, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (reader->matrix.read)
+        MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
+                                block, err));
+    else
+        MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows, block,
+                             err));
+    reader->ended = block->n < max_rows;
+    if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
+        MRC_TRY(mrc_input_drain(&reader->input, err));
+    for (int64_t i = 0; reader->folder_classes && i < block->n; i++) {
+        const char *name = mrc_images_class(&reader->matrix, reader->rows + i);
+        MRC_TRY(mrc_classes_code(&reader->classes, name, strlen(name), &block->codes[i], err));
+    }
+    if (reader->with_labels)
+        MRC_TRY(take_labels(reader, block, err));
+    reader->rows += block->n;
+out:
+    return rc;
+}
+
+/* Say once, at the end of the file, what was done to its rows. */
+static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ctx *ctx,
+                                    mercer_error *err)
+{
+    if (reader->dropped > 0 && reader->dropped == reader->rows)
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: every row has a missing value",
+                        reader->input.shown);
+    if (reader->dropped > 0)
+        mrc_notice(ctx, "%s: %lld of %lld rows have missing values and are left out",
+                   reader->input.shown, (long long)reader->dropped, (long long)reader->rows);
+    if (reader->done.filled > 0)
+        mrc_notice(ctx, "%s: %lld missing value%s replaced by the mean of the column",
+                   reader->input.shown, (long long)reader->done.filled,
+                   reader->done.filled == 1 ? " is" : "s are");
+    return MERCER_OK;
+}
+
 mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
                                  mercer_table **out, mercer_error *err)
 {
-    mrc_block block = {.with_codes = reader->with_labels || reader->folder_classes ||
-                                     reader->columns.label >= 0};
+    mercer_table *table = NULL;
+    mrc_block block = {0};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (max_rows < 1)
@@ -929,25 +1021,25 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
     if (reader->ended)
         goto out;
     MRC_TRY(forecast(reader, ctx, max_rows, err));
-    if (reader->matrix.read)
-        MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
-                                &block, err));
-    else
-        MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows,
-                             &block, err));
-    reader->ended = block.n < max_rows;
-    if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
-        MRC_TRY(mrc_input_drain(&reader->input, err));
-    for (int64_t i = 0; reader->folder_classes && i < block.n; i++) {
-        const char *name = mrc_images_class(&reader->matrix, reader->rows + i);
-        MRC_TRY(mrc_classes_code(&reader->classes, name, strlen(name), &block.codes[i], err));
+    while (!table && !reader->ended) { /* more than once only when all rows are left out */
+        block_destroy(&block);
+        block.with_codes =
+            reader->with_labels || reader->folder_classes || reader->columns.label >= 0;
+        MRC_TRY(read_block(reader, ctx, max_rows, &block, err));
+        if (reader->columns.missing && reader->prepare->missing == MRC_MISSING_DROP)
+            drop_rows(reader, &block);
+        if (block.n == 0)
+            continue;
+        MRC_TRY(mrc_prepare_learn(reader->prepare, reader->input.shown, &reader->columns, block.x,
+                                  block.n, err));
+        MRC_TRY(make_table(reader, ctx, &block, &table, err));
     }
-    if (reader->with_labels)
-        MRC_TRY(take_labels(reader, &block, err));
-    reader->rows += block.n;
-    if (block.n > 0)
-        MRC_TRY(make_table(reader, ctx, &block, out, err));
+    if (reader->ended)
+        MRC_TRY(finish_prepare(reader, ctx, err));
+    *out = table;
+    table = NULL;
 out:
+    mercer_table_free(table);
     block_destroy(&block);
     return rc;
 }

@@ -5,6 +5,7 @@
 #ifndef MRC_DATA_READER_H
 #define MRC_DATA_READER_H
 
+#include "base/number.h"
 #include "data/arrays.h"
 #include "data/image.h"
 #include "data/input.h"
@@ -25,7 +26,14 @@ typedef struct mrc_columns {
     int64_t targets; /* how many are targets */
     int64_t label;   /* which one holds classes, or -1 */
     int64_t skipped; /* how many are not wanted */
+    bool missing;    /* a missing value of a data column is NaN; else an error that ends in hint */
+    const char *missing_hint;
 } mrc_columns;
+
+/* A column for a message: "column 'age'" or "column 3". Returns out. */
+enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
+const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns,
+                             int64_t column);
 
 /* Class names seen so far, in order of first appearance. */
 typedef struct mrc_classes {

@@ -244,8 +244,9 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
     MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));
     MRC_TRY(hash_rows(rows, &model->data_hash, err));
+    if (rows->prepare)
+        MRC_TRY(mrc_prepare_copy(rows->prepare, &model->prepare, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
-    MRC_TRY(mrc_prepare_clone(rows->prepare, &model->prepare, err));
     model->kernel = r->kernel;
     MRC_TRY(mrc_kernel_format(&r->kernel, model->kernel_text, sizeof model->kernel_text, err));
     model->center = r->problem.center;

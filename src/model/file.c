@@ -203,7 +203,9 @@ out:
 static mercer_status put_prepare(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (prepare && prepare->image != MRC_IMAGE_NONE) {
+    if (prepare->missing != MRC_MISSING_ERROR)
+        MRC_TRY(put_text(meta, "missing", mrc_missing_name(prepare->missing), err));
+    if (prepare->image != MRC_IMAGE_NONE) {
         MRC_TRY(put_text(meta, "image_features", mrc_image_kind_name(prepare->image), err));
         MRC_TRY(put_int(meta, "image_width", prepare->size.width, err));
         MRC_TRY(put_int(meta, "image_height", prepare->size.height, err));
@@ -238,7 +240,7 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
     MRC_TRY(put_names(meta, model, err));
-    MRC_TRY(put_prepare(meta, model->prepare, err));
+    MRC_TRY(put_prepare(meta, &model->prepare, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
@@ -249,7 +251,7 @@ out:
 }
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 10 };
+enum { TENSORS = 11 };
 
 struct tensor {
     const char *name;
@@ -281,6 +283,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"selected", true, 1, {model->selected_count, 1}, &model->selected},
         {"scale_shift", false, 1, {d, 1}, &model->scale.shift},
         {"scale_factor", false, 1, {d, 1}, &model->scale.factor},
+        {"prepare.means", false, 1, {model->prepare.means_count, 1}, &model->prepare.means},
     };
     memcpy(tensors, list, sizeof list);
 }
@@ -626,15 +629,18 @@ static mercer_status get_prepare(const struct metadata *meta, mercer_model *mode
                                  mercer_error *err)
 {
     const char *images = json_string_value(json_object_get(meta->json, "image_features"));
+    const char *missing = json_string_value(json_object_get(meta->json, "missing"));
+    mercer_prepare *prepare = &model->prepare;
     mercer_status rc = MERCER_OK;
-    if (!images)
-        return MERCER_OK;
-    MRC_TRY(mrc_prepare_new(&model->prepare, err));
-    if (mrc_image_kind_parse(images, &model->prepare->image, NULL) != MERCER_OK)
+    if (mrc_missing_parse(missing, &prepare->missing, NULL) != MERCER_OK)
+        MRC_TRY(damaged(meta->source, "unknown treatment of missing values ", missing, err));
+    if (mrc_image_kind_parse(images, &prepare->image, NULL) != MERCER_OK)
         MRC_TRY(damaged(meta->source, "unknown image features ", images, err));
-    MRC_TRY(get_size(meta, "image_width", &model->prepare->size.width, err));
-    MRC_TRY(get_size(meta, "image_height", &model->prepare->size.height, err));
-    MRC_TRY(get_size(meta, "image_channels", &model->prepare->size.channels, err));
+    if (images) {
+        MRC_TRY(get_size(meta, "image_width", &prepare->size.width, err));
+        MRC_TRY(get_size(meta, "image_height", &prepare->size.height, err));
+        MRC_TRY(get_size(meta, "image_channels", &prepare->size.channels, err));
+    }
 out:
     return rc;
 }
@@ -761,6 +767,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->basis_points = size;
         else if (strcmp(entries[i].name, "selected") == 0)
             model->selected_count = size;
+        else if (strcmp(entries[i].name, "prepare.means") == 0)
+            model->prepare.means_count = size;
     }
 }
 

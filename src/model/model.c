@@ -33,7 +33,7 @@ void mercer_model_free(mercer_model *model)
         return;
     mrc_points_destroy(&model->z_points);
     mercer_rows_free(model->z_rows);
-    mrc_prepare_free(model->prepare);
+    mrc_prepare_destroy(&model->prepare);
     mrc_scale_destroy(&model->scale);
     mrc_free_names(model->column_names, model->columns);
     mrc_free(model->method);
@@ -185,8 +185,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
 
     MRC_TRY(check_sizes(model, err));
     MRC_TRY(check_kernel(&model->kernel, err));
-    if (model->prepare)
-        MRC_TRY(mrc_prepare_check(model->prepare, model->columns, err));
+    MRC_TRY(mrc_prepare_check(&model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
     MRC_TRY(check_numbers(model, err));
@@ -210,8 +209,7 @@ out:
 void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 {
     size_t size = info->struct_size;
-    mercer_prepare none = {.image = MRC_IMAGE_NONE};
-    const mercer_prepare *prepare = model->prepare ? model->prepare : &none;
+    const mercer_prepare *prepare = &model->prepare;
     mercer_model_info full = {
         .struct_size = size,
         .method = model->method,
@@ -236,6 +234,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .image_width = prepare->size.width,
         .image_height = prepare->size.height,
         .image_channels = prepare->size.channels,
+        .missing = mrc_missing_name(prepare->missing),
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -259,7 +258,7 @@ void mercer_model_read_options(const mercer_model *model, mercer_read_options *o
 {
     char *const *names = model->column_names;
     bool named = options->label || options->target || options->labels_file;
-    options->prepare = model->prepare;
+    options->prepare = &model->prepare;
     if (!named &&
         (has_name(names, model->columns, "label") || has_name(names, model->columns, "target")))
         options->no_label = 1;

@@ -24,7 +24,7 @@ struct mercer_model {
     mrc_kernel kernel;
     char kernel_text[1024];
     mrc_center center;
-    mercer_prepare *prepare; /* from the columns of a file to ours; NULL: they are the same */
+    mercer_prepare prepare; /* from the columns of a file to ours */
     mrc_scale scale;
     int64_t rows, columns; /* n and d of the training data, prepared */
     char **column_names;   /* d, or NULL */

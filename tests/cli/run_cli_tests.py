@@ -1377,6 +1377,34 @@ def test_preimages_as_images():
     assert not {"all.pgm", "x.ppm", "no", "none"} & set(files())
 
 
+@test
+def test_missing_values():
+    write("h.csv", "a,b,c,label\n1,2,3,x\n4,,9,y\nNA,6,1,x\n2,4,5,y\n3,0,7,x\n")
+    refused("fit", "h.csv", "-m", "kpca", status=1, says=["h.csv:3: column 'b'", "--missing"])
+    done = mercer("fit", "h.csv", "-m", "pca", "-n", 2, "--missing", "mean", "-o", "m.model")
+    assert re.search(r"missing values +mean of the column", done.out), done.out
+    assert "2 missing values are replaced" in done.out, done.out
+    assert report("info", "m.model")["missing"] == "mean"
+    # The training means, also where training had no hole.
+    write("new.csv", "c,b,a\n,?,\n5,3,2.5\n")
+    done = mercer("transform", "m.model", "new.csv")
+    _, f = numbers(done.out)
+    assert np.allclose(f[0], f[1], atol=1e-12) and "3 missing values are replaced" in done.err
+    result = report("fit", "h.csv", "-m", "pca", "-n", 2, "--missing", "drop", "-o", "d.model")
+    assert result["rows"] == 3 and result["missing"] == "drop", result
+    assert ["h.csv: 2 of 5 rows have missing values and are left out"] == result["notices"]
+    refused("transform", "d.model", "h.csv", status=1, says=["h.csv:3: column 'b'", "left out"])
+    write("full.csv", "a,b,c\n1,2,3\n2,4,5\n3,0,7\n")
+    mercer("fit", "full.csv", "-m", "pca", "-n", 2, "-o", "f.model", "--quiet")
+    _, one = numbers(mercer("transform", "f.model", "full.csv").out)
+    _, two = numbers(mercer("transform", "d.model", "full.csv").out)
+    assert np.array_equal(one, two)
+    refused("transform", "f.model", "h.csv", status=1, says=["h.csv:3", "without missing values"])
+    out = mercer("scale", "h.csv", "--scale", "none", "--missing", "mean").out
+    assert out.splitlines()[2] == "y,4,3,9", out
+    refused("fit", "h.csv", "-m", "kpca", "--missing", "zero", status=2, says="error, mean, drop")
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:

@@ -304,9 +304,9 @@ static void test_bad_cells(void **state)
     refuses("a,b\n-Inf,1\n", MERCER_ERR_DATA, ":2: column 'a': '-Inf' is not finite");
     refuses("a,b\n1,1e999\n", MERCER_ERR_DATA, "'1e999' is not finite");
     refuses("a,b\n1,2\n,2\n", MERCER_ERR_DATA,
-            ":3: column 'a' is empty (missing values are not supported)");
+            ":3: column 'a' is empty (a missing value; 'fit --missing mean' or 'drop' takes them)");
     refuses("a,b\n1,NA\n", MERCER_ERR_DATA,
-            "'NA' is not a number (missing values are not supported)");
+            "'NA' is not a number (a missing value; 'fit --missing mean' or 'drop' takes them)");
     refuses("a,b\n1,0x10\n", MERCER_ERR_DATA, "is not a number");
     refuses("a,b\n1,1 2\n", MERCER_ERR_DATA, "'1 2' is not a number");
     refuses("a,b\n1,\"2\n3\"\n", MERCER_ERR_DATA, "'2?3' is not a number");

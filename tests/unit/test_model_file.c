@@ -45,9 +45,11 @@ static mercer_model *shape(int which)
             model->selected[i] = 5 - i;
     }
     if (which == 3) {
-        assert_ok(mrc_prepare_new(&model->prepare, &err));
-        model->prepare->image = MRC_IMAGE_PIXELS;
-        model->prepare->size = (mrc_image_size){1, 1, 3};
+        model->prepare.image = MRC_IMAGE_PIXELS;
+        model->prepare.size = (mrc_image_size){1, 1, 3};
+        model->prepare.missing = MRC_MISSING_MEAN;
+        model->prepare.means = ref_rows(7, 3, 1, 1, 0);
+        model->prepare.means_count = 3;
     }
     if (which == 4) { /* kernel values instead of rows */
         mrc_free(model->z);
@@ -111,11 +113,10 @@ static void assert_same_model(const mercer_model *a, const mercer_model *b)
     assert_same_array(a->input_center, b->input_center, a->columns);
     assert_same_array(a->spectrum, b->spectrum, a->components);
     assert_same_array(a->selected, b->selected, a->selected_count);
-    assert_int_equal(a->prepare == NULL, b->prepare == NULL);
-    if (a->prepare) {
-        assert_int_equal(a->prepare->image, b->prepare->image);
-        assert_memory_equal(&a->prepare->size, &b->prepare->size, sizeof a->prepare->size);
-    }
+    assert_int_equal(a->prepare.image, b->prepare.image);
+    assert_memory_equal(&a->prepare.size, &b->prepare.size, sizeof a->prepare.size);
+    assert_int_equal(a->prepare.missing, b->prepare.missing);
+    assert_same_array(a->prepare.means, b->prepare.means, a->prepare.means_count);
     assert_int_equal(a->scale.kind, b->scale.kind);
     assert_same_array(a->scale.shift, b->scale.shift, a->columns);
     assert_same_array(a->scale.factor, b->scale.factor, a->columns);

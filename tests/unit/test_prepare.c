@@ -214,6 +214,191 @@ static void test_folder_takes_the_size_of_the_model(void **state)
     remove_folder();
 }
 
+/* --- with a model --- */
+
+/* Read, fit, save, load, read again by the model, transform, with the k-th allocation failing. */
+static mercer_status whole_way(const char *path, const char *file, mercer_read_options options)
+{
+    mercer_fit_options fitting;
+    mercer_table *table = NULL;
+    mercer_model *model = NULL, *back = NULL;
+    double *features = NULL;
+    mercer_status rc = MERCER_OK;
+    mercer_fit_options_init(&fitting);
+    fitting.method = "pca";
+    fitting.components = 1;
+    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
+    MRC_TRY(mercer_fit(ctx, &fitting, table->rows, NULL, &model, NULL, &err));
+    MRC_TRY(mercer_model_save(ctx, model, file, &err));
+    MRC_TRY(mercer_model_load(ctx, file, &back, &err));
+    mercer_table_free(table);
+    table = NULL;
+    mercer_read_options_init(&options);
+    mercer_model_read_options(back, &options);
+    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
+    MRC_TRY(mrc_alloc(&features, table->rows->n, sizeof *features, &err));
+    MRC_TRY(mercer_model_transform(ctx, back, table->rows, NULL, features, NULL, &err));
+out:
+    mrc_free(features);
+    mercer_table_free(table);
+    mercer_model_free(model);
+    mercer_model_free(back);
+    return rc;
+}
+
+static void fail_in_turn(const char *given)
+{
+    char path[512]; /* in_scratch() forgets */
+    snprintf(path, sizeof path, "%s", given);
+    int64_t live = mrc_alloc_live();
+    mercer_status rc = MERCER_ERR_MEMORY;
+    for (int k = 0; rc != MERCER_OK; k++) {
+        assert_true(k < 3000);
+        mrc_alloc_fail_after(k);
+        rc = whole_way(path, in_scratch("a.model"), reading);
+        mrc_alloc_fail_after(-1);
+        if (rc != MERCER_OK && rc != MERCER_ERR_MEMORY)
+            print_error("%s\n", err.text);
+        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+        assert_int_equal(mrc_alloc_live(), live);
+    }
+}
+
+/* --- missing values --- */
+
+static const char holes[] = "a,b,label\n1,NA,x\n,4,y\n3,8,x\n?,nan,y\n";
+
+static void test_missing_words(void **state)
+{
+    static const char *const words[] = {"",    "\"\"", "NA",   "N/A",  "n/a",    "na", "NaN",
+                                        "nan", "null", "NULL", "None", "\"NA\"", "?"};
+    mercer_table *table;
+    (void)state;
+    reading.missing = "mean";
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "a,b\n1,2\n%s,4\n5,6\n", words[i]);
+        assert_ok(mercer_table_read(ctx, put_text("a.csv", text), &reading, &table, &err));
+        assert_true(table->rows->x[2] == 3);
+        mercer_table_free(table);
+    }
+    /* A first row of data with a hole is no header. */
+    assert_ok(
+        mercer_table_read(ctx, put_text("a.csv", "NA,1\n2,3\n4,5\n"), &reading, &table, &err));
+    assert_int_equal(table->rows->n, 3);
+    assert_true(table->rows->x[0] == 3);
+    mercer_table_free(table);
+    assert_fails(mercer_table_read(ctx, put_text("a.csv", "a,b\n1,inf\n"), &reading, &table, &err),
+                 MERCER_ERR_DATA, ":2: column 'b': 'inf' is not finite");
+    assert_fails(mercer_table_read(ctx, put_text("a.csv", "a,b\n1,x\n"), &reading, &table, &err),
+                 MERCER_ERR_DATA, ":2: column 'b': 'x' is not a number");
+    assert_fails(
+        mercer_table_read(ctx, put_text("a.csv", "a,target\n1,NA\n"), &reading, &table, &err),
+        MERCER_ERR_DATA, ":2: column 'target': 'NA' is not a number");
+    reading.missing = "zero";
+    assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
+                 MERCER_ERR_ARGUMENT, "missing 'zero' is not one of error, mean, drop");
+}
+
+static void test_missing_mean(void **state)
+{
+    static const double wanted[] = {1, 6, 2, 4, 3, 8, 2, 6};
+    mercer_table *table, *block;
+    mercer_reader *reader;
+    (void)state;
+    reading.missing = "mean";
+    assert_ok(mercer_table_read(ctx, put_text("a.csv", holes), &reading, &table, &err));
+    assert_int_equal(table->rows->n, 4);
+    assert_memory_equal(table->rows->x, wanted, sizeof wanted);
+    /* The same means for another table, block by block. */
+    mercer_read_options_init(&reading);
+    reading.prepare = table->rows->prepare;
+    put_text("b.csv", "a,b\n,NA\n7,\n");
+    assert_ok(mercer_reader_open(ctx, in_scratch("b.csv"), &reading, &reader, &err));
+    assert_ok(mercer_reader_next(ctx, reader, 1, &block, &err));
+    assert_true(block->rows->x[0] == 2 && block->rows->x[1] == 6);
+    mercer_table_free(block);
+    assert_ok(mercer_reader_next(ctx, reader, 1, &block, &err));
+    assert_true(block->rows->x[0] == 7 && block->rows->x[1] == 6);
+    mercer_table_free(block);
+    mercer_reader_close(reader);
+    assert_fails(mercer_table_read(ctx, put_text("b.csv", "1,2,3\n"), &reading, &block, &err),
+                 MERCER_ERR_DATA, "3 columns where 2 were expected");
+    mercer_table_free(table);
+    mercer_read_options_init(&reading);
+    reading.missing = "mean";
+    assert_fails(
+        mercer_table_read(ctx, put_text("b.csv", "a,b\n1,?\n2,\n"), &reading, &block, &err),
+        MERCER_ERR_DATA, "b.csv: column 'b' has no value to take the mean of");
+}
+
+static void test_missing_drop(void **state)
+{
+    mercer_table *table, *other;
+    (void)state;
+    reading.missing = "drop";
+    assert_ok(mercer_table_read(ctx, put_text("a.csv", holes), &reading, &table, &err));
+    assert_int_equal(table->rows->n, 1);
+    assert_true(table->rows->x[0] == 3 && table->rows->x[1] == 8);
+    const mercer_targets *targets = mercer_table_targets(table);
+    assert_string_equal(mercer_targets_class_name(targets, mercer_targets_codes(targets)[0]), "x");
+    /* For new rows it is an error: what comes out must stand beside what went in. */
+    mercer_read_options_init(&reading);
+    reading.prepare = table->rows->prepare;
+    assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &other, &err),
+                 MERCER_ERR_DATA, ":2: column 'b': 'NA' is not a number (such rows were left out");
+    mercer_table_free(table);
+    /* Blocks whose rows are all left out are passed over, and values stay with their rows. */
+    mercer_reader *reader;
+    mercer_read_options_init(&reading);
+    reading.missing = "drop";
+    put_text("t.csv", "a,target\n,1\n,2\n3,3\n,4\n5,5\n");
+    assert_ok(mercer_reader_open(ctx, in_scratch("t.csv"), &reading, &reader, &err));
+    for (int value = 3; value <= 5; value += 2) {
+        assert_ok(mercer_reader_next(ctx, reader, 2, &table, &err));
+        assert_int_equal(table->rows->n, 1);
+        assert_true(table->rows->x[0] == value && table->targets.values[0] == value);
+        mercer_table_free(table);
+    }
+    assert_ok(mercer_reader_next(ctx, reader, 2, &table, &err));
+    assert_null(table);
+    mercer_reader_close(reader);
+    assert_fails(
+        mercer_table_read(ctx, put_text("b.csv", "a,b\n1,?\n,2\n"), &reading, &other, &err),
+        MERCER_ERR_DATA, "b.csv: every row has a missing value");
+}
+
+static double with_hole(int i)
+{
+    return i == 7 ? NAN : pixel(i);
+}
+
+static void test_missing_pixels(void **state)
+{
+    mercer_table *table;
+    (void)state;
+    const char *path = put_npy("x.npy", "(3, 2, 2)", 12, with_hole);
+    assert_fails(mercer_table_read(ctx, path, &reading, &table, &err), MERCER_ERR_DATA,
+                 "x.npy: row 2, column 4: nan is not finite (a missing value");
+    reading.missing = "mean";
+    reading.image_features = "haar";
+    assert_ok(mercer_table_read(ctx, path, &reading, &table, &err));
+    double image[4] = {pixel(4), pixel(5), pixel(6), (pixel(3) + pixel(11)) / 2}, wanted[16];
+    int64_t count = plain_features(image, 2, 2, wanted);
+    assert_int_equal(count, table->rows->d);
+    for (int64_t j = 0; j < count; j++)
+        assert_true(table->rows->x[count + j] == wanted[j]);
+    mercer_table_free(table);
+    fail_in_turn(path);
+}
+
+static void test_missing_failing(void **state)
+{
+    (void)state;
+    reading.missing = "mean";
+    fail_in_turn(put_text("a.csv", holes));
+}
+
 /* --- images out --- */
 
 static void test_image_write(void **state)
@@ -273,56 +458,6 @@ static void test_image_write_failing(void **state)
     }
 }
 
-/* --- with a model --- */
-
-/* Read, fit, save, load, read again by the model, transform, with the k-th allocation failing. */
-static mercer_status whole_way(const char *path, const char *file, mercer_read_options options)
-{
-    mercer_fit_options fitting;
-    mercer_table *table = NULL;
-    mercer_model *model = NULL, *back = NULL;
-    double *features = NULL;
-    mercer_status rc = MERCER_OK;
-    mercer_fit_options_init(&fitting);
-    fitting.method = "pca";
-    fitting.components = 1;
-    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
-    MRC_TRY(mercer_fit(ctx, &fitting, table->rows, NULL, &model, NULL, &err));
-    MRC_TRY(mercer_model_save(ctx, model, file, &err));
-    MRC_TRY(mercer_model_load(ctx, file, &back, &err));
-    mercer_table_free(table);
-    table = NULL;
-    mercer_read_options_init(&options);
-    mercer_model_read_options(back, &options);
-    MRC_TRY(mercer_table_read(ctx, path, &options, &table, &err));
-    MRC_TRY(mrc_alloc(&features, table->rows->n, sizeof *features, &err));
-    MRC_TRY(mercer_model_transform(ctx, back, table->rows, NULL, features, NULL, &err));
-out:
-    mrc_free(features);
-    mercer_table_free(table);
-    mercer_model_free(model);
-    mercer_model_free(back);
-    return rc;
-}
-
-static void fail_in_turn(const char *given)
-{
-    char path[512]; /* in_scratch() forgets */
-    snprintf(path, sizeof path, "%s", given);
-    int64_t live = mrc_alloc_live();
-    mercer_status rc = MERCER_ERR_MEMORY;
-    for (int k = 0; rc != MERCER_OK; k++) {
-        assert_true(k < 3000);
-        mrc_alloc_fail_after(k);
-        rc = whole_way(path, in_scratch("a.model"), reading);
-        mrc_alloc_fail_after(-1);
-        if (rc != MERCER_OK && rc != MERCER_ERR_MEMORY)
-            print_error("%s\n", err.text);
-        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-        assert_int_equal(mrc_alloc_live(), live);
-    }
-}
-
 static void test_images_failing(void **state)
 {
     (void)state;
@@ -353,8 +488,8 @@ static void test_model_keeps_images(void **state)
     assert_int_equal(info.image_channels, 1);
     assert_int_equal(info.columns, mrc_haar_count(2, 3));
     /* A size that does not belong to the columns does not get through. */
-    back->prepare->size.width = 3;
-    assert_fails(mrc_prepare_check(back->prepare, info.columns, &err), MERCER_ERR_ARGUMENT,
+    back->prepare.size.width = 3;
+    assert_fails(mrc_prepare_check(&back->prepare, info.columns, &err), MERCER_ERR_ARGUMENT,
                  "but its images have");
     mercer_model_free(model);
     mercer_model_free(back);
@@ -366,11 +501,13 @@ static void test_model_keeps_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        READS(test_haar_count),          READS(test_haar_values),
-        READS(test_stack_of_images),     READS(test_images_refused),
-        READS(test_images_failing),      READS(test_folder_takes_the_size_of_the_model),
-        READS(test_model_keeps_images),  READS(test_image_write),
-        READS(test_image_write_failing),
+        READS(test_haar_count),      READS(test_haar_values),
+        READS(test_stack_of_images), READS(test_images_refused),
+        READS(test_images_failing),  READS(test_folder_takes_the_size_of_the_model),
+        READS(test_missing_words),   READS(test_missing_mean),
+        READS(test_missing_drop),    READS(test_missing_pixels),
+        READS(test_missing_failing), READS(test_model_keeps_images),
+        READS(test_image_write),     READS(test_image_write_failing),
     };
     return RUN_TESTS(tests);
 }
