@@ -290,6 +290,7 @@ static const cli_option options[] = {
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
     CLI_OPTION_IMAGE_FEATURES,
+    CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
     CLI_OPTION("store", 0, CLI_CHOICE, store, "S", "auto|dense|stream|lowrank",
                "how the kernel matrix is held; default auto, which picks by --memory"),

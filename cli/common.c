@@ -84,9 +84,11 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
                         "%s; is the file separated by semicolons? Commas (.csv) and tabs "
                         "(.tsv) are read",
                         err->text);
+    const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
     if (column)
-        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %.*s", err->text,
-                        length, column);
+        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %.*s%s",
+                        err->text, length, column,
+                        learns ? "; if it is data, --encode onehot" : "");
     return cli_fail_library(code, err, path);
 }
 
@@ -123,6 +125,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->no_label = set->no_label;
     options->resize_width = set->resize[0];
     options->resize_height = set->resize[1];
+    options->encode = set->encode;
     options->missing = set->missing;
     options->image_features = set->image_features;
 }
@@ -423,6 +426,8 @@ void cli_json_print(FILE *out, json_t *object)
 
 void cli_print_preparation(FILE *out, const mercer_model_info *info)
 {
+    if (strcmp(info->encode, "none") != 0)
+        cli_print_row(out, "text columns", "%s: a 0/1 column for each value", info->encode);
     if (strcmp(info->missing, "error") != 0)
         cli_print_row(out, "missing values", "%s",
                       strcmp(info->missing, "mean") == 0 ? "mean of the column" : "rows left out");
@@ -434,6 +439,7 @@ void cli_print_preparation(FILE *out, const mercer_model_info *info)
 
 void cli_json_preparation(json_t *json, const mercer_model_info *info)
 {
+    json_object_set_new(json, "encode", cli_json_text(info->encode));
     json_object_set_new(json, "missing", cli_json_text(info->missing));
     json_object_set_new(json, "image_features", cli_json_text(info->image_features));
     if (info->image_features)

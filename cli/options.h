@@ -15,7 +15,7 @@ typedef struct cli_settings {
     const char *center, *store, *precision, *scale; /* NULL: not given */
     const char *label, *target, *labels, *self;     /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
-    const char *missing, *image_features;           /* NULL: not given */
+    const char *encode, *missing, *image_features;  /* NULL: not given */
     bool no_label, errors, keep_label, json, quiet;
     int64_t memory, threads, rows; /* 0: not given */
     int64_t resize[2];             /* width and height; 0: not given */
@@ -69,6 +69,10 @@ typedef struct cli_option {
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
+#define CLI_OPTION_ENCODE                                                                          \
+    CLI_OPTION("encode", 0, CLI_CHOICE, encode, "HOW", "none|onehot",                              \
+               "text columns: onehot makes 0/1 columns of them, one a value; default none, an "    \
+               "error")
 #define CLI_OPTION_MISSING                                                                         \
     CLI_OPTION("missing", 0, CLI_CHOICE, missing, "HOW", "error|mean|drop",                        \
                "empty cells, NA, NaN, ?: the column's mean instead, or leave the row out; "        \

@@ -28,6 +28,9 @@ typedef struct mercer_read_options {
     int64_t only_count;
     int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
     int64_t resize_height;
+    const char *encode;            /* "onehot": a text column becomes columns of 0 and 1, one for
+                                      each value, called name=value and sorted; "none": text in a
+                                      data column is an error; NULL: none */
     const char *missing;           /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
                                       replaced by the mean of the column; "drop", the row is left
                                       out; NULL: error */

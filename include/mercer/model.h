@@ -38,6 +38,7 @@ typedef struct mercer_model_info {
     const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
     int64_t image_width, image_height, image_channels;
     const char *missing; /* "error", "mean" or "drop" */
+    const char *encode;  /* "onehot" when text columns are encoded, else "none" */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

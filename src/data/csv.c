@@ -18,6 +18,7 @@
  * its end, except class names, where repeating does no harm. Cost: O(bytes), no allocation per
  * cell. */
 #include "base/number.h"
+#include "data/prepare.h"
 #include "data/reader.h"
 
 #include <assert.h>
@@ -257,11 +258,13 @@ static mercer_status refuse_blank_line(const mrc_csv *csv, mercer_error *err)
 }
 
 /* Words that other programs write for a value that is not there. */
-static bool means_missing(const struct cell *cell)
+static bool means_missing(const mrc_columns *columns, const struct cell *cell)
 {
-    static const char *const words[] = {"NA",   "N/A",  "n/a",  "na", "NaN", "nan",
-                                        "null", "NULL", "None", "?",  ""};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    enum { CERTAIN = 5 }; /* the first ones; others can be values of a text column */
+    static const char *const words[] = {"",    "NA", "NaN",  "nan",  "?",   "N/A",
+                                        "n/a", "na", "null", "NULL", "None"};
+    size_t count = columns->encode ? CERTAIN : sizeof words / sizeof *words;
+    for (size_t i = 0; i < count; i++)
         if (strlen(words[i]) == cell->length && memcmp(words[i], cell->text, cell->length) == 0)
             return true;
     return false;
@@ -303,7 +306,7 @@ static mercer_status look_at_row(mrc_csv *csv, const mrc_columns *columns, size_
                     return rc;
                 looks->capacity = capacity;
             }
-            bool nothing = cell.length == 0 || (columns->missing && means_missing(&cell));
+            bool nothing = cell.length == 0 || (columns->missing && means_missing(columns, &cell));
             int kind = nothing ? LOOKS_EMPTY : 0;
             kind |= mrc_parse_double(cell.text, cell.length, &value) ? LOOKS_NUMBER : 0;
             kind |= cell.quoted ? LOOKS_QUOTED : 0;
@@ -428,10 +431,19 @@ static mercer_status cell_number(const mrc_csv *csv, const mrc_columns *columns,
         *out = value;
         return MERCER_OK;
     }
-    bool missing = columns->role[column] >= 0 && means_missing(cell);
+    bool missing = columns->role[column] >= 0 && means_missing(columns, cell);
     if (missing && columns->missing) {
         *out = NAN;
         return MERCER_OK;
+    }
+    mrc_classes *texts = columns->texts && columns->role[column] >= 0
+                             ? &columns->texts[columns->role[column]]
+                             : NULL;
+    if (texts && !number && !missing && (columns->texts_open || texts->count > 0)) {
+        int64_t code = 0;
+        mercer_status rc = mrc_classes_code(texts, cell->text, cell->length, &code, err);
+        *out = mrc_word(code);
+        return rc;
     }
     const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
     mrc_column_shown(where, columns, column);

@@ -3,6 +3,7 @@
  * A reader learns the preparation from the first block it hands out (of a whole table: from the
  * table), or is given the one of a model. Each block then goes through
  *
+ *   text columns     0/1 columns, one for each value of the training table (encode.c)
  *   missing values   NaN in a data column: an error in the reader, the mean of the column in the
  *                    training table, or (drop) the row is left out by the reader
  *   image features   pixels stay pixels, or become rectangle features (image_features.c)
@@ -61,6 +62,10 @@ mercer_status mrc_prepare_new(mercer_prepare **out, mercer_error *err)
 
 void mrc_prepare_destroy(mercer_prepare *prepare)
 {
+    for (int64_t s = 0; prepare->encodings && s < prepare->sources; s++)
+        mrc_free_names(prepare->encodings[s].values, prepare->encodings[s].count);
+    mrc_free(prepare->encodings);
+    mrc_free_names(prepare->source_names, prepare->sources);
     mrc_free(prepare->means);
     *prepare = (mercer_prepare){0};
 }
@@ -76,9 +81,20 @@ void mrc_prepare_free(mercer_prepare *prepare)
 mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *out,
                                mercer_error *err)
 {
-    mercer_prepare copy = *prepare;
+    mercer_prepare copy = {.sources = prepare->sources,
+                           .missing = prepare->missing,
+                           .means_count = prepare->means_count,
+                           .image = prepare->image,
+                           .size = prepare->size};
     mercer_status rc = MERCER_OK;
-    copy.means = NULL;
+    MRC_TRY(mrc_copy_names(&copy.source_names, prepare->source_names, prepare->sources, err));
+    if (prepare->sources > 0)
+        MRC_TRY(mrc_alloc(&copy.encodings, prepare->sources, sizeof *copy.encodings, err));
+    for (int64_t s = 0; s < prepare->sources; s++) {
+        const mrc_encoding *from = &prepare->encodings[s];
+        MRC_TRY(mrc_copy_names(&copy.encodings[s].values, from->values, from->count, err));
+        copy.encodings[s].count = from->count;
+    }
     if (prepare->means) {
         MRC_TRY(mrc_alloc2_raw(&copy.means, prepare->means_count, 1, sizeof *copy.means, err));
         memcpy(copy.means, prepare->means, (size_t)prepare->means_count * sizeof *copy.means);
@@ -109,7 +125,8 @@ out:
 
 bool mrc_prepare_is_empty(const mercer_prepare *prepare)
 {
-    return prepare->missing == MRC_MISSING_ERROR && prepare->image == MRC_IMAGE_NONE;
+    return prepare->sources == 0 && prepare->missing == MRC_MISSING_ERROR &&
+           prepare->image == MRC_IMAGE_NONE;
 }
 
 static mercer_status check_images(const mercer_prepare *prepare, mercer_error *err)
@@ -134,6 +151,9 @@ mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, 
     if (images && columns != mrc_prepare_width(prepare, numbers))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: %lld columns, but its images have %lld values",
                  (long long)columns, (long long)mrc_prepare_width(prepare, numbers));
+    if (prepare->sources > 0 && (images || mrc_encode_width(prepare) != columns))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: %lld columns, but its text columns make %lld",
+                 (long long)columns, (long long)mrc_encode_width(prepare));
     if ((prepare->missing == MRC_MISSING_MEAN) != (prepare->means != NULL) ||
         (prepare->means && prepare->means_count != numbers))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: missing values '%s' with %lld means of columns",
@@ -146,68 +166,96 @@ out:
 
 int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns)
 {
-    return prepare->image == MRC_IMAGE_HAAR
-               ? mrc_haar_count(prepare->size.width, prepare->size.height)
-               : columns;
+    if (prepare->image == MRC_IMAGE_HAAR)
+        return mrc_haar_count(prepare->size.width, prepare->size.height);
+    return prepare->sources > 0 ? mrc_encode_width(prepare) : columns;
 }
 
-mercer_status mrc_prepare_learn(mercer_prepare *prepare, const char *shown, const mrc_columns *file,
-                                const double *x, int64_t n, mercer_error *err)
+static mercer_status learn_means(mercer_prepare *prepare, const char *shown,
+                                 const mrc_columns *file, const double *x, int64_t n, int64_t d,
+                                 mercer_error *err)
 {
-    int64_t *counts = NULL, columns = file->data;
+    int64_t *counts = NULL;
     mercer_status rc = MERCER_OK;
-    if (prepare->missing != MRC_MISSING_MEAN || prepare->means)
-        return MERCER_OK;
-    MRC_TRY(mrc_alloc(&counts, columns, sizeof *counts, err));
-    MRC_TRY(mrc_alloc(&prepare->means, columns, sizeof *prepare->means, err));
-    prepare->means_count = columns;
+    MRC_TRY(mrc_alloc(&counts, d, sizeof *counts, err));
+    MRC_TRY(mrc_alloc(&prepare->means, d, sizeof *prepare->means, err));
+    prepare->means_count = d;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < columns; j++)
-            if (!isnan(x[i * columns + j])) {
+        for (int64_t j = 0; j < d; j++)
+            if (!isnan(x[i * d + j])) {
                 counts[j]++;
                 /* A mean that moves cannot overflow as a sum can. */
-                prepare->means[j] += (x[i * columns + j] - prepare->means[j]) / (double)counts[j];
+                prepare->means[j] += (x[i * d + j] - prepare->means[j]) / (double)counts[j];
             }
-    for (int64_t i = 0; i < file->count; i++)
-        if (file->role[i] >= 0 && counts[file->role[i]] == 0) {
+    for (int64_t s = 0, j = 0; s < file->data; s++) {
+        if (counts[j] == 0) {
             char where[MRC_COLUMN_SHOWN];
+            int64_t column = 0;
+            while (file->role[column] != s)
+                column++;
             MRC_FAIL(err, MERCER_ERR_DATA, "%s: %s has no value to take the mean of", shown,
-                     mrc_column_shown(where, file, i));
+                     mrc_column_shown(where, file, column));
         }
+        j += prepare->sources > 0 && prepare->encodings[s].count > 0 ? prepare->encodings[s].count
+                                                                     : 1;
+    }
 out:
     mrc_free(counts);
     return rc;
 }
 
-/* Means in place of what is missing; returns how often. */
-static int64_t fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t columns)
+static int64_t count_missing(const mrc_columns *file, const double *x, int64_t n)
 {
-    int64_t filled = 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < columns; j++)
-            if (isnan(x[i * columns + j])) {
-                x[i * columns + j] = prepare->means[j];
-                filled++;
-            }
-    return filled;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n * file->data; i++)
+        count += mrc_is_missing(file, x[i]);
+    return count;
 }
 
-mercer_status mrc_prepare_apply(const mercer_prepare *prepare, mercer_ctx *ctx, double **x,
-                                int64_t n, int64_t columns, mrc_prepared *done, mercer_error *err)
+/* Means in place of what is missing. */
+static void fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t d)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++)
+            if (isnan(x[i * d + j]))
+                x[i * d + j] = prepare->means[j];
+}
+
+static mercer_status image_features(const mercer_prepare *prepare, mercer_ctx *ctx, double **x,
+                                    int64_t n, int64_t d, mercer_error *err)
 {
     double *features = NULL;
     mercer_status rc = MERCER_OK;
-    if (prepare->missing == MRC_MISSING_MEAN)
-        done->filled += fill(prepare, *x, n, columns);
-    if (prepare->image != MRC_IMAGE_HAAR)
-        return MERCER_OK;
-    MRC_TRY(
-        mrc_alloc2_raw(&features, n, mrc_prepare_width(prepare, columns), sizeof *features, err));
+    MRC_TRY(mrc_alloc2_raw(&features, n, mrc_prepare_width(prepare, d), sizeof *features, err));
     MRC_TRY(mrc_haar_rows(ctx, *x, n, prepare->size.width, prepare->size.height, features, err));
     mrc_free(*x);
     *x = features;
     features = NULL;
 out:
     mrc_free(features);
+    return rc;
+}
+
+mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const char *shown,
+                               mrc_columns *file, double **x, int64_t n, mrc_prepared *done,
+                               mercer_error *err)
+{
+    int64_t d = file->data;
+    mercer_status rc = MERCER_OK;
+    if (prepare->missing == MRC_MISSING_MEAN)
+        done->filled += count_missing(file, *x, n);
+    if (file->texts_open)
+        MRC_TRY(mrc_encode_learn(prepare, file, *x, n, err));
+    if (prepare->sources > 0) {
+        MRC_TRY(mrc_encode_rows(prepare, ctx, shown, file, x, n, &done->unknown, err));
+        d = mrc_encode_width(prepare);
+    }
+    if (prepare->missing == MRC_MISSING_MEAN && !prepare->means)
+        MRC_TRY(learn_means(prepare, shown, file, *x, n, d, err));
+    if (prepare->missing == MRC_MISSING_MEAN)
+        fill(prepare, *x, n, d);
+    if (prepare->image == MRC_IMAGE_HAAR)
+        MRC_TRY(image_features(prepare, ctx, x, n, d, err));
+out:
     return rc;
 }

@@ -10,17 +10,53 @@
 
 #include <mercer/io.h>
 
+#include <math.h>
+#include <string.h>
+
 typedef enum mrc_missing { MRC_MISSING_ERROR, MRC_MISSING_MEAN, MRC_MISSING_DROP } mrc_missing;
 typedef enum mrc_image_kind { MRC_IMAGE_NONE, MRC_IMAGE_PIXELS, MRC_IMAGE_HAAR } mrc_image_kind;
 
+/* The values of a text column, sorted; none for a column of numbers. */
+typedef struct mrc_encoding {
+    char **values;
+    int64_t count;
+} mrc_encoding;
+
 struct mercer_prepare {
+    int64_t sources; /* columns of the file; 0 when none of them is text */
+    char **source_names;
+    mrc_encoding *encodings; /* of each source */
     mrc_missing missing;
-    double
-        *means; /* of the columns before image features, once learnt; NULL unless missing: mean */
+    double *means; /* before image features; NULL unless missing is mean, and until learnt */
     int64_t means_count;
     mrc_image_kind image;
     mrc_image_size size; /* of every image; all 0 when there are none */
 };
+
+/* A text among numbers: a NaN with its index; and back, -1 for everything else. */
+#define MRC_WORD_BITS UINT64_C(0x7ffc000000000000)
+static inline double mrc_word(int64_t code)
+{
+    uint64_t bits = MRC_WORD_BITS | (uint64_t)code;
+    double word;
+    memcpy(&word, &bits, sizeof word);
+    return word;
+}
+
+static inline int64_t mrc_word_code(double cell)
+{
+    uint64_t bits;
+    memcpy(&bits, &cell, sizeof bits);
+    return (bits & MRC_WORD_BITS) == MRC_WORD_BITS && !(bits >> 63)
+               ? (int64_t)(bits & ~MRC_WORD_BITS)
+               : -1;
+}
+
+/* Whether a cell as it was read is missing; a text is not. */
+static inline bool mrc_is_missing(const mrc_columns *file, double cell)
+{
+    return isnan(cell) && !(file->texts && mrc_word_code(cell) >= 0);
+}
 
 /* "error", "mean", "drop", and back: NULL means error. */
 const char *mrc_missing_name(mrc_missing missing);
@@ -49,16 +85,30 @@ int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns);
 
 /* What happened to rows, for a notice. */
 typedef struct mrc_prepared {
-    int64_t filled; /* missing values replaced */
+    int64_t filled;  /* missing values replaced */
+    int64_t unknown; /* texts that the training table does not have */
 } mrc_prepared;
 
-/* Learn from the first n rows of a file (shown, for messages) what the preparation still needs. */
-mercer_status mrc_prepare_learn(mercer_prepare *prepare, const char *shown, const mrc_columns *file,
-                                const double *x, int64_t n, mercer_error *err);
-/* Prepare n rows of `columns` numbers: *x (from mrc_grow or mrc_alloc2, tightly packed) is changed
- * or replaced by another array, then n x mrc_prepare_width(). */
-mercer_status mrc_prepare_apply(const mercer_prepare *prepare, mercer_ctx *ctx, double **x,
-                                int64_t n, int64_t columns, mrc_prepared *done, mercer_error *err);
+/* Prepare n rows of a file (shown, for messages), after learning from them what is not yet known:
+ * *x (file->data numbers a row, from mrc_grow, tightly packed) is changed or replaced by another
+ * array, then n x mrc_prepare_width(). */
+mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const char *shown,
+                               mrc_columns *file, double **x, int64_t n, mrc_prepared *done,
+                               mercer_error *err);
+
+/* Text columns; encode.c tells how. Learn them from x, in which texts are then numbered anew. */
+mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, double *x, int64_t n,
+                               mercer_error *err);
+/* Make the texts known to the reader of new rows. */
+mercer_status mrc_encode_load(const mercer_prepare *prepare, mrc_columns *file, mercer_error *err);
+/* Columns that come out. */
+int64_t mrc_encode_width(const mercer_prepare *prepare);
+/* Replace *x by n x mrc_encode_width() numbers; *unknown grows. */
+mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *ctx,
+                              const char *shown, const mrc_columns *file, double **x, int64_t n,
+                              int64_t *unknown, mercer_error *err);
+/* The names of what comes out, owned by the caller; NULL when the file had none. */
+mercer_status mrc_encode_names(const mercer_prepare *prepare, char ***out, mercer_error *err);
 
 /* Rectangle features of grey images; image_features.c tells which and in what order. */
 int64_t mrc_haar_count(int64_t width, int64_t height);

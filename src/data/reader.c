@@ -158,7 +158,7 @@ out:
     return rc;
 }
 
-static void classes_destroy(mrc_classes *classes)
+void mrc_classes_destroy(mrc_classes *classes)
 {
     mrc_free_names(classes->names, classes->count);
     mrc_free(classes->slots);
@@ -480,6 +480,13 @@ static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_opti
         MRC_TRY(mrc_prepare_new(&reader->prepare, err));
         MRC_TRY(mrc_missing_parse(options->missing, &reader->prepare->missing, err));
     }
+    if (!reader->given && options->encode && strcmp(options->encode, "none") != 0) {
+        if (strcmp(options->encode, "onehot") != 0)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "encode '%s' is not one of none, onehot",
+                     options->encode);
+        reader->columns.texts_open = true;
+    }
+    reader->columns.encode = reader->columns.texts_open || reader->prepare->sources > 0;
     mrc_missing missing = reader->prepare->missing;
     reader->columns.missing =
         missing == MRC_MISSING_MEAN || (missing == MRC_MISSING_DROP && !reader->given);
@@ -596,9 +603,10 @@ static mercer_status match_model(const mercer_reader *reader, mercer_error *err)
     const mercer_prepare *prepare = reader->prepare;
     const mrc_image_size *here = &reader->matrix.size, *model = &prepare->size;
     int64_t columns = reader->columns.data;
-    if (prepare->image == MRC_IMAGE_NONE && prepare->means && columns != prepare->means_count)
+    int64_t wanted = prepare->sources > 0 ? prepare->sources : prepare->means_count;
+    if (prepare->image == MRC_IMAGE_NONE && wanted > 0 && columns != wanted)
         return mrc_fail(err, MERCER_ERR_DATA, "%s: %lld columns where %lld were expected",
-                        reader->input.shown, (long long)columns, (long long)prepare->means_count);
+                        reader->input.shown, (long long)columns, (long long)wanted);
     if (prepare->image == MRC_IMAGE_NONE)
         return MERCER_OK;
     if (here->channels && (here->width != model->width || here->height != model->height ||
@@ -655,6 +663,8 @@ static mercer_status start(mercer_reader *reader, const mercer_read_options *opt
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
     MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
+    if (reader->columns.encode)
+        MRC_TRY(mrc_encode_load(reader->prepare, &reader->columns, err));
     if (reader->folder_classes)
         snprintf(reader->origin, ORIGIN_SIZE, "classes from the sub-folders of %s",
                  reader->input.shown);
@@ -777,7 +787,10 @@ void mercer_reader_close(mercer_reader *reader)
     mrc_text_destroy(&reader->labels);
     mrc_input_close(&reader->labels_input);
     mrc_input_close(&reader->input);
-    classes_destroy(&reader->classes);
+    for (int64_t j = 0; reader->columns.texts && j < reader->columns.data; j++)
+        mrc_classes_destroy(&reader->columns.texts[j]);
+    mrc_free(reader->columns.texts);
+    mrc_classes_destroy(&reader->classes);
     mrc_free_names(reader->columns.names, reader->columns.count);
     mrc_free(reader->columns.role);
     mrc_prepare_free(reader->prepare);
@@ -901,9 +914,8 @@ static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx
 static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
                                 mercer_table **out, mercer_error *err)
 {
-    const mrc_columns *columns = &reader->columns;
-    const mercer_prepare *prepare = reader->prepare;
-    int64_t width = mrc_prepare_width(prepare, columns->data);
+    mrc_columns *columns = &reader->columns;
+    mercer_prepare *prepare = reader->prepare;
     mercer_table *table = NULL;
     mercer_targets *targets;
     mercer_status rc = MERCER_OK;
@@ -911,11 +923,14 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
     MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
     targets = &table->targets;
-    MRC_TRY(
-        mrc_prepare_apply(prepare, ctx, &block->x, block->n, columns->data, &reader->done, err));
+    MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->input.shown, columns, &block->x, block->n,
+                             &reader->done, err));
+    int64_t width = mrc_prepare_width(prepare, columns->data);
     MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
     block->x = NULL;
-    if (width == columns->data)
+    if (prepare->sources > 0)
+        MRC_TRY(mrc_encode_names(prepare, &table->rows->names, err));
+    else if (prepare->image == MRC_IMAGE_NONE)
         MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
     if (!mrc_prepare_is_empty(prepare))
         MRC_TRY(mrc_prepare_clone(prepare, &table->rows->prepare, err));
@@ -945,12 +960,20 @@ out:
     return rc;
 }
 
+static bool misses_a_value(const mrc_columns *columns, const double *row)
+{
+    for (int64_t j = 0; j < columns->data; j++)
+        if (mrc_is_missing(columns, row[j]))
+            return true;
+    return false;
+}
+
 /* Leave out the rows with a missing value. */
 static void drop_rows(mercer_reader *reader, mrc_block *block)
 {
     int64_t d = reader->columns.data, targets = reader->columns.targets, kept = 0;
     for (int64_t i = 0; i < block->n; i++) {
-        if (mrc_first_not_finite(block->x + i * d, d) >= 0)
+        if (misses_a_value(&reader->columns, block->x + i * d))
             continue;
         if (kept < i) {
             memcpy(block->x + kept * d, block->x + i * d, (size_t)d * sizeof *block->x);
@@ -1005,6 +1028,10 @@ static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ct
         mrc_notice(ctx, "%s: %lld missing value%s replaced by the mean of the column",
                    reader->input.shown, (long long)reader->done.filled,
                    reader->done.filled == 1 ? " is" : "s are");
+    if (reader->done.unknown > 0)
+        mrc_notice(ctx, "%s: %lld cell%s a text that the training table does not have: all 0",
+                   reader->input.shown, (long long)reader->done.unknown,
+                   reader->done.unknown == 1 ? " has" : "s have");
     return MERCER_OK;
 }
 
@@ -1028,11 +1055,8 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
         MRC_TRY(read_block(reader, ctx, max_rows, &block, err));
         if (reader->columns.missing && reader->prepare->missing == MRC_MISSING_DROP)
             drop_rows(reader, &block);
-        if (block.n == 0)
-            continue;
-        MRC_TRY(mrc_prepare_learn(reader->prepare, reader->input.shown, &reader->columns, block.x,
-                                  block.n, err));
-        MRC_TRY(make_table(reader, ctx, &block, &table, err));
+        if (block.n > 0)
+            MRC_TRY(make_table(reader, ctx, &block, &table, err));
     }
     if (reader->ended)
         MRC_TRY(finish_prepare(reader, ctx, err));

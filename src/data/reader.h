@@ -17,24 +17,6 @@ enum { MRC_ROLE_LABEL = -1 };
 #define MRC_ROLE_SKIPPED INT64_MIN
 #define MRC_ROLE_TARGET(k) (-2 - (k))
 
-/* The columns of a file, in its order. */
-typedef struct mrc_columns {
-    int64_t count;
-    char **names; /* count strings, or NULL when the file has no header */
-    int64_t *role;
-    int64_t data;    /* how many are data */
-    int64_t targets; /* how many are targets */
-    int64_t label;   /* which one holds classes, or -1 */
-    int64_t skipped; /* how many are not wanted */
-    bool missing;    /* a missing value of a data column is NaN; else an error that ends in hint */
-    const char *missing_hint;
-} mrc_columns;
-
-/* A column for a message: "column 'age'" or "column 3". Returns out. */
-enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
-const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns,
-                             int64_t column);
-
 /* Class names seen so far, in order of first appearance. */
 typedef struct mrc_classes {
     char **names;
@@ -47,6 +29,28 @@ typedef struct mrc_classes {
 /* The index of a class, entering it when it is new. */
 mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t length, int64_t *code,
                                mercer_error *err);
+void mrc_classes_destroy(mrc_classes *classes);
+
+/* The columns of a file, in its order. */
+typedef struct mrc_columns {
+    int64_t count;
+    char **names; /* count strings, or NULL when the file has no header */
+    int64_t *role;
+    int64_t data;    /* how many are data */
+    int64_t targets; /* how many are targets */
+    int64_t label;   /* which one holds classes, or -1 */
+    int64_t skipped; /* how many are not wanted */
+    bool missing;    /* a missing value of a data column is NaN; else an error that ends in hint */
+    const char *missing_hint;
+    mrc_classes *texts; /* of each data column, when text columns are encoded; else NULL */
+    bool texts_open;    /* any data column may have texts; else only those that have some */
+    bool encode;        /* there will be texts */
+} mrc_columns;
+
+/* A column for a message: "column 'age'" or "column 3". Returns out. */
+enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
+const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns,
+                             int64_t column);
 
 /* Rows being filled. */
 typedef struct mrc_block {

@@ -170,32 +170,83 @@ static mercer_status dump(const json_t *value, char **out, size_t *length, merce
     return rc;
 }
 
-static mercer_status put_names(json_t *object, const mercer_model *model, mercer_error *err)
+/* Strings of any bytes as a JSON array, for json_decref. */
+static mercer_status names_to_json(char *const *names, int64_t count, json_t **out,
+                                   mercer_error *err)
 {
-    json_t *list = NULL;
-    char *name = NULL, *text = NULL;
-    size_t length = 0;
+    char *name = NULL;
     mercer_status rc = MERCER_OK;
-
-    if (!model->column_names)
-        return MERCER_OK;
-    list = json_array();
-    if (!list)
+    *out = json_array();
+    if (!*out)
         MRC_TRY(no_memory(err));
-    for (int64_t j = 0; j < model->columns; j++) {
-        MRC_TRY(text_encode(model->column_names[j], &name, err));
-        if (json_array_append_new(list, json_string(name)) != 0)
+    for (int64_t j = 0; j < count; j++) {
+        MRC_TRY(text_encode(names[j], &name, err));
+        if (json_array_append_new(*out, json_string(name)) != 0)
             MRC_TRY(no_memory(err));
         mrc_free(name);
         name = NULL;
     }
-    MRC_TRY(dump(list, &text, &length, err));
-    if (json_object_set_new(object, "column_names", json_string(text)) != 0)
+out:
+    mrc_free(name);
+    return rc;
+}
+
+/* Metadata is text, so lists stand in it as the text of their JSON. */
+static mercer_status put_json(json_t *object, const char *key, const json_t *value,
+                              mercer_error *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(dump(value, &text, &length, err));
+    if (json_object_set_new(object, key, json_string(text)) != 0)
         MRC_TRY(no_memory(err));
 out:
-    json_decref(list);
-    mrc_free(name);
     mrc_free(text);
+    return rc;
+}
+
+static mercer_status put_names(json_t *object, const mercer_model *model, mercer_error *err)
+{
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!model->column_names)
+        return MERCER_OK;
+    MRC_TRY(names_to_json(model->column_names, model->columns, &list, err));
+    MRC_TRY(put_json(object, "column_names", list, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
+/* The columns of the file: {"name": ..., "values": [...]}, the values of text columns only. */
+static mercer_status put_encodings(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
+{
+    json_t *list = NULL, *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (prepare->sources == 0)
+        return MERCER_OK;
+    MRC_TRY(put_text(meta, "encode", "onehot", err));
+    list = json_array();
+    for (int64_t s = 0; s < prepare->sources; s++) {
+        const mrc_encoding *encoding = &prepare->encodings[s];
+        json_t *source = json_object();
+        if (json_array_append_new(list, source) != 0) /* list owns source, also now */
+            MRC_TRY(no_memory(err));
+        if (prepare->source_names)
+            MRC_TRY(put_text(source, "name", prepare->source_names[s], err));
+        if (encoding->count == 0)
+            continue;
+        MRC_TRY(names_to_json(encoding->values, encoding->count, &values, err));
+        if (json_object_set(source, "values", values) != 0)
+            MRC_TRY(no_memory(err));
+        json_decref(values);
+        values = NULL;
+    }
+    MRC_TRY(put_json(meta, "encodings", list, err));
+out:
+    json_decref(list);
+    json_decref(values);
     return rc;
 }
 
@@ -203,6 +254,7 @@ out:
 static mercer_status put_prepare(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    MRC_TRY(put_encodings(meta, prepare, err));
     if (prepare->missing != MRC_MISSING_ERROR)
         MRC_TRY(put_text(meta, "missing", mrc_missing_name(prepare->missing), err));
     if (prepare->image != MRC_IMAGE_NONE) {
@@ -343,7 +395,8 @@ static mercer_status build_header(const mercer_model *model, const struct tensor
     MRC_TRY(dump(header, &text, length, err));
     size_t padded = (*length + 7) / 8 * 8;
     if (padded > MOST_HEADER)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "the model's column names take more than 64 MB");
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "the names of columns and values of the model take more than 64 MB");
     MRC_TRY(mrc_alloc(out, (int64_t)padded, 1, err));
     memset(*out, ' ', padded);
     memcpy(*out, text, *length);
@@ -601,6 +654,23 @@ static mercer_status get_real(const struct metadata *meta, const char *key, doub
     return rc;
 }
 
+/* The strings of a JSON array; also on error the caller frees *out, which has `count` places. */
+static mercer_status names_from_json(const struct metadata *meta, const json_t *list, int64_t count,
+                                     char ***out, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(out, count, sizeof **out, err));
+    for (int64_t j = 0; j < count; j++) {
+        const char *name = json_string_value(json_array_get(list, (size_t)j));
+        if (!name)
+            MRC_TRY(damaged(meta->source, "a name is not text", NULL, err));
+        MRC_TRY(mrc_strdup(&(*out)[j], name, err));
+        text_decode((*out)[j]);
+    }
+out:
+    return rc;
+}
+
 static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     const char *text = json_string_value(json_object_get(meta->json, "column_names"));
@@ -612,13 +682,43 @@ static mercer_status get_names(const struct metadata *meta, mercer_model *model,
     list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_array(list) || (int64_t)json_array_size(list) != model->columns)
         MRC_TRY(damaged(meta->source, "column_names is not a list of all columns", NULL, err));
-    MRC_TRY(mrc_alloc(&model->column_names, model->columns, sizeof(char *), err));
-    for (int64_t j = 0; j < model->columns; j++) {
-        const char *name = json_string_value(json_array_get(list, (size_t)j));
-        if (!name)
-            MRC_TRY(damaged(meta->source, "a column name is not text", NULL, err));
-        MRC_TRY(mrc_strdup(&model->column_names[j], name, err));
-        text_decode(model->column_names[j]);
+    MRC_TRY(names_from_json(meta, list, model->columns, &model->column_names, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
+static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *prepare,
+                                   mercer_error *err)
+{
+    const char *text = json_string_value(json_object_get(meta->json, "encodings"));
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+
+    if (!text)
+        return MERCER_OK;
+    list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (json_array_size(list) == 0) /* also of what is no array */
+        MRC_TRY(damaged(meta->source, "encodings is not a list of columns", NULL, err));
+    int64_t count = (int64_t)json_array_size(list);
+    MRC_TRY(mrc_alloc(&prepare->encodings, count, sizeof *prepare->encodings, err));
+    prepare->sources = count;
+    if (json_object_get(json_array_get(list, 0), "name"))
+        MRC_TRY(mrc_alloc(&prepare->source_names, count, sizeof *prepare->source_names, err));
+    for (int64_t s = 0; s < count; s++) {
+        const json_t *source = json_array_get(list, (size_t)s);
+        const json_t *values = json_object_get(source, "values");
+        const char *name = json_string_value(json_object_get(source, "name"));
+        if ((name != NULL) != (prepare->source_names != NULL))
+            MRC_TRY(damaged(meta->source, "some encodings have no name", NULL, err));
+        if (name) {
+            MRC_TRY(mrc_strdup(&prepare->source_names[s], name, err));
+            text_decode(prepare->source_names[s]);
+        }
+        prepare->encodings[s].count = (int64_t)json_array_size(values);
+        if (prepare->encodings[s].count > 0)
+            MRC_TRY(names_from_json(meta, values, prepare->encodings[s].count,
+                                    &prepare->encodings[s].values, err));
     }
 out:
     json_decref(list);
@@ -632,6 +732,7 @@ static mercer_status get_prepare(const struct metadata *meta, mercer_model *mode
     const char *missing = json_string_value(json_object_get(meta->json, "missing"));
     mercer_prepare *prepare = &model->prepare;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(get_encodings(meta, prepare, err));
     if (mrc_missing_parse(missing, &prepare->missing, NULL) != MERCER_OK)
         MRC_TRY(damaged(meta->source, "unknown treatment of missing values ", missing, err));
     if (mrc_image_kind_parse(images, &prepare->image, NULL) != MERCER_OK)

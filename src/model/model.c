@@ -235,6 +235,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .image_height = prepare->size.height,
         .image_channels = prepare->size.channels,
         .missing = mrc_missing_name(prepare->missing),
+        .encode = prepare->sources > 0 ? "onehot" : "none",
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -256,14 +257,15 @@ static bool has_name(char *const *names, int64_t count, const char *name)
 
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
 {
-    char *const *names = model->column_names;
+    bool encoded = model->prepare.sources > 0;
+    char *const *names = encoded ? model->prepare.source_names : model->column_names;
+    int64_t count = encoded ? model->prepare.sources : model->columns;
     bool named = options->label || options->target || options->labels_file;
     options->prepare = &model->prepare;
-    if (!named &&
-        (has_name(names, model->columns, "label") || has_name(names, model->columns, "target")))
+    if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
         options->no_label = 1;
     if (names && model->kernel.kind != MRC_KERNEL_precomputed) {
         options->only = (const char *const *)names;
-        options->only_count = model->columns;
+        options->only_count = count;
     }
 }

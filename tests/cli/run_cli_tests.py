@@ -1405,6 +1405,50 @@ def test_missing_values():
     refused("fit", "h.csv", "-m", "kpca", "--missing", "zero", status=2, says="error, mean, drop")
 
 
+@test
+def test_text_columns():
+    rows = ["red,1,3,a", "blue,2,1,b", "red,4,2,a", "green,3,5,b", "blue,1,1,a"]
+    write("t.csv", "colour,x,y,label\n" + "\n".join(rows) + "\n")
+    refused("fit", "t.csv", "-m", "kpca", status=1,
+            says=["t.csv:2: column 'colour': 'red' is not a number", "--label colour",
+                  "--encode onehot"])
+    done = mercer("fit", "t.csv", "-m", "pca", "-n", 2, "--encode", "onehot", "-o", "t.model")
+    assert re.search(r"data +5 rows x 5 columns", done.out), done.out
+    assert re.search(r"text columns +onehot", done.out), done.out
+    about = report("info", "t.model")
+    assert about["encode"] == "onehot", about
+    assert about["column_names"] == ["colour=blue", "colour=green", "colour=red", "x", "y"]
+    # As if somebody had encoded it by hand.
+    colours = ["blue", "green", "red"]
+    x = [[float(row.split(",")[0] == c) for c in colours] + [float(v) for v in row.split(",")[1:3]]
+         for row in rows]
+    table("hand.csv", x, names=about["column_names"])
+    mercer("fit", "hand.csv", "-m", "pca", "-n", 2, "-o", "hand.model", "--quiet")
+    _, wanted = numbers(mercer("transform", "hand.model", "hand.csv").out)
+    _, got = numbers(mercer("transform", "t.model", "t.csv").out)
+    assert np.array_equal(got, wanted)
+    # Other columns and another order; texts nobody has seen are zeroes, and a note says so.
+    write("new.csv", "id,y,colour,x\nn1,3,red,1\nn2,3,pink,1\nn3,3,,1\n")
+    refused("transform", "t.model", "new.csv", status=1, says=["new.csv:4", "column 'colour'"])
+    write("new.csv", "id,y,colour,x\nn1,3,red,1\nn2,3,pink,1\n")
+    done = mercer("transform", "t.model", "new.csv")
+    _, f = numbers(done.out)
+    assert np.array_equal(f[0], got[0]) and not np.allclose(f[1], f[0])
+    assert "1 cell has a text that the training table does not have" in done.err, done.err
+    zeroes = table("z.csv", [[0, 0, 0, 1, 3]], names=about["column_names"])
+    assert np.array_equal(numbers(mercer("transform", "hand.model", zeroes).out)[1][0], f[1])
+    # A column called label is data when it was data.
+    mercer("fit", "t.csv", "-m", "pca", "-n", 2, "--encode", "onehot", "--no-label", "-o",
+           "l.model", "--quiet")
+    assert "label=a" in report("info", "l.model")["column_names"]
+    assert mercer("transform", "l.model", "t.csv").out.count("\n") == 6
+    out = mercer("scale", "t.csv", "--scale", "none", "--encode", "onehot", "--no-label").out
+    assert out.splitlines()[0] == "colour=blue,colour=green,colour=red,x,y,label=a,label=b"
+    write("ids.csv", "id,x\n" + "".join(f"n{i},{i}\n" for i in range(2000)))
+    refused("fit", "ids.csv", "-m", "kpca", "--encode", "onehot", "--memory", "16M", status=1,
+            says=["ids.csv", "2001 columns", "--memory"])
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:

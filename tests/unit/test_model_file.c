@@ -51,6 +51,16 @@ static mercer_model *shape(int which)
         model->prepare.means = ref_rows(7, 3, 1, 1, 0);
         model->prepare.means_count = 3;
     }
+    if (which == 2) { /* d = 2: one column of the file, two values */
+        static const char *const values[] = {"blau \xff", "r\xc3\xb6t"};
+        mercer_prepare *prepare = &model->prepare;
+        prepare->sources = 1;
+        prepare->missing = MRC_MISSING_DROP;
+        assert_ok(mrc_alloc(&prepare->encodings, 1, sizeof *prepare->encodings, &err));
+        assert_ok(mrc_copy_names(&prepare->encodings[0].values, (char *const *)values, 2, &err));
+        prepare->encodings[0].count = 2;
+        assert_ok(mrc_copy_names(&prepare->source_names, (char *const *)names, 1, &err));
+    }
     if (which == 4) { /* kernel values instead of rows */
         mrc_free(model->z);
         model->z = NULL;
@@ -116,6 +126,14 @@ static void assert_same_model(const mercer_model *a, const mercer_model *b)
     assert_int_equal(a->prepare.image, b->prepare.image);
     assert_memory_equal(&a->prepare.size, &b->prepare.size, sizeof a->prepare.size);
     assert_int_equal(a->prepare.missing, b->prepare.missing);
+    assert_int_equal(a->prepare.sources, b->prepare.sources);
+    for (int64_t s = 0; s < a->prepare.sources; s++) {
+        const mrc_encoding *left = &a->prepare.encodings[s], *right = &b->prepare.encodings[s];
+        assert_string_equal(a->prepare.source_names[s], b->prepare.source_names[s]);
+        assert_int_equal(left->count, right->count);
+        for (int64_t k = 0; k < left->count; k++)
+            assert_string_equal(left->values[k], right->values[k]);
+    }
     assert_same_array(a->prepare.means, b->prepare.means, a->prepare.means_count);
     assert_int_equal(a->scale.kind, b->scale.kind);
     assert_same_array(a->scale.shift, b->scale.shift, a->columns);

@@ -399,6 +399,111 @@ static void test_missing_failing(void **state)
     fail_in_turn(put_text("a.csv", holes));
 }
 
+/* --- text columns --- */
+
+static const char mixed[] = "size,x,colour,label\n3,1,red,a\nXL,2,blue,b\n3.0,3,red,a\nM,4,NA,b\n";
+
+static void assert_rows(const mercer_table *table, const double *wanted, int64_t n, int64_t d)
+{
+    assert_int_equal(table->rows->n, n);
+    assert_int_equal(table->rows->d, d);
+    for (int64_t i = 0; i < n * d; i++)
+        assert_true(table->rows->x[i] == wanted[i]);
+}
+
+static void test_encode(void **state)
+{
+    /* size=3, size=M, size=XL, x, colour=blue, colour=red; what is missing: shares of the values */
+    static const double wanted[] = {1, 0, 0, 1, 0, 1, 0, 0, 1, 2, 1,       0,
+                                    1, 0, 0, 3, 0, 1, 0, 1, 0, 4, 1 / 3.0, 2 / 3.0};
+    static const char *const names[] = {"size=3", "size=M",      "size=XL",
+                                        "x",      "colour=blue", "colour=red"};
+    static const double others[] = {0, 0, 0, 5, 1, 0, 1, 0, 0, 6, 0, 0};
+    mercer_table *table, *other;
+    (void)state;
+    assert_fails(mercer_table_read(ctx, put_text("a.csv", mixed), &reading, &table, &err),
+                 MERCER_ERR_DATA, "a.csv:2: column 'colour': 'red' is not a number");
+    reading.encode = "onehot";
+    assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
+                 MERCER_ERR_DATA,
+                 "a.csv:5: column 'colour': 'NA' is not a number (a missing value");
+    reading.missing = "mean";
+    assert_ok(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err));
+    for (int j = 0; j < 6; j++)
+        assert_string_equal(mercer_rows_name(table->rows, j), names[j]);
+    for (int i = 0; i < 24; i++)
+        assert_true(fabs(table->rows->x[i] - wanted[i]) < 1e-15);
+    assert_int_equal(table->rows->n, 4);
+    /* New rows: a text nobody has seen, a number in a text column, texts in a column of numbers. */
+    mercer_read_options_init(&reading);
+    reading.prepare = table->rows->prepare;
+    put_text("b.csv", "size,x,colour\nL,5,blue\n3,6,green\n");
+    assert_ok(mercer_table_read(ctx, in_scratch("b.csv"), &reading, &other, &err));
+    assert_rows(other, others, 2, 6);
+    mercer_table_free(other);
+    assert_fails(mercer_table_read(ctx, put_text("b.csv", "size,x,colour\n3,one,red\n"), &reading,
+                                   &other, &err),
+                 MERCER_ERR_DATA, "b.csv:2: column 'x': 'one' is not a number");
+    assert_fails(mercer_table_read(ctx, put_text("b.csv", "3,1\n"), &reading, &other, &err),
+                 MERCER_ERR_DATA, "2 columns where 3 were expected");
+    mercer_table_free(table);
+}
+
+static void test_encode_by_block(void **state)
+{
+    static const double first[] = {1, 0, 0, 1}, second[] = {0, 0, 1, 0};
+    mercer_reader *reader;
+    mercer_table *block;
+    (void)state;
+    reading.encode = "onehot";
+    reading.no_label = 1;
+    /* No header: no names. What the first block does not have is unknown to the second. */
+    assert_ok(mercer_reader_open(ctx, put_text("t.csv", "1,a\n1,b\n1,c\n1,a\n"), &reading, &reader,
+                                 &err));
+    assert_ok(mercer_reader_next(ctx, reader, 2, &block, &err));
+    assert_null(mercer_rows_name(block->rows, 0));
+    assert_int_equal(block->rows->d, 3);
+    for (int i = 0; i < 2; i++)
+        assert_memory_equal(block->rows->x + 3 * i + 1, first + 2 * i, 2 * sizeof *first);
+    mercer_table_free(block);
+    assert_ok(mercer_reader_next(ctx, reader, 2, &block, &err));
+    for (int i = 0; i < 2; i++)
+        assert_memory_equal(block->rows->x + 3 * i + 1, second + 2 * i, 2 * sizeof *second);
+    mercer_table_free(block);
+    mercer_reader_close(reader);
+}
+
+static void test_encode_choices(void **state)
+{
+    static const double wanted[] = {1, 1, 0, 3, 0, 1};
+    mercer_table *table;
+    (void)state;
+    /* A row that is left out leaves no value behind; None is one where text is taken. */
+    reading.encode = "onehot";
+    reading.missing = "drop";
+    put_text("a.csv", "x,kind\n1,None\n,odd\n3,some\n");
+    assert_ok(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err));
+    assert_rows(table, wanted, 2, 3);
+    mercer_table_free(table);
+    /* Nothing to encode: the columns as they stand. */
+    reading.missing = NULL;
+    assert_ok(mercer_table_read(ctx, put_text("a.csv", "x,y\n1,2\n"), &reading, &table, &err));
+    assert_null(table->rows->prepare);
+    assert_string_equal(mercer_rows_name(table->rows, 1), "y");
+    mercer_table_free(table);
+    reading.encode = "hot";
+    assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
+                 MERCER_ERR_ARGUMENT, "encode 'hot' is not one of none, onehot");
+}
+
+static void test_encode_failing(void **state)
+{
+    (void)state;
+    reading.encode = "onehot";
+    reading.missing = "mean";
+    fail_in_turn(put_text("a.csv", mixed));
+}
+
 /* --- images out --- */
 
 static void test_image_write(void **state)
@@ -501,13 +606,24 @@ static void test_model_keeps_images(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        READS(test_haar_count),      READS(test_haar_values),
-        READS(test_stack_of_images), READS(test_images_refused),
-        READS(test_images_failing),  READS(test_folder_takes_the_size_of_the_model),
-        READS(test_missing_words),   READS(test_missing_mean),
-        READS(test_missing_drop),    READS(test_missing_pixels),
-        READS(test_missing_failing), READS(test_model_keeps_images),
-        READS(test_image_write),     READS(test_image_write_failing),
+        READS(test_haar_count),
+        READS(test_haar_values),
+        READS(test_stack_of_images),
+        READS(test_images_refused),
+        READS(test_folder_takes_the_size_of_the_model),
+        READS(test_missing_words),
+        READS(test_missing_mean),
+        READS(test_missing_drop),
+        READS(test_missing_pixels),
+        READS(test_missing_failing),
+        READS(test_encode),
+        READS(test_encode_by_block),
+        READS(test_encode_choices),
+        READS(test_encode_failing),
+        READS(test_image_write),
+        READS(test_image_write_failing),
+        READS(test_images_failing),
+        READS(test_model_keeps_images),
     };
     return RUN_TESTS(tests);
 }

@@ -1,0 +1,200 @@
+/* Text columns as columns of 0 and 1, one for each value that occurs in the training table.
+ *
+ * While a file is read, a cell that is no number becomes a NaN that carries the index of its text
+ * among the texts of its column (mrc_word), so that numbers take their fast way as ever and nobody
+ * has to know beforehand which columns are text. A column with one such cell in the training table
+ * is a text column; numbers in it become texts, too, in their shortest form. Its values are sorted
+ * by their bytes. Of new rows a text that did not occur gives zeroes; a missing one gives NaN in
+ * all columns of the value, which are then filled like others: by the shares of the values. */
+#include "data/prepare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns that one column of the file becomes. */
+static int64_t width_of(const mrc_encoding *encoding)
+{
+    return encoding->count > 0 ? encoding->count : 1;
+}
+
+int64_t mrc_encode_width(const mercer_prepare *prepare)
+{
+    int64_t width = 0;
+    for (int64_t s = 0; s < prepare->sources; s++)
+        width += width_of(&prepare->encodings[s]);
+    return width;
+}
+
+/* Whether column j of x, read in n rows, has a text. */
+static bool has_words(const double *x, int64_t n, int64_t d, int64_t j)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (mrc_word_code(x[i * d + j]) >= 0)
+            return true;
+    return false;
+}
+
+/* The index of a cell of a text column among its texts; -1 when it is missing. */
+static mercer_status code_of(double cell, mrc_classes *words, int64_t *code, mercer_error *err)
+{
+    char text[MRC_NUMBER_SIZE];
+    *code = mrc_word_code(cell);
+    if (*code >= 0 || isnan(cell))
+        return MERCER_OK;
+    int length = mrc_format_double(cell == 0 ? 0 : cell, text);
+    return mrc_classes_code(words, text, (size_t)length, code, err);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The texts of one column that occur in x, sorted, and x rewritten by their order. */
+static mercer_status learn_column(mrc_encoding *encoding, mrc_classes *words, double *x, int64_t n,
+                                  int64_t d, mercer_error *err)
+{
+    int64_t *rank = NULL;
+    char **sorted = NULL;
+    int64_t code;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < n; i++) {
+        MRC_TRY(code_of(x[i * d], words, &code, err));
+        if (code >= 0)
+            x[i * d] = mrc_word(code);
+    }
+    MRC_TRY(mrc_alloc(&rank, words->count, sizeof *rank, err));
+    MRC_TRY(mrc_alloc(&sorted, words->count, sizeof *sorted, err));
+    for (int64_t i = 0; i < n; i++) {
+        code = mrc_word_code(x[i * d]);
+        if (code >= 0 && !rank[code]) { /* not of a row that was left out */
+            rank[code] = 1;
+            sorted[encoding->count++] = words->names[code];
+        }
+    }
+    qsort(sorted, (size_t)encoding->count, sizeof *sorted, compare_texts);
+    for (int64_t k = 0; k < encoding->count; k++) {
+        MRC_TRY(mrc_classes_code(words, sorted[k], strlen(sorted[k]), &code, err));
+        rank[code] = k;
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (mrc_word_code(x[i * d]) >= 0)
+            x[i * d] = mrc_word(rank[mrc_word_code(x[i * d])]);
+    MRC_TRY(mrc_copy_names(&encoding->values, sorted, encoding->count, err));
+out:
+    mrc_free(rank);
+    mrc_free(sorted);
+    return rc;
+}
+
+mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, double *x, int64_t n,
+                               mercer_error *err)
+{
+    int64_t d = file->data;
+    bool any = false;
+    mercer_status rc = MERCER_OK;
+    file->texts_open = false;
+    for (int64_t j = 0; j < d && !any; j++)
+        any = has_words(x, n, d, j);
+    if (!any) /* nothing to encode */
+        goto out;
+    MRC_TRY(mrc_alloc(&prepare->encodings, d, sizeof *prepare->encodings, err));
+    prepare->sources = d;
+    for (int64_t j = 0; j < d; j++)
+        if (has_words(x, n, d, j))
+            MRC_TRY(learn_column(&prepare->encodings[j], &file->texts[j], x + j, n, d, err));
+    if (file->names) {
+        MRC_TRY(mrc_alloc(&prepare->source_names, d, sizeof *prepare->source_names, err));
+        for (int64_t i = 0; i < file->count; i++)
+            if (file->role[i] >= 0)
+                MRC_TRY(mrc_strdup(&prepare->source_names[file->role[i]], file->names[i], err));
+    }
+    MRC_TRY(mrc_encode_load(prepare, file, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_encode_load(const mercer_prepare *prepare, mrc_columns *file, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!file->texts)
+        MRC_TRY(mrc_alloc(&file->texts, file->data, sizeof *file->texts, err));
+    for (int64_t s = 0; s < file->data; s++) {
+        mrc_classes_destroy(&file->texts[s]);
+        for (int64_t k = 0; s < prepare->sources && k < prepare->encodings[s].count; k++) {
+            const char *text = prepare->encodings[s].values[k];
+            int64_t code;
+            MRC_TRY(mrc_classes_code(&file->texts[s], text, strlen(text), &code, err));
+        }
+    }
+out:
+    return rc;
+}
+
+mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *ctx,
+                              const char *shown, const mrc_columns *file, double **x, int64_t n,
+                              int64_t *unknown, mercer_error *err)
+{
+    int64_t d = prepare->sources, width = mrc_encode_width(prepare), first = 0;
+    double *out = NULL, bytes = (double)n * (double)width * (double)sizeof *out;
+    mercer_status rc = MERCER_OK;
+    if (bytes > (double)ctx->memory)
+        MRC_FAIL(
+            err, MERCER_ERR_BUDGET,
+            "%s: its text columns become %lld columns, which need %.1f MB, the memory budget is "
+            "%.1f MB: raise --memory, or leave out columns with many texts",
+            shown, (long long)width, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+    MRC_TRY(mrc_alloc2(&out, n, width, sizeof *out, err));
+    for (int64_t s = 0; s < d; s++) {
+        const mrc_encoding *encoding = &prepare->encodings[s];
+        for (int64_t i = 0; i < n; i++) {
+            double cell = (*x)[i * d + s], *to = out + i * width + first;
+            int64_t code;
+            if (encoding->count == 0) {
+                *to = cell;
+                continue;
+            }
+            MRC_TRY(code_of(cell, &file->texts[s], &code, err));
+            for (int64_t k = 0; k < encoding->count && code < 0; k++)
+                to[k] = NAN;
+            if (code >= 0 && code < encoding->count)
+                to[code] = 1;
+            *unknown += code >= encoding->count;
+        }
+        first += width_of(encoding);
+    }
+    mrc_free(*x);
+    *x = out;
+    out = NULL;
+out:
+    mrc_free(out);
+    return rc;
+}
+
+mercer_status mrc_encode_names(const mercer_prepare *prepare, char ***out, mercer_error *err)
+{
+    int64_t width = mrc_encode_width(prepare), at = 0;
+    char **names = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!prepare->source_names)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&names, width, sizeof *names, err));
+    for (int64_t s = 0; s < prepare->sources; s++) {
+        const mrc_encoding *encoding = &prepare->encodings[s];
+        const char *source = prepare->source_names[s];
+        if (encoding->count == 0)
+            MRC_TRY(mrc_strdup(&names[at++], source, err));
+        for (int64_t k = 0; k < encoding->count; k++) {
+            size_t room = strlen(source) + strlen(encoding->values[k]) + 2;
+            MRC_TRY(mrc_alloc(&names[at], (int64_t)room, 1, err));
+            snprintf(names[at++], room, "%s=%s", source, encoding->values[k]);
+        }
+    }
+    *out = names;
+    names = NULL;
+out:
+    mrc_free_names(names, width);
+    return rc;
+}
