@@ -57,6 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t blocks = read_all(ctx, &options, data + 1, size - 1, 1 + (choice >> 4), &block_sum);
     if (whole != blocks || (whole >= 0 && whole_sum != block_sum))
         abort();
+    /* Text columns and missing values: learnt from the first block, and still finite numbers. */
+    options.encode = "onehot";
+    options.missing = choice & 16 ? "mean" : choice & 32 ? "drop" : NULL;
+    read_all(ctx, &options, data + 1, size - 1, INT64_MAX, &whole_sum);
+    read_all(ctx, &options, data + 1, size - 1, 1 + (choice >> 4), &block_sum);
     mercer_ctx_free(ctx);
     return 0;
 }

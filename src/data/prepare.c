@@ -184,17 +184,19 @@ static mercer_status learn_means(mercer_prepare *prepare, const char *shown,
         for (int64_t j = 0; j < d; j++)
             if (!isnan(x[i * d + j])) {
                 counts[j]++;
-                /* A mean that moves cannot overflow as a sum can. */
-                prepare->means[j] += (x[i * d + j] - prepare->means[j]) / (double)counts[j];
+                prepare->means[j] += x[i * d + j];
             }
+    for (int64_t j = 0; j < d; j++)
+        prepare->means[j] /= (double)counts[j]; /* 0 / 0 is refused below */
     for (int64_t s = 0, j = 0; s < file->data; s++) {
-        if (counts[j] == 0) {
+        if (!isfinite(prepare->means[j])) {
             char where[MRC_COLUMN_SHOWN];
             int64_t column = 0;
             while (file->role[column] != s)
                 column++;
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: %s has no value to take the mean of", shown,
-                     mrc_column_shown(where, file, column));
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: %s has %s to take the mean of", shown,
+                     mrc_column_shown(where, file, column),
+                     counts[j] == 0 ? "no value" : "values too large");
         }
         j += prepare->sources > 0 && prepare->encodings[s].count > 0 ? prepare->encodings[s].count
                                                                      : 1;

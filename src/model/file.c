@@ -709,9 +709,9 @@ static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *
         const json_t *source = json_array_get(list, (size_t)s);
         const json_t *values = json_object_get(source, "values");
         const char *name = json_string_value(json_object_get(source, "name"));
-        if ((name != NULL) != (prepare->source_names != NULL))
-            MRC_TRY(damaged(meta->source, "some encodings have no name", NULL, err));
-        if (name) {
+        if (prepare->source_names) {
+            if (!name)
+                MRC_TRY(damaged(meta->source, "some encodings have no name", NULL, err));
             MRC_TRY(mrc_strdup(&prepare->source_names[s], name, err));
             text_decode(prepare->source_names[s]);
         }

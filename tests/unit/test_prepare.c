@@ -330,6 +330,9 @@ static void test_missing_mean(void **state)
     assert_fails(
         mercer_table_read(ctx, put_text("b.csv", "a,b\n1,?\n2,\n"), &reading, &block, &err),
         MERCER_ERR_DATA, "b.csv: column 'b' has no value to take the mean of");
+    put_text("b.csv", "a,b\n1,1e308\n2,1e308\n3,\n");
+    assert_fails(mercer_table_read(ctx, in_scratch("b.csv"), &reading, &block, &err),
+                 MERCER_ERR_DATA, "b.csv: column 'b' has values too large to take the mean of");
 }
 
 static void test_missing_drop(void **state)
