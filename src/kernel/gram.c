@@ -210,7 +210,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
         g->store = MRC_STORE_IMPLICIT;
         snprintf(reason, size, "products go through the %lld entries of the sparse rows",
                  (long long)mercer_rows_entries(g->rows));
-        return mrc_tiled_init(g, err);
+        return mrc_implicit_init(g, err);
     }
     rc = mrc_points_build_index(&g->points, g->ctx, err);
     if (rc != MERCER_OK)
@@ -310,6 +310,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     MRC_TRY(build_store(g, request, reason, sizeof reason, err));
     if (g->store == MRC_STORE_LOWRANK && g->centered)
         MRC_TRY(mrc_lowrank_center(g, err));
+    if (g->store == MRC_STORE_IMPLICIT) /* cheap on its own, and products stay narrower */
+        MRC_TRY(mrc_gram_learn_means(g, err));
     if (report) {
         snprintf(report->store, sizeof report->store, "%s", store_name(g->store));
         snprintf(report->store_reason, sizeof report->store_reason, "%s", reason);
@@ -341,6 +343,7 @@ void mrc_gram_free(mrc_gram *g)
         mrc_free(g->scratch[i]);
     mrc_free(g->scratch);
     mrc_free(g->factor);
+    mrc_free(g->row_cuts);
     mrc_free(g);
 }
 

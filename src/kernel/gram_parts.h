@@ -11,6 +11,8 @@
 enum { MRC_TILE = 256 };
 /* Rows J of K are computed in groups of this many. */
 enum { MRC_GATHER = 64 };
+/* The columns of sparse rows are summed in so many ranges. */
+enum { MRC_RANGES = 2 };
 
 struct mrc_gram {
     mercer_ctx *ctx;
@@ -38,6 +40,10 @@ struct mrc_gram {
     double *factor;
     int64_t rank;
     double left_out; /* largest diagonal entry of K - F F'; 0 for other stores */
+
+    /* Implicit: ranges of the columns of sparse rows, about equally full. */
+    int32_t range_end[MRC_RANGES];
+    int32_t *row_cuts; /* n x MRC_RANGES: where in its entries a row leaves each range */
 };
 
 enum { MRC_PANEL = 32 };
@@ -83,7 +89,9 @@ mercer_status mrc_lowrank_times(mrc_gram *g, const double *w, int64_t l, double 
 /* out[i] = F_i' S F_i for all i. */
 mercer_status mrc_lowrank_quadratic(mrc_gram *g, const double *s, double *out, mercer_error *err);
 
-/* Implicit store, uncentred: out (count x l) = K[J, :] v for v n x l; J = NULL: the first count. */
+/* Implicit store. init: once. Uncentred out (count x l) = K[J, :] v for v n x l; J = NULL: the
+ * first count. */
+mercer_status mrc_implicit_init(mrc_gram *g, mercer_error *err);
 mercer_status mrc_implicit_apply_rows(mrc_gram *g, const int64_t *rows, int64_t count,
                                       const double *v, int64_t l, double *out, mercer_error *err);
 /* Columns J of K a few at a time: block (n x count) holds those of J[first .. first + count).
