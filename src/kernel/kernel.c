@@ -9,6 +9,7 @@
  *
  * Dot products and distances in many dimensions go through GEMM; distances in few dimensions, and
  * the other sums always, are added up column by column: d operations a pair. */
+#include "base/number.h"
 #include "kernel/kernel_parts.h"
 #include "kernel/points.h"
 #include "kernel/simd.h"
@@ -71,7 +72,7 @@ static const mrc_param sigmoid_params[] = {
     MRC_REAL(mrc_kernel_part, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
     MRC_PARAM_END};
 
-static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 1] = {
+static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 2] = {
     [MRC_KERNEL_linear] = {{"linear", "dot product: ordinary PCA", "x.y", no_params}, true},
     [MRC_KERNEL_poly] = {{"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params}, false},
     [MRC_KERNEL_rbf] = {{"rbf", "Gaussian", "exp(-|x-y|^2 / (2 sigma^2))", rbf_params}, true},
@@ -101,6 +102,7 @@ static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 1] = {
                                  "given by the caller", no_params},
                                 false},
     [MRC_KERNEL_COMBINED] = {{"combined", "sums and products of kernels", "", no_params}, false},
+    [MRC_KERNEL_HOST] = {{"host", "a function of the host program", "", no_params}, false},
 };
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
@@ -111,7 +113,8 @@ const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel)
 {
     return definitions[kernel->kind].semidefinite ||
-           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0);
+           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0) ||
+           (kernel->kind == MRC_KERNEL_HOST && kernel->host.semidefinite);
 }
 
 bool mrc_part_needs_nonnegative(const mrc_kernel_part *kernel)
@@ -143,14 +146,47 @@ static mercer_status fail_unknown(const char *spec, mercer_error *err)
                     (int)mrc_spec_name_length(spec), spec, known);
 }
 
-mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_error *err)
+static bool is_called(const char *name, const char *spec, size_t length)
+{
+    return strlen(name) == length && strncmp(name, spec, length) == 0;
+}
+
+mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name, mercer_kernel_fn fn,
+                                    void *host, int semidefinite, mercer_error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-";
+    mrc_host_kernel *added = &ctx->kernels[ctx->kernel_count];
+    size_t length = name ? strlen(name) : 0;
+    double number;
+    if (!fn || length == 0 || length >= sizeof added->name || strspn(name, allowed) != length ||
+        mrc_parse_double(name, length, &number))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "a kernel needs a function and a name of letters, digits, '_' and '-'");
+    for (int i = 0; i < MRC_KERNEL_COUNT; i++)
+        if (is_called(definitions[i].entry.name, name, length))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "there is a kernel '%s' already", name);
+    for (int i = 0; i < ctx->kernel_count; i++)
+        if (is_called(ctx->kernels[i].name, name, length))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "there is a kernel '%s' already", name);
+    if (ctx->kernel_count == MRC_HOST_KERNELS)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "a context takes %d kernels of the host, no more",
+                        (int)MRC_HOST_KERNELS);
+    *added = (mrc_host_kernel){.fn = fn, .host = host, .semidefinite = semidefinite != 0};
+    memcpy(added->name, name, length + 1);
+    ctx->kernel_count++;
+    return MERCER_OK;
+}
+
+mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, const char *spec,
+                             mercer_error *err)
 {
     size_t length = mrc_spec_name_length(spec);
     char what[64];
     memset(kernel, 0, sizeof *kernel);
     for (int i = 0; i < MRC_KERNEL_COUNT; i++) {
         const mrc_kernel_def *def = &definitions[i];
-        if (strlen(def->entry.name) != length || strncmp(def->entry.name, spec, length) != 0)
+        if (!is_called(def->entry.name, spec, length))
             continue;
         kernel->kind = (mrc_kernel_kind)i;
         snprintf(what, sizeof what, "kernel %s", def->entry.name);
@@ -161,6 +197,13 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_e
             rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: give sigma or gamma, not both", what);
         return rc;
     }
+    for (int i = 0; ctx && i < ctx->kernel_count; i++)
+        if (is_called(ctx->kernels[i].name, spec, length)) {
+            kernel->kind = MRC_KERNEL_HOST;
+            kernel->host = ctx->kernels[i];
+            snprintf(what, sizeof what, "kernel %.50s", kernel->host.name);
+            return mrc_params_parse(no_params, what, spec, kernel, err);
+        }
     return fail_unknown(spec, err);
 }
 
@@ -277,6 +320,8 @@ mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t 
 {
     mrc_kernel_part shown = *kernel;
     const mrc_kernel_def *def = &definitions[kernel->kind];
+    if (kernel->kind == MRC_KERNEL_HOST)
+        return mrc_params_format(no_params, kernel->host.name, &shown, 0, text, size, err);
     /* A rounded sigma = sqrt(1/(2 gamma)) need not give gamma back: show the one that does. */
     if (has_two_forms(kernel)) {
         if (gamma_of(kernel) == kernel->gamma)
@@ -387,6 +432,11 @@ static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const do
                           int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
     const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+    if (kernel->kind == MRC_KERNEL_HOST) {
+        kernel->host.fn(kernel->host.host, a, na, lda, b->x + b0 * b->ld, nb, b->ld, b->d, out,
+                        ldo);
+        return;
+    }
     if (kernel->kind == MRC_KERNEL_rbf && b->transposed) {
         loops->gaussian_by_differences(a, na, lda, b->transposed + b0, nb, b->n, b->d,
                                        kernel->gamma, out, ldo);
@@ -457,6 +507,12 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
         if (is_of_distance(kernel->kind) || kernel->kind == MRC_KERNEL_laplacian ||
             kernel->kind == MRC_KERNEL_chi2) {
             out[i] = 1;
+            continue;
+        }
+        if (kernel->kind == MRC_KERNEL_HOST) {
+            const double *x = points->x + (first + i) * points->ld;
+            kernel->host.fn(kernel->host.host, x, 1, points->ld, x, 1, points->ld, points->d,
+                            out + i, 1);
             continue;
         }
         mrc_sparse_row row = {.count = points->d};

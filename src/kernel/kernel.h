@@ -24,7 +24,8 @@ typedef enum mrc_kernel_kind {
     double coef0;                                                                                  \
     double alpha;                                                                                  \
     int64_t degree;                                                                                \
-    int nu; /* matern: index of 0.5, 1.5, 2.5, inf */
+    int nu;               /* matern: index of 0.5, 1.5, 2.5, inf */                                \
+    mrc_host_kernel host; /* kind MRC_KERNEL_HOST: a function of the host's own */
 
 /* One named kernel. */
 typedef struct mrc_kernel_part {
@@ -35,6 +36,8 @@ typedef struct mrc_kernel_part {
 enum { MRC_KERNEL_PARTS = 8 };
 /* The kind of a combination, which has no line in kernels.def. */
 #define MRC_KERNEL_COMBINED MRC_KERNEL_COUNT
+/* The kind of a kernel that the host added to the context. */
+#define MRC_KERNEL_HOST (MRC_KERNEL_COUNT + 1)
 
 /* A named kernel, or the sum over terms of weight times the product of the term's parts. */
 typedef struct mrc_kernel {
@@ -65,6 +68,9 @@ double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d);
  * NAME[:key=value,...]; at most MRC_KERNEL_PARTS names, and as many terms. Data-dependent defaults
  * (sigma=median, gamma=1/columns) stay open. */
 mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err);
+/* The same with the host's own kernels in ctx, which may be NULL. */
+mercer_status mrc_kernel_parse_in(mrc_kernel *kernel, const mercer_ctx *ctx, const char *spec,
+                                  mercer_error *err);
 /* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
 mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                  mercer_error *err);
@@ -75,7 +81,7 @@ mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t siz
                                 mercer_error *err);
 
 /* MERCER_ERR_DATA with row (counted from first) and column when the kernel needs values >= 0 and
- * there is a negative one. */
+ * there is a negative one, or when the rows are sparse and a host's kernel takes dense ones. */
 mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
                                     int64_t first, mercer_error *err);
 

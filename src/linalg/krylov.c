@@ -237,6 +237,10 @@ static mercer_status rayleigh_ritz(struct krylov *k, mercer_error *err)
     int64_t m = k->size;
     for (int64_t i = 0; i < m; i++)
         memcpy(k->ritz + i * m, k->t + i * k->capacity, (size_t)m * sizeof *k->ritz);
+    for (int64_t i = 0; i < m; i++)
+        if (!isfinite(k->t[i * k->capacity + i]))
+            return mrc_fail(err, MERCER_ERR_NUMERIC,
+                            "products with the kernel matrix are not finite");
     mercer_status rc = mrc_eigen_symmetric(k->ctx, m, k->ritz, k->theta, err);
     if (rc == MERCER_OK && k->theta[0] < k->smallest)
         k->smallest = k->theta[0];

@@ -86,11 +86,11 @@ static mercer_status read_center(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_kernel(struct request *r, mercer_error *err)
+static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, mercer_error *err)
 {
     bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
     const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
-    mercer_status rc = mrc_kernel_parse(&r->kernel, spec, err);
+    mercer_status rc = mrc_kernel_parse_in(&r->kernel, ctx, spec, err);
     if (rc == MERCER_OK && linear && r->kernel.kind != MRC_KERNEL_linear)
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
                       "method %s has a linear kernel; for kernel %s use method kpca",
@@ -98,8 +98,8 @@ static mercer_status read_kernel(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_request(const mercer_fit_options *given, struct request *r,
-                                  mercer_error *err)
+static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
+                                  struct request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     mercer_status rc = MERCER_OK;
@@ -117,7 +117,7 @@ static mercer_status read_request(const mercer_fit_options *given, struct reques
     MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
     MRC_TRY(read_components(r, err));
     MRC_TRY(read_center(r, err));
-    MRC_TRY(read_kernel(r, err));
+    MRC_TRY(read_kernel(ctx, r, err));
     MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
     MRC_TRY(choose("precision", options->precision, "double|single", &precision, err));
     MRC_TRY(mrc_scale_parse(options->scale, &r->scale, err));
@@ -138,7 +138,7 @@ out:
 mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
 {
     struct request r = {0};
-    mercer_status rc = read_request(options, &r, err);
+    mercer_status rc = read_request(NULL, options, &r, err);
     mrc_free(r.params);
     return rc;
 }
@@ -266,7 +266,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     mercer_status rc = MERCER_OK;
 
     *out = NULL;
-    MRC_TRY(read_request(options, &r, err));
+    MRC_TRY(read_request(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(advise_scaling(ctx, rows, &r, err));
     MRC_TRY(mrc_model_new(&model, err));

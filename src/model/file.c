@@ -625,7 +625,7 @@ static mercer_status get_kernel(const struct metadata *meta, mercer_model *model
     mercer_status rc = get_text(meta, "kernel", &text, err);
     if (rc != MERCER_OK)
         return rc;
-    rc = mrc_kernel_parse(&model->kernel, text, &inner);
+    rc = mrc_kernel_parse_in(&model->kernel, ctx, text, &inner);
     if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
         return damaged(meta->source, "a kernel parameter is no number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
