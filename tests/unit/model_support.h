@@ -196,15 +196,15 @@ static inline void naive_transform(const mercer_model *model, const double *x, i
     int64_t l = model->components, d = model->columns;
     for (int64_t r = 0; r < t; r++) {
         const double *row = x + r * d;
-        long double left = ref_kernel(&model->kernel, row, row, d);
+        long double left = naive_kernel(&model->kernel, row, row, d);
         for (int64_t i = 0; model->mean && i < model->points; i++)
-            left -= 2.0L * model->mean[i] * ref_kernel(&model->kernel, model->z + i * d, row, d);
+            left -= 2.0L * model->mean[i] * naive_kernel(&model->kernel, model->z + i * d, row, d);
         left += model->mean ? model->mean_norm2 : 0;
         for (int64_t j = 0; j < l; j++) {
             long double y = model->offsets[j];
             for (int64_t i = 0; i < model->basis_points; i++)
                 y += (long double)model->coefficients[i * l + j] *
-                     ref_kernel(&model->kernel, model->z + i * d, row, d);
+                     naive_kernel(&model->kernel, model->z + i * d, row, d);
             features[r * l + j] = (double)y;
             left -= y * y;
         }
