@@ -19,6 +19,13 @@ struct recipe {
     bool collapse; /* linear kernel: W and centre instead of points */
 };
 
+/* One of each form, small enough to fail at every allocation. */
+static const struct recipe small_recipes[] = {
+    {.kernel = "rbf:sigma=2", .center = MRC_CENTER_SPAN, .n = 20, .d = 3, .l = 2, .basis = 10},
+    {.kernel = "rbf:sigma=2", .center = MRC_CENTER_EXACT, .n = 20, .d = 12, .l = 2},
+    {.kernel = "poly:degree=2,gamma=1", .n = 20, .d = 3, .l = 2},
+    {.kernel = "linear", .n = 20, .d = 3, .l = 2, .collapse = true}};
+
 static inline mrc_kernel kernel_of(const char *spec, int64_t d)
 {
     mrc_kernel kernel;
