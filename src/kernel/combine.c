@@ -230,15 +230,20 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows 
                                     int64_t first, mercer_error *err)
 {
     const mrc_kernel_part *part = find_part(kernel, mrc_part_needs_nonnegative);
-    for (int64_t i = 0; part && i < rows->n; i++)
-        for (int64_t k = 0; k < rows->d; k++)
-            if (rows->x[i * rows->ld + k] < 0)
+    const mrc_csr *csr = &rows->csr;
+    for (int64_t i = 0; part && i < rows->n; i++) {
+        int64_t start = csr->start ? csr->start[i] : 0;
+        int64_t count = csr->start ? csr->start[i + 1] - start : rows->d;
+        const double *x = csr->start ? csr->value + start : rows->x + i * rows->ld;
+        for (int64_t k = 0; k < count; k++)
+            if (x[k] < 0)
                 return mrc_fail(err, MERCER_ERR_DATA,
                                 "kernel %s: row %lld column %lld is %g, and it takes values >= 0 "
                                 "only (after scaling)",
                                 mrc_kernel_def_of(part->kind)->entry.name,
-                                (long long)(first + i + 1), (long long)(k + 1),
-                                rows->x[i * rows->ld + k]);
+                                (long long)(first + i + 1),
+                                (long long)(csr->start ? csr->column[start + k] : k) + 1, x[k]);
+    }
     return MERCER_OK;
 }
 

@@ -1,5 +1,6 @@
 /* The inside of the Gram operator, shared by its front (gram.c), the stores made of tiles
- * (tiled.c), the low-rank store (lowrank.c) and the eigen-solver's choice (spectrum.c). */
+ * (tiled.c), the low-rank store (lowrank.c), the implicit one (implicit.c) and the eigen-solver's
+ * choice (spectrum.c). */
 #ifndef MRC_KERNEL_GRAM_PARTS_H
 #define MRC_KERNEL_GRAM_PARTS_H
 
@@ -81,6 +82,17 @@ mercer_status mrc_lowrank_times(mrc_gram *g, const double *w, int64_t l, double 
                                 mercer_error *err);
 /* out[i] = F_i' S F_i for all i. */
 mercer_status mrc_lowrank_quadratic(mrc_gram *g, const double *s, double *out, mercer_error *err);
+
+/* Implicit store, uncentred: out (count x l) = K[J, :] v for v n x l; J = NULL: the first count. */
+mercer_status mrc_implicit_apply_rows(mrc_gram *g, const int64_t *rows, int64_t count,
+                                      const double *v, int64_t l, double *out, mercer_error *err);
+/* Columns J of K a few at a time: block (n x count) holds those of J[first .. first + count).
+ * J = NULL: all. */
+typedef void (*mrc_implicit_visit)(void *arg, int64_t first, int64_t count, const double *block);
+mercer_status mrc_implicit_columns(mrc_gram *g, const int64_t *rows, int64_t count,
+                                   mrc_implicit_visit visit, void *arg, mercer_error *err);
+/* Doubles that X' v takes for l columns. */
+int64_t mrc_implicit_inner_size(const mrc_gram *g, int64_t l);
 
 /* Fill means, grand and the centred diagonal (once). */
 mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err);

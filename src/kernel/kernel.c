@@ -12,6 +12,7 @@
 #include "kernel/kernel_parts.h"
 #include "kernel/points.h"
 #include "kernel/simd.h"
+#include "kernel/sparse.h"
 #include "linalg/linalg.h"
 
 #include <assert.h>
@@ -169,6 +170,19 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double distance2(const mercer_rows *rows, int64_t i, int64_t j)
+{
+    if (rows->csr.start) {
+        mrc_points points = {.n = rows->n, .d = rows->d, .csr = rows->csr};
+        return mrc_sparse_pair(MRC_TERM_SQUARE, &points, i, &points, j);
+    }
+    const double *a = rows->x + i * rows->ld, *b = rows->x + j * rows->ld;
+    double sum = 0;
+    for (int64_t k = 0; k < rows->d; k++)
+        sum += (a[k] - b[k]) * (a[k] - b[k]);
+    return sum;
+}
+
 /* Median distance between the rows of a seeded sample; 1 when all of them are equal. Among many
  * duplicates the median itself may be zero: then the median of the positive distances. */
 static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, double *out,
@@ -190,10 +204,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     }
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
-            const double *a = rows->x + chosen[i] * rows->ld, *b = rows->x + chosen[j] * rows->ld;
-            double sum = 0;
-            for (int64_t k = 0; k < rows->d; k++)
-                sum += (a[k] - b[k]) * (a[k] - b[k]);
+            double sum = distance2(rows, chosen[i], chosen[j]);
             if (sum > 0)
                 distances[pairs++] = sqrt(sum);
         }
@@ -331,15 +342,40 @@ static void values_of_distances(const mrc_kernel_part *kernel, const mrc_simd_lo
         loops->exponential(row, nb, -scale);
 }
 
+/* Kernel values in the place of dot products or, for functions of it, of squared distances. */
+static void values_of_sums(const mrc_kernel_part *kernel, const mrc_simd_loops *loops, double *row,
+                           int64_t nb)
+{
+    if (is_of_distance(kernel->kind))
+        values_of_distances(kernel, loops, row, nb);
+    else if (kernel->kind == MRC_KERNEL_poly)
+        loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
+    else if (kernel->kind == MRC_KERNEL_sigmoid)
+        loops->hyperbolic_tangent(row, nb, kernel->gamma, kernel->coef0);
+}
+
+static mrc_column_term column_term_of(mrc_kernel_kind kind)
+{
+    return kind == MRC_KERNEL_laplacian      ? MRC_TERM_ABSOLUTE
+           : kind == MRC_KERNEL_chi2         ? MRC_TERM_CHI2
+           : kind == MRC_KERNEL_intersection ? MRC_TERM_LEAST
+                                             : MRC_TERM_SQUARE;
+}
+
+static mrc_shared_term shared_term_of(mrc_kernel_kind kind)
+{
+    return kind == MRC_KERNEL_laplacian      ? MRC_SHARED_ABSOLUTE
+           : kind == MRC_KERNEL_chi2         ? MRC_SHARED_CHI2
+           : kind == MRC_KERNEL_intersection ? MRC_SHARED_LEAST
+                                             : MRC_SHARED_PRODUCT;
+}
+
 /* The tile as sums over columns. */
 static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops *loops,
                             const double *a, int64_t lda, int64_t na, const mrc_points *b,
                             int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
-    mrc_column_term term = kernel->kind == MRC_KERNEL_laplacian      ? MRC_TERM_ABSOLUTE
-                           : kernel->kind == MRC_KERNEL_chi2         ? MRC_TERM_CHI2
-                           : kernel->kind == MRC_KERNEL_intersection ? MRC_TERM_LEAST
-                                                                     : MRC_TERM_SQUARE;
+    mrc_column_term term = column_term_of(kernel->kind);
     loops->column_sums(term, a, na, lda, b->transposed + b0, nb, b->n, b->d, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         if (term == MRC_TERM_SQUARE)
@@ -367,25 +403,41 @@ static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const do
     mrc_gemm(false, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         double *row = out + i * ldo;
-        switch (kernel->kind) {
-        case MRC_KERNEL_rbf:
-        case MRC_KERNEL_exponential:
-        case MRC_KERNEL_matern:
-        case MRC_KERNEL_rq:
+        if (is_of_distance(kernel->kind)) {
             assert(norm_a);
             if (loops->distances_from_dots(row, nb, norm_a[i], b->norm2 + b0))
                 repair_distances(a + i * lda, norm_a[i], b, b0, nb, row);
-            values_of_distances(kernel, loops, row, nb);
-            break;
-        case MRC_KERNEL_poly:
-            loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
-            break;
-        case MRC_KERNEL_sigmoid:
-            loops->hyperbolic_tangent(row, nb, kernel->gamma, kernel->coef0);
-            break;
-        default:
-            break;
         }
+        values_of_sums(kernel, loops, row, nb);
+    }
+}
+
+/* Distances, as in mrc_simd_loops, of one sparse row from sums over shared columns. */
+static void sparse_distances(mrc_column_term term, const mrc_simd_loops *loops, const mrc_points *a,
+                             int64_t i, const mrc_points *b, int64_t b0, int64_t nb, double *row)
+{
+    if (!loops->distances_from_dots(row, nb, a->norm2[i], b->norm2 + b0))
+        return;
+    for (int64_t j = 0; j < nb; j++)
+        if (!(row[j] >= MRC_DISTANCE_SHARE * (a->norm2[i] + b->norm2[b0 + j])))
+            row[j] = mrc_sparse_pair(term, a, i, b, b0 + j);
+}
+
+static void sparse_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a,
+                        int64_t a0, int64_t na, const mrc_points *b, int64_t b0, int64_t nb,
+                        double *out, int64_t ldo)
+{
+    const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+    bool of_columns = kernel->kind == MRC_KERNEL_laplacian || kernel->kind == MRC_KERNEL_chi2;
+    mrc_sparse_sums(shared_term_of(kernel->kind), a, a0, na, b, b0, nb, out, ldo);
+    for (int64_t i = 0; i < na; i++) {
+        double *row = out + i * ldo;
+        if (of_columns || is_of_distance(kernel->kind))
+            sparse_distances(column_term_of(kernel->kind), loops, a, a0 + i, b, b0, nb, row);
+        if (of_columns)
+            loops->exponential(row, nb, -kernel->gamma);
+        else
+            values_of_sums(kernel, loops, row, nb);
     }
 }
 
@@ -393,6 +445,10 @@ void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_point
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo)
 {
+    if (mrc_points_are_sparse(b)) {
+        sparse_tile(kernel, simd, a, a0, na, b, b0, nb, out, ldo);
+        return;
+    }
     tile_of_block(kernel, simd, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b,
                   b0, nb, out, ldo);
 }
@@ -401,15 +457,20 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
                    int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++) {
-        const double *x = points->x + (first + i) * points->ld;
         double dot = 0;
         if (is_of_distance(kernel->kind) || kernel->kind == MRC_KERNEL_laplacian ||
             kernel->kind == MRC_KERNEL_chi2) {
             out[i] = 1;
             continue;
         }
-        for (int64_t k = 0; k < points->d; k++)
-            dot += kernel->kind == MRC_KERNEL_intersection ? x[k] : x[k] * x[k];
+        mrc_sparse_row row = {.count = points->d};
+        if (mrc_points_are_sparse(points))
+            row = mrc_sparse_row_of(points, first + i);
+        else
+            row.value = points->x + (first + i) * points->ld;
+        for (int64_t k = 0; k < row.count; k++)
+            dot += kernel->kind == MRC_KERNEL_intersection ? row.value[k]
+                                                           : row.value[k] * row.value[k];
         switch (kernel->kind) {
         case MRC_KERNEL_poly:
             out[i] = pow(kernel->gamma * dot + kernel->coef0, (double)kernel->degree);

@@ -79,15 +79,21 @@ mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t siz
 mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
                                     int64_t first, mercer_error *err);
 
-/* Prepared rows. Two sets can be combined when they were prepared with the same shift. */
+/* Prepared rows. Two sets can be combined when both are dense and were prepared with the same
+ * shift, or both are sparse. */
 typedef struct mrc_points {
     int64_t n, d;
-    const double *x; /* n x d, row stride ld: the rows as the kernel wants them */
+    const double *x; /* n x d, row stride ld: the rows as the kernel wants them; NULL when sparse */
     int64_t ld;
-    double *storage;         /* owned copy behind x, or NULL when x is borrowed from the rows */
-    double *transposed;      /* d x n (stride n), for small d; else NULL */
-    double *norm2;           /* n squared norms, for kernels that need them; else NULL */
-    double *shift;           /* d: subtracted from the rows; NULL when nothing was */
+    mrc_csr csr;                    /* sparse rows; csr.start is NULL when they are dense */
+    const int64_t *picked;          /* sparse: point i is row picked[i] of csr; NULL: row i */
+    struct mrc_sparse_index *index; /* sparse: see sparse.h; or NULL */
+    bool index_borrowed;            /* from another part */
+    double *storage;    /* owned copy behind x or csr.value, or NULL when borrowed from the rows */
+    double *transposed; /* d x n (stride n), for small d; else NULL */
+    double *norm2; /* n squared norms (sparse laplacian and chi2: sums of |x|), for kernels that
+                      need them; else NULL */
+    double *shift; /* d: subtracted from the rows; NULL when nothing was */
     struct mrc_points *part; /* of a combination: the same rows for each part; else NULL */
     int parts;
 } mrc_points;
@@ -97,13 +103,17 @@ typedef struct mrc_points {
 mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
                               const mercer_rows *rows, const mrc_points *shift_from,
                               mercer_error *err);
+/* Index sparse points, so that tiles with them are fast; nothing to do for dense ones. */
+mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
+/* Doubles that prepared rows and, for sparse ones, their index take per row, roughly. */
+double mrc_points_row_size(const mrc_kernel *kernel, const mercer_rows *rows);
 /* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
  * same, and a large mean costs no digits. */
 mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err);
 void mrc_points_destroy(mrc_points *points);
 
 /* Chosen rows as points of their own, copied into storage: count x mrc_points_gather_size()
- * doubles. The result lives as long as storage and must not be destroyed. */
+ * doubles. The result lives as long as storage and index, and must not be destroyed. */
 int64_t mrc_points_gather_size(const mrc_points *points);
 mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
                              double *storage);

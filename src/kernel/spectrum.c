@@ -181,7 +181,11 @@ static mercer_status apply_gram(void *self, const double *v, int64_t l, double *
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double fixed = 8 * (double)g->n * (double)(g->points.d + 4 + 4 * count + krylov_extra(count));
+    double prepared =
+        g->kernel->kind == MRC_KERNEL_precomputed ? 0 : mrc_points_row_size(g->kernel, g->rows);
+    double fixed = 8 * (double)g->n * (prepared + (double)(4 + 4 * count + krylov_extra(count)));
+    if (g->store == MRC_STORE_IMPLICIT)
+        fixed += 8 * (double)mrc_implicit_inner_size(g, krylov_block(count) + 1);
     double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */

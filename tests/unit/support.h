@@ -74,6 +74,37 @@ static inline mercer_rows *view(mercer_ctx *ctx, const double *x, int64_t n, int
     return rows;
 }
 
+/* Set a share of the values to zero. */
+static inline void thin_out(uint64_t seed, double *x, int64_t count, double share)
+{
+    mrc_rng rng;
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < count; i++)
+        if (mrc_rng_uniform(&rng) < share)
+            x[i] = 0;
+}
+
+/* The same values as sparse rows, zeroes left out. */
+static inline mercer_rows *sparse_copy(const double *x, int64_t n, int64_t d)
+{
+    mrc_csr_owned csr = {0};
+    mercer_rows *rows = NULL;
+    int64_t end = 0;
+    assert_ok(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
+    assert_ok(mrc_alloc(&csr.column, n * d, sizeof *csr.column, err));
+    assert_ok(mrc_alloc(&csr.value, n * d, sizeof *csr.value, err));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < d; k++)
+            if (x[i * d + k] != 0) {
+                csr.column[end] = (int32_t)k;
+                csr.value[end++] = x[i * d + k];
+            }
+        csr.start[i + 1] = end;
+    }
+    assert_ok(mrc_rows_adopt_csr(&csr, n, d, &rows, err));
+    return rows;
+}
+
 /* Some kernels take values >= 0 only. */
 static inline void make_nonnegative(const char *kernel, double *x, int64_t count)
 {
