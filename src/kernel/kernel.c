@@ -293,7 +293,8 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
 {
     mercer_status rc = MERCER_OK;
     bool two_forms = has_two_forms(kernel);
-    if (kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN)) {
+    bool from_rows = kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN);
+    if (from_rows) {
         if (*median == 0)
             rc = median_distance(ctx, rows, median, err);
         if (rc != MERCER_OK)
@@ -309,9 +310,12 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
         kernel->gamma = 1 / (double)rows->d;
     double scale = scale_of(kernel);
     if (kernel->sigma != 0 && !(isfinite(scale) && scale > 0 && isfinite(kernel->sigma)))
-        rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "kernel %s: sigma=%g makes %s overflow or vanish",
+        rc = mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
+                      "kernel %s: sigma=%g%s makes %s overflow or vanish%s",
                       definitions[kernel->kind].entry.name, kernel->sigma,
-                      kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)");
+                      from_rows ? ", the median distance between rows," : "",
+                      kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)",
+                      from_rows ? "; scale the columns" : "");
     return rc;
 }
 

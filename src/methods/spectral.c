@@ -182,9 +182,9 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
             centered ? "centred " : "");
     if (s.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
-                 "the %skernel matrix is zero to rounding: the rows do not differ, so there is no "
-                 "component to extract",
-                 centered ? "centred " : "");
+                 "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
+                 centered ? "centred " : "",
+                 centered ? "the rows do not differ" : "the kernel takes every row for zero");
     tell(ctx, problem, &s);
 
     double kept = 0;

@@ -433,7 +433,7 @@ static mercer_status source_read(struct source *source, void *to, size_t bytes, 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source->name);
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", source->name);
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -926,7 +926,7 @@ mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model 
     *out = NULL;
     fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
-        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source.name));
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source.name));
     if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
         source.size = (size_t)status.st_size;
         source.size_known = true;

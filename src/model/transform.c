@@ -51,8 +51,9 @@ mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows
 {
     if (!model->column_names || !rows->names) {
         if (rows->d != model->columns)
-            return mrc_fail(err, MERCER_ERR_DATA, "%lld columns where %lld were expected",
-                            (long long)rows->d, (long long)model->columns);
+            return mrc_fail(err, MERCER_ERR_DATA, "%lld column%s where %lld %s expected",
+                            (long long)rows->d, rows->d == 1 ? "" : "s", (long long)model->columns,
+                            model->columns == 1 ? "was" : "were");
         for (int64_t j = 0; j < model->columns; j++)
             map[j] = j;
         return MERCER_OK;
