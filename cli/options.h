@@ -63,7 +63,7 @@ typedef struct cli_option {
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|npz|mat|hdf5|images",            \
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm|mtx|npz|mat|hdf5|images", \
                "format of the data when the file's ending does not tell")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \

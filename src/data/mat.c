@@ -4,10 +4,10 @@
  * library overlooks much of what can be wrong with a version 5 file. Before it is let in, the
  * elements of the file are therefore walked through (each must end inside the file), and the
  * compressed one that is meant is unpacked once for its check sum alone. A version 7.3 file is an
- * HDF5 file. */
+ * HDF5 file. Sparse matrices, stored as compressed columns, become sparse rows. */
 #include "base/number.h"
 #include "data/hdf5.h"
-#include "data/matrix.h"
+#include "data/sparse.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -150,6 +150,7 @@ static const char *not_numbers(const matvar_t *var)
     case MAT_C_UINT32:
     case MAT_C_INT64:
     case MAT_C_UINT64:
+    case MAT_C_SPARSE:
         return var->isComplex ? "complex" : var->rank != 2 || !var->dims ? "not 2-D" : NULL;
     case MAT_C_CELL:
         return "a cell array";
@@ -157,8 +158,6 @@ static const char *not_numbers(const matvar_t *var)
         return "a struct";
     case MAT_C_CHAR:
         return "text";
-    case MAT_C_SPARSE:
-        return "sparse";
     case MAT_C_EMPTY:
         return "empty";
     default:
@@ -166,8 +165,9 @@ static const char *not_numbers(const matvar_t *var)
     }
 }
 
-/* List the variables; index[i] is the element in the file that holds the i-th. */
-static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index,
+/* List the variables; index[i] is the element in the file that holds the i-th, which may be sparse.
+ */
+static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index, bool **sparse,
                                     mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -176,7 +176,9 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **in
         if (var->name && *var->name) { /* the nameless one belongs to objects */
             const char *other = not_numbers(var);
             MRC_TRY(mrc_grow(index, arrays->count + 1, sizeof **index, err));
+            MRC_TRY(mrc_grow(sparse, arrays->count + 1, sizeof **sparse, err));
             (*index)[arrays->count] = i;
+            (*sparse)[arrays->count] = var->class_type == MAT_C_SPARSE;
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
@@ -264,20 +266,73 @@ static size_t width_of(enum matio_types type)
     }
 }
 
+/* Value k of a sparse matrix; the type is one that width_of() knows. */
+static double sparse_value(enum matio_types type, const void *data, int64_t k)
+{
+#define VALUE(code, type)                                                                          \
+    case code:                                                                                     \
+        return (double)((const type *)data)[k];
+    switch (type) {
+        VALUE(MAT_T_SINGLE, float)
+        VALUE(MAT_T_INT8, int8_t)
+        VALUE(MAT_T_UINT8, uint8_t)
+        VALUE(MAT_T_INT16, int16_t)
+        VALUE(MAT_T_UINT16, uint16_t)
+        VALUE(MAT_T_INT32, int32_t)
+        VALUE(MAT_T_UINT32, uint32_t)
+        VALUE(MAT_T_INT64, int64_t)
+        VALUE(MAT_T_UINT64, uint64_t)
+    default:
+        return ((const double *)data)[k];
+    }
+#undef VALUE
+}
+
+/* Compressed columns, as the library read them, into rows. */
+static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, mercer_error *err)
+{
+    const mat_sparse_t *sparse = v->var->data;
+    mrc_entries entries = {0};
+    mercer_status rc = MERCER_OK;
+    bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
+                (int64_t)sparse->njc > v->columns;
+    for (int64_t j = 0; j < v->columns && good; j++) {
+        good = sparse->jc[j + 1] >= sparse->jc[j] && sparse->jc[j + 1] <= sparse->nir &&
+               sparse->jc[j + 1] <= sparse->ndata;
+        for (int64_t k = sparse->jc[j]; good && k < sparse->jc[j + 1]; k++) {
+            good = sparse->ir[k] < v->rows;
+            if (good)
+                MRC_TRY(mrc_entries_add(&entries, sparse->ir[k], j,
+                                        sparse_value(v->var->data_type, sparse->data, k), err));
+        }
+    }
+    if (!good)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the parts of this sparse matrix do not fit together",
+                 matrix->shown);
+    MRC_TRY(mrc_sparse_build(matrix, &entries, err));
+out:
+    mrc_entries_destroy(&entries);
+    return rc;
+}
+
 /* Read the values of the chosen variable, and see that they are what was announced. */
-static mercer_status read_values(struct variable *v, const char *name, const char *shown,
+static mercer_status read_values(struct variable *v, const char *name, mrc_matrix *matrix,
                                  mercer_error *err)
 {
+    const char *shown = matrix->shown;
     v->var = Mat_VarReadInfo(v->mat, name);
     if (!v->var || not_numbers(v->var) || (int64_t)v->var->dims[0] != v->rows ||
         (int64_t)v->var->dims[1] != v->columns || Mat_VarReadDataAll(v->mat, v->var) != 0 ||
         !v->var->data)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: cannot be read; damaged file?", shown);
+    if (v->var->class_type == MAT_C_SPARSE)
+        return take_sparse(v, matrix, err);
     size_t width = width_of(v->var->data_type);
     if (!width || (size_t)v->var->data_size != width ||
         v->var->nbytes < (size_t)v->rows * (size_t)v->columns * width)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                         shown);
+    matrix->read = read_rows;
     return MERCER_OK;
 }
 
@@ -290,7 +345,7 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     const char *file = input->shown;
     char *full = NULL;
     int version;
-    bool swapped;
+    bool swapped, *sparse = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_header(input, &version, &swapped, err));
     if (version == VERSION_5)
@@ -299,7 +354,7 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (!v->mat)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not a whole MAT file (damaged or truncated)",
                  file);
-    MRC_TRY(list_variables(v->mat, &arrays, &index, err));
+    MRC_TRY(list_variables(v->mat, &arrays, &index, &sparse, err));
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
     assert(arrays.list); /* mrc_arrays_choose found one in it */
     const mrc_array *found = &arrays.list[chosen];
@@ -309,23 +364,23 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     mrc_free(*shown);
     *shown = full;
     if (found->axes == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real full 2-D arrays of numbers are read",
-                 full, found->note);
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real 2-D arrays of numbers are read", full,
+                 found->note);
     v->rows = found->rows;
     v->columns = found->rest;
-    *matrix = (mrc_matrix){
-        .shown = full, .rows = v->rows, .columns = v->columns, .vouched = true, .read = read_rows};
-    MRC_TRY(mrc_matrix_check(matrix, err));
+    *matrix = (mrc_matrix){.shown = full, .rows = v->rows, .columns = v->columns, .vouched = true};
+    MRC_TRY(sparse[chosen] ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
     if (version == VERSION_5) {
         MRC_TRY(check_elements(input, swapped, index[chosen], err));
         /* Compressed data grow by 1032 at most, and values widen from 1 byte to 8. */
-        if ((double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
+        if (!sparse[chosen] && (double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
             MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                      full);
     }
-    MRC_TRY(read_values(v, found->name, full, err));
+    MRC_TRY(read_values(v, found->name, matrix, err));
 out:
     mrc_free(index);
+    mrc_free(sparse);
     mrc_arrays_destroy(&arrays);
     return rc;
 }
