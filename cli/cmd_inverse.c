@@ -54,6 +54,7 @@ static int run_inverse(cli_app *app)
     feature_names = cli_names_numbered("f", l, false);
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
+    reading.columns = l;
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
     if (rc != MERCER_OK)
         goto out;

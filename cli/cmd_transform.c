@@ -123,6 +123,8 @@ static int run_transform(cli_app *app)
         reading.only = wanted_names;
         reading.only_count = info.columns;
     }
+    if (strncmp(info.kernel, "precomputed", 11) != 0)
+        reading.columns = info.columns;
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);
     if (rc != MERCER_OK)
         goto out;

@@ -7,6 +7,8 @@ import struct
 import zipfile
 
 root = pathlib.Path(__file__).parent / "corpus"
+for name in ("libsvm", "mtx"):
+    (root / name).mkdir(exist_ok=True)
 
 texts = {
     "plain": b"x,y\n1,2\n3.5,-4e2\n",
@@ -104,8 +106,80 @@ archives = {
     "not_zip": b"1,2\n",
     "empty": b"",
 }
+
+
+def ints(*values):
+    return npy("<i4", "False", "(%d,)" % len(values), struct.pack("<%di" % len(values), *values))
+
+
+def sparse(kind, **arrays):
+    text = npy("|S3", "False", "()", kind)
+    return npz({"format.npy": text, "shape.npy": ints(2, 3), "data.npy": ints(1, 2, 3, 4, 5, 6),
+                **{name + ".npy": array for name, array in arrays.items()}}, zipfile.ZIP_DEFLATED)
+
+
+three = ints(0, 1, 2, 0, 1, 2)
+archives |= {
+    "sparse_csr": sparse(b"csr", indices=three, indptr=ints(0, 3, 6)),
+    "sparse_csc": sparse(b"csc", data=ints(1, 4, 2, 5, 3, 6), indices=ints(0, 1, 0, 1, 0, 1),
+                         indptr=ints(0, 2, 4, 6)),
+    "sparse_coo": sparse(b"coo", row=ints(0, 0, 0, 1, 1, 1), col=three),
+    "sparse_bsr": sparse(b"bsr", indices=three, indptr=ints(0, 3, 6)),
+    "sparse_short": sparse(b"csr", indices=three, indptr=ints(0, 3, 9)),
+    "sparse_missing": sparse(b"csr", indices=three),
+}
 for i, (name, archive) in enumerate(archives.items()):
     (root / "npz" / name).write_bytes(bytes([4 if i < 4 else i % 4]) + archive)
+
+lines = {
+    "plain": b"+1 1:0.5 3:-2e3\n-1 2:1\n",
+    "values": b"1 1:1\n2.5 2:1\n",
+    "sets": b"1,2 1:1\n3 2:1\n",
+    "several": b"1,2.5 1:1\n3,4 2:1\n",
+    "nolabel": b"1:1\n2:3\n",
+    "words": b"spam 1:1\neggs 2:1\n",
+    "query": b"1 qid:3 1:1\n1 qid:4\n",
+    "comments": b"# first\n\n1 1:1 # 2:2\r\n  \n2",
+    "mixed": b"1 1:1\n2:2\n",
+    "order": b"1 2:1 1:1\n",
+    "zero_index": b"1 0:1\n",
+    "large_index": b"1 2147483647:1 2147483648:1\n",
+    "no_value": b"1 1:\n",
+    "not_finite": b"1 1:nan 2:1e999\n",
+    "no_pair": b"1 1 2\n",
+    "zero_byte": b"a\x00b 1:1\na\x00c 1:1\n",
+    "empty": b"",
+}
+choices = {"words": 1, "zero_byte": 1, "values": 0x20, "several": 0x12, "plain": 0x28}
+for name, text in lines.items():
+    (root / "libsvm" / name).write_bytes(bytes([choices.get(name, 0)]) + text)
+(root / "libsvm" / "gzip").write_bytes(b"\x10" + gzip.compress(lines["plain"], mtime=0))
+
+
+def market(kind, rest):
+    return b"%%MatrixMarket matrix " + kind + b"\n" + rest
+
+
+markets = {
+    "general": market(b"coordinate real general", b"% c\n2 3 3\n2 3 1.5\n1 1 -2\n2 3 1\n"),
+    "integer": market(b"coordinate integer general", b"2 2 1\n2 1 7\n"),
+    "pattern": market(b"coordinate pattern symmetric", b"2 2 2\n2 1\n2 2\n"),
+    "symmetric": market(b"coordinate real symmetric", b"2 2 2\n2 1 1\n1 1 3\n"),
+    "skew": market(b"coordinate real skew-symmetric", b"2 2 1\n2 1 1\n"),
+    "array": market(b"array real general", b"2 2\n1\n2\n\n3\n4\n"),
+    "array_symmetric": market(b"array real symmetric", b"2 2\n1\n2\n3\n"),
+    "array_skew": market(b"array real skew-symmetric", b"2 2\n1\n"),
+    "complex": market(b"coordinate complex hermitian", b"1 1 1\n1 1 1 0\n"),
+    "outside": market(b"coordinate real general", b"2 2 1\n3 1 1\n"),
+    "short": market(b"coordinate real general", b"2 2 2\n1 1 1\n"),
+    "long": market(b"array real general", b"1 1\n1\n2\n"),
+    "huge": market(b"coordinate real general", b"4611686018427387904 2147483647 1\n1 1 1\n"),
+    "empty_rows": market(b"coordinate real general", b"999999999 2 0\n"),
+    "banner": b"%%MatrixMarket matrix\n",
+    "empty": b"",
+}
+for i, (name, text) in enumerate(markets.items()):
+    (root / "mtx" / name).write_bytes(bytes([i % 4]) + text)
 
 # Images: PNG, BMP and JPEG in corpus/image were written by Pillow; jpeg_codes is what a fuzzer found.
 pixels = {

@@ -70,7 +70,9 @@ MERCER_API int64_t mercer_reader_skipped(const mercer_reader *reader, const char
  * at all: rows go to a temporary file in the same folder, mercer_writer_finish() syncs and renames
  * it. Devices and pipes, and "-" for standard output, are written through. format as above, NULL:
  * by the ending; ".gz" compresses. names: `columns` strings, or NULL for no header; copied.
- * text_name: NULL when there is no text column (NPY takes none). */
+ * text_name: NULL when there is no text column (NPY takes none). LIBSVM text has no header and
+ * leaves zeroes out; the text column is its label, one number or several separated by commas, and 0
+ * when there is none. */
 typedef struct mercer_writer mercer_writer;
 MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *format,
                                             int64_t columns, const char *const *names,
@@ -80,11 +82,19 @@ MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, c
 MERCER_API mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
                                             int64_t count, int64_t ld, const char *const *text,
                                             mercer_error *err);
+/* Append all of rows, dense or sparse; text as above. Sparse ones go to LIBSVM text as they are. */
+MERCER_API mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer,
+                                           const mercer_rows *rows, const char *const *text,
+                                           mercer_error *err);
 /* Finish the file and free the writer, also on error (then the old file, if any, is untouched). */
 MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *writer,
                                               mercer_error *err);
 /* Give up: remove the temporary file and free the writer. Accepts NULL. */
 MERCER_API void mercer_writer_abort(mercer_writer *writer);
+
+/* The name of the format that a file of this name, or with this format, has: "csv", "libsvm", ...;
+ * NULL when neither tells. format may be NULL. */
+MERCER_API const char *mercer_format_name(const char *path, const char *format);
 
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
  * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant

@@ -219,12 +219,12 @@ static mercer_status take_pair(mrc_libsvm *libsvm, const char **p, const char *e
     /* Something is wrong; find out what. */
     stop = word_end(*p, end);
     colon = memchr(*p, ':', (size_t)(stop - *p));
+    if (index > INT32_MAX)
+        return fail_line(libsvm, MERCER_ERR_FORMAT, "", *p, stop, "has an index beyond 2147483647",
+                         err);
     if (!colon || colon == *p || q < colon)
         return fail_line(libsvm, MERCER_ERR_FORMAT, "", *p, stop,
-                         colon && q > *p && index > INT32_MAX
-                             ? "has an index beyond 2147483647"
-                             : "is not a pair index:value, with an index in digits",
-                         err);
+                         "is not a pair index:value, with an index in digits", err);
     if (index < 1)
         return fail_line(libsvm, MERCER_ERR_FORMAT, "", *p, stop,
                          "has index 0, but indices count from 1", err);

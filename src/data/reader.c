@@ -52,26 +52,34 @@ static bool has_ending(const char *path, size_t length, const char *ending)
     return length > size && memcmp(path + length - size, ending, size) == 0;
 }
 
+static const struct {
+    const char *name, *ending;
+    mrc_format format;
+} known_formats[] = {{"csv", ".csv", MRC_FORMAT_CSV},          {"tsv", ".tsv", MRC_FORMAT_TSV},
+                     {"tab", ".tab", MRC_FORMAT_TSV},          {"npy", ".npy", MRC_FORMAT_NPY},
+                     {"libsvm", ".svm", MRC_FORMAT_LIBSVM},    {"mtx", ".mtx", MRC_FORMAT_MTX},
+                     {"libsvm", ".libsvm", MRC_FORMAT_LIBSVM}, {"npz", ".npz", MRC_FORMAT_NPZ},
+                     {"mat", ".mat", MRC_FORMAT_MAT},          {"hdf5", ".h5", MRC_FORMAT_HDF5},
+                     {"hdf5", ".hdf5", MRC_FORMAT_HDF5},       {"images", "/", MRC_FORMAT_IMAGES}};
+
+/* Index into known_formats, or -1; path without ".gz" has this length. */
+static int find_format(const char *path, size_t length, const char *name)
+{
+    for (int i = 0; i < (int)(sizeof known_formats / sizeof *known_formats); i++)
+        if (name ? strcmp(name, known_formats[i].name) == 0
+                 : has_ending(path, length, known_formats[i].ending))
+            return i;
+    return -1;
+}
+
 mercer_status mrc_format_find(const char *path, const char *name, mrc_format *out, bool *gzip,
                               mercer_error *err)
 {
-    static const struct {
-        const char *name, *ending;
-        mrc_format format;
-    } known[] = {{"csv", ".csv", MRC_FORMAT_CSV},       {"tsv", ".tsv", MRC_FORMAT_TSV},
-                 {"tab", ".tab", MRC_FORMAT_TSV},       {"npy", ".npy", MRC_FORMAT_NPY},
-                 {"npz", ".npz", MRC_FORMAT_NPZ},       {"mat", ".mat", MRC_FORMAT_MAT},
-                 {"hdf5", ".h5", MRC_FORMAT_HDF5},      {"hdf5", ".hdf5", MRC_FORMAT_HDF5},
-                 {"libsvm", ".svm", MRC_FORMAT_LIBSVM}, {"libsvm", ".libsvm", MRC_FORMAT_LIBSVM},
-                 {"mtx", ".mtx", MRC_FORMAT_MTX},       {"images", "/", MRC_FORMAT_IMAGES}};
     size_t length = strlen(path);
     *gzip = has_ending(path, length, ".gz");
-    length -= *gzip ? 3 : 0;
-    *out = MRC_FORMAT_UNKNOWN;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (name ? strcmp(name, known[i].name) == 0 : has_ending(path, length, known[i].ending))
-            *out = known[i].format;
-    if (name && *out == MRC_FORMAT_UNKNOWN) {
+    int found = find_format(path, length - (*gzip ? 3 : 0), name);
+    *out = found >= 0 ? known_formats[found].format : MRC_FORMAT_UNKNOWN;
+    if (name && found < 0) {
         char shown[MRC_SHOWN_SIZE];
         return mrc_fail(
             err, MERCER_ERR_ARGUMENT,
@@ -80,6 +88,13 @@ mercer_status mrc_format_find(const char *path, const char *name, mrc_format *ou
             mrc_show(shown, name, strlen(name)));
     }
     return MERCER_OK;
+}
+
+const char *mercer_format_name(const char *path, const char *format)
+{
+    size_t length = strlen(path);
+    int found = find_format(path, length - (has_ending(path, length, ".gz") ? 3 : 0), format);
+    return found >= 0 ? known_formats[found].name : NULL;
 }
 
 mercer_status mrc_format_fail(const char *path, mercer_error *err)
