@@ -6,8 +6,13 @@ import pathlib
 import struct
 import zipfile
 
+import h5py
+import numpy as np
+import scipy.io
+import scipy.sparse
+
 root = pathlib.Path(__file__).parent / "corpus"
-for name in ("libsvm", "mtx"):
+for name in ("hdf5", "libsvm", "mat", "mtx"):
     (root / name).mkdir(exist_ok=True)
 
 texts = {
@@ -180,6 +185,67 @@ markets = {
 }
 for i, (name, text) in enumerate(markets.items()):
     (root / "mtx" / name).write_bytes(bytes([i % 4]) + text)
+
+# MAT and HDF5 files, small ones; those of version 7.3 are HDF5 behind a header. Files of these
+# libraries hold times and addresses, so they are only written when they are not there yet.
+
+
+def mat(name, variables, **options):
+    out = io.BytesIO()
+    scipy.io.savemat(out, variables, **options)
+    return name, b"\0" + out.getvalue()
+
+
+def hdf5(name, fill, **options):
+    out = io.BytesIO()
+    with h5py.File(out, "w", libver="earliest", **options) as f:
+        fill(f)
+    return name, b"\0" + out.getvalue()
+
+
+def fill_sparse(f):
+    group = f.create_group("x")
+    group.attrs["MATLAB_class"] = np.bytes_("double")
+    group.attrs["MATLAB_sparse"] = np.uint64(2)
+    for name, values in (("data", [1.0, 2.0]), ("ir", [0, 1]), ("jc", [0, 1, 2])):
+        group.create_dataset(name, data=np.array(values, "f8" if name == "data" else "u8"))
+
+
+def fill_full(f):
+    f.create_dataset("x", data=np.arange(6.0).reshape(2, 3)).attrs["MATLAB_class"] = np.bytes_("double")
+
+
+def version_73(named):
+    name, data = named
+    return name, data[:1] + b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + data[129:]
+
+
+x = np.arange(6.0).reshape(2, 3)
+mats = [mat("full", {"x": x}), mat("packed", {"x": x}, do_compression=True),
+        mat("ints", {"x": x.astype("i2"), "y": x.astype("u1")}),
+        mat("sparse", {"x": scipy.sparse.csc_matrix(x)}),
+        mat("sparse_packed", {"x": scipy.sparse.csc_matrix(x > 2)}, do_compression=True),
+        mat("complex", {"x": x * 1j}), mat("text", {"x": "abc"}), mat("struct", {"x": {"a": x}}),
+        mat("cell", {"x": np.array([1, "a"], object)}),
+        version_73(hdf5("v73", fill_full, userblock_size=512)),
+        version_73(hdf5("v73_sparse", fill_sparse, userblock_size=512)),
+        ("empty", b"\0"), ("cut", mat("", {"x": x})[1][:-9])]
+h5s = [hdf5("plain", lambda f: f.create_dataset("x", data=x)),
+       hdf5("float", lambda f: f.create_dataset("x", data=x, dtype=">f4")),
+       hdf5("packed", lambda f: f.create_dataset("x", data=x, compression="gzip", fletcher32=True)),
+       hdf5("chunks", lambda f: f.create_dataset("g/x", data=x, chunks=(1, 2), shuffle=True)),
+       hdf5("two", lambda f: [f.create_dataset(n, data=x) for n in "ab"]),
+       hdf5("vector", lambda f: f.create_dataset("x", data=x[0])),
+       hdf5("stack", lambda f: f.create_dataset("x", data=x.reshape(1, 2, 3))),
+       hdf5("scalar", lambda f: f.create_dataset("x", data=1.0)),
+       hdf5("text", lambda f: f.create_dataset("x", data=[b"a", b"b"])),
+       hdf5("nothing", lambda f: f.create_group("g")),
+       ("empty", b"\0"), ("cut", hdf5("", lambda f: f.create_dataset("x", data=x))[1][:-99])]
+for folder, files in (("mat", mats), ("hdf5", h5s)):
+    for name, data in files:
+        path = root / folder / name
+        if not path.exists():
+            path.write_bytes(data)
 
 # Images: PNG, BMP and JPEG in corpus/image were written by Pillow; jpeg_codes is what a fuzzer found.
 pixels = {

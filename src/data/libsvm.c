@@ -237,13 +237,22 @@ static mercer_status take_pair(mrc_libsvm *libsvm, const char **p, const char *e
                      err);
 }
 
+static bool is_query(const char *p, const char *end)
+{
+    if (end - p < 5 || memcmp(p, "qid:", 4) != 0)
+        return false;
+    for (p += 4; p < end && *p >= '0' && *p <= '9';)
+        p++;
+    return p == end || is_blank(*p);
+}
+
 /* Parse the pairs of a row into the block. */
 static mercer_status take_pairs(mrc_libsvm *libsvm, mercer_ctx *ctx, const char *p, const char *end,
                                 mrc_block *block, mercer_error *err)
 {
     int64_t index = 0, at = block->csr.start[block->n];
     mercer_status rc = MERCER_OK;
-    if (end - p > 4 && memcmp(p, "qid:", 4) == 0) {
+    if (is_query(p, end)) {
         if (!libsvm->noted_query)
             mrc_notice(ctx, "%s: query numbers (qid) are ignored", libsvm->text.input->shown);
         libsvm->noted_query = true;

@@ -144,6 +144,7 @@ static void test_refusals(void **state)
         {"1 1:1 2\n", "a.svm:1: '2' is not a pair index:value", MERCER_ERR_FORMAT},
         {"1 :1\n", "a.svm:1: ':1' is not a pair", MERCER_ERR_FORMAT},
         {"1 2147483648:1\n", "beyond 2147483647", MERCER_ERR_FORMAT},
+        {"1 qid:1:1\n", "a.svm:1: 'qid:1:1' is not a pair", MERCER_ERR_FORMAT},
         {"1 1:x\n", "a.svm:1: '1:x' has a value that is no number", MERCER_ERR_DATA},
         {"1 1:\n", "a.svm:1: '1:' has a value that is no number", MERCER_ERR_DATA},
         {"1 1:1,5\n", "a.svm:1: '1:1,5' has a value that is no number", MERCER_ERR_DATA},
