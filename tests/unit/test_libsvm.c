@@ -3,6 +3,8 @@
 
 #include "data/reader.h"
 
+#include <locale.h>
+
 /* Read text as a file; the caller frees the table. */
 static mercer_table *read_text(const char *text, const mercer_read_options *options)
 {
@@ -261,6 +263,35 @@ static void test_gzip_blocks(void **state)
     mercer_reader_close(reader);
 }
 
+/* A locale with a decimal comma changes neither what is read nor what is written. */
+static void test_locale(void **state)
+{
+    static const double x[] = {0.5, -2.25};
+    mercer_writer *writer;
+    mercer_table *table;
+    (void)state;
+    if (!setlocale(LC_ALL, "de_DE.utf8") && !setlocale(LC_ALL, "de_DE.UTF-8")) {
+        print_message("no locale with a decimal comma is installed\n");
+        skip();
+    }
+    assert_ok(mercer_writer_open(ctx, in_scratch("a.svm"), NULL, 2, NULL, "y", &writer, &err));
+    assert_ok(mercer_writer_rows(ctx, writer, x, 1, 2, (const char *const[]){"1.5"}, &err));
+    assert_ok(mercer_writer_finish(ctx, writer, &err));
+    mercer_status rc = mercer_table_read(ctx, in_scratch("a.svm"), NULL, &table, &err);
+    put_text("a.mtx", "%%MatrixMarket matrix array real general\n1 2\n0.5\n-2.25\n");
+    mercer_table *market = NULL;
+    if (rc == MERCER_OK)
+        rc = mercer_table_read(ctx, in_scratch("a.mtx"), NULL, &market, &err);
+    setlocale(LC_ALL, "C");
+    assert_ok(rc);
+    assert_file_is(in_scratch("a.svm"), "1.5 1:0.5 2:-2.25\n");
+    assert_rows(table, 1, 2, x);
+    assert_rows(market, 1, 2, x);
+    assert_true(mercer_targets_values(mercer_table_targets(table))[0] == 1.5);
+    mercer_table_free(table);
+    mercer_table_free(market);
+}
+
 static void test_failing(void **state)
 {
     static const char *const texts[] = {"1 1:1 2:2\n2 3:3\n", "1 1:1 2:2\n2.5 3:3\n",
@@ -292,9 +323,9 @@ static void test_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),    TEST(test_values),      TEST(test_label_options),
-        TEST(test_columns), TEST(test_refusals),    TEST(test_blocks),
-        TEST(test_streams), TEST(test_gzip_blocks), TEST(test_failing),
+        TEST(test_rows),     TEST(test_values), TEST(test_label_options), TEST(test_columns),
+        TEST(test_refusals), TEST(test_blocks), TEST(test_streams),       TEST(test_gzip_blocks),
+        TEST(test_failing),  TEST(test_locale),
     };
     return RUN_TESTS(tests);
 }
