@@ -207,7 +207,7 @@ out:
 mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
                              mercer_error *err)
 {
-    int64_t width = block->sparse ? 1 : columns->data;
+    int64_t width = (block->sparse ? 1 : columns->data) + columns->targets;
     int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / width + 1;
     int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
     return mrc_block_reserve(block, columns, rows < most ? rows : most, err);
