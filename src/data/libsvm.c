@@ -159,13 +159,14 @@ static mercer_status check_label(mrc_libsvm *libsvm, mrc_columns *columns, mrc_c
     mercer_status rc = MERCER_OK;
     libsvm->started = true;
     if (start) {
-        libsvm->labelled = stop != NULL;
-        libsvm->labels = stop ? libsvm->labels : MRC_LABELS_NONE;
+        libsvm->labelled = stop || libsvm->labels == MRC_LABELS_CLASSES ||
+                           libsvm->labels == MRC_LABELS_VALUES; /* were asked for */
+        libsvm->labels = libsvm->labelled ? libsvm->labels : MRC_LABELS_NONE;
     }
     if (libsvm->labelled != (stop != NULL))
         MRC_TRY(fail_line(libsvm, MERCER_ERR_FORMAT, "", first, stop ? stop : word_end(first, end),
                           stop ? "is a label, but the rows above have none"
-                               : "where a label is expected, as in the rows above",
+                               : "where a label is expected (either all rows have one or none)",
                           err));
     if (libsvm->labels == MRC_LABELS_NONE)
         goto out;

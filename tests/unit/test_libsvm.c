@@ -79,6 +79,9 @@ static void test_label_options(void **state)
     table = read_text("1 1:1\n2 1:2\n", &options);
     assert_int_equal(mercer_targets_kind(mercer_table_targets(table)), MERCER_TARGET_VALUES);
     mercer_table_free(table);
+    put_text("a.svm", "1:1\n2:2\n");
+    assert_fails(mercer_table_read(ctx, in_scratch("a.svm"), &options, &table, &err),
+                 MERCER_ERR_FORMAT, "a.svm:1: '1:1' where a label is expected");
     options.target = NULL;
     options.no_label = 1;
     table = read_text("spam 1:1\n2 1:2\n", &options);
