@@ -96,6 +96,8 @@ static int run_transform(cli_app *app)
         reading.only = wanted_names;
         reading.only_count = p.info.columns;
     }
+    if (!precomputed)
+        reading.columns = p.info.columns;
     rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, set->errors),
                           l);
     if (rc != MERCER_OK)
