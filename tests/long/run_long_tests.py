@@ -5,6 +5,7 @@ Usage: run_long_tests.py MERCER. Prints a line per test and closes with "N passe
 """
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
