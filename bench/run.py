@@ -11,6 +11,7 @@ the same run too, and the floors computed from them stand beside our figures.
 an exact method's eigenvalues disagree with the exact peer's.
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ import time
 
 import numpy as np
 import scipy.sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import dump_svmlight_file, load_digits
 
 BENCH = pathlib.Path(__file__).resolve().parent
 PYTHON = sys.executable
@@ -198,6 +199,43 @@ def measure_text(bench):
             bench.mercer("text rbf", *problem, store, threads, 1)
 
 
+def measure_reading(bench):
+    """[[file, tool, seconds, CPU seconds]]: tables of text, read to doubles in memory."""
+    rows, random = 2000 if bench.quick else 100000, np.random.default_rng(1)
+    numbers = random.normal(size=(rows, 20))
+    header = ",".join(f"c{i}" for i in range(20))
+    sparse = scipy.sparse.random(rows // 5, 50000, 0.002, random_state=1, format="csr")
+    files = {"17 digits.csv": "%.17g", "6 digits.csv": "%.6g", "integers.csv": "%d", "sparse.svm": None}
+    lines = []
+    for name, digits in files.items():
+        path = bench.folder / name
+        if digits:
+            np.savetxt(path, numbers * (1000 if digits == "%d" else 1), delimiter=",", fmt=digits,
+                       header=header, comments="")
+        else:
+            dump_svmlight_file(sparse, np.zeros(sparse.shape[0]), str(path), zero_based=False)
+        tools = {"mercer": [bench.build / "bench" / "bench_read", path, 3]}
+        for peer in ("pandas", "pandas-exact") if digits else ("sklearn",):
+            if peer == "sklearn" or importlib.util.find_spec("pandas"):
+                tools[peer] = [PYTHON, BENCH / "peer_read.py", peer, path, 3]
+        for tool, command in tools.items():
+            answer, _ = bench.run(command, 1, 120)
+            if isinstance(answer, dict):
+                lines.append([name, tool, answer["read_s"], answer["read_cpu_s"]])
+            else:
+                bench.failures += 1
+                print(f"  reading {name} by {tool}: {answer}", file=sys.stderr)
+    return lines
+
+
+def reading_table(lines):
+    ours = {name: cpu for name, tool, _, cpu in lines if tool == "mercer"}
+    return markdown(["file", "tool", "wall", "CPU", "Mercer is faster by (CPU)"],
+                    [[name, tool, seconds(wall), seconds(cpu),
+                      "" if tool == "mercer" or name not in ours else times(cpu / ours[name])]
+                     for name, tool, wall, cpu in lines])
+
+
 def measure_limits(bench):
     """{threads: rates}"""
     limits = {}
@@ -363,7 +401,7 @@ def machine():
             f"when the run began {os.getloadavg()[0]:.1f}")
 
 
-def report(bench, limits, about, taken):
+def report(bench, limits, reading, about, taken):
     parts = ["# Benchmark: Mercer and its peers in one run\n", about + f"; {taken:.0f} s in all.\n",
              "Ratios are against the fastest exact peer of this run (more is better); times are the "
              "smallest of up to 3 repetitions of fit or transform alone, one process each, data in "
@@ -375,6 +413,9 @@ def report(bench, limits, about, taken):
              "## Aims (two threads)\n", headline(bench)]
     for work in dict.fromkeys(row["work"] for row in bench.rows):
         parts += [f"## {work}\n", work_table([row for row in bench.rows if row["work"] == work])]
+    parts += ["## Reading text\n",
+              "Tables of 20 columns, and sparse rows, to doubles in memory; pandas-exact rounds as we do.\n",
+              reading_table(reading)]
     names = {"read_gbs": "read memory, GB/s", "dgemm_gflops": "dgemm, GFLOP/s",
              "dsymv_gflops": "dsymv, GFLOP/s", "exp_mps": "vectorised exp in cache, millions/s"}
     parts += ["## The machine's limits\n",
@@ -412,15 +453,16 @@ def main():
     measure_digits(bench)
     measure_million(bench)
     measure_text(bench)
+    reading = measure_reading(bench)
     for row in bench.rows:
         row["rows"] = len(np.load(bench.folder / "digits.npy")) if row["work"] == "digits" \
             else 0 if row["work"].startswith("text") else int(row["work"].split()[1])
     finish(bench)
 
-    text = report(bench, limits, about, time.monotonic() - start)
+    text = report(bench, limits, reading, about, time.monotonic() - start)
     (bench.folder / "RESULTS.md").write_text(text)
     (bench.folder / "results.json").write_text(json.dumps(
-        {"machine": about, "limits": limits, "rows": bench.rows}, indent=1) + "\n")
+        {"machine": about, "limits": limits, "rows": bench.rows, "reading": reading}, indent=1) + "\n")
     if options.docs:
         page = BENCH.parent / "docs" / "BENCH.md"
         page.write_text(page.read_text().split(DOCS_MARK)[0] + DOCS_MARK + "\n\n" + demoted(text))

@@ -313,19 +313,21 @@ static void make_room(cli_sink *sink, int64_t count)
 static const char *const *texts_of(cli_sink *sink, const mercer_targets *targets, int64_t first,
                                    int64_t count)
 {
+    const char **names = sink->names;
+    if (!names)
+        return NULL;
     for (int64_t i = 0; i < count && sink->labels; i++) {
         const double *values = mercer_targets_values(targets) + (first + i) * sink->labels;
         char *at = sink->formatted + i * sink->labels * NUMBER_SIZE;
-        sink->names[i] = at;
+        names[i] = at;
         for (int64_t k = 0; k < sink->labels; k++) {
             at += format_number(at, values[k]);
             *at++ = k + 1 < sink->labels ? ',' : 0;
         }
     }
-    for (int64_t i = 0; i < count && sink->text && !sink->labels; i++)
-        sink->names[i] =
-            mercer_targets_class_name(targets, mercer_targets_codes(targets)[first + i]);
-    return sink->text ? sink->names : NULL;
+    for (int64_t i = 0; i < count && !sink->labels; i++)
+        names[i] = mercer_targets_class_name(targets, mercer_targets_codes(targets)[first + i]);
+    return names;
 }
 
 /* count rows at x, whose targets are those from first on. */

@@ -93,7 +93,7 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
             block->csr.value[at++] = matrix->csr.value[k];
         } else if (role == MRC_ROLE_LABEL) {
             label = matrix->csr.value[k];
-        } else {
+        } else if (values) {
             values[MRC_ROLE_TARGET(role)] = matrix->csr.value[k];
         }
     }

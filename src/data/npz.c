@@ -9,6 +9,7 @@
 #include "base/number.h"
 #include "data/sparse.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -335,6 +336,7 @@ static mercer_status take_compressed(struct archive *archive, mercer_ctx *ctx,
     mercer_status rc = MERCER_OK;
     MRC_TRY(read_column(archive, ctx, "indptr", &start, err));
     MRC_TRY(read_column(archive, ctx, "indices", &minor, err));
+    assert(start.values && minor.values); /* empty arrays are refused */
     if (start.count != lines + 1 || start.values[0] != 0 || minor.count < data->count)
         MRC_TRY(fail_sparse(archive, err));
     MRC_TRY(mrc_entries_reserve(entries, data->count, err));

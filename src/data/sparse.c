@@ -5,9 +5,7 @@
  * rows that need it. */
 #include "data/sparse.h"
 
-#include "base/number.h"
-
-#include <math.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +110,7 @@ static mercer_status put_in_order(mrc_csr_owned *csr, int64_t rows, mercer_error
                 MRC_TRY(mrc_grow(&row, length, sizeof *row, err));
                 room = length;
             }
+            assert(row); /* a row out of order has entries */
             for (int64_t k = 0; k < length; k++)
                 row[k] = (struct entry){csr->column[from + k], k, csr->value[from + k]};
             qsort(row, (size_t)length, sizeof *row, compare_entries);

@@ -9,6 +9,7 @@ import io
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -329,6 +330,12 @@ def test_mat():
         refuses(f"mat sparse complex {packed}", "e.mat", ["e.mat:x", "complex"])
         scipy.io.savemat(path, {"x": x}, do_compression=packed)
         survives(f"mat sparse {packed}", "s.mat:x", path, path.read_bytes(), step=97, flips=30)
+    scipy.io.savemat(path, {"x": np.eye(2)})
+    whole = path.read_bytes()
+    at = 128 + 8 + 16 + 4 # the length of the dimensions, behind header, tag and flags
+    for length, words in ((0x7fffff00, "beyond its end"), (1 << 10, "beyond its end")):
+        path.write_bytes(whole[:at] + struct.pack("<I", length) + whole[at + 4:])
+        refuses(f"mat dimensions of {length} bytes", "s.mat", ["s.mat", words])
     refuses("mat unknown", "d.mat:q", ["d.mat", "no array 'q'", "ok (3x3)", "z (complex)"])
     scipy.io.savemat("four.mat", {"x": np.eye(3)}, format="4")
     refuses("mat 4", "four.mat", ["four.mat", "not a MAT file"])
