@@ -35,8 +35,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_inverse,
-    cli_command_info, cli_command_scale, cli_command_generate, cli_command_methods,
-    cli_command_kernels, cli_command_demo;
+    cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
+    cli_command_methods, cli_command_kernels, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -83,6 +83,9 @@ int cli_check_output(const char *path);
 
 /* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
 int cli_check_overwrite(const char *path, const char *input, const char *what);
+
+/* Refuse to print a model on a terminal. */
+int cli_check_model_output(const char *command, const char *path);
 
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Everything the report needs. */
 typedef struct outcome {
@@ -182,9 +181,8 @@ static int check_call(const cli_settings *set)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
         status = cli_check_overwrite(set->output, set->operand[0], "data");
-    if (status == CLI_DONE && set->output && cli_is_stdout(set->output) && isatty(STDOUT_FILENO))
-        status = cli_fail(CLI_WRONG_CALL,
-                          "fit: a model is no text for a terminal; give -o FILE or redirect");
+    if (status == CLI_DONE && set->output)
+        status = cli_check_model_output("fit", set->output);
     return status;
 }
 

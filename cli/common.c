@@ -200,6 +200,14 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
                     what);
 }
 
+int cli_check_model_output(const char *command, const char *path)
+{
+    if (!cli_is_stdout(path) || !isatty(STDOUT_FILENO))
+        return CLI_DONE;
+    return cli_fail(CLI_WRONG_CALL,
+                    "%s: a model is no text for a terminal; give -o FILE or redirect", command);
+}
+
 int cli_finish_stdout(int status)
 {
     errno = 0;

@@ -16,8 +16,8 @@ typedef struct cli_settings {
     const char *label, *target, *labels, *self;     /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
     bool no_label, errors, keep_label, json, quiet;
-    int64_t memory, threads, rows; /* 0: not given */
-    int64_t resize[2];             /* width and height; 0: not given */
+    int64_t memory, threads, rows, keep; /* 0: not given */
+    int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
     double noise; /* negative: not given */
     bool help;    /* --help was among the words */

@@ -58,6 +58,15 @@ MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_mode
                                               const double *features, int64_t n, double *out,
                                               double *errors, mercer_error *err);
 
+/* The first components of a model as a model of its own, 1 to as many as it has; the model itself
+ * is unchanged. Its features are the first ones of the model up to rounding (1e-12 of their size:
+ * the products have another shape). reconstruction_error grows by what the dropped components
+ * carried; method and command stay as they were for the fit. On MERCER_OK the caller frees *out
+ * with mercer_model_free(). */
+MERCER_API mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model,
+                                               int64_t components, mercer_model **out,
+                                               mercer_error *err);
+
 /* Files in the safetensors format, described in docs/format.md. Saving writes a temporary file in
  * the same folder, syncs and renames it: the old file stays until the new one is whole. Devices,
  * pipes and "-" (standard output) are written through. Loading checks every length and the

@@ -26,7 +26,8 @@ import numpy as np
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "inverse", "info", "scale", "generate", "methods", "kernels", "demo"]
+COMMANDS = ["fit", "transform", "inverse", "info", "truncate", "scale", "generate", "methods",
+            "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
@@ -1118,6 +1119,54 @@ def test_info():
     text = mercer("info", "x.model").out
     for word in ["kpca", "rbf:sigma=2", "a, b, c, d", "mercer fit x.csv", "f3"]:
         assert word in text, word
+
+
+@test
+def test_truncate_keeps_the_first_features():
+    ring_model()
+    whole = pathlib.Path("ring.model").read_bytes()
+    features = numbers(mercer("transform", "ring.model", "ring.csv").out)[1]
+    before = report("info", "ring.model")
+    done = report("truncate", "ring.model", "-n", 3, "-o", "small.model")
+    assert (done["components"], done["components_before"]) == (3, 5), done
+    assert pathlib.Path("ring.model").read_bytes() == whole
+    names, first = numbers(mercer("transform", "small.model", "ring.csv").out)
+    assert names == ["f1", "f2", "f3"] and np.allclose(first, features[:, :3], rtol=0, atol=1e-12)
+    after = report("info", "small.model")
+    assert after["spectrum"] == before["spectrum"][:3]
+    lost = sum(before["spectrum"][3:]) / before["rows"]
+    assert abs(after["reconstruction_error"] - before["reconstruction_error"] - lost) < 1e-14
+    errors = numbers(mercer("transform", "small.model", "ring.csv", "--errors").out)[1][:, -1]
+    assert abs(errors.mean() - after["reconstruction_error"]) < 1e-12
+    mercer("inverse", "small.model", "-", stdin=mercer("transform", "small.model", "ring.csv").stdout)
+
+
+@test
+def test_truncate_replaces_the_model():
+    ring_model()
+    os.chmod("ring.model", 0o640)
+    done = mercer("truncate", "ring.model", "-n", 2)
+    assert "ring.model: 2 of 5 components kept" in done.out, done.out
+    assert report("info", "ring.model")["components"] == 2
+    assert stat.S_IMODE(os.stat("ring.model").st_mode) == 0o640
+    assert files() == ["ring.csv", "ring.model"]
+    piped = mercer("truncate", "ring.model", "-n", 1, "-o", "-", "--quiet").stdout
+    assert mercer("truncate", "-", "-n", 1, "-o", "one.model", stdin=piped, status=0)
+    assert pathlib.Path("one.model").read_bytes() == piped
+
+
+@test
+def test_truncate_refusals():
+    ring_model()
+    before = pathlib.Path("ring.model").read_bytes()
+    refused("truncate", "ring.model", status=2, says="add -n")
+    refused("truncate", "ring.model", "-n", 6, status=2, says=("6 components", "1 to 5"))
+    for wrong in ("0", "-1", "2.5", "many"):
+        refused("truncate", "ring.model", "-n", wrong, status=2, says=wrong)
+    refused("truncate", "ring.csv", "-n", 1, status=1, says="ring.csv")
+    refused("truncate", "-", "-n", 1, status=2, says="-o FILE", stdin=before)
+    refused("truncate", "ring.model", "-n", 1, "-o", "absent/x", status=1, says="absent")
+    assert pathlib.Path("ring.model").read_bytes() == before
 
 
 @test
