@@ -119,7 +119,8 @@ void cli_sink_abort(cli_sink *sink);
 /* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
  * NULL). The array is owned by the caller: cli_names_free(). */
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count);
-char **cli_names_numbered(const char *prefix, int64_t count, bool with_error);
+/* extra: how many of 'error' and 'novel' follow the numbered ones. */
+char **cli_names_numbered(const char *prefix, int64_t count, int extra);
 void cli_names_free(char **names, int64_t count);
 
 /* JSON: NaN becomes null, text that is not UTF-8 is repaired. The report is printed one key a
@@ -128,6 +129,8 @@ json_t *cli_json_real(double value);
 json_t *cli_json_text(const char *text);
 /* "method": the name alone, and "method_spec": with the keys that differ from their defaults. */
 void cli_json_method(json_t *json, const char *spec);
+/* novelty_share of a model; null when it has no threshold. */
+json_t *cli_json_share(const mercer_model_info *info);
 json_t *cli_json_reals(const double *values, int64_t count, double factor);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);
@@ -153,6 +156,9 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 /* One line of a summary: name, then text, wrapped. */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The novelty threshold of a model, when it has one. */
+void cli_print_novelty(FILE *out, const mercer_model_info *info);
 
 /* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);

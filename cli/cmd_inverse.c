@@ -51,7 +51,7 @@ static int run_inverse(cli_app *app)
 
     mercer_read_options reading;
     cli_read_options(set, &reading);
-    feature_names = cli_names_numbered("f", l, false);
+    feature_names = cli_names_numbered("f", l, 0);
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
     rc = mercer_reader_open(app->ctx, path, &reading, &reader, &err);

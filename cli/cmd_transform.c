@@ -58,14 +58,21 @@ static mercer_status read_self(cli_app *app, double **self, int64_t *count, merc
     return MERCER_OK;
 }
 
-/* Put the errors behind the features of their rows. */
-static void append_errors(double *out, const double *features, const double *errors, int64_t count,
-                          int64_t l)
+/* Put the errors behind the features of their rows and, when the model has a threshold (width is
+ * l + 2), 1 behind those above it and 0 behind the others. Returns how many are above. */
+static int64_t append_errors(double *out, const double *features, const double *errors,
+                             int64_t count, int64_t l, int64_t width, double threshold)
 {
+    int64_t novel = 0;
     for (int64_t i = 0; i < count; i++) {
-        memcpy(out + i * (l + 1), features + i * l, (size_t)l * sizeof *out);
-        out[i * (l + 1) + l] = errors[i];
+        double *row = out + i * width;
+        memcpy(row, features + i * l, (size_t)l * sizeof *out);
+        row[l] = errors[i];
+        if (width == l + 2)
+            row[l + 1] = errors[i] > threshold;
+        novel += errors[i] > threshold; /* never with a threshold of NaN */
     }
+    return novel;
 }
 
 static int run_transform(cli_app *app)
@@ -89,8 +96,9 @@ static int run_transform(cli_app *app)
     mercer_table *block = NULL;
     cli_sink sink = {0};
     double *features = NULL, *errors = NULL, *joined = NULL, *self = NULL;
-    int64_t self_count = 0, done = 0;
+    int64_t self_count = 0, done = 0, novel = 0;
     double error_sum = 0;
+    int64_t width = 0;
     char **names = NULL;
     const char **wanted_names = NULL;
     const double start = cli_now();
@@ -99,8 +107,10 @@ static int run_transform(cli_app *app)
     if (rc != MERCER_OK)
         goto out;
     mercer_model_get_info(model, &info);
-    const int64_t l = info.components, width = l + (set->errors ? 1 : 0);
-    names = cli_names_numbered("f", l, set->errors);
+    const bool judged = set->errors && info.novelty_share > 0;
+    const int64_t l = info.components;
+    width = l + set->errors + judged;
+    names = cli_names_numbered("f", l, set->errors + judged);
     if (set->errors && !set->self && strncmp(info.kernel, "precomputed", 11) == 0) {
         status =
             cli_fail(CLI_WRONG_CALL, "transform: errors with a precomputed kernel need k(x,x) of "
@@ -169,7 +179,8 @@ static int run_transform(cli_app *app)
         for (int64_t i = 0; errors && i < count; i++)
             error_sum += errors[i];
         if (errors)
-            append_errors(joined, features, errors, count, l);
+            novel +=
+                append_errors(joined, features, errors, count, l, width, info.novelty_threshold);
         const mercer_targets *kept = set->keep_label ? targets : NULL;
         /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
         if (!sink.writer)
@@ -214,15 +225,19 @@ static int run_transform(cli_app *app)
         json_object_set_new(json, "components", json_integer(l));
         json_object_set_new(json, "reconstruction_error",
                             cli_json_real(set->errors ? error_sum / (double)done : NAN));
+        json_object_set_new(json, "novel", judged ? json_integer(novel) : json_null());
         json_object_set_new(json, "seconds", cli_json_real(seconds));
         json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
         json_object_set_new(json, "notices", cli_json_notices(app));
         cli_json_print(on_stdout ? stderr : stdout, json);
     } else {
         cli_print_notices(app);
+        char note[64] = "";
+        if (judged)
+            snprintf(note, sizeof note, "; %s novel", cli_text_count(novel).text);
         if (!on_stdout && !set->quiet)
-            printf("%s: %s rows x %lld features in %s\n", sink.path, cli_text_count(done).text,
-                   (long long)l, cli_text_seconds(seconds).text);
+            printf("%s: %s rows x %lld features in %s%s\n", sink.path, cli_text_count(done).text,
+                   (long long)l, cli_text_seconds(seconds).text, note);
     }
 out:
     if (rc != MERCER_OK)
@@ -230,7 +245,7 @@ out:
     cli_sink_abort(&sink);
     mercer_table_free(block);
     mercer_reader_close(reader);
-    cli_names_free(names, names ? info.components + (set->errors ? 1 : 0) : 0);
+    cli_names_free(names, width);
     free(wanted_names);
     mercer_model_free(model);
     free(features);
@@ -243,7 +258,8 @@ out:
 static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
-               "add a column 'error': the squared reconstruction error of the row"),
+               "add a column 'error': the squared reconstruction error of the row; and a column "
+               "'novel', 0 or 1, when the model was fitted with --novelty"),
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,

@@ -225,6 +225,12 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
                             value);
         *(double *)field = number;
         return CLI_DONE;
+    case CLI_SHARE:
+        if (!is_number || number <= 0 || number >= 1)
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a share between 0 and 1, as 0.05",
+                            option->name, value);
+        *(double *)field = number;
+        return CLI_DONE;
     case CLI_COMPONENTS:
         if (!is_number || number <= 0 || number > 0x1p53 || (number > 1 && number != floor(number)))
             return cli_fail(CLI_WRONG_CALL,

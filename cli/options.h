@@ -19,8 +19,9 @@ typedef struct cli_settings {
     int64_t memory, threads, rows, keep; /* 0: not given */
     int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
-    double noise; /* negative: not given */
-    bool help;    /* --help was among the words */
+    double novelty; /* 0: not given */
+    double noise;   /* negative: not given */
+    bool help;      /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -32,6 +33,7 @@ typedef enum cli_option_kind {
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
     CLI_REAL,       /* double, 0 or more */
     CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
+    CLI_SHARE,      /* double between 0 and 1, both left out */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
     CLI_HELP        /* bool; parsing stops */
 } cli_option_kind;

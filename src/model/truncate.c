@@ -95,6 +95,13 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(copy_columns(&copy->offsets, model->offsets, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));
     copy->reconstruction_error = truncated_error(model, components);
+    if (components == l) {
+        copy->novelty_share = model->novelty_share;
+        copy->novelty_threshold = model->novelty_threshold;
+    } else if (model->novelty_share > 0) {
+        mrc_notice(ctx, "the novelty threshold was learnt with %lld components and is left out",
+                   (long long)l);
+    }
     MRC_TRY(mrc_model_seal(copy, ctx, err));
     *out = copy;
     copy = NULL;

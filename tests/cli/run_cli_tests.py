@@ -1057,6 +1057,45 @@ def test_transform_report():
     assert numbers(done.out)[1].shape == (200, 5)
 
 
+@test
+def test_novelty_marks_outliers():
+    ring(500)
+    fit = ["fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 8]
+    fitted = report(*fit, "--novelty", 0.05, "-o", "ring.model")
+    plain = report(*fit, "-o", "plain.model")
+    assert plain["novelty_threshold"] is None and plain["novelty_share"] is None
+    assert fitted["novelty_threshold"] > 0 and fitted["novelty_share"] == 0.05
+    assert fitted["spectrum"] == plain["spectrum"]
+    shown = report("info", "ring.model")
+    assert shown["novelty_threshold"] == fitted["novelty_threshold"]
+    assert "novelty threshold" in mercer("info", "ring.model").out
+    assert "novelty" not in mercer("info", "plain.model").out
+
+    ring(2000, seed=9, name="new.csv")
+    names, rows = numbers(mercer("transform", "ring.model", "new.csv", "--errors").out)
+    assert names[-2:] == ["error", "novel"]
+    assert ((rows[:, -2] > fitted["novelty_threshold"]) == rows[:, -1]).all()
+    assert 0.01 < rows[:, -1].mean() < 0.1, rows[:, -1].mean()
+    write("far.csv", "x,y\n0,0\n30,0\n0,-40\n")
+    assert numbers(mercer("transform", "ring.model", "far.csv", "--errors").out)[1][:, -1].min() == 1
+    assert report("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv")["novel"] == 3
+    assert "3 novel" in mercer("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv").out
+
+    assert "novel" not in mercer("transform", "ring.model", "far.csv").out
+    assert "novel" not in mercer("transform", "plain.model", "far.csv", "--errors").out
+    done = mercer("truncate", "ring.model", "-n", 4)
+    assert "novelty threshold" in done.err and report("info", "ring.model")["novelty_share"] is None
+
+
+@test
+def test_novelty_refusals():
+    ring(60)
+    for wrong in ("0", "1", "-0.1", "5%", "nan"):
+        refused("fit", "ring.csv", "-m", "kpca", "--novelty", wrong, status=2, says=wrong)
+    refused("fit", "ring.csv", "-m", "kpca", "--novelty", 0.05, status=1,
+            says=("ring.csv", "at least 95 rows", "there are 60"))
+
+
 # ------------------------------------------------------------------------ the rest of the commands
 
 @test

@@ -34,6 +34,8 @@ static mercer_model *shape(int which)
         model->seed = UINT64_MAX;
         model->total_variance = 0.1;
         model->reconstruction_error = 1e-300;
+        model->novelty_threshold = 1 / 3.0;
+        model->novelty_share = 0.05;
     }
     if (which == 1) {
         model->scale = (mrc_scale){.kind = MRC_SCALE_STANDARD, .d = 3};
@@ -98,6 +100,8 @@ static void assert_same_model(const mercer_model *a, const mercer_model *b)
     assert_same_real(a->mean_norm2, b->mean_norm2);
     assert_same_real(a->total_variance, b->total_variance);
     assert_same_real(a->reconstruction_error, b->reconstruction_error);
+    assert_same_real(a->novelty_threshold, b->novelty_threshold);
+    assert_same_real(a->novelty_share, b->novelty_share);
     assert_same_array(a->z, b->z, a->points * a->columns);
     assert_same_array(a->coefficients, b->coefficients, a->basis_points * a->components);
     assert_same_array(a->offsets, b->offsets, a->components);
@@ -320,6 +324,9 @@ static void test_wrong_contents_are_refused(void **state)
         {"\"orthonormal\":\"true\"", "\"orthonormal\":\"tree\"", "neither true nor false"},
         {"\"total_variance\":\"0.1\"", "\"total_variance\":\"0,1\"",
          "not a number: total_variance"},
+        {"\"novelty_share\":\"0.05\"", "\"novelty_share\":\"1.05\"", "novelty_share"},
+        {"\"novelty_share\":\"0.05\"", "\"novelty_shore\":\"0.05\"", "no metadata novelty_share"},
+        {"\"novelty_threshold\":\"0.33", "\"novelty_threshold\":\"x.33", "novelty_threshold"},
         {"\"dtype\":\"F64\",\"shape\":[9,2]", "\"dtype\":\"F32\",\"shape\":[9,2]", "tensor z"},
         {"\"dtype\":\"F64\",\"shape\":[9,2]", "\"dtype\":\"F64\",\"shape\":[2,9]", "tensor z"},
         {"\"shape\":[5,2]", "\"shape\":[4,2]", "tensor coefficients"},

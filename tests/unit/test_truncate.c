@@ -103,6 +103,34 @@ static void test_everything_else_is_kept(void **state)
     mrc_free(x);
 }
 
+static void keep_notice(void *host, const char *text)
+{
+    snprintf(host, 200, "%s", text);
+}
+
+/* The threshold is one for errors with all components. */
+static void test_novelty_threshold_is_left_out(void **state)
+{
+    mercer_model *model = make_model(&recipes[0]), *shorter = NULL;
+    mercer_model_info info = {.struct_size = sizeof info};
+    char text[200] = "";
+    (void)state;
+    mercer_ctx_set_notice(ctx, keep_notice, text);
+    model->novelty_share = 0.1;
+    model->novelty_threshold = 0.5;
+    assert_ok(mercer_model_truncate(ctx, model, model->components, &shorter, &err));
+    mercer_model_get_info(shorter, &info);
+    assert_true(info.novelty_threshold == 0.5 && info.novelty_share == 0.1 && !*text);
+    mercer_model_free(shorter);
+    assert_ok(mercer_model_truncate(ctx, model, 3, &shorter, &err));
+    mercer_model_get_info(shorter, &info);
+    assert_true(isnan(info.novelty_threshold) && info.novelty_share == 0);
+    assert_string_equal(text, "the novelty threshold was learnt with 9 components and is left out");
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    mercer_model_free(shorter);
+    mercer_model_free(model);
+}
+
 static void test_numbers_that_cannot_be(void **state)
 {
     mercer_model *model = make_model(&recipes[0]), *shorter = model;
@@ -139,8 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_features_are_the_first_ones), TEST(test_error_grows_by_the_dropped_spectrum),
-        TEST(test_everything_else_is_kept),     TEST(test_numbers_that_cannot_be),
-        TEST(test_failing_allocations),
+        TEST(test_everything_else_is_kept),     TEST(test_novelty_threshold_is_left_out),
+        TEST(test_numbers_that_cannot_be),      TEST(test_failing_allocations),
     };
     return RUN_TESTS(tests);
 }
