@@ -74,6 +74,9 @@ char *cli_entry_names(cli_entry_at at);
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */
 
+/* True when path is a pipe or a terminal: whoever writes there may wait for the answer. */
+bool cli_is_live(const char *path);
+
 /* True when writing to path ends up in standard output. */
 bool cli_is_stdout(const char *path);
 
@@ -113,6 +116,8 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
                             const mercer_targets *targets, mercer_error *err);
 mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
                             const mercer_targets *targets, mercer_error *err);
+/* Send the rows so far on their way; for input that is live (cli_is_live). */
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
 void cli_sink_abort(cli_sink *sink);
 

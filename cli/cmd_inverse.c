@@ -40,6 +40,7 @@ static int run_inverse(cli_app *app)
     int64_t done = 0;
     double error_sum = 0;
     char **names = NULL, **feature_names = NULL;
+    const bool live = cli_is_live(path);
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -96,6 +97,8 @@ static int run_inverse(cli_app *app)
                                (const char *const *)names, NULL, &err);
         if (rc == MERCER_OK)
             rc = cli_sink_rows(&sink, app->ctx, errors ? joined : rows_out, count, NULL, &err);
+        if (rc == MERCER_OK && live)
+            rc = cli_sink_flush(&sink, &err);
         if (rc != MERCER_OK)
             break;
         done += count;

@@ -101,6 +101,7 @@ static int run_transform(cli_app *app)
     int64_t width = 0;
     char **names = NULL;
     const char **wanted_names = NULL;
+    const bool live = cli_is_live(path);
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -188,6 +189,8 @@ static int run_transform(cli_app *app)
                                (const char *const *)names, kept, &err);
         if (rc == MERCER_OK)
             rc = cli_sink_rows(&sink, app->ctx, errors ? joined : features, count, kept, &err);
+        if (rc == MERCER_OK && live)
+            rc = cli_sink_flush(&sink, &err);
         if (rc != MERCER_OK)
             break;
         done += count;
@@ -284,7 +287,7 @@ const cli_command cli_command_transform = {
     .options = options,
     .details = "Columns are matched by name when both the model and the data have names, else by "
                "position.\n"
-               "DATA may be '-', standard input.\n\n"
+               "DATA may be '-', standard input; from a pipe every row is answered as it comes.\n\n"
                "Examples:\n"
                "  mercer transform my.model new.csv -o features.csv\n"
                "  mercer transform my.model new.csv --errors --keep-label | head\n",

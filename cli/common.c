@@ -130,6 +130,13 @@ const char *cli_shown(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+bool cli_is_live(const char *path)
+{
+    struct stat in;
+    const int failed = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(path, &in);
+    return !failed && (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode));
+}
+
 bool cli_is_stdout(const char *path)
 {
     if (!path || strcmp(path, "-") == 0)
@@ -319,6 +326,11 @@ static void sink_release(cli_sink *sink)
     free(sink->names);
     sink->buffer = NULL;
     sink->names = NULL;
+}
+
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err)
+{
+    return mercer_writer_flush(sink->writer, err);
 }
 
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err)

@@ -12,11 +12,13 @@ import pathlib
 import pty
 import random
 import re
+import select
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import unicodedata
@@ -1055,6 +1057,88 @@ def test_transform_report():
     done = mercer("transform", "ring.model", "ring.csv", "--json")
     assert json.loads(done.err)["reconstruction_error"] is None
     assert numbers(done.out)[1].shape == (200, 5)
+
+
+@contextlib.contextmanager
+def running(*words):
+    """A mercer that waits for rows on its standard input."""
+    with subprocess.Popen([MERCER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def answer(process, text, lines=1):
+    """Write text and wait for so many lines."""
+    process.stdin.write(text)
+    process.stdin.flush()
+    found = b""
+    while found.count(b"\n") < lines:
+        ready, _, _ = select.select([process.stdout], [], [], 20)
+        assert ready, f"no answer to {text!r} within 20 seconds; so far {found!r}"
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        assert part, f"the output ended after {found!r}"
+        found += part
+    return found.decode().splitlines()
+
+
+@test
+def test_rows_from_a_pipe_are_answered_at_once():
+    ring_model()
+    lines = pathlib.Path("ring.csv").read_text().splitlines()
+    expected = mercer("transform", "ring.model", "ring.csv", "--errors").out.splitlines()
+    with running("transform", "ring.model", "-", "--errors") as process:
+        header = (lines[0] + "\n").encode()
+        assert answer(process, header + lines[1].encode() + b"\n", 2) == expected[:2]
+        assert answer(process, lines[2].encode() + b"\r\n") == [expected[2]]
+        process.stdin.write(lines[3][:4].encode())
+        process.stdin.flush()
+        time.sleep(0.05)
+        assert answer(process, (lines[3][4:] + "\n").encode()) == [expected[3]]
+        rest = ("\n".join(lines[4:]) + "\n").encode()
+        assert answer(process, rest, len(lines) - 4) == expected[4:]
+        process.stdin.close()
+        assert process.wait(LIMIT) == 0
+
+
+@test
+def test_rows_without_names_are_answered_at_once():
+    table("x.csv", cloud(40, 3))
+    mercer("fit", "x.csv", "-m", "pca", "-n", 2, "-o", "x.model", "--quiet")
+    lines = pathlib.Path("x.csv").read_text().splitlines()
+    expected = mercer("transform", "x.model", "x.csv").out.splitlines()
+    with running("transform", "x.model", "-") as process:
+        assert answer(process, (lines[0] + "\n").encode(), 2) == expected[:2]
+        assert answer(process, (lines[1] + "\n").encode()) == [expected[2]]
+        features = expected[1].encode()
+    with running("inverse", "x.model", "-") as process:
+        back = answer(process, b"f1,f2\n" + features + b"\n", 2)
+        assert len(back[1].split(",")) == 3
+
+
+@test
+def test_pieces_of_a_pipe_change_nothing():
+    ring_model(rows=3000)
+    text = pathlib.Path("ring.csv").read_bytes()
+    expected = mercer("transform", "ring.model", "ring.csv").out
+    chooser = random.Random(5)
+    for name, data in (("plain", text), ("gzip", gzip.compress(text))):
+        with running("transform", "ring.model", "-") as process:
+            found = []
+            reader = threading.Thread(target=lambda: found.append(process.stdout.read()))
+            reader.start()
+            at = 0
+            while at < len(data):
+                step = chooser.choice([1, 7, 300, 5000, 70000])
+                process.stdin.write(data[at:at + step])
+                process.stdin.flush()
+                at += step
+            process.stdin.close()
+            reader.join(LIMIT)
+            assert process.wait(LIMIT) == 0 and found[0].decode() == expected, name
+    assert mercer("fit", "-", "-m", "pca", "--json", stdin=text).out.count('"rows": 3000') == 1
 
 
 @test
