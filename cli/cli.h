@@ -29,7 +29,9 @@ typedef struct cli_command {
     const char *usage;    /* what follows the name in --help; NULL: the operands and [options] */
     int least, most;      /* number of operands */
     const cli_option *options;
-    const char *details;       /* paragraphs after the options, or NULL */
+    const char *details; /* paragraphs after the options, or NULL */
+    const char *(*name_at)(
+        int index);            /* what the operand NAME may be, NULL past the last; or NULL */
     void (*print_extra)(void); /* generated part of --help, or NULL */
     int (*run)(cli_app *app);  /* returns the exit status */
 } cli_command;

@@ -2,6 +2,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +104,9 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv,
 
 /* The help of a command on standard output. */
 void cli_options_help(const struct cli_command *command);
+
+/* The same as data, from which documents, man page and completions are made; owned by the caller.
+ */
+json_t *cli_options_json(const struct cli_command *command);
 
 #endif

@@ -190,6 +190,29 @@ def test_unknown_option_suggests_the_nearest():
 
 
 @test
+def test_words_in_the_wrong_place():
+    ring_model()
+    refused("--hlep", status=2, says="did you mean --help?")
+    refused("--verison", status=2, says="did you mean --version?")
+    refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
+    refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, truncate")
+    refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
+            says="belongs to transform, inverse")
+
+
+@test
+def test_help_as_data():
+    everything = json.loads(mercer("help", "--json").out)
+    assert [command["name"] for command in everything["commands"]] == COMMANDS
+    for command in everything["commands"]:
+        text = mercer(command["name"], "--help").out
+        for option in command["options"]:
+            assert f"--{option['name']}" in text
+    assert everything["version"] in mercer("--version").out
+
+
+@test
 def test_option_without_value():
     refused("fit", "x.csv", "-m", status=2, says=["-m", "needs a value"])
     refused("fit", "x.csv", "-m", "-n", "3", status=2, says=["-m", "needs a value"])
