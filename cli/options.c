@@ -408,8 +408,8 @@ json_t *cli_options_json(const cli_command *command)
         json_array_append_new(options, option_json(o));
     for (int i = 0; command->name_at && command->name_at(i); i++)
         json_array_append_new(names, cli_json_text(command->name_at(i)));
-    return json_pack("{so so so so so so}", "name", cli_json_text(command->name), "summary",
-                     cli_json_text(command->summary), "operands", cli_json_text(command->operands),
-                     "names", names, "options", options, "details",
-                     cli_json_text(command->details));
+    return json_pack("{so so so so so so so}", "name", cli_json_text(command->name), "summary",
+                     cli_json_text(command->summary), "usage", cli_json_text(command->usage),
+                     "operands", cli_json_text(command->operands), "names", names, "options",
+                     options, "details", cli_json_text(command->details));
 }

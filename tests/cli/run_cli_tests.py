@@ -13,6 +13,7 @@ import pty
 import random
 import re
 import select
+import shutil
 import signal
 import stat
 import subprocess
@@ -25,6 +26,7 @@ import unicodedata
 
 import numpy as np
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
@@ -210,6 +212,55 @@ def test_help_as_data():
         for option in command["options"]:
             assert f"--{option['name']}" in text
     assert everything["version"] in mercer("--version").out
+
+
+def completed(*words):
+    """What bash offers for the last of the words; "=" stands alone, as bash splits it."""
+    script = (f"source {ROOT}/completions/mercer.bash; COMP_WORDS=(mercer \"$@\"); "
+              "COMP_CWORD=$#; _mercer; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], text=True, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
+    assert not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+@test
+def test_bash_completion():
+    write("data.csv", "1,2\n")
+    write("my.model", "")
+    assert completed("") == COMMANDS + ["help", "--help", "--version"]
+    assert completed("tr") == ["transform", "truncate"]
+    assert sorted(completed("fit", "")) == ["data.csv", "my.model"]
+    assert completed("fit", "data.csv", "-m", "") == ["pca", "kpca"]
+    assert completed("fit", "data.csv", "-k", "r") == ["rbf", "rq"]
+    assert completed("fit", "data.csv", "--sc") == ["--scale"]
+    assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
+    assert completed("fit", "--scale", "=", "u") == ["unit"]
+    assert completed("fit", "--scale", "=") == ["none", "standard", "minmax", "norm", "unit",
+                                                "rowstandard"]
+    assert completed("fit", "data.csv", "-n", "") == []
+    assert completed("fit", "data.csv", "-o", "my") == ["my.model"]
+    assert completed("generate", "swiss") == ["swiss-cross", "swiss-roll"]
+    assert completed("kernels", "co") == ["cosine"]
+    assert completed("help", "inv") == ["inverse"]
+    assert completed("demo", "") == [] and completed("nonsense", "") == []
+    everything = json.loads(mercer("help", "--json").out)
+    for command in everything["commands"]:
+        assert completed(command["name"], "--") == [f"--{o['name']}" for o in command["options"]]
+
+
+@test
+def test_man_page():
+    if not shutil.which("groff"):
+        raise Skip("groff is not installed")
+    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou", ROOT / "man" / "mercer.1"],
+                          text=True, capture_output=True, check=True, timeout=LIMIT)
+    assert not done.stderr, done.stderr
+    words = " ".join(done.stdout.split())
+    for command in json.loads(mercer("help", "--json").out)["commands"]:
+        assert f"mercer {command['name']}" in words, command["name"]
+        for option in command["options"]:
+            assert f"--{option['name']}" in words.replace("‐", "-").replace("−", "-"), option["name"]
 
 
 @test
