@@ -41,6 +41,8 @@ static int run_inverse(cli_app *app)
     double error_sum = 0;
     char **names = NULL, **feature_names = NULL;
     const bool live = cli_is_live(path);
+    const bool talking =
+        live && cli_is_stdout(set->output); /* a bar would stand between the rows */
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -107,7 +109,8 @@ static int run_inverse(cli_app *app)
         block = NULL;
         char phase[48];
         snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
-        cli_progress(NULL, phase, -1);
+        if (!talking)
+            cli_progress(NULL, phase, -1);
     }
     if (rc != MERCER_OK)
         goto out;

@@ -102,6 +102,8 @@ static int run_transform(cli_app *app)
     char **names = NULL;
     const char **wanted_names = NULL;
     const bool live = cli_is_live(path);
+    const bool talking =
+        live && cli_is_stdout(set->output); /* a bar would stand between the rows */
     const double start = cli_now();
 
     mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &model, &err);
@@ -199,7 +201,8 @@ static int run_transform(cli_app *app)
         block = NULL;
         char phase[48];
         snprintf(phase, sizeof phase, "%s rows", cli_text_count(done).text);
-        cli_progress(NULL, phase, -1);
+        if (!talking)
+            cli_progress(NULL, phase, -1);
     }
     if (rc != MERCER_OK)
         goto out;

@@ -68,8 +68,10 @@ out:
 /* Mean reconstruction error with `kept` components. */
 static double truncated_error(const mercer_model *model, int64_t kept)
 {
-    double error = model->spectrum && model->orthonormal ? model->reconstruction_error : NAN;
-    for (int64_t j = kept; j < model->components && !isnan(error); j++)
+    double error = model->reconstruction_error;
+    if (!model->spectrum || !model->orthonormal)
+        return NAN;
+    for (int64_t j = kept; j < model->components; j++)
         error += model->spectrum[j] / (double)model->rows;
     return error;
 }
