@@ -37,9 +37,9 @@ sanitize: ## the tests under address, undefined and thread sanitizer and valgrin
 	@tools/install-packages build test sanitize
 	@tools/sanitize $(BUILD)
 
-bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run
+bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run, DOCS=1 for docs/BENCH.md
 	@tools/install-packages bench
-	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick)
+	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
 
 docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer

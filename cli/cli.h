@@ -123,6 +123,57 @@ mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
 void cli_sink_abort(cli_sink *sink);
 
+/* Rows of a file through a model and out to another, block by block. */
+typedef struct cli_passage {
+    cli_app *app;
+    const char *path; /* of the rows */
+    double start;     /* when it began */
+    mercer_error err;
+    mercer_model *model; /* owned */
+    mercer_model_info info;
+    mercer_reader *reader; /* owned */
+    mercer_table *block;   /* the rows at hand; owned */
+    cli_sink sink;
+    char **names;         /* of all columns going out; owned */
+    int64_t width;        /* columns going out, without 'error' and 'novel' */
+    int extra;            /* how many of these two follow */
+    int64_t novel;        /* rows above the model's threshold, when 'novel' does */
+    bool live;            /* whoever writes the rows may wait for the answers */
+    double *values;       /* of the rows at hand, `width` a row; owned */
+    double *errors;       /* one a row, with --errors; owned */
+    double *joined;       /* all columns, with --errors; owned */
+    int64_t besides;      /* numbers kept for each row, besides its columns */
+    int64_t room, wanted; /* rows that values holds, and that are read next */
+    int64_t done;         /* rows gone out */
+    double error_sum;     /* over them */
+    bool by_name;         /* only columns the model names are read: none of them holds classes */
+} cli_passage;
+
+/* Refuse an output that cannot be, load the model and fill info. Returns 0 or a status after one
+ * line; cli_passage_end() is due in any case. */
+int cli_passage_start(cli_passage *passage, cli_app *app);
+
+/* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
+ * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel'. */
+mercer_status cli_passage_open(cli_passage *passage, const mercer_read_options *reading,
+                               int64_t columns, int64_t besides, char **names, int64_t width,
+                               int extra);
+
+/* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
+ * and, unless NULL, errors. */
+mercer_status cli_passage_next(cli_passage *passage, const mercer_rows **rows);
+
+/* Write values and errors, the kept labels (or NULL) in front. */
+mercer_status cli_passage_write(cli_passage *passage, const mercer_targets *kept);
+
+/* Close the output and report. what: the columns' name, width_key and error_key: theirs and the
+ * mean error's in --json. */
+mercer_status cli_passage_finish(cli_passage *passage, const char *what, const char *width_key,
+                                 const char *error_key);
+
+/* Free everything; an rc that is not MERCER_OK becomes one line. Returns the exit status. */
+int cli_passage_end(cli_passage *passage, mercer_status rc, int status);
+
 /* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
  * NULL). The array is owned by the caller: cli_names_free(). */
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count);

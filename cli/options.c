@@ -216,8 +216,8 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         return CLI_DONE;
     case CLI_COUNT:
         if (!is_number || number < 1 || number != floor(number) || number > 0x1p53)
-            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more",
-                            option->name, value);
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more%s",
+                            option->name, value, number > 0x1p53 ? " (at most 2^53)" : "");
         *(int64_t *)field = (int64_t)number;
         return CLI_DONE;
     case CLI_SEED: {

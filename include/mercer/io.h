@@ -85,8 +85,9 @@ MERCER_API void mercer_writer_abort(mercer_writer *writer);
 
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
  * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
- * columns and zero rows are only shifted. On MERCER_OK *out holds a scaled copy of the rows; the
- * caller frees it. */
+ * columns and zero rows are only shifted. Sparse rows stay sparse: none, unit, and minmax of
+ * columns whose minimum is 0 work, the rest is MERCER_ERR_DATA. On MERCER_OK *out holds a scaled
+ * copy of the rows; the caller frees it. */
 MERCER_API mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows,
                                            const char *kind, mercer_rows **out, mercer_error *err);
 

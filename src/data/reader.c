@@ -381,6 +381,7 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
                                mercer_error *err)
 {
     mrc_columns *columns = &reader->columns;
+    char listed[LISTED_SIZE];
     int64_t *where = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&where, options->only_count, sizeof *where, err));
@@ -389,9 +390,11 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
         for (int64_t i = 0; i < columns->count && where[j] < 0; i++)
             if (columns->role[i] == 0 && strcmp(columns->names[i], options->only[j]) == 0)
                 where[j] = i;
-        if (where[j] < 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: needed column '%s' is missing", reader->input.shown,
-                     options->only[j]);
+        if (where[j] < 0) {
+            list_columns(columns, listed, sizeof listed);
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: needed column '%s' is missing (%s)",
+                     reader->input.shown, options->only[j], listed);
+        }
     }
     for (int64_t i = 0; i < columns->count; i++)
         if (columns->role[i] == 0) {
@@ -735,7 +738,7 @@ static mercer_status take_labels(mercer_reader *reader, mrc_block *block, mercer
     for (int64_t i = 0; i < block->n; i++) {
         MRC_TRY(next_label(reader, &text, &length, err));
         if (length == 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld classes, but %s has more rows",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld labels, but %s has more rows",
                      reader->labels_input.shown, (long long)(reader->rows + i),
                      reader->input.shown);
         MRC_TRY(mrc_classes_code(&reader->classes, text, length, &block->codes[i], err));
@@ -743,7 +746,7 @@ static mercer_status take_labels(mercer_reader *reader, mrc_block *block, mercer
     if (reader->ended) {
         MRC_TRY(next_label(reader, &text, &length, err));
         if (length > 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more classes than the %lld rows of %s",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more labels than the %lld rows of %s",
                      reader->labels_input.shown, (long long)reader->labels.line - 1,
                      (long long)(reader->rows + block->n), reader->input.shown);
     }

@@ -238,11 +238,11 @@ out:
 }
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 10 };
+enum { TENSORS = 13 };
 
 struct tensor {
     const char *name;
-    bool integer; /* I64, else F64 */
+    const char *dtype; /* F64, I64 or I32 */
     int rank;
     int64_t shape[2];
     void *data; /* address of the model's pointer to it, which is NULL when it has none */
@@ -260,24 +260,35 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
 {
     int64_t m = model->points, d = model->columns, l = model->components;
     const struct tensor list[TENSORS] = {
-        {"z", false, 2, {m, d}, &model->z},
-        {"coefficients", false, 2, {model->basis_points, l}, &model->coefficients},
-        {"offsets", false, 1, {l, 1}, &model->offsets},
-        {"mean", false, 1, {m, 1}, &model->mean},
-        {"weights", false, 2, {d, l}, &model->weights},
-        {"input_center", false, 1, {d, 1}, &model->input_center},
-        {"spectrum", false, 1, {l, 1}, &model->spectrum},
-        {"selected", true, 1, {model->selected_count, 1}, &model->selected},
-        {"scale_shift", false, 1, {d, 1}, &model->scale.shift},
-        {"scale_factor", false, 1, {d, 1}, &model->scale.factor},
+        {"z", "F64", 2, {m, d}, &model->z},
+        {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
+        {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
+        {"coefficients", "F64", 2, {model->basis_points, l}, &model->coefficients},
+        {"offsets", "F64", 1, {l, 1}, &model->offsets},
+        {"mean", "F64", 1, {m, 1}, &model->mean},
+        {"weights", "F64", 2, {d, l}, &model->weights},
+        {"input_center", "F64", 1, {d, 1}, &model->input_center},
+        {"spectrum", "F64", 1, {l, 1}, &model->spectrum},
+        {"selected", "I64", 1, {model->selected_count, 1}, &model->selected},
+        {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
+        {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
+        /* Last: the others then lie on multiples of eight bytes. */
+        {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
     };
     memcpy(tensors, list, sizeof list);
+}
+
+/* Bytes of one value. */
+static int64_t tensor_width(const struct tensor *tensor)
+{
+    return strcmp(tensor->dtype, "I32") == 0 ? 4 : 8;
 }
 
 /* Bytes of a tensor to be written: 0 when the model has none. */
 static size_t tensor_bytes(const struct tensor *tensor)
 {
-    return tensor_data(tensor) ? (size_t)tensor->shape[0] * (size_t)tensor->shape[1] * 8 : 0;
+    int64_t bytes = tensor->shape[0] * tensor->shape[1] * tensor_width(tensor);
+    return tensor_data(tensor) ? (size_t)bytes : 0;
 }
 
 static mercer_status put_tensor(json_t *header, const struct tensor *tensor, size_t begin,
@@ -288,9 +299,8 @@ static mercer_status put_tensor(json_t *header, const struct tensor *tensor, siz
                                       : json_pack("[II]", (json_int_t)tensor->shape[0],
                                                   (json_int_t)tensor->shape[1]);
     /* json_pack takes over shape, also on failure. */
-    json_t *entry =
-        json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->integer ? "I64" : "F64", "shape", shape,
-                  "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
+    json_t *entry = json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->dtype, "shape", shape,
+                              "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
     if (!entry || json_object_set_new(header, tensor->name, entry) != 0)
         return no_memory(err);
     return MERCER_OK;
@@ -427,7 +437,7 @@ static mercer_status source_read(struct source *source, void *to, size_t bytes, 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source->name);
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", source->name);
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -634,7 +644,7 @@ static mercer_status get_kernel(const struct metadata *meta, mercer_model *model
     mercer_status rc = get_text(meta, "kernel", &text, err);
     if (rc != MERCER_OK)
         return rc;
-    rc = mrc_kernel_parse(&model->kernel, text, &inner);
+    rc = mrc_kernel_parse_in(&model->kernel, ctx, text, &inner);
     if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
         return damaged(meta->source, "a kernel parameter is no number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
@@ -722,9 +732,9 @@ static bool entry_fits(const struct entry *entry, const struct tensor *tensor)
 {
     const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
     const json_t *shape = json_object_get(entry->json, "shape");
-    int64_t left = (entry->end - entry->begin) / 8;
-    if (!dtype || strcmp(dtype, tensor->integer ? "I64" : "F64") != 0 ||
-        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % 8 != 0)
+    int64_t width = tensor_width(tensor), left = (entry->end - entry->begin) / width;
+    if (!dtype || strcmp(dtype, tensor->dtype) != 0 ||
+        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % width != 0)
         return false;
     for (int i = 0; i < tensor->rank; i++) {
         int64_t size;
@@ -748,6 +758,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->basis_points = size;
         else if (strcmp(entries[i].name, "selected") == 0)
             model->selected_count = size;
+        else if (strcmp(entries[i].name, "z_value") == 0)
+            model->z_entries = size;
     }
 }
 
@@ -763,7 +775,7 @@ static mercer_status read_entry(struct source *source, const struct entry *entry
     if (tensor) {
         if (!entry_fits(entry, tensor))
             return damaged(source, "wrong type, shape or length of tensor ", entry->name, err);
-        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)(left / 8), 1, 8, err));
+        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)left, 1, 1, err));
         to = tensor_data(tensor);
     }
     while (left > 0) {
@@ -934,7 +946,7 @@ mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model 
     *out = NULL;
     fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
-        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source.name));
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source.name));
     if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
         source.size = (size_t)status.st_size;
         source.size_known = true;

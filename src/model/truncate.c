@@ -32,6 +32,7 @@ static mercer_status copy_all(double **out, const double *x, int64_t rows, int64
 static mercer_status copy_common(mercer_model *copy, const mercer_model *model, mercer_error *err)
 {
     int64_t m = model->points, d = model->columns;
+    mercer_rows *z = NULL;
     mercer_status rc = MERCER_OK;
     copy->kernel = model->kernel;
     copy->center = model->center;
@@ -47,7 +48,14 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     copy->scale.d = model->scale.d;
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
-    MRC_TRY(copy_all(&copy->z, model->z, m, d, err));
+    if (model->z_rows) { /* dense or sparse */
+        MRC_TRY(mrc_rows_clone(model->z_rows, &z, err));
+        copy->z = z->owned;
+        copy->z_csr = z->owned_csr;
+        copy->z_entries = model->z_entries;
+        z->owned = NULL;
+        z->owned_csr = (mrc_csr_owned){0};
+    }
     MRC_TRY(copy_all(&copy->mean, model->mean, m, 1, err));
     MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
     MRC_TRY(mrc_strdup(&copy->method, model->method, err));
@@ -62,6 +70,7 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
         copy->selected_count = model->selected_count;
     }
 out:
+    mercer_rows_free(z);
     return rc;
 }
 

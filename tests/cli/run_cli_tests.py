@@ -340,6 +340,14 @@ def test_text_column_that_may_be_a_label():
     refused("fit", "bare.csv", "-m", "kpca", status=1, says=["bare.csv"])
     write("bad.csv", "a,b\n1,2\n2,x\n3,4\n")
     assert "--label" not in refused("fit", "bad.csv", "-m", "kpca", says="bad.csv:3").err
+    # Neither a missing value nor a column that the model needs holds classes.
+    write("missing.csv", "a,b\n1,NA\n2,3\n")
+    assert "--label" not in refused("fit", "missing.csv", "-m", "kpca", says="missing.csv:2").err
+    ring_model()
+    write("new.csv", "x,y\n1,red\n")
+    assert "--label" not in refused("transform", "ring.model", "new.csv", says="new.csv:2").err
+    write("f.csv", "f1,f2,f3,f4,f5\n1,2,3,4,red\n")
+    assert "--label" not in refused("inverse", "ring.model", "f.csv", says="f.csv:2").err
 
 
 @test
@@ -368,6 +376,8 @@ def test_empty_file():
     refused("fit", "-", "-m", "kpca", status=1)
     write("empty.npy", "")
     refused("fit", "empty.npy", "-m", "kpca", status=1, says="empty.npy")
+    write("empty.h5", "")
+    refused("fit", "empty.h5", "-m", "kpca", status=1, says="empty.h5: is empty")
 
 
 @test
@@ -414,7 +424,10 @@ def test_constant_column():
         result = report("fit", "x.csv", "-m", "kpca", "-n", 3, "--scale", kind)
         assert result["components"] == 3 and np.isfinite(result["reconstruction_error"])
     table("same.csv", np.ones((10, 3)), "abc")
-    refused("fit", "same.csv", "-m", "kpca", "-k", "rbf:sigma=1", status=1, says="same.csv")
+    refused("fit", "same.csv", "-m", "kpca", "-k", "rbf:sigma=1", status=1,
+            says=["same.csv", "do not differ"])
+    refused("fit", "same.csv", "-m", "kpca", "-k", "linear", "--center", "none", "--scale",
+            "standard", status=1, says=["same.csv", "every row for zero"])
 
 
 @test
@@ -435,7 +448,7 @@ def test_missing_label_column():
     refused("fit", "ring.csv", "-m", "kpca", "--target", "height", says="height")
     refused("fit", "ring.csv", "-m", "kpca", "--labels", "none.txt", says="none.txt")
     write("few.txt", "a\nb\n")
-    refused("fit", "ring.csv", "-m", "kpca", "--labels", "few.txt", says="few.txt")
+    refused("fit", "ring.csv", "-m", "kpca", "--labels", "few.txt", says="few.txt: has 2 labels")
 
 
 @test
@@ -467,6 +480,10 @@ def test_value_out_of_range():
                  "poly:degree=2.5"]:
         key = "degree" if "degree" in spec else "sigma"
         refused("fit", "ring.csv", "-m", "kpca", "-k", spec, status=2, says=key)
+    refused("generate", "circle", "--rows", 10**17, status=2, says=["--rows", "2^53"])
+    # A width out of range that the rows gave is the fault of the data.
+    write("huge.csv", "a,b\n1,1e200\n2,-1e200\n3,0\n")
+    refused("fit", "huge.csv", "-m", "kpca", status=1, says=["huge.csv", "median", "scale"])
 
 
 @test
@@ -474,7 +491,7 @@ def test_unreadable_path():
     refused("fit", "no.csv", "-m", "kpca", status=1, says="no.csv")
     os.mkdir("folder.csv")
     refused("fit", "folder.csv", "-m", "kpca", status=1, says="folder.csv")
-    refused("info", "no.model", status=1, says="no.model")
+    refused("info", "no.model", status=1, says="no.model: cannot open")
     ring(20)
     refused("transform", "no.model", "ring.csv", status=1, says="no.model")
     refused("info", "ring.csv", status=1, says="ring.csv")
@@ -484,6 +501,8 @@ def test_unreadable_path():
 def test_unwritable_path_is_found_before_the_work():
     ring(20)
     os.mkdir("folder")
+    refused("fit", "ring.csv", "-m", "kpca", "-o", "/proc/x.model", status=1,
+            says="/proc/x.model: cannot")
     for target in ["missing/x.model", "folder", "folder/", "ring.csv/x.model"]:
         refused("fit", "ring.csv", "-m", "kpca", "-o", target, status=1, says=target)
         refused("generate", "circle", "-o", target, status=1, says=target)
@@ -506,6 +525,11 @@ def test_wrong_columns_at_transform():
     np.save("many.npy", np.hstack([x, x]))
     refused("transform", "x.model", "many.npy", "-o", "out.csv", status=1,
             says=["many.npy", "8", "4"])
+    table("one.csv", x[:, :1])
+    refused("transform", "x.model", "one.csv", "-o", "out.csv", status=1,
+            says="one.csv: 1 column where 4 were expected")
+    refused("inverse", "x.model", "x.csv", "-o", "out.csv", status=1,
+            says=["x.csv", "'f1'", "columns: a, b, c, d"])
     assert "out.csv" not in files()
 
 
@@ -918,6 +942,9 @@ def test_precomputed_kernel():
     table("many.csv", np.ones((41, 1)))
     refused("transform", "k.model", "k.npy", "--errors", "--self", "many.csv", says="many.csv")
     refused("transform", "k.model", "k.npy", "--self", "self.csv", status=2, says="--errors")
+    table("wide.csv", np.ones((40, 2)))
+    refused("transform", "k.model", "k.npy", "--errors", "--self", "wide.csv", status=1,
+            says="mercer: wide.csv: has 2 columns")
     np.save("oblong.npy", k[:, :30])
     refused("fit", "oblong.npy", *words, "-k", "precomputed", says=["oblong.npy", "40", "30"])
 

@@ -134,6 +134,49 @@ static void test_precomputed(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* The same rows, dense and sparse: the same threshold, and truncating keeps the sparse points. */
+static void test_sparse(void **state)
+{
+    enum { N = 120, D = 6 };
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = normal_rows(5, N, D, 0, 1), threshold[2], features[2][N];
+    int64_t start[N + 1] = {0};
+    int32_t column[N * D];
+    double value[N * D];
+    mercer_rows *rows[2];
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        start[i + 1] = start[i];
+        for (int32_t j = 0; j < D; j++) {
+            if ((i + j) % 3)
+                x[i * D + j] = 0;
+            else {
+                column[start[i + 1]] = j;
+                value[start[i + 1]++] = x[i * D + j];
+            }
+        }
+    }
+    rows[0] = view(ctx, x, N, D);
+    assert_ok(mercer_rows_view_csr(ctx, start, column, value, N, D, &rows[1], err));
+    for (int i = 0; i < 2; i++) {
+        mercer_fit_options options = options_of("kpca", "rbf:sigma=2", 0.1);
+        mercer_model_info info = {.struct_size = sizeof info};
+        mercer_model *model = NULL, *shorter = NULL;
+        assert_ok(mercer_fit(ctx, &options, rows[i], NULL, &model, NULL, err));
+        mercer_model_get_info(model, &info);
+        threshold[i] = info.novelty_threshold;
+        assert_ok(mercer_model_truncate(ctx, model, 1, &shorter, err));
+        assert_ok(mercer_model_transform(ctx, shorter, rows[i], NULL, features[i], NULL, err));
+        mercer_model_free(shorter);
+        mercer_model_free(model);
+        mercer_rows_free(rows[i]);
+    }
+    assert_true(fabs(threshold[0] - threshold[1]) < 1e-10);
+    assert_close(features[0], features[1], N, 1e-9);
+    free(x);
+    mercer_ctx_free(ctx);
+}
+
 static void test_refusals(void **state)
 {
     static const double wrong[] = {-0.1, 1, 2, NAN};
@@ -201,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_outliers),
         cmocka_unit_test(test_nothing_else_changes),
         cmocka_unit_test(test_precomputed),
+        cmocka_unit_test(test_sparse),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_every_allocation_fails),
     };
