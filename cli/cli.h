@@ -105,10 +105,12 @@ typedef struct cli_sink {
     const char *path;
     int64_t rows, columns; /* written so far; columns include target values */
     int64_t leading;       /* target columns in front */
-    bool text;             /* a text column in front */
+    bool text;             /* a text column in front: classes, or labels of LIBSVM text */
+    int64_t labels;        /* target values that are one such label */
     double *buffer;        /* rows with target values in front; owned */
-    const char **names;    /* class names per row; owned */
-    int64_t room;          /* rows the two hold */
+    const char **names;    /* texts of that column; owned */
+    char *formatted;       /* what they point to when they are numbers; owned */
+    int64_t room;          /* rows the three hold */
 } cli_sink;
 
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
@@ -120,6 +122,9 @@ mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, in
                             const mercer_targets *targets, mercer_error *err);
 /* Send the rows so far on their way; for input that is live (cli_is_live). */
 mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
+/* All rows of a table, which may be sparse. */
+mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
+                             const mercer_targets *targets, mercer_error *err);
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
 void cli_sink_abort(cli_sink *sink);
 

@@ -32,6 +32,7 @@ static int run_inverse(cli_app *app)
     feature_names = cli_names_numbered("f", l, 0);
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
+    reading.columns = l;
     rc = cli_passage_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
                           app->set.errors);
     if (rc != MERCER_OK)

@@ -96,6 +96,8 @@ static int run_transform(cli_app *app)
         reading.only = wanted_names;
         reading.only_count = p.info.columns;
     }
+    if (!precomputed)
+        reading.columns = p.info.columns;
     const int extra = set->errors + (set->errors && p.info.novelty_share > 0);
     rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
                           extra);

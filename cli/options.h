@@ -57,26 +57,26 @@ typedef struct cli_option {
 #define CLI_OPTION_LABELS                                                                          \
     CLI_OPTION("label", 0, CLI_TEXT, label, "COL", NULL,                                           \
                "column of class labels, by name or 1-based position; by default a column "         \
-               "named 'label'"),                                                                   \
+               "named 'label'. LIBSVM text: 'label' makes the labels classes"),                    \
         CLI_OPTION("target", 0, CLI_TEXT, target, "COLS", NULL,                                    \
                    "columns of target values, comma-separated; by default a column named "         \
-                   "'target'"),                                                                    \
+                   "'target'. LIBSVM text: 'target' makes the labels values"),                     \
         CLI_OPTION("labels", 0, CLI_TEXT, labels, "FILE", NULL,                                    \
                    "class labels from another file, one a line in row order"),                     \
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|npz|mat|hdf5|images",            \
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm|mtx|npz|mat|hdf5|images", \
                "format of the data when the file's ending does not tell")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
 #define CLI_OPTION_OUTPUT                                                                          \
     CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
-               "file to write, its form by the ending: .csv .tsv .npy, also .gz; default: CSV on " \
-               "standard output")
+               "file to write, its form by the ending: .csv .tsv .npy .svm, also .gz; default: "   \
+               "CSV on standard output")
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
-    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy",                  \
+    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm",           \
                "format of the output when its ending does not tell; default: csv")
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \

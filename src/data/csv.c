@@ -80,6 +80,28 @@ mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err)
     return MERCER_OK;
 }
 
+mercer_status mrc_text_line(mrc_text *text, mercer_ctx *ctx, const char **first, const char **end,
+                            mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *first = NULL;
+    for (;;) {
+        const char *p = text->data + text->start, *limit = text->data + text->end;
+        *end = memchr(p, '\n', (size_t)(limit - p) + 1); /* there is one at limit */
+        if (*end < limit || text->ended) {
+            *first = p < limit ? p : NULL;
+            text->start += (size_t)(*end - p) + (*end < limit);
+            text->line += p < limit;
+            goto out;
+        }
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(mrc_text_more(text, err));
+        mrc_progress(ctx, "reading", mrc_input_done(text->input));
+    }
+out:
+    return rc;
+}
+
 void mrc_text_destroy(mrc_text *text)
 {
     mrc_free(text->data);

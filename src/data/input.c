@@ -315,6 +315,25 @@ mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t w
     return MERCER_OK;
 }
 
+bool mrc_input_rewinds(const mrc_input *input)
+{
+    return !input->borrowed_fd && !input->part && input->size >= 0;
+}
+
+mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err)
+{
+    input->memory = input->memory_all;
+    input->memory_left = input->memory_size;
+    if (input->fd >= 0 && lseek(input->fd, 0, SEEK_SET) < 0)
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown);
+    if (input->gzip_live)
+        inflateReset2(&input->z, GZIP_WINDOW);
+    input->raw_at = input->raw_end = 0;
+    input->raw_ended = input->gzip_ended = false;
+    input->taken = 0;
+    return MERCER_OK;
+}
+
 mercer_status mrc_input_part(mrc_input *input, const mrc_part *part, const char *shown,
                              mercer_error *err)
 {

@@ -47,6 +47,9 @@ bool mrc_input_ready(const mrc_input *input);
 bool mrc_input_seekable(const mrc_input *input);
 mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t wanted, size_t *got,
                            mercer_error *err);
+/* Go back to the start, and whether that is possible; gzip does not matter. */
+bool mrc_input_rewinds(const mrc_input *input);
+mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err);
 /* From now on, read one member of an archive and call the input by another name: `packed` bytes at
  * offset, plain or deflated, `unpacked` bytes with this CRC-32 when they come out. The sum is
  * checked when the last of them is read. */

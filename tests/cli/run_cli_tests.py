@@ -1073,6 +1073,41 @@ def test_transform_formats():
 
 
 @test
+def test_libsvm_text():
+    def pairs(text):
+        return [line.split() for line in text.splitlines()]
+    ring_model()
+    _, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
+    mercer("transform", "ring.model", "ring.csv", "-o", "f.svm")
+    lines = pairs(pathlib.Path("f.svm").read_text())
+    assert all(line[0] == "0" for line in lines)
+    assert np.array_equal([[float(p.split(":")[1]) for p in line[1:]] for line in lines], f)
+    # Features come back from it, also through a pipe, where the model knows their number.
+    straight = mercer("inverse", "ring.model", "f.svm").out
+    pipe = mercer("inverse", "ring.model", "-", "--format", "libsvm",
+                  stdin=pathlib.Path("f.svm").read_bytes())
+    assert pipe.out == straight and len(straight.splitlines()) == len(f) + 1
+    write("wide.svm", "0 1:1 99:1\n")
+    refused("inverse", "ring.model", "wide.svm", status=1, says="wide.svm:1: index 99")
+    # Labels: numbers stay, words are refused and leave no file; targets are numbers in front.
+    write("l.csv", "a,b,label\n1,0,7\n0,2,-1\n")
+    assert mercer("scale", "l.csv", "--scale", "none", "--output-format", "libsvm").out == "7 1:1\n-1 2:2\n"
+    write("w.csv", "a,b,label\n1,0,yes\n0,2,no\n")
+    refused("scale", "w.csv", "-o", "w.svm", status=1, says="'yes' is not a number")
+    assert not os.path.exists("w.svm")
+    write("t.csv", "a,target,b\n1,0.1,0\n0,3,2\n")
+    mercer("scale", "t.csv", "--scale", "none", "-o", "t.svm.gz", "--quiet")
+    assert gzip.open("t.svm.gz", "rt").read() == "0.1 1:1\n3 2:2\n"
+    result = json.loads(mercer("scale", "t.svm.gz", "--scale", "unit", "-o", "u.csv", "--json").out)
+    assert result["labels"] == "values from the labels in front" and result["columns"] == 2
+    assert pathlib.Path("u.csv").read_text() == "target1,x1,x2\n0.1,1,0\n3,0,1\n"
+    assert len(pairs(mercer("generate", "circle", "--rows", 5, "--format", "libsvm").out)) == 5
+    write("q.svm", "1 qid:1 1:2\n")
+    done = mercer("scale", "q.svm", "--scale", "none")
+    assert "qid" in done.err and done.out == "label,x1\n1,2\n"
+
+
+@test
 def test_columns_matched_by_name():
     x = cloud()
     table("x.csv", x, "abcd")

@@ -281,7 +281,7 @@ static void test_conflicting_options(void **state)
     fresh();
     options.format = "xls";
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
-                 "unknown format 'xls' (known: csv, tsv, npy; for reading also npz");
+                 "unknown format 'xls' (known: csv, tsv, npy, libsvm; for reading also npz");
     fresh();
     options.struct_size = 0;
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
