@@ -46,7 +46,7 @@ bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run, DOCS
 	@tools/install-packages bench
 	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
 
-docs: build ## write the generated tables in docs/ again
+docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer
 
 install: ## install to $(DESTDIR)$(PREFIX)

@@ -29,14 +29,16 @@ typedef struct cli_command {
     const char *usage;    /* what follows the name in --help; NULL: the operands and [options] */
     int least, most;      /* number of operands */
     const cli_option *options;
-    const char *details;       /* paragraphs after the options, or NULL */
+    const char *details; /* paragraphs after the options, or NULL */
+    const char *(*name_at)(
+        int index);            /* what the operand NAME may be, NULL past the last; or NULL */
     void (*print_extra)(void); /* generated part of --help, or NULL */
     int (*run)(cli_app *app);  /* returns the exit status */
 } cli_command;
 
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_inverse,
-    cli_command_info, cli_command_scale, cli_command_generate, cli_command_methods,
-    cli_command_kernels, cli_command_demo;
+    cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
+    cli_command_methods, cli_command_kernels, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -74,6 +76,9 @@ char *cli_entry_names(cli_entry_at at);
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */
 
+/* True when path is a pipe or a terminal: whoever writes there may wait for the answer. */
+bool cli_is_live(const char *path);
+
 /* True when writing to path ends up in standard output. */
 bool cli_is_stdout(const char *path);
 
@@ -83,6 +88,9 @@ int cli_check_output(const char *path);
 
 /* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
 int cli_check_overwrite(const char *path, const char *input, const char *what);
+
+/* Refuse to print a model on a terminal. */
+int cli_check_model_output(const char *command, const char *path);
 
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
@@ -112,6 +120,8 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
                             const mercer_targets *targets, mercer_error *err);
 mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
                             const mercer_targets *targets, mercer_error *err);
+/* Send the rows so far on their way; for input that is live (cli_is_live). */
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
 /* All rows of a table, which may be sparse. */
 mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
                              const mercer_targets *targets, mercer_error *err);
@@ -129,11 +139,14 @@ typedef struct cli_passage {
     mercer_reader *reader; /* owned */
     mercer_table *block;   /* the rows at hand; owned */
     cli_sink sink;
-    char **names;         /* of the columns going out, 'error' too; owned */
-    int64_t width;        /* columns going out, without 'error' */
+    char **names;         /* of all columns going out; owned */
+    int64_t width;        /* columns going out, without 'error' and 'novel' */
+    int extra;            /* how many of these two follow */
+    int64_t novel;        /* rows above the model's threshold, when 'novel' does */
+    bool live;            /* whoever writes the rows may wait for the answers */
     double *values;       /* of the rows at hand, `width` a row; owned */
     double *errors;       /* one a row, with --errors; owned */
-    double *joined;       /* both, with --errors; owned */
+    double *joined;       /* all columns, with --errors; owned */
     int64_t besides;      /* numbers kept for each row, besides its columns */
     int64_t room, wanted; /* rows that values holds, and that are read next */
     int64_t done;         /* rows gone out */
@@ -146,9 +159,10 @@ typedef struct cli_passage {
 int cli_passage_start(cli_passage *passage, cli_app *app);
 
 /* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
- * out, and 'error' when that is asked for. */
+ * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel'. */
 mercer_status cli_passage_open(cli_passage *passage, const mercer_read_options *reading,
-                               int64_t columns, int64_t besides, char **names, int64_t width);
+                               int64_t columns, int64_t besides, char **names, int64_t width,
+                               int extra);
 
 /* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
  * and, unless NULL, errors. */
@@ -168,7 +182,8 @@ int cli_passage_end(cli_passage *passage, mercer_status rc, int status);
 /* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
  * NULL). The array is owned by the caller: cli_names_free(). */
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count);
-char **cli_names_numbered(const char *prefix, int64_t count, bool with_error);
+/* extra: how many of 'error' and 'novel' follow the numbered ones. */
+char **cli_names_numbered(const char *prefix, int64_t count, int extra);
 void cli_names_free(char **names, int64_t count);
 
 /* JSON: NaN becomes null, text that is not UTF-8 is repaired. The report is printed one key a
@@ -177,6 +192,8 @@ json_t *cli_json_real(double value);
 json_t *cli_json_text(const char *text);
 /* "method": the name alone, and "method_spec": with the keys that differ from their defaults. */
 void cli_json_method(json_t *json, const char *spec);
+/* novelty_share of a model; null when it has no threshold. */
+json_t *cli_json_share(const mercer_model_info *info);
 json_t *cli_json_reals(const double *values, int64_t count, double factor);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);
@@ -202,6 +219,9 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 /* One line of a summary: name, then text, wrapped. */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The novelty threshold of a model, when it has one. */
+void cli_print_novelty(FILE *out, const mercer_model_info *info);
 
 /* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);

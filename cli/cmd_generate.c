@@ -112,6 +112,7 @@ const cli_command cli_command_generate = {
     .most = 1,
     .options = options,
     .print_extra = print_sets,
+    .name_at = mercer_generate_name,
     .details = "Examples:\n"
                "  mercer generate circle --rows 1000 -o ring.csv\n"
                "  mercer generate swiss-roll --seed 7 | mercer fit - -m kpca\n",

@@ -29,11 +29,12 @@ static int run_inverse(cli_app *app)
 
     mercer_read_options reading;
     cli_read_options(&app->set, &reading);
-    feature_names = cli_names_numbered("f", l, false);
+    feature_names = cli_names_numbered("f", l, 0);
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
     reading.columns = l;
-    rc = cli_passage_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d);
+    rc = cli_passage_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
+                          app->set.errors);
     if (rc != MERCER_OK)
         goto out;
     features = cli_alloc((size_t)p.room, (size_t)l * 8);

@@ -98,8 +98,9 @@ static int run_transform(cli_app *app)
     }
     if (!precomputed)
         reading.columns = p.info.columns;
-    rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, set->errors),
-                          l);
+    const int extra = set->errors + (set->errors && p.info.novelty_share > 0);
+    rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
+                          extra);
     if (rc != MERCER_OK)
         goto out;
 
@@ -151,7 +152,8 @@ out:
 static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
-               "add a column 'error': the squared reconstruction error of the row"),
+               "add a column 'error': the squared reconstruction error of the row; and a column "
+               "'novel', 0 or 1, when the model was fitted with --novelty"),
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,
@@ -176,7 +178,7 @@ const cli_command cli_command_transform = {
     .options = options,
     .details = "Columns are matched by name when both the model and the data have names, else by "
                "position.\n"
-               "DATA may be '-', standard input.\n\n"
+               "DATA may be '-', standard input; from a pipe every row is answered as it comes.\n\n"
                "Examples:\n"
                "  mercer transform my.model new.csv -o features.csv\n"
                "  mercer transform my.model new.csv --errors --keep-label | head\n",

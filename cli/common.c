@@ -131,6 +131,13 @@ const char *cli_shown(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+bool cli_is_live(const char *path)
+{
+    struct stat in;
+    const int failed = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(path, &in);
+    return !failed && (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode));
+}
+
 bool cli_is_stdout(const char *path)
 {
     if (!path || strcmp(path, "-") == 0)
@@ -201,6 +208,14 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
                     what);
 }
 
+int cli_check_model_output(const char *command, const char *path)
+{
+    if (!cli_is_stdout(path) || !isatty(STDOUT_FILENO))
+        return CLI_DONE;
+    return cli_fail(CLI_WRONG_CALL,
+                    "%s: a model is no text for a terminal; give -o FILE or redirect", command);
+}
+
 int cli_finish_stdout(int status)
 {
     errno = 0;
@@ -266,7 +281,7 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
     char **made = NULL;
     if (names) {
         all = cli_alloc((size_t)sink->columns, sizeof *all);
-        made = cli_names_numbered("target", sink->leading, false);
+        made = cli_names_numbered("target", sink->leading, 0);
         for (int64_t j = 0; j < sink->leading; j++) {
             const char *name = mercer_targets_name(targets, j);
             all[j] = name ? name : made[j];
@@ -388,6 +403,11 @@ static void sink_release(cli_sink *sink)
     sink->formatted = NULL;
 }
 
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err)
+{
+    return mercer_writer_flush(sink->writer, err);
+}
+
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err)
 {
     mercer_writer *writer = sink->writer;
@@ -404,20 +424,21 @@ void cli_sink_abort(cli_sink *sink)
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count)
 {
     if (!mercer_rows_name(rows, 0))
-        return prefix ? cli_names_numbered(prefix, count, false) : NULL;
+        return prefix ? cli_names_numbered(prefix, count, 0) : NULL;
     char **names = cli_alloc((size_t)count, sizeof *names);
     for (int64_t j = 0; j < count; j++)
         names[j] = cli_copy(mercer_rows_name(rows, j));
     return names;
 }
 
-char **cli_names_numbered(const char *prefix, int64_t count, bool with_error)
+char **cli_names_numbered(const char *prefix, int64_t count, int extra)
 {
-    char **names = cli_alloc((size_t)count + 1, sizeof *names);
+    static const char *const more[] = {"error", "novel"};
+    char **names = cli_alloc((size_t)(count + extra), sizeof *names);
     for (int64_t j = 0; j < count; j++)
         names[j] = cli_format("%s%lld", prefix, (long long)j + 1);
-    if (with_error)
-        names[count] = cli_copy("error");
+    for (int j = 0; j < extra; j++)
+        names[count + j] = cli_copy(more[j]);
     return names;
 }
 
@@ -457,6 +478,11 @@ void cli_json_method(json_t *json, const char *spec)
 {
     json_object_set_new(json, "method", json_stringn(spec, strcspn(spec, ":")));
     json_object_set_new(json, "method_spec", cli_json_text(spec));
+}
+
+json_t *cli_json_share(const mercer_model_info *info)
+{
+    return info->novelty_share > 0 ? json_real(info->novelty_share) : json_null();
 }
 
 json_t *cli_json_reals(const double *values, int64_t count, double factor)

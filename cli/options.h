@@ -2,6 +2,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,11 +17,12 @@ typedef struct cli_settings {
     const char *label, *target, *labels, *self;     /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
     bool no_label, errors, keep_label, json, quiet;
-    int64_t memory, threads, rows; /* 0: not given */
-    int64_t resize[2];             /* width and height; 0: not given */
+    int64_t memory, threads, rows, keep; /* 0: not given */
+    int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
-    double noise; /* negative: not given */
-    bool help;    /* --help was among the words */
+    double novelty; /* 0: not given */
+    double noise;   /* negative: not given */
+    bool help;      /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -32,6 +34,7 @@ typedef enum cli_option_kind {
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
     CLI_REAL,       /* double, 0 or more */
     CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
+    CLI_SHARE,      /* double between 0 and 1, both left out */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
     CLI_HELP        /* bool; parsing stops */
 } cli_option_kind;
@@ -101,5 +104,9 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv,
 
 /* The help of a command on standard output. */
 void cli_options_help(const struct cli_command *command);
+
+/* The same as data, from which documents, man page and completions are made; owned by the caller.
+ */
+json_t *cli_options_json(const struct cli_command *command);
 
 #endif

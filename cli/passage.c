@@ -10,6 +10,7 @@ int cli_passage_start(cli_passage *p, cli_app *app)
 {
     const cli_settings *set = &app->set;
     *p = (cli_passage){.app = app, .path = set->operand[1], .start = cli_now()};
+    p->live = cli_is_live(p->path);
     p->info.struct_size = sizeof p->info;
     int status = cli_check_output(set->output);
     if (status == CLI_DONE)
@@ -26,12 +27,12 @@ int cli_passage_start(cli_passage *p, cli_app *app)
 }
 
 mercer_status cli_passage_open(cli_passage *p, const mercer_read_options *reading, int64_t columns,
-                               int64_t besides, char **names, int64_t width)
+                               int64_t besides, char **names, int64_t width, int extra)
 {
-    const bool with_errors = p->app->set.errors;
     p->by_name = reading->only != NULL;
     p->names = names;
     p->width = width;
+    p->extra = extra;
     p->besides = besides;
     p->room = cli_block_rows(columns + besides, INT64_MAX);
     p->wanted = cli_block_rows(columns + besides, 0);
@@ -40,9 +41,9 @@ mercer_status cli_passage_open(cli_passage *p, const mercer_read_options *readin
         return rc;
     mercer_ctx_set_progress(p->app->ctx, NULL, NULL); /* the rows are the progress */
     p->values = cli_alloc((size_t)p->room, (size_t)width * 8);
-    if (with_errors) {
+    if (extra) {
         p->errors = cli_alloc((size_t)p->room, 8);
-        p->joined = cli_alloc((size_t)p->room, (size_t)(width + 1) * 8);
+        p->joined = cli_alloc((size_t)p->room, (size_t)(width + extra) * 8);
     }
     return MERCER_OK;
 }
@@ -65,27 +66,33 @@ mercer_status cli_passage_write(cli_passage *p, const mercer_targets *kept)
     const mercer_rows *rows = mercer_table_rows(p->block);
     const int64_t count = mercer_rows_count(rows), width = p->width;
     for (int64_t i = 0; p->errors && i < count; i++) {
-        double *row = p->joined + i * (width + 1);
+        double *row = p->joined + i * (width + p->extra);
         memcpy(row, p->values + i * width, (size_t)width * sizeof *row);
         row[width] = p->errors[i];
         p->error_sum += p->errors[i];
+        if (p->extra == 2) {
+            row[width + 1] = p->errors[i] > p->info.novelty_threshold;
+            p->novel += p->errors[i] > p->info.novelty_threshold;
+        }
     }
     mercer_status rc = MERCER_OK;
     /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
     if (!p->sink.writer)
-        rc = cli_sink_open(&p->sink, p->app->ctx, set->output, set->output_format,
-                           width + (p->errors ? 1 : 0), (const char *const *)p->names, kept,
-                           &p->err);
+        rc = cli_sink_open(&p->sink, p->app->ctx, set->output, set->output_format, width + p->extra,
+                           (const char *const *)p->names, kept, &p->err);
     if (rc == MERCER_OK)
         rc = cli_sink_rows(&p->sink, p->app->ctx, p->errors ? p->joined : p->values, count, kept,
                            &p->err);
+    if (rc == MERCER_OK && p->live)
+        rc = cli_sink_flush(&p->sink, &p->err);
     if (rc != MERCER_OK)
         return rc;
     p->done += count;
     p->wanted = cli_block_rows(mercer_rows_columns(rows) + p->besides, p->room);
     char phase[48];
     snprintf(phase, sizeof phase, "%s rows", cli_text_count(p->done).text);
-    cli_progress(NULL, phase, -1);
+    if (!p->live || !cli_is_stdout(set->output)) /* else a bar would stand between the answers */
+        cli_progress(NULL, phase, -1);
     return MERCER_OK;
 }
 
@@ -112,6 +119,8 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
         json_object_set_new(json, width_key, json_integer(p->width));
         json_object_set_new(json, error_key,
                             cli_json_real(p->errors ? p->error_sum / (double)p->done : NAN));
+        if (p->extra == 2)
+            json_object_set_new(json, "novel", json_integer(p->novel));
         json_object_set_new(json, "seconds", cli_json_real(seconds));
         json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
         json_object_set_new(json, "notices", cli_json_notices(p->app));
@@ -119,9 +128,12 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
         return MERCER_OK;
     }
     cli_print_notices(p->app);
+    char note[64] = "";
+    if (p->extra == 2)
+        snprintf(note, sizeof note, "; %s novel", cli_text_count(p->novel).text);
     if (!on_stdout && !set->quiet)
-        printf("%s: %s rows x %lld %s in %s\n", p->sink.path, cli_text_count(p->done).text,
-               (long long)p->width, what, cli_text_seconds(seconds).text);
+        printf("%s: %s rows x %lld %s in %s%s\n", p->sink.path, cli_text_count(p->done).text,
+               (long long)p->width, what, cli_text_seconds(seconds).text, note);
     return MERCER_OK;
 }
 
@@ -134,7 +146,7 @@ int cli_passage_end(cli_passage *p, mercer_status rc, int status)
     mercer_table_free(p->block);
     mercer_reader_close(p->reader);
     mercer_model_free(p->model);
-    cli_names_free(p->names, p->width + (p->app->set.errors ? 1 : 0));
+    cli_names_free(p->names, p->width + p->extra);
     free(p->values);
     free(p->errors);
     free(p->joined);

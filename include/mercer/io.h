@@ -54,7 +54,8 @@ MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
 MERCER_API void mercer_table_free(mercer_table *table);
 
 /* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
- * last one. The class indices of later blocks continue those of earlier ones. */
+ * last one. From a pipe or terminal a block of CSV or TSV ends early rather than wait for rows that
+ * have not come yet. The class indices of later blocks continue those of earlier ones. */
 typedef struct mercer_reader mercer_reader;
 MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                             const mercer_read_options *options, mercer_reader **out,
@@ -82,6 +83,9 @@ MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, c
 MERCER_API mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
                                             int64_t count, int64_t ld, const char *const *text,
                                             mercer_error *err);
+/* Hand the rows so far to the system, for a reader that waits for them at the other end of a pipe.
+ * Without effect on compressed output and NPY. */
+MERCER_API mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err);
 /* Append all of rows, dense or sparse; text as above. Sparse ones go to LIBSVM text as they are. */
 MERCER_API mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer,
                                            const mercer_rows *rows, const char *const *text,

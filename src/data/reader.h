@@ -91,12 +91,14 @@ typedef struct mrc_csv {
     char *scratch; /* a quoted cell without its escapes */
     size_t scratch_size;
     int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+    bool patient;       /* set by the reader: a block waits until it is full */
+    bool paused;        /* the last block ended because the next bytes have not come yet */
 } mrc_csv;
 
 /* Find header and columns (names and count of columns are set). */
 mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
                            mrc_columns *columns, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file. */
+/* Append up to most - block->n rows; fewer only at the end of the file, or when `paused`. */
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
 void mrc_csv_destroy(mrc_csv *csv);

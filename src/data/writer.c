@@ -386,6 +386,11 @@ out:
     return rc;
 }
 
+mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err)
+{
+    return writer->gzip || writer->format == MRC_FORMAT_NPY ? MERCER_OK : flush(writer, false, err);
+}
+
 /* Write the NPY header again, now that the number of rows is known. */
 static mercer_status rewrite_header(mercer_writer *writer, mercer_error *err)
 {

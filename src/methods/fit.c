@@ -2,6 +2,7 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "methods/novelty.h"
 #include "methods/registry.h"
 
 #include <mercer/fit.h>
@@ -116,6 +117,7 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
     mrc_params_defaults(r->method->entry.params, r->params);
     MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
     MRC_TRY(read_components(r, err));
+    MRC_TRY(mrc_novelty_check(options->novelty, err));
     MRC_TRY(read_center(r, err));
     MRC_TRY(read_kernel(ctx, r, err));
     MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
@@ -143,7 +145,7 @@ mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer
     return rc;
 }
 
-static int compare_doubles(const void *a, const void *b)
+int mrc_compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -175,7 +177,7 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
         if (spread[k] > spread[widest])
             widest = k;
     }
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    qsort(sorted, (size_t)count, sizeof *sorted, mrc_compare_doubles);
     double factor = count > 1 ? spread[widest] / sorted[count / 2] : 0;
     if (factor > WORTH_SAYING && rows->names)
         mrc_notice(ctx,
@@ -279,6 +281,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(describe(ctx, rows, &r, model, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
+    if (r.options.novelty > 0)
+        MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
     filled.seconds = mrc_seconds() - start;

@@ -223,6 +223,10 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
+    if (model->novelty_share > 0) {
+        MRC_TRY(put_real(meta, "novelty_share", model->novelty_share, err));
+        MRC_TRY(put_real(meta, "novelty_threshold", model->novelty_threshold, err));
+    }
     MRC_TRY(put_names(meta, model, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
     char seed[32];
@@ -593,6 +597,21 @@ static mercer_status get_real(const struct metadata *meta, const char *key, doub
     return rc;
 }
 
+/* Files of models without a threshold do not have it. */
+static mercer_status get_novelty(const struct metadata *meta, mercer_model *model,
+                                 mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!json_object_get(meta->json, "novelty_threshold"))
+        return MERCER_OK;
+    MRC_TRY(get_real(meta, "novelty_threshold", &model->novelty_threshold, err));
+    MRC_TRY(get_real(meta, "novelty_share", &model->novelty_share, err));
+    if (!(model->novelty_share > 0 && model->novelty_share < 1))
+        MRC_TRY(damaged(meta->source, "novelty_share is not between 0 and 1", NULL, err));
+out:
+    return rc;
+}
+
 static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     const char *text = json_string_value(json_object_get(meta->json, "column_names"));
@@ -702,6 +721,7 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_real(meta, "total_variance", &model->total_variance, err));
     MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
     MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
+    MRC_TRY(get_novelty(meta, model, err));
     MRC_TRY(get_names(meta, model, err));
 out:
     return rc;

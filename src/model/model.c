@@ -180,6 +180,7 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("weights", model->weights, d, l, err));
     MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
     MRC_TRY(check_finite("spectrum", model->spectrum, l, 1, err));
+    MRC_TRY(check_finite("novelty_threshold", &model->novelty_threshold, 1, 1, err));
 out:
     return rc;
 }
@@ -252,6 +253,8 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .command = model->command,
         .data_hash = model->data_hash,
         .seed = model->seed,
+        .novelty_threshold = model->novelty_share > 0 ? model->novelty_threshold : NAN,
+        .novelty_share = model->novelty_share,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

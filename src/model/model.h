@@ -44,6 +44,7 @@ struct mercer_model {
     int64_t *selected; /* or NULL */
     int64_t selected_count;
     uint64_t seed;
+    double novelty_share, novelty_threshold; /* share 0: no threshold */
     /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side
      * by side over the first m' points (m' x (l + 1)), so that one product gives features and the
      * mean term. The points from m' on carry only the mean: features never touch them. */
