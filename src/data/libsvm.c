@@ -361,7 +361,7 @@ mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *
 {
     const char *file = libsvm->text.input->shown, *first, *end;
     mercer_status rc = MERCER_OK;
-    bool all = most == INT64_MAX && !libsvm->started;
+    bool whole, all = most == INT64_MAX && !libsvm->started;
     bool known = libsvm->columns && libsvm->labels != MRC_LABELS_UNDECIDED;
     if (!all && !known && !libsvm->started && mrc_input_rewinds(libsvm->text.input))
         MRC_TRY(look_through(libsvm, ctx, err));
@@ -381,7 +381,7 @@ mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *
             MRC_TRY(mrc_block_grow(block, columns, most, err));
         const char *stop = libsvm->labelled ? label_end(first, end) : first;
         if (libsvm->labels == MRC_LABELS_VALUES)
-            label_numbers(first, stop, &(bool){false}, block->values + block->n * columns->targets);
+            label_numbers(first, stop, &whole, block->values + block->n * columns->targets);
         else if (libsvm->labels != MRC_LABELS_NONE)
             MRC_TRY(class_of(libsvm, first, stop, classes, &block->codes[block->n], err));
         MRC_TRY(take_pairs(libsvm, ctx, skip_blanks(stop, end), end, block, err));

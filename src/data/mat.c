@@ -124,7 +124,7 @@ out:
 static mercer_status element_read(struct element *e, unsigned char *out, int64_t count,
                                   mercer_error *err)
 {
-    unsigned char dropped[1024];
+    unsigned char dropped[1024] = {0};
     mercer_status rc = MERCER_OK;
     while (count > 0) {
         size_t part = count < (int64_t)sizeof dropped ? (size_t)count : sizeof dropped, got = part;
