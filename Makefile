@@ -6,9 +6,10 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
+FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long lint sanitize bench docs install clean help
+.PHONY: build demo test test-long lint sanitize fuzz bench docs install clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -37,11 +38,15 @@ sanitize: ## the tests under address, undefined and thread sanitizer and valgrin
 	@tools/install-packages build test sanitize
 	@tools/sanitize $(BUILD)
 
-bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run
-	@tools/install-packages bench
-	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick)
+fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
+	@tools/install-packages build fuzz
+	@tools/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGET)
 
-docs: build ## write the generated tables in docs/ again
+bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run, DOCS=1 for docs/BENCH.md
+	@tools/install-packages bench
+	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
+
+docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer
 
 install: ## install to $(DESTDIR)$(PREFIX)
@@ -52,7 +57,7 @@ install: ## install to $(DESTDIR)$(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile

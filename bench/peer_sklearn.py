@@ -3,8 +3,9 @@
 
     peer_sklearn.py METHOD DATA GAMMA COMPONENTS THREADS REPEATS [NEW-DATA]
 
-METHOD is arpack, randomized, dense (KernelPCA's solvers) or nystroemM (Nystroem with M points, then
-PCA). The caller sets the BLAS threads in the environment. Prints one JSON object with the fields
+METHOD is arpack, randomized, dense (KernelPCA's solvers), nystroemM (Nystroem with M points, then
+PCA) or svds (PCA of sparse rows by SciPy's svds with implicit centring, written by hand). DATA is NPY,
+or a sparse matrix in SciPy's NPZ. The caller sets the BLAS threads in the environment. Prints one JSON object with the fields
 of bench_mercer.
 """
 import json
@@ -13,6 +14,8 @@ import sys
 import time
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
@@ -39,7 +42,25 @@ def smallest(repeats, work):
     return min(times), sum(wall for wall, _ in times)
 
 
+class CentredSvds:
+    """Linear PCA of sparse rows that are never filled: svds of X - 1 mean'."""
+
+    def __init__(self, components):
+        self.components = components
+
+    def fit(self, x):
+        mean = np.asarray(x.mean(0)).ravel()
+        centred = LinearOperator(
+            x.shape, dtype=float, matvec=lambda v: x @ v.ravel() - mean @ v.ravel(),
+            rmatvec=lambda u: x.T @ u.ravel() - mean * u.sum(),
+            matmat=lambda v: x @ v - (mean @ v)[None], rmatmat=lambda u: x.T @ u - np.outer(mean, u.sum(0)))
+        _, values, _ = svds(centred, k=self.components, random_state=0)
+        self.eigenvalues_ = np.sort(values ** 2)[::-1]
+
+
 def estimator(method, gamma, components, threads, rows):
+    if method == "svds":
+        return CentredSvds(components)
     if method.startswith("nystroem"):
         points = int(method[len("nystroem"):])
         return make_pipeline(Nystroem(kernel="rbf", gamma=gamma, n_components=min(points, rows),
@@ -52,8 +73,8 @@ def estimator(method, gamma, components, threads, rows):
 
 def main():
     method, data, gamma, components, threads, repeats = sys.argv[1:7]
-    rows = np.load(data)
-    model = estimator(method, float(gamma), int(components), int(threads), len(rows))
+    rows = scipy.sparse.load_npz(data) if data.endswith(".npz") else np.load(data)
+    model = estimator(method, float(gamma), int(components), int(threads), rows.shape[0])
     new = np.load(sys.argv[7]) if len(sys.argv) > 7 else None
     try:
         with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
@@ -64,7 +85,7 @@ def main():
     (wall, cpu), total = smallest(int(repeats), lambda: model.fit(rows))
     result = {"fit_s": wall, "fit_cpu_s": cpu, "base_mb": base, "peak_mb": status_mb("VmHWM") - base,
               "eig": (list(model.eigenvalues_) if hasattr(model, "eigenvalues_") else
-                      list(model[-1].explained_variance_ * (len(rows) - 1)))}
+                      list(model[-1].explained_variance_ * (rows.shape[0] - 1)))}
     if new is not None:
         (wall, cpu), more = smallest(int(repeats), lambda: model.transform(new))
         result.update(transform_s=wall, transform_cpu_s=cpu)

@@ -11,6 +11,7 @@ the same run too, and the floors computed from them stand beside our figures.
 an exact method's eigenvalues disagree with the exact peer's.
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -21,22 +22,26 @@ import sys
 import time
 
 import numpy as np
-from sklearn.datasets import load_digits
+import scipy.sparse
+from sklearn.datasets import dump_svmlight_file, load_digits
 
 BENCH = pathlib.Path(__file__).resolve().parent
 PYTHON = sys.executable
 DIGITS_OF_EXACT = 6  # eigenvalues must agree with the exact peer to so many digits
 MILLION_MEMORY = 4 << 30
+DOCS_MARK = "<!-- what follows is written by `make bench DOCS=1` -->"
 
 RING_GAMMA, RING_COMPONENTS = 1 / 32, 10  # sigma 4
 DIGITS_GAMMA, DIGITS_COMPONENTS = 1 / 64, 50
+TEXT_GAMMA, TEXT_COMPONENTS = 1 / 200, 10  # sigma 10
 
 # Aims of the project: (work, our store, fit or transform) -> times faster than the fastest exact peer
 AIMS = {("ring 3500", "lowrank", "fit"): 10, ("ring 10000", "lowrank", "fit"): 30,
         ("ring 20000", "lowrank", "fit"): 30, ("ring 10000", "dense", "fit"): 4,
         ("ring 10000", "stream", "fit"): 4, ("ring 20000", "dense", "fit"): 4,
         ("ring 20000", "stream", "fit"): 4, ("digits", "auto", "fit"): 2,
-        ("digits", "auto", "transform"): 3}
+        ("digits", "auto", "transform"): 3, ("text linear", "auto", "fit"): 1,
+        ("text rbf", "auto", "fit"): 10, ("text rbf", "stream", "fit"): 10}
 
 
 class Bench:
@@ -86,8 +91,9 @@ class Bench:
         print(f"  {work:<12} {tool:<8} {method:<12} {threads} thread(s): "
               f"{row.get('fault') or seconds(row['fit_s'])}", file=sys.stderr, flush=True)
 
-    def mercer(self, work, data, gamma, components, store, threads, repeats, new=None, memory=0):
-        kernel = f"rbf:gamma={gamma!r}"
+    def mercer(self, work, data, gamma, components, store, threads, repeats, new=None, memory=0,
+               kernel=None):
+        kernel = kernel or f"rbf:gamma={gamma!r}"
         answer, _ = self.run([self.build / "bench" / "bench_mercer", data, kernel, components, store,
                               threads, repeats, memory, *([new] if new else [])], threads, 300)
         command = [self.build / "mercer", "fit", data, "-m", "kpca", "-k", kernel, "-n", components,
@@ -160,6 +166,74 @@ def measure_million(bench):
     for threads in (1, 2):
         bench.mercer(f"ring {rows}", data, RING_GAMMA, RING_COMPONENTS, "auto", threads, 1,
                      memory=MILLION_MEMORY)
+
+
+def text_like(rows, columns, entries, topics=40):
+    """Sparse rows like a bag of words: frequencies by Zipf's law, three words in ten by the topic."""
+    random = np.random.default_rng(1)
+    share = np.cumsum(1 / np.arange(1, columns + 1))
+    share /= share[-1]
+    of_topic = [random.permutation(columns) for _ in range(topics)]
+    index = np.empty((rows, entries), np.int32)
+    for row in index:
+        words = np.searchsorted(share, random.random(4 * entries))
+        words = np.where(random.random(4 * entries) < 0.3, of_topic[random.integers(topics)][words], words)
+        words = random.permutation(np.unique(words))[:entries]
+        row[:] = np.sort(words if len(words) == entries else random.permutation(columns)[:entries])
+    values = random.random(index.size) + 0.5
+    return scipy.sparse.csr_matrix((values, index.ravel(), entries * np.arange(rows + 1)), (rows, columns))
+
+
+def measure_text(bench):
+    """Sparse rows: linear against svds with implicit centring, rbf against KernelPCA."""
+    shape = (500, 2000, 20) if bench.quick else (20000, 50000, 75)
+    data = bench.folder / "text.npz"
+    scipy.sparse.save_npz(data, text_like(*shape), compressed=False)
+    for threads in (1, 2):
+        problem = (data, TEXT_GAMMA, TEXT_COMPONENTS)
+        bench.sklearn("text linear", *problem, "svds", threads, 3)
+        bench.mercer("text linear", *problem, "auto", threads, 3, kernel="linear")
+        if not bench.quick or threads == 1:
+            bench.sklearn("text rbf", *problem, "arpack", threads, 1, cap=300)
+        for store in ("auto", "stream"):
+            bench.mercer("text rbf", *problem, store, threads, 1)
+
+
+def measure_reading(bench):
+    """[[file, tool, seconds, CPU seconds]]: tables of text, read to doubles in memory."""
+    rows, random = 2000 if bench.quick else 100000, np.random.default_rng(1)
+    numbers = random.normal(size=(rows, 20))
+    header = ",".join(f"c{i}" for i in range(20))
+    sparse = scipy.sparse.random(rows // 5, 50000, 0.002, random_state=1, format="csr")
+    files = {"17 digits.csv": "%.17g", "6 digits.csv": "%.6g", "integers.csv": "%d", "sparse.svm": None}
+    lines = []
+    for name, digits in files.items():
+        path = bench.folder / name
+        if digits:
+            np.savetxt(path, numbers * (1000 if digits == "%d" else 1), delimiter=",", fmt=digits,
+                       header=header, comments="")
+        else:
+            dump_svmlight_file(sparse, np.zeros(sparse.shape[0]), str(path), zero_based=False)
+        tools = {"mercer": [bench.build / "bench" / "bench_read", path, 3]}
+        for peer in ("pandas", "pandas-exact") if digits else ("sklearn",):
+            if peer == "sklearn" or importlib.util.find_spec("pandas"):
+                tools[peer] = [PYTHON, BENCH / "peer_read.py", peer, path, 3]
+        for tool, command in tools.items():
+            answer, _ = bench.run(command, 1, 120)
+            if isinstance(answer, dict):
+                lines.append([name, tool, answer["read_s"], answer["read_cpu_s"]])
+            else:
+                bench.failures += 1
+                print(f"  reading {name} by {tool}: {answer}", file=sys.stderr)
+    return lines
+
+
+def reading_table(lines):
+    ours = {name: cpu for name, tool, _, cpu in lines if tool == "mercer"}
+    return markdown(["file", "tool", "wall", "CPU", "Mercer is faster by (CPU)"],
+                    [[name, tool, seconds(wall), seconds(cpu),
+                      "" if tool == "mercer" or name not in ours else times(cpu / ours[name])]
+                     for name, tool, wall, cpu in lines])
 
 
 def measure_limits(bench):
@@ -250,7 +324,7 @@ def headline(bench):
         if ours and ours[0].get(f"{what}_ratio"):
             row = ours[0]
             peak = max((other["peak_mb"] for other in bench.rows if other["work"] == work
-                        and other["method"] == "arpack" and "fault" not in other), default=None)
+                        and other["method"] in ("arpack", "svds") and "fault" not in other), default=None)
             lines.append([work, what, store, times(row[f"{what}_ratio"]), f"{aim}x",
                           "yes" if row[f"{what}_ratio"] >= aim else "no",
                           f"{row['peak_mb'] / peak:.2f}" if peak else ""])
@@ -300,6 +374,8 @@ def floor_table(bench, limits):
     ours = [row for row in bench.rows if row["tool"] == "mercer" and "fault" not in row]
     asked = {(row["work"], row["method"], row["threads"]) for row in ours}
     for row in ours:
+        if row["work"].startswith("text"):
+            continue  # how much sparse rows share decides, not the machine alone
         if row["method"] == "auto" and (row["work"], row["store"], row["threads"]) in asked:
             continue  # the same work stands in the table under the store's own name
         parts = [("fit", floor(row, limits), row["fit_s"])]
@@ -325,16 +401,21 @@ def machine():
             f"when the run began {os.getloadavg()[0]:.1f}")
 
 
-def report(bench, limits, about, taken):
+def report(bench, limits, reading, about, taken):
     parts = ["# Benchmark: Mercer and its peers in one run\n", about + f"; {taken:.0f} s in all.\n",
              "Ratios are against the fastest exact peer of this run (more is better); times are the "
              "smallest of up to 3 repetitions of fit or transform alone, one process each, data in "
              "memory. *Whole command* counts start and reading; *digits* are those the eigenvalues share "
              "with scikit-learn's exact solver. The ring: radius 8, noise 1, `rbf:sigma=4`, 10 components. "
-             "Digits: 1797 x 64 scaled to [0,1], gamma 1/64, 50 components, as many new rows.\n",
+             "Digits: 1797 x 64 scaled to [0,1], gamma 1/64, 50 components, as many new rows. Text: 20,000 "
+             "sparse rows of 75 entries in 50,000 columns, word frequencies by Zipf's law; linear against "
+             "SciPy's `svds` with implicit centring, `rbf:sigma=10` against KernelPCA.\n",
              "## Aims (two threads)\n", headline(bench)]
     for work in dict.fromkeys(row["work"] for row in bench.rows):
         parts += [f"## {work}\n", work_table([row for row in bench.rows if row["work"] == work])]
+    parts += ["## Reading text\n",
+              "Tables of 20 columns, and sparse rows, to doubles in memory; pandas-exact rounds as we do.\n",
+              reading_table(reading)]
     names = {"read_gbs": "read memory, GB/s", "dgemm_gflops": "dgemm, GFLOP/s",
              "dsymv_gflops": "dsymv, GFLOP/s", "exp_mps": "vectorised exp in cache, millions/s"}
     parts += ["## The machine's limits\n",
@@ -349,11 +430,17 @@ def report(bench, limits, about, taken):
     return "\n".join(parts)
 
 
+def demoted(text):
+    """The report as a part of a page: its headings one level down."""
+    return "\n".join("#" + line if line.startswith("#") else line for line in text.splitlines()) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=BENCH.parent / "build")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rings", type=int, nargs="*", help="sizes of the ring")
+    parser.add_argument("--docs", action="store_true", help="put the results into docs/BENCH.md")
     options = parser.parse_args()
     start, about = time.monotonic(), machine()
     bench = Bench(options.build.resolve(), options.quick)
@@ -365,15 +452,20 @@ def main():
         measure_ring(bench, n)
     measure_digits(bench)
     measure_million(bench)
+    measure_text(bench)
+    reading = measure_reading(bench)
     for row in bench.rows:
         row["rows"] = len(np.load(bench.folder / "digits.npy")) if row["work"] == "digits" \
-            else int(row["work"].split()[1])
+            else 0 if row["work"].startswith("text") else int(row["work"].split()[1])
     finish(bench)
 
-    text = report(bench, limits, about, time.monotonic() - start)
+    text = report(bench, limits, reading, about, time.monotonic() - start)
     (bench.folder / "RESULTS.md").write_text(text)
     (bench.folder / "results.json").write_text(json.dumps(
-        {"machine": about, "limits": limits, "rows": bench.rows}, indent=1) + "\n")
+        {"machine": about, "limits": limits, "rows": bench.rows, "reading": reading}, indent=1) + "\n")
+    if options.docs:
+        page = BENCH.parent / "docs" / "BENCH.md"
+        page.write_text(page.read_text().split(DOCS_MARK)[0] + DOCS_MARK + "\n\n" + demoted(text))
     print(text)
     if bench.failures:
         print(f"bench: {bench.failures} measurements failed or disagree", file=sys.stderr)

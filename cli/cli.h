@@ -29,14 +29,16 @@ typedef struct cli_command {
     const char *usage;    /* what follows the name in --help; NULL: the operands and [options] */
     int least, most;      /* number of operands */
     const cli_option *options;
-    const char *details;       /* paragraphs after the options, or NULL */
+    const char *details; /* paragraphs after the options, or NULL */
+    const char *(*name_at)(
+        int index);            /* what the operand NAME may be, NULL past the last; or NULL */
     void (*print_extra)(void); /* generated part of --help, or NULL */
     int (*run)(cli_app *app);  /* returns the exit status */
 } cli_command;
 
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_inverse,
-    cli_command_info, cli_command_scale, cli_command_generate, cli_command_methods,
-    cli_command_kernels, cli_command_demo;
+    cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
+    cli_command_methods, cli_command_kernels, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -74,6 +76,9 @@ char *cli_entry_names(cli_entry_at at);
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */
 
+/* True when path is a pipe or a terminal: whoever writes there may wait for the answer. */
+bool cli_is_live(const char *path);
+
 /* True when writing to path ends up in standard output. */
 bool cli_is_stdout(const char *path);
 
@@ -83,6 +88,9 @@ int cli_check_output(const char *path);
 
 /* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
 int cli_check_overwrite(const char *path, const char *input, const char *what);
+
+/* Refuse to print a model on a terminal. */
+int cli_check_model_output(const char *command, const char *path);
 
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
@@ -97,10 +105,12 @@ typedef struct cli_sink {
     const char *path;
     int64_t rows, columns; /* written so far; columns include target values */
     int64_t leading;       /* target columns in front */
-    bool text;             /* a text column in front */
+    bool text;             /* a text column in front: classes, or labels of LIBSVM text */
+    int64_t labels;        /* target values that are one such label */
     double *buffer;        /* rows with target values in front; owned */
-    const char **names;    /* class names per row; owned */
-    int64_t room;          /* rows the two hold */
+    const char **names;    /* texts of that column; owned */
+    char *formatted;       /* what they point to when they are numbers; owned */
+    int64_t room;          /* rows the three hold */
 } cli_sink;
 
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
@@ -110,13 +120,92 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
                             const mercer_targets *targets, mercer_error *err);
 mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
                             const mercer_targets *targets, mercer_error *err);
+/* Send the rows so far on their way; for input that is live (cli_is_live). */
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
+/* All rows of a table, which may be sparse. */
+mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
+                             const mercer_targets *targets, mercer_error *err);
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
 void cli_sink_abort(cli_sink *sink);
+
+/* Pre-images going out as images instead of a table. */
+typedef struct cli_gallery {
+    bool wanted;   /* the output is images at all */
+    char *folder;  /* without its last slash; NULL: a single file; owned */
+    double *row;   /* the single image, written when it is known to be the only one; owned */
+    int64_t count; /* images written to the folder */
+    int64_t clipped;
+} cli_gallery;
+
+/* What -o asks for; a status after one line when it cannot be. */
+int cli_gallery_open(cli_gallery *gallery, const cli_settings *set);
+/* Whether the model's rows are images; likewise. */
+int cli_gallery_check(const cli_gallery *gallery, const cli_settings *set,
+                      const mercer_model_info *info);
+mercer_status cli_gallery_rows(cli_gallery *gallery, const cli_app *app,
+                               const mercer_model_info *info, const double *rows, int64_t count,
+                               mercer_error *err);
+mercer_status cli_gallery_finish(cli_gallery *gallery, cli_app *app, const mercer_model_info *info,
+                                 mercer_error *err);
+void cli_gallery_free(cli_gallery *gallery);
+
+/* Rows of a file through a model and out to another, block by block. */
+typedef struct cli_passage {
+    cli_app *app;
+    const char *path; /* of the rows */
+    double start;     /* when it began */
+    mercer_error err;
+    mercer_model *model; /* owned */
+    mercer_model_info info;
+    mercer_reader *reader; /* owned */
+    mercer_table *block;   /* the rows at hand; owned */
+    cli_sink sink;
+    cli_gallery gallery;  /* instead of sink, when it is wanted */
+    char **names;         /* of all columns going out; owned */
+    int64_t width;        /* columns going out, without 'error' and 'novel' */
+    int extra;            /* how many of these two follow */
+    int64_t novel;        /* rows above the model's threshold, when 'novel' does */
+    bool live;            /* whoever writes the rows may wait for the answers */
+    double *values;       /* of the rows at hand, `width` a row; owned */
+    double *errors;       /* one a row, with --errors; owned */
+    double *joined;       /* all columns, with --errors; owned */
+    int64_t besides;      /* numbers kept for each row, besides its columns */
+    int64_t room, wanted; /* rows that values holds, and that are read next */
+    int64_t done;         /* rows gone out */
+    double error_sum;     /* over them */
+    bool by_name;         /* only columns the model names are read: none of them holds classes */
+} cli_passage;
+
+/* Refuse an output that cannot be, load the model and fill info. images: the output may be images.
+ * Returns 0 or a status after one line; cli_passage_end() is due in any case. */
+int cli_passage_start(cli_passage *passage, cli_app *app, bool images);
+
+/* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
+ * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel'. */
+mercer_status cli_passage_open(cli_passage *passage, const mercer_read_options *reading,
+                               int64_t columns, int64_t besides, char **names, int64_t width,
+                               int extra);
+
+/* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
+ * and, unless NULL, errors. */
+mercer_status cli_passage_next(cli_passage *passage, const mercer_rows **rows);
+
+/* Write values and errors, the kept labels (or NULL) in front. */
+mercer_status cli_passage_write(cli_passage *passage, const mercer_targets *kept);
+
+/* Close the output and report. what: the columns' name, width_key and error_key: theirs and the
+ * mean error's in --json. */
+mercer_status cli_passage_finish(cli_passage *passage, const char *what, const char *width_key,
+                                 const char *error_key);
+
+/* Free everything; an rc that is not MERCER_OK becomes one line. Returns the exit status. */
+int cli_passage_end(cli_passage *passage, mercer_status rc, int status);
 
 /* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
  * NULL). The array is owned by the caller: cli_names_free(). */
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count);
-char **cli_names_numbered(const char *prefix, int64_t count, bool with_error);
+/* extra: how many of 'error' and 'novel' follow the numbered ones. */
+char **cli_names_numbered(const char *prefix, int64_t count, int extra);
 void cli_names_free(char **names, int64_t count);
 
 /* JSON: NaN becomes null, text that is not UTF-8 is repaired. The report is printed one key a
@@ -125,6 +214,8 @@ json_t *cli_json_real(double value);
 json_t *cli_json_text(const char *text);
 /* "method": the name alone, and "method_spec": with the keys that differ from their defaults. */
 void cli_json_method(json_t *json, const char *spec);
+/* novelty_share of a model; null when it has no threshold. */
+json_t *cli_json_share(const mercer_model_info *info);
 json_t *cli_json_reals(const double *values, int64_t count, double factor);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);
@@ -154,6 +245,8 @@ void cli_print_row(FILE *out, const char *name, const char *format, ...)
 /* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
 void cli_print_preparation(FILE *out, const mercer_model_info *info);
 void cli_json_preparation(json_t *json, const mercer_model_info *info);
+/* The novelty threshold of a model, when it has one. */
+void cli_print_novelty(FILE *out, const mercer_model_info *info);
 
 /* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Everything the report needs. */
 typedef struct outcome {
@@ -49,6 +48,8 @@ static json_t *report_json(const cli_app *app, const outcome *o)
                         cli_json_real(o->report.reconstruction_error));
     json_object_set_new(json, "projection_variance", cli_json_real(o->report.projection_variance));
     json_object_set_new(json, "total_variance", cli_json_real(o->report.total_variance));
+    json_object_set_new(json, "novelty_threshold", cli_json_real(info->novelty_threshold));
+    json_object_set_new(json, "novelty_share", cli_json_share(info));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
     json_object_set_new(json, "head_rows", json_integer(0));
     json_object_set_new(json, "store", cli_json_text(o->report.store));
@@ -155,6 +156,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       cli_text_number(report->reconstruction_error).text);
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
+    cli_print_novelty(out, info);
     const cli_text written = cli_text_seconds(o->seconds_write);
     cli_print_row(out, "time", "read %s, fit %s%s%s", cli_text_seconds(o->seconds_read).text,
                   cli_text_seconds(report->seconds).text, app->set.output ? ", write " : "",
@@ -186,9 +188,8 @@ static int check_call(const cli_settings *set)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
         status = cli_check_overwrite(set->output, set->operand[0], "data");
-    if (status == CLI_DONE && set->output && cli_is_stdout(set->output) && isatty(STDOUT_FILENO))
-        status = cli_fail(CLI_WRONG_CALL,
-                          "fit: a model is no text for a terminal; give -o FILE or redirect");
+    if (status == CLI_DONE && set->output)
+        status = cli_check_model_output("fit", set->output);
     return status;
 }
 
@@ -217,6 +218,7 @@ static int run_fit(cli_app *app)
     options.precision = set->precision;
     options.scale = set->scale;
     options.command = app->command_line;
+    options.novelty = set->novelty;
 
     /* A typing error must not wait until a large file has been read. */
     mercer_status rc = mercer_fit_options_check(&options, &err);
@@ -286,6 +288,10 @@ static const cli_option options[] = {
                "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
                "scaling done first and kept in the model; default none"),
+    CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,
+               "learn from held-out rows which reconstruction error this share of them exceeds, as "
+               "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "
+               "the rows"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,

@@ -43,7 +43,6 @@ static int run_generate(cli_app *app)
     mercer_error err = {MERCER_OK, ""};
     mercer_table *table = NULL;
     cli_sink sink = {0};
-    double *values = NULL;
     char **names = NULL;
     mercer_generate_options options;
     mercer_generate_options_init(&options);
@@ -58,13 +57,11 @@ static int run_generate(cli_app *app)
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
     const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
-    values = cli_alloc((size_t)n, (size_t)d * 8);
-    mercer_rows_copy(rows, 0, n, values);
     names = cli_names(rows, "x", d);
     rc = cli_sink_open(&sink, app->ctx, set->output, set->format, d, (const char *const *)names,
                        targets, &err);
     if (rc == MERCER_OK)
-        rc = cli_sink_rows(&sink, app->ctx, values, n, targets, &err);
+        rc = cli_sink_table(&sink, app->ctx, rows, targets, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, &err);
     if (rc != MERCER_OK)
@@ -79,7 +76,6 @@ out:
     cli_sink_abort(&sink);
     if (names)
         cli_names_free(names, mercer_rows_columns(mercer_table_rows(table)));
-    free(values);
     mercer_table_free(table);
     return status;
 }
@@ -101,7 +97,7 @@ static const cli_option options[] = {
                "standard deviation of the noise; default: the set's own"),
     CLI_OPTION_SEED,
     CLI_OPTION_OUTPUT,
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy",
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm",
                "form of the output when the file's ending does not tell"),
     CLI_OPTION_QUIET,
     CLI_OPTION_HELP,
@@ -116,6 +112,7 @@ const cli_command cli_command_generate = {
     .most = 1,
     .options = options,
     .print_extra = print_sets,
+    .name_at = mercer_generate_name,
     .details = "Examples:\n"
                "  mercer generate circle --rows 1000 -o ring.csv\n"
                "  mercer generate swiss-roll --seed 7 | mercer fit - -m kpca\n",

@@ -31,6 +31,8 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "share", cli_json_reals(info->spectrum, info->components, factor));
     json_object_set_new(json, "total_variance", cli_json_real(info->total_variance));
     json_object_set_new(json, "reconstruction_error", cli_json_real(info->reconstruction_error));
+    json_object_set_new(json, "novelty_threshold", cli_json_real(info->novelty_threshold));
+    json_object_set_new(json, "novelty_share", cli_json_share(info));
     json_object_set_new(json, "version", cli_json_text(info->version));
     json_object_set_new(json, "command", cli_json_text(info->command));
     json_object_set_new(json, "seed", json_integer((json_int_t)info->seed));
@@ -91,6 +93,7 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "reconstruction error", "%s",
                   cli_text_number(info.reconstruction_error).text);
     cli_print_row(stdout, "total variance", "%s", cli_text_number(info.total_variance).text);
+    cli_print_novelty(stdout, &info);
     if (info.version && *info.version)
         cli_print_row(stdout, "made by", "mercer %s, seed %" PRIu64, info.version, info.seed);
     if (info.command && *info.command)

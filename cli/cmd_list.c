@@ -144,6 +144,21 @@ static int run_kernels(cli_app *app)
     return list(app, "kernel", 'k', mercer_kernel_at);
 }
 
+static const char *name_of(const mercer_entry *entry)
+{
+    return entry ? mercer_entry_name(entry) : NULL;
+}
+
+static const char *method_name(int index)
+{
+    return name_of(mercer_method_at(index));
+}
+
+static const char *kernel_name(int index)
+{
+    return name_of(mercer_kernel_at(index));
+}
+
 static const cli_option options[] = {CLI_OPTION_JSON, CLI_OPTION_HELP, CLI_OPTION_END};
 
 const cli_command cli_command_methods = {
@@ -152,6 +167,7 @@ const cli_command cli_command_methods = {
     .operands = "[NAME]",
     .most = 1,
     .options = options,
+    .name_at = method_name,
     .run = run_methods,
 };
 
@@ -161,5 +177,6 @@ const cli_command cli_command_kernels = {
     .operands = "[NAME]",
     .most = 1,
     .options = options,
+    .name_at = kernel_name,
     .run = run_kernels,
 };

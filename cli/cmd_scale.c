@@ -17,7 +17,6 @@ static int run_scale(cli_app *app)
     mercer_table *table = NULL;
     mercer_rows *scaled = NULL;
     cli_sink sink = {0};
-    double *values = NULL;
     char **names = NULL;
     mercer_read_options reading;
     cli_read_options(set, &reading);
@@ -32,15 +31,13 @@ static int run_scale(cli_app *app)
     rc = mercer_rows_scale(app->ctx, rows, kind, &scaled, &err);
     if (rc != MERCER_OK)
         goto out;
-    values = cli_alloc((size_t)n, (size_t)d * 8);
-    mercer_rows_copy(scaled, 0, n, values);
     /* A table without a header stays one, unless a label has to be told from the rest. */
     const bool labelled = targets && mercer_targets_kind(targets) != MERCER_TARGET_NONE;
     names = cli_names(rows, labelled ? "x" : NULL, d);
     rc = cli_sink_open(&sink, app->ctx, set->output, set->output_format, d,
                        (const char *const *)names, targets, &err);
     if (rc == MERCER_OK)
-        rc = cli_sink_rows(&sink, app->ctx, values, n, targets, &err);
+        rc = cli_sink_table(&sink, app->ctx, scaled, targets, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, &err);
     if (rc != MERCER_OK)
@@ -70,7 +67,6 @@ out:
     cli_sink_abort(&sink);
     if (names)
         cli_names_free(names, mercer_rows_columns(mercer_table_rows(table)));
-    free(values);
     mercer_rows_free(scaled);
     mercer_table_free(table);
     return status;

@@ -56,7 +56,8 @@ static const char *text_column(const char *text, const char *path, int *length)
     static const char mark[] = ": column ";
     const char *shown = cli_shown(path);
     const size_t prefix = strlen(shown);
-    if (strncmp(text, shown, prefix) != 0 || !strstr(text, "is not a number"))
+    if (strncmp(text, shown, prefix) != 0 || !strstr(text, "is not a number") ||
+        strstr(text, "missing values"))
         return NULL;
     text += prefix;
     if (strncmp(text, ":1", 2) != 0 && strncmp(text, ":2", 2) != 0)
@@ -135,6 +136,13 @@ const char *cli_shown(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+bool cli_is_live(const char *path)
+{
+    struct stat in;
+    const int failed = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &in) : stat(path, &in);
+    return !failed && (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode));
+}
+
 bool cli_is_stdout(const char *path)
 {
     if (!path || strcmp(path, "-") == 0)
@@ -205,6 +213,14 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
                     what);
 }
 
+int cli_check_model_output(const char *command, const char *path)
+{
+    if (!cli_is_stdout(path) || !isatty(STDOUT_FILENO))
+        return CLI_DONE;
+    return cli_fail(CLI_WRONG_CALL,
+                    "%s: a model is no text for a terminal; give -o FILE or redirect", command);
+}
+
 int cli_finish_stdout(int status)
 {
     errno = 0;
@@ -246,6 +262,10 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
                             const mercer_targets *targets, mercer_error *err)
 {
     *sink = (cli_sink){.path = path ? path : "-"};
+    if (!format && is_stream(sink->path))
+        format = "csv";
+    const char *form = mercer_format_name(sink->path, format);
+    const bool libsvm = form && strcmp(form, "libsvm") == 0;
     const mercer_target_kind kind = targets ? mercer_targets_kind(targets) : MERCER_TARGET_NONE;
     const char *text_name = NULL;
     if (kind == MERCER_TARGET_CLASSES) {
@@ -253,6 +273,10 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
         if (!text_name)
             text_name = "label";
         sink->text = true;
+    } else if (kind == MERCER_TARGET_VALUES && libsvm) {
+        text_name = "target";
+        sink->text = true;
+        sink->labels = mercer_targets_columns(targets);
     } else if (kind == MERCER_TARGET_VALUES) {
         sink->leading = mercer_targets_columns(targets);
     }
@@ -262,7 +286,7 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
     char **made = NULL;
     if (names) {
         all = cli_alloc((size_t)sink->columns, sizeof *all);
-        made = cli_names_numbered("target", sink->leading, false);
+        made = cli_names_numbered("target", sink->leading, 0);
         for (int64_t j = 0; j < sink->leading; j++) {
             const char *name = mercer_targets_name(targets, j);
             all[j] = name ? name : made[j];
@@ -270,8 +294,6 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
         for (int64_t j = 0; j < columns; j++)
             all[sink->leading + j] = names[j];
     }
-    if (!format && is_stream(sink->path))
-        format = "csv";
     const mercer_status rc = mercer_writer_open(ctx, sink->path, format, sink->columns, all,
                                                 text_name, &sink->writer, err);
     cli_names_free(made, names ? sink->leading : 0);
@@ -279,23 +301,62 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
     return rc;
 }
 
-mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
-                            const mercer_targets *targets, mercer_error *err)
+enum { NUMBER_SIZE = 32 };
+
+/* A number with as few digits as give it back; returns their count. */
+static int format_number(char out[NUMBER_SIZE], double value)
 {
-    if (count > sink->room && (sink->leading || sink->text)) {
-        free(sink->buffer);
-        free(sink->names);
-        sink->room = count;
-        sink->buffer = sink->leading ? cli_alloc((size_t)count, (size_t)sink->columns * 8) : NULL;
-        sink->names = sink->text ? cli_alloc((size_t)count, sizeof *sink->names) : NULL;
+    int length = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(out, NULL) == value)
+            break;
     }
-    if (sink->text) {
-        const int64_t *codes = mercer_targets_codes(targets);
-        for (int64_t i = 0; i < count; i++)
-            sink->names[i] = mercer_targets_class_name(targets, codes[i]);
+    return length;
+}
+
+static void make_room(cli_sink *sink, int64_t count)
+{
+    if (count <= sink->room)
+        return;
+    free(sink->buffer);
+    free(sink->names);
+    free(sink->formatted);
+    sink->room = count;
+    sink->buffer = sink->leading ? cli_alloc((size_t)count, (size_t)sink->columns * 8) : NULL;
+    sink->names = sink->text ? cli_alloc((size_t)count, sizeof *sink->names) : NULL;
+    sink->formatted =
+        sink->labels ? cli_alloc((size_t)count, (size_t)sink->labels * NUMBER_SIZE) : NULL;
+}
+
+/* The texts in front of rows first, first + 1, ...; NULL when there are none. */
+static const char *const *texts_of(cli_sink *sink, const mercer_targets *targets, int64_t first,
+                                   int64_t count)
+{
+    const char **names = sink->names;
+    if (!names)
+        return NULL;
+    for (int64_t i = 0; i < count && sink->labels; i++) {
+        const double *values = mercer_targets_values(targets) + (first + i) * sink->labels;
+        char *at = sink->formatted + i * sink->labels * NUMBER_SIZE;
+        names[i] = at;
+        for (int64_t k = 0; k < sink->labels; k++) {
+            at += format_number(at, values[k]);
+            *at++ = k + 1 < sink->labels ? ',' : 0;
+        }
     }
+    for (int64_t i = 0; i < count && !sink->labels; i++)
+        names[i] = mercer_targets_class_name(targets, mercer_targets_codes(targets)[first + i]);
+    return names;
+}
+
+/* count rows at x, whose targets are those from first on. */
+static mercer_status put_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t first,
+                              int64_t count, const mercer_targets *targets, mercer_error *err)
+{
+    make_room(sink, count);
     if (sink->leading) {
-        const double *values = mercer_targets_values(targets);
+        const double *values = mercer_targets_values(targets) + first * sink->leading;
         const int64_t rest = sink->columns - sink->leading;
         for (int64_t i = 0; i < count; i++) {
             double *row = sink->buffer + i * sink->columns;
@@ -306,7 +367,34 @@ mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, in
     }
     sink->rows += count;
     return mercer_writer_rows(ctx, sink->writer, x, count, sink->columns,
-                              sink->text ? sink->names : NULL, err);
+                              texts_of(sink, targets, first, count), err);
+}
+
+mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
+                            const mercer_targets *targets, mercer_error *err)
+{
+    return put_rows(sink, ctx, x, 0, count, targets, err);
+}
+
+mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
+                             const mercer_targets *targets, mercer_error *err)
+{
+    const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
+    if (!sink->leading) {
+        make_room(sink, n);
+        sink->rows += n;
+        return mercer_writer_add(ctx, sink->writer, rows, texts_of(sink, targets, 0, n), err);
+    }
+    const int64_t most = cli_block_rows(2 * d, INT64_MAX);
+    double *values = cli_alloc((size_t)(n < most ? n : most), (size_t)d * 8);
+    mercer_status rc = MERCER_OK;
+    for (int64_t first = 0; first < n && rc == MERCER_OK; first += most) {
+        const int64_t count = n - first < most ? n - first : most;
+        mercer_rows_copy(rows, first, count, values);
+        rc = put_rows(sink, ctx, values, first, count, targets, err);
+    }
+    free(values);
+    return rc;
 }
 
 static void sink_release(cli_sink *sink)
@@ -314,8 +402,15 @@ static void sink_release(cli_sink *sink)
     sink->writer = NULL;
     free(sink->buffer);
     free(sink->names);
+    free(sink->formatted);
     sink->buffer = NULL;
     sink->names = NULL;
+    sink->formatted = NULL;
+}
+
+mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err)
+{
+    return mercer_writer_flush(sink->writer, err);
 }
 
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err)
@@ -334,20 +429,21 @@ void cli_sink_abort(cli_sink *sink)
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count)
 {
     if (!mercer_rows_name(rows, 0))
-        return prefix ? cli_names_numbered(prefix, count, false) : NULL;
+        return prefix ? cli_names_numbered(prefix, count, 0) : NULL;
     char **names = cli_alloc((size_t)count, sizeof *names);
     for (int64_t j = 0; j < count; j++)
         names[j] = cli_copy(mercer_rows_name(rows, j));
     return names;
 }
 
-char **cli_names_numbered(const char *prefix, int64_t count, bool with_error)
+char **cli_names_numbered(const char *prefix, int64_t count, int extra)
 {
-    char **names = cli_alloc((size_t)count + 1, sizeof *names);
+    static const char *const more[] = {"error", "novel"};
+    char **names = cli_alloc((size_t)(count + extra), sizeof *names);
     for (int64_t j = 0; j < count; j++)
         names[j] = cli_format("%s%lld", prefix, (long long)j + 1);
-    if (with_error)
-        names[count] = cli_copy("error");
+    for (int j = 0; j < extra; j++)
+        names[count + j] = cli_copy(more[j]);
     return names;
 }
 
@@ -387,6 +483,11 @@ void cli_json_method(json_t *json, const char *spec)
 {
     json_object_set_new(json, "method", json_stringn(spec, strcspn(spec, ":")));
     json_object_set_new(json, "method_spec", cli_json_text(spec));
+}
+
+json_t *cli_json_share(const mercer_model_info *info)
+{
+    return info->novelty_share > 0 ? json_real(info->novelty_share) : json_null();
 }
 
 json_t *cli_json_reals(const double *values, int64_t count, double factor)

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_command_fit,     &cli_command_transform, &cli_command_inverse,
-    &cli_command_info,    &cli_command_scale,     &cli_command_generate,
-    &cli_command_methods, &cli_command_kernels,   &cli_command_demo,
+    &cli_command_fit,      &cli_command_transform, &cli_command_inverse,  &cli_command_info,
+    &cli_command_truncate, &cli_command_scale,     &cli_command_generate, &cli_command_methods,
+    &cli_command_kernels,  &cli_command_demo,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -91,6 +91,16 @@ static void print_help(void)
            "Exit status: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.\n");
 }
 
+static void print_help_json(void)
+{
+    json_t *all = json_array(), *report = json_object();
+    for (int i = 0; i < COMMANDS; i++)
+        json_array_append_new(all, cli_options_json(commands[i]));
+    json_object_set_new(report, "version", cli_json_text(mercer_version()));
+    json_object_set_new(report, "commands", all);
+    cli_json_print(stdout, report);
+}
+
 static const cli_command *find_command(const char *name)
 {
     for (int i = 0; i < COMMANDS; i++)
@@ -113,10 +123,27 @@ static int unknown_command(const char *name)
         const size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", commands[i]->name);
     }
+    if (!best && access(name, R_OK) == 0)
+        return cli_fail(CLI_WRONG_CALL,
+                        "'%s' is a file, not a command; to learn from it: mercer fit %s -m kpca",
+                        name, name);
     if (best)
         return cli_fail(CLI_WRONG_CALL, "unknown command '%s'; did you mean '%s'? There are %s",
                         name, best->name, list);
     return cli_fail(CLI_WRONG_CALL, "unknown command '%s'; there are %s", name, list);
+}
+
+/* An option where the command should stand. */
+static int early_option(const char *word)
+{
+    static const char *const known[] = {"--help", "--version"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (cli_resembles(word, known[i]))
+            return cli_fail(CLI_WRONG_CALL, "unknown option %s; did you mean %s?", word, known[i]);
+    return cli_fail(CLI_WRONG_CALL,
+                    "unknown option %s before the command; options follow it: mercer COMMAND "
+                    "[options] ('mercer --help' lists the commands)",
+                    word);
 }
 
 static char *join_words(int argc, char **argv)
@@ -193,6 +220,10 @@ static int dispatch(int argc, char **argv)
             print_help();
             return CLI_DONE;
         }
+        if (strcmp(argv[2], "--json") == 0) {
+            print_help_json();
+            return CLI_DONE;
+        }
         const cli_command *about = find_command(argv[2]);
         if (!about)
             return unknown_command(argv[2]);
@@ -200,9 +231,7 @@ static int dispatch(int argc, char **argv)
         return CLI_DONE;
     }
     if (name[0] == '-' && name[1])
-        return cli_fail(CLI_WRONG_CALL,
-                        "unknown option %s before the command; usage: mercer COMMAND [options]",
-                        name);
+        return early_option(name);
     const cli_command *command = find_command(name);
     return command ? run_command(command, argc, argv) : unknown_command(name);
 }

@@ -38,6 +38,21 @@ static bool is_option(const cli_option *options, const char *word)
     return word[2] == 0 && find_short(options, word[1]);
 }
 
+/* The commands that have the option, separated by ", "; owned by the caller. */
+static char *commands_with(const char *word)
+{
+    char *list = cli_copy("");
+    const cli_command *command;
+    for (int i = 0; (command = cli_command_at(i)); i++) {
+        if (!is_option(command->options, word))
+            continue;
+        char *longer = cli_format("%s%s%s", list, *list ? ", " : "", command->name);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
 static int unknown_option(const cli_command *command, const char *word)
 {
     const int length = (int)strcspn(word, "=");
@@ -52,13 +67,20 @@ static int unknown_option(const cli_command *command, const char *word)
             least = distance;
         }
     }
+    char *others = commands_with(name);
     int status;
-    if (best)
+    if (*others)
+        status = cli_fail(CLI_WRONG_CALL,
+                          "%s: has no option %s (it belongs to %s); see 'mercer %s "
+                          "--help'",
+                          command->name, name, others, command->name);
+    else if (best)
         status = cli_fail(CLI_WRONG_CALL, "%s: unknown option %s; did you mean --%s?",
                           command->name, name, best->name);
     else
         status = cli_fail(CLI_WRONG_CALL, "%s: unknown option %s; see 'mercer %s --help'",
                           command->name, name, command->name);
+    free(others);
     free(name);
     return status;
 }
@@ -194,8 +216,8 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         return CLI_DONE;
     case CLI_COUNT:
         if (!is_number || number < 1 || number != floor(number) || number > 0x1p53)
-            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more",
-                            option->name, value);
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more%s",
+                            option->name, value, number > 0x1p53 ? " (at most 2^53)" : "");
         *(int64_t *)field = (int64_t)number;
         return CLI_DONE;
     case CLI_SEED: {
@@ -223,6 +245,12 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         if (!is_number || number < 0)
             return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a number of 0 or more", option->name,
                             value);
+        *(double *)field = number;
+        return CLI_DONE;
+    case CLI_SHARE:
+        if (!is_number || number <= 0 || number >= 1)
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a share between 0 and 1, as 0.05",
+                            option->name, value);
         *(double *)field = number;
         return CLI_DONE;
     case CLI_COMPONENTS:
@@ -357,4 +385,31 @@ void cli_options_help(const cli_command *command)
     }
     if (command->details)
         printf("\n%s", command->details);
+}
+
+static json_t *option_json(const cli_option *option)
+{
+    const char letter[2] = {option->letter, 0};
+    json_t *choices = json_array();
+    char *list = cli_copy(option->choices ? option->choices : ""), *rest = NULL;
+    for (char *word = strtok_r(list, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+        json_array_append_new(choices, json_string(word));
+    free(list);
+    return json_pack("{so so so so so}", "name", cli_json_text(option->name), "letter",
+                     cli_json_text(letter[0] ? letter : NULL), "value",
+                     cli_json_text(option->value), "choices", choices, "help",
+                     cli_json_text(option->help));
+}
+
+json_t *cli_options_json(const cli_command *command)
+{
+    json_t *options = json_array(), *names = json_array();
+    for (const cli_option *o = command->options; o->name; o++)
+        json_array_append_new(options, option_json(o));
+    for (int i = 0; command->name_at && command->name_at(i); i++)
+        json_array_append_new(names, cli_json_text(command->name_at(i)));
+    return json_pack("{so so so so so so so}", "name", cli_json_text(command->name), "summary",
+                     cli_json_text(command->summary), "usage", cli_json_text(command->usage),
+                     "operands", cli_json_text(command->operands), "names", names, "options",
+                     options, "details", cli_json_text(command->details));
 }

@@ -2,6 +2,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,11 +18,12 @@ typedef struct cli_settings {
     const char *format, *output_format;             /* NULL: by the ending */
     const char *encode, *missing, *image_features;  /* NULL: not given */
     bool no_label, errors, keep_label, json, quiet;
-    int64_t memory, threads, rows; /* 0: not given */
-    int64_t resize[2];             /* width and height; 0: not given */
+    int64_t memory, threads, rows, keep; /* 0: not given */
+    int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
-    double noise; /* negative: not given */
-    bool help;    /* --help was among the words */
+    double novelty; /* 0: not given */
+    double noise;   /* negative: not given */
+    bool help;      /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -33,6 +35,7 @@ typedef enum cli_option_kind {
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
     CLI_REAL,       /* double, 0 or more */
     CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
+    CLI_SHARE,      /* double between 0 and 1, both left out */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
     CLI_HELP        /* bool; parsing stops */
 } cli_option_kind;
@@ -55,16 +58,16 @@ typedef struct cli_option {
 #define CLI_OPTION_LABELS                                                                          \
     CLI_OPTION("label", 0, CLI_TEXT, label, "COL", NULL,                                           \
                "column of class labels, by name or 1-based position; by default a column "         \
-               "named 'label'"),                                                                   \
+               "named 'label'. LIBSVM text: 'label' makes the labels classes"),                    \
         CLI_OPTION("target", 0, CLI_TEXT, target, "COLS", NULL,                                    \
                    "columns of target values, comma-separated; by default a column named "         \
-                   "'target'"),                                                                    \
+                   "'target'. LIBSVM text: 'target' makes the labels values"),                     \
         CLI_OPTION("labels", 0, CLI_TEXT, labels, "FILE", NULL,                                    \
                    "class labels from another file, one a line in row order"),                     \
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|npz|mat|hdf5|images",            \
+    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm|mtx|npz|mat|hdf5|images", \
                "format of the data when the file's ending does not tell")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
@@ -83,10 +86,10 @@ typedef struct cli_option {
                "default pixels")
 #define CLI_OPTION_OUTPUT                                                                          \
     CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
-               "file to write, its form by the ending: .csv .tsv .npy, also .gz; default: CSV on " \
-               "standard output")
+               "file to write, its form by the ending: .csv .tsv .npy .svm, also .gz; default: "   \
+               "CSV on standard output")
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
-    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy",                  \
+    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm",           \
                "format of the output when its ending does not tell; default: csv")
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
@@ -114,5 +117,9 @@ int cli_options_parse(const struct cli_command *command, int argc, char **argv,
 
 /* The help of a command on standard output. */
 void cli_options_help(const struct cli_command *command);
+
+/* The same as data, from which documents, man page and completions are made; owned by the caller.
+ */
+json_t *cli_options_json(const struct cli_command *command);
 
 #endif

@@ -90,6 +90,13 @@ void cli_print_row(FILE *out, const char *name, const char *format, ...)
     cli_print_wrapped(out, text, COLUMN, width < COLUMN + 30 ? COLUMN + 30 : width);
 }
 
+void cli_print_novelty(FILE *out, const mercer_model_info *info)
+{
+    if (info->novelty_share > 0)
+        cli_print_row(out, "novelty threshold", "%.6g, which %g %% of held-out rows exceed",
+                      info->novelty_threshold, 100 * info->novelty_share);
+}
+
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor)
 {
     enum { MOST = 12, SHOWN = 10, BAR = 24 };

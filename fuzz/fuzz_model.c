@@ -1,6 +1,5 @@
-/* Any bytes as a model file. What loads is used: it must hold together.
- *
- * Build with -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksum. */
+/* Any bytes as a model file, whose checksum is not looked at. What loads is used: it must hold
+ * together. */
 #include "model/model.h"
 
 #include <stdlib.h>

@@ -1,40 +1,17 @@
-/* Any bytes as an NPZ file; the first byte chooses columns and block size.
- *
- * Build with clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -DMRC_THREADS_PTHREAD
- * -Iinclude -Isrc, src/base and the readers of src/data, -lz -lm; run on a copy of fuzz/corpus/npz
- * with ASAN_OPTIONS=allocator_may_return_null=1. */
-#include "data/reader.h"
-
-#include <stdlib.h>
+/* Any bytes as an NPZ file; the first byte chooses columns and block size. */
+#include "fuzz_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    mercer_ctx *ctx;
-    mercer_reader *reader = NULL;
     mercer_read_options options;
-    mercer_error err;
-    if (size == 0 || mercer_ctx_new(&ctx, NULL) != MERCER_OK)
+    if (size == 0)
         return 0;
     mercer_read_options_init(&options);
     options.format = "npz";
     options.label = data[0] & 1 ? "1" : NULL;
     options.target = (data[0] & 3) == 2 ? "2" : NULL;
-    mercer_status rc =
-        mrc_reader_open_memory(ctx, "fuzz", data + 1, size - 1, &options, &reader, &err);
-    while (rc == MERCER_OK) {
-        mercer_table *block;
-        rc = mercer_reader_next(ctx, reader, data[0] & 4 ? INT64_MAX : 1 + (data[0] >> 3), &block,
-                                &err);
-        if (rc != MERCER_OK || !block)
-            break;
-        const mercer_rows *rows = mercer_table_rows(block);
-        if (mrc_first_not_finite(rows->x, rows->n * rows->d) >= 0)
-            abort();
-        mercer_table_free(block);
-    }
-    mercer_reader_close(reader);
-    mercer_ctx_free(ctx);
+    fuzz_compare(&options, NULL, data + 1, size - 1, 1 + (data[0] >> 3));
     return 0;
 }

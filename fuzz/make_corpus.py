@@ -6,7 +6,14 @@ import pathlib
 import struct
 import zipfile
 
+import h5py
+import numpy as np
+import scipy.io
+import scipy.sparse
+
 root = pathlib.Path(__file__).parent / "corpus"
+for name in ("hdf5", "libsvm", "mat", "mtx"):
+    (root / name).mkdir(exist_ok=True)
 
 texts = {
     "plain": b"x,y\n1,2\n3.5,-4e2\n",
@@ -104,8 +111,141 @@ archives = {
     "not_zip": b"1,2\n",
     "empty": b"",
 }
+
+
+def ints(*values):
+    return npy("<i4", "False", "(%d,)" % len(values), struct.pack("<%di" % len(values), *values))
+
+
+def sparse(kind, **arrays):
+    text = npy("|S3", "False", "()", kind)
+    return npz({"format.npy": text, "shape.npy": ints(2, 3), "data.npy": ints(1, 2, 3, 4, 5, 6),
+                **{name + ".npy": array for name, array in arrays.items()}}, zipfile.ZIP_DEFLATED)
+
+
+three = ints(0, 1, 2, 0, 1, 2)
+archives |= {
+    "sparse_csr": sparse(b"csr", indices=three, indptr=ints(0, 3, 6)),
+    "sparse_csc": sparse(b"csc", data=ints(1, 4, 2, 5, 3, 6), indices=ints(0, 1, 0, 1, 0, 1),
+                         indptr=ints(0, 2, 4, 6)),
+    "sparse_coo": sparse(b"coo", row=ints(0, 0, 0, 1, 1, 1), col=three),
+    "sparse_bsr": sparse(b"bsr", indices=three, indptr=ints(0, 3, 6)),
+    "sparse_short": sparse(b"csr", indices=three, indptr=ints(0, 3, 9)),
+    "sparse_missing": sparse(b"csr", indices=three),
+}
 for i, (name, archive) in enumerate(archives.items()):
     (root / "npz" / name).write_bytes(bytes([4 if i < 4 else i % 4]) + archive)
+
+lines = {
+    "plain": b"+1 1:0.5 3:-2e3\n-1 2:1\n",
+    "values": b"1 1:1\n2.5 2:1\n",
+    "sets": b"1,2 1:1\n3 2:1\n",
+    "several": b"1,2.5 1:1\n3,4 2:1\n",
+    "nolabel": b"1:1\n2:3\n",
+    "words": b"spam 1:1\neggs 2:1\n",
+    "query": b"1 qid:3 1:1\n1 qid:4\n",
+    "comments": b"# first\n\n1 1:1 # 2:2\r\n  \n2",
+    "mixed": b"1 1:1\n2:2\n",
+    "order": b"1 2:1 1:1\n",
+    "zero_index": b"1 0:1\n",
+    "large_index": b"1 2147483647:1 2147483648:1\n",
+    "no_value": b"1 1:\n",
+    "not_finite": b"1 1:nan 2:1e999\n",
+    "no_pair": b"1 1 2\n",
+    "zero_byte": b"a\x00b 1:1\na\x00c 1:1\n",
+    "empty": b"",
+}
+choices = {"words": 1, "zero_byte": 1, "values": 0x20, "several": 0x12, "plain": 0x28}
+for name, text in lines.items():
+    (root / "libsvm" / name).write_bytes(bytes([choices.get(name, 0)]) + text)
+(root / "libsvm" / "gzip").write_bytes(b"\x10" + gzip.compress(lines["plain"], mtime=0))
+
+
+def market(kind, rest):
+    return b"%%MatrixMarket matrix " + kind + b"\n" + rest
+
+
+markets = {
+    "general": market(b"coordinate real general", b"% c\n2 3 3\n2 3 1.5\n1 1 -2\n2 3 1\n"),
+    "integer": market(b"coordinate integer general", b"2 2 1\n2 1 7\n"),
+    "pattern": market(b"coordinate pattern symmetric", b"2 2 2\n2 1\n2 2\n"),
+    "symmetric": market(b"coordinate real symmetric", b"2 2 2\n2 1 1\n1 1 3\n"),
+    "skew": market(b"coordinate real skew-symmetric", b"2 2 1\n2 1 1\n"),
+    "array": market(b"array real general", b"2 2\n1\n2\n\n3\n4\n"),
+    "array_symmetric": market(b"array real symmetric", b"2 2\n1\n2\n3\n"),
+    "array_skew": market(b"array real skew-symmetric", b"2 2\n1\n"),
+    "complex": market(b"coordinate complex hermitian", b"1 1 1\n1 1 1 0\n"),
+    "outside": market(b"coordinate real general", b"2 2 1\n3 1 1\n"),
+    "short": market(b"coordinate real general", b"2 2 2\n1 1 1\n"),
+    "long": market(b"array real general", b"1 1\n1\n2\n"),
+    "huge": market(b"coordinate real general", b"4611686018427387904 2147483647 1\n1 1 1\n"),
+    "empty_rows": market(b"coordinate real general", b"999999999 2 0\n"),
+    "banner": b"%%MatrixMarket matrix\n",
+    "empty": b"",
+}
+for i, (name, text) in enumerate(markets.items()):
+    (root / "mtx" / name).write_bytes(bytes([i % 4]) + text)
+
+# MAT and HDF5 files, small ones; those of version 7.3 are HDF5 behind a header. Files of these
+# libraries hold times and addresses, so they are only written when they are not there yet.
+
+
+def mat(name, variables, **options):
+    out = io.BytesIO()
+    scipy.io.savemat(out, variables, **options)
+    return name, b"\0" + out.getvalue()
+
+
+def hdf5(name, fill, **options):
+    out = io.BytesIO()
+    with h5py.File(out, "w", libver="earliest", **options) as f:
+        fill(f)
+    return name, b"\0" + out.getvalue()
+
+
+def fill_sparse(f):
+    group = f.create_group("x")
+    group.attrs["MATLAB_class"] = np.bytes_("double")
+    group.attrs["MATLAB_sparse"] = np.uint64(2)
+    for name, values in (("data", [1.0, 2.0]), ("ir", [0, 1]), ("jc", [0, 1, 2])):
+        group.create_dataset(name, data=np.array(values, "f8" if name == "data" else "u8"))
+
+
+def fill_full(f):
+    f.create_dataset("x", data=np.arange(6.0).reshape(2, 3)).attrs["MATLAB_class"] = np.bytes_("double")
+
+
+def version_73(named):
+    name, data = named
+    return name, data[:1] + b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + data[129:]
+
+
+x = np.arange(6.0).reshape(2, 3)
+mats = [mat("full", {"x": x}), mat("packed", {"x": x}, do_compression=True),
+        mat("ints", {"x": x.astype("i2"), "y": x.astype("u1")}),
+        mat("sparse", {"x": scipy.sparse.csc_matrix(x)}),
+        mat("sparse_packed", {"x": scipy.sparse.csc_matrix(x > 2)}, do_compression=True),
+        mat("complex", {"x": x * 1j}), mat("text", {"x": "abc"}), mat("struct", {"x": {"a": x}}),
+        mat("cell", {"x": np.array([1, "a"], object)}),
+        version_73(hdf5("v73", fill_full, userblock_size=512)),
+        version_73(hdf5("v73_sparse", fill_sparse, userblock_size=512)),
+        ("empty", b"\0"), ("cut", mat("", {"x": x})[1][:-9])]
+h5s = [hdf5("plain", lambda f: f.create_dataset("x", data=x)),
+       hdf5("float", lambda f: f.create_dataset("x", data=x, dtype=">f4")),
+       hdf5("packed", lambda f: f.create_dataset("x", data=x, compression="gzip", fletcher32=True)),
+       hdf5("chunks", lambda f: f.create_dataset("g/x", data=x, chunks=(1, 2), shuffle=True)),
+       hdf5("two", lambda f: [f.create_dataset(n, data=x) for n in "ab"]),
+       hdf5("vector", lambda f: f.create_dataset("x", data=x[0])),
+       hdf5("stack", lambda f: f.create_dataset("x", data=x.reshape(1, 2, 3))),
+       hdf5("scalar", lambda f: f.create_dataset("x", data=1.0)),
+       hdf5("text", lambda f: f.create_dataset("x", data=[b"a", b"b"])),
+       hdf5("nothing", lambda f: f.create_group("g")),
+       ("empty", b"\0"), ("cut", hdf5("", lambda f: f.create_dataset("x", data=x))[1][:-99])]
+for folder, files in (("mat", mats), ("hdf5", h5s)):
+    for name, data in files:
+        path = root / folder / name
+        if not path.exists():
+            path.write_bytes(data)
 
 # Images: PNG, BMP and JPEG in corpus/image were written by Pillow; jpeg_codes is what a fuzzer found.
 pixels = {

@@ -50,6 +50,19 @@ MERCER_API void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, 
 typedef void (*mercer_notice_fn)(void *host, const char *text);
 MERCER_API void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host);
 
+/* A kernel of the host's own, on dense rows: out[i * ldo + j] = k(x_i, y_j), x_i starting at
+ * x + i*ldx, y_j at y + j*ldy, each of d values (after scaling). It must be symmetric and finite,
+ * is called from several threads at once, and must give the same value whatever stands beside a
+ * row. Once added it can be named wherever a kernel is, in sums and products too; semidefinite: 1
+ * when it has no negative eigenvalues on any rows. A model keeps the name alone: to load it, add
+ * the kernel to the context first. Names are letters, digits, '_' and '-', at most 63, and new. */
+typedef void (*mercer_kernel_fn)(void *host, const double *x, int64_t nx, int64_t ldx,
+                                 const double *y, int64_t ny, int64_t ldy, int64_t d, double *out,
+                                 int64_t ldo);
+MERCER_API mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name,
+                                               mercer_kernel_fn fn, void *host, int semidefinite,
+                                               mercer_error *err);
+
 /* Ask running work to end with MERCER_ERR_CANCELLED; may be called from another thread or a signal
  * handler. The next call on ctx starts afresh only after mercer_ctx_resume(). */
 MERCER_API void mercer_ctx_cancel(mercer_ctx *ctx);

@@ -20,6 +20,9 @@ typedef struct mercer_fit_options {
     const char *precision; /* double, single; NULL: double */
     const char *scale;     /* none, standard, minmax, norm, unit, rowstandard; NULL: none */
     const char *command;   /* kept in the model as provenance; may be NULL */
+    double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
+                              new rows from the same source exceeds. Costs a second fit, to 80 % of
+                              the rows; the model is the same otherwise */
 } mercer_fit_options;
 MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 

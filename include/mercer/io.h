@@ -1,5 +1,6 @@
-/* Tables in files, whole or block by block: CSV, TSV and NPY, plain or gzipped; for reading also
- * NPZ, MAT, HDF5 and folders of images. */
+/* Tables in files, whole or block by block: CSV, TSV, NPY and LIBSVM text, plain or gzipped; for
+ * reading also Matrix Market, NPZ, MAT, HDF5 and folders of images. Rows of LIBSVM text, and of
+ * sparse matrices in the other formats, are sparse. */
 #ifndef MERCER_IO_H
 #define MERCER_IO_H
 
@@ -16,10 +17,10 @@ typedef struct mercer_prepare mercer_prepare;
 /* Set the fields by mercer_read_options_init(), then change what you need. Strings are borrowed. */
 typedef struct mercer_read_options {
     size_t struct_size;
-    const char *format;      /* "csv", "tsv", "npy", "npz", "mat", "hdf5", "images"; NULL: by the
-                                file's ending, csv for "-", images for a folder */
-    const char *label;       /* class column, by name or 1-based position; NULL: the rule below */
-    const char *target;      /* value columns, comma-separated names or positions; NULL: the rule */
+    const char *format; /* "csv", "tsv", "npy", "libsvm", "mtx", "npz", "mat", "hdf5", "images";
+                           NULL: by the file's ending, csv for "-", images for a folder */
+    const char *label;  /* class column, by name or 1-based position; NULL: the rule below */
+    const char *target; /* value columns, comma-separated names or positions; NULL: the rule */
     const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
     int no_label;            /* 1: every column is data, whatever it is called */
     const char *const *only; /* names of the data columns wanted, in this order; NULL: all. In a
@@ -28,12 +29,16 @@ typedef struct mercer_read_options {
     int64_t only_count;
     int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
     int64_t resize_height;
-    const char *encode;            /* "onehot": a text column becomes columns of 0 and 1, one for
-                                      each value, called name=value and sorted; "none": text in a
-                                      data column is an error; NULL: none */
-    const char *missing;           /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
-                                      replaced by the mean of the column; "drop", the row is left
-                                      out; NULL: error */
+    int64_t columns;     /* LIBSVM text: how many there are; 0: as many as the largest index says. A
+                            larger index is then an error. A stream that is read block by block needs
+                            it, for the largest index may stand in its last row */
+    int ignore_beyond;   /* 1: no error, entries beyond those columns are left out */
+    const char *encode;  /* "onehot": a text column becomes columns of 0 and 1, one for
+                            each value, called name=value and sorted; "none": text in a
+                            data column is an error; NULL: none */
+    const char *missing; /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
+                            replaced by the mean of the column; "drop", the row is left
+                            out; NULL: error */
     const char *image_features;    /* of a folder of images or a stack of them (an array of 3 axes,
                                       or 4 with colours): "pixels"; or "haar", rectangle features
                                       of grey images; NULL: pixels */
@@ -42,7 +47,9 @@ typedef struct mercer_read_options {
                                       model's size by themselves */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
- */
+ * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
+ * whole numbers or label is given (as "label" or "0"), else values; with no_label or labels_file
+ * they are ignored. */
 MERCER_API void mercer_read_options_init(mercer_read_options *options);
 
 typedef struct mercer_table mercer_table;
@@ -63,7 +70,8 @@ MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
 MERCER_API void mercer_table_free(mercer_table *table);
 
 /* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
- * last one. The class indices of later blocks continue those of earlier ones. */
+ * last one. From a pipe or terminal a block of CSV or TSV ends early rather than wait for rows that
+ * have not come yet. The class indices of later blocks continue those of earlier ones. */
 typedef struct mercer_reader mercer_reader;
 MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                             const mercer_read_options *options, mercer_reader **out,
@@ -79,7 +87,9 @@ MERCER_API int64_t mercer_reader_skipped(const mercer_reader *reader, const char
  * at all: rows go to a temporary file in the same folder, mercer_writer_finish() syncs and renames
  * it. Devices and pipes, and "-" for standard output, are written through. format as above, NULL:
  * by the ending; ".gz" compresses. names: `columns` strings, or NULL for no header; copied.
- * text_name: NULL when there is no text column (NPY takes none). */
+ * text_name: NULL when there is no text column (NPY takes none). LIBSVM text has no header and
+ * leaves zeroes out; the text column is its label, one number or several separated by commas, and 0
+ * when there is none. */
 typedef struct mercer_writer mercer_writer;
 MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *format,
                                             int64_t columns, const char *const *names,
@@ -89,6 +99,13 @@ MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, c
 MERCER_API mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
                                             int64_t count, int64_t ld, const char *const *text,
                                             mercer_error *err);
+/* Hand the rows so far to the system, for a reader that waits for them at the other end of a pipe.
+ * Without effect on compressed output and NPY. */
+MERCER_API mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err);
+/* Append all of rows, dense or sparse; text as above. Sparse ones go to LIBSVM text as they are. */
+MERCER_API mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer,
+                                           const mercer_rows *rows, const char *const *text,
+                                           mercer_error *err);
 /* Finish the file and free the writer, also on error (then the old file, if any, is untouched). */
 MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *writer,
                                               mercer_error *err);
@@ -103,10 +120,15 @@ MERCER_API mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, c
                                             const double *x, int64_t width, int64_t height,
                                             int64_t channels, int64_t *clipped, mercer_error *err);
 
+/* The name of the format that a file of this name, or with this format, has: "csv", "libsvm", ...;
+ * NULL when neither tells. format may be NULL. */
+MERCER_API const char *mercer_format_name(const char *path, const char *format);
+
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
  * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
- * columns and zero rows are only shifted. On MERCER_OK *out holds a scaled copy of the rows; the
- * caller frees it. */
+ * columns and zero rows are only shifted. Sparse rows stay sparse: none, unit, and minmax of
+ * columns whose minimum is 0 work, the rest is MERCER_ERR_DATA. On MERCER_OK *out holds a scaled
+ * copy of the rows; the caller frees it. */
 MERCER_API mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows,
                                            const char *kind, mercer_rows **out, mercer_error *err);
 

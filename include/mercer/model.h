@@ -35,6 +35,8 @@ typedef struct mercer_model_info {
     const char *command;
     const char *data_hash;
     uint64_t seed;
+    double novelty_threshold;   /* rows with a larger error are novel; NaN when it was not learnt */
+    double novelty_share;       /* of rows like the training rows above it; 0: not learnt */
     const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
     int64_t image_width, image_height, image_channels;
     const char *missing; /* "error", "mean" or "drop" */
@@ -66,6 +68,16 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
 MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_model *model,
                                               const double *features, int64_t n, double *out,
                                               double *errors, mercer_error *err);
+
+/* The first components of a model as a model of its own, 1 to as many as it has; the model itself
+ * is unchanged. Its features are the first ones of the model up to rounding (1e-12 of their size:
+ * the products have another shape). reconstruction_error grows by what the dropped components
+ * carried; a novelty threshold no longer fits and is left out, with a notice; method and command
+ * stay as they were for the fit. On MERCER_OK the caller frees *out
+ * with mercer_model_free(). */
+MERCER_API mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model,
+                                               int64_t components, mercer_model **out,
+                                               mercer_error *err);
 
 /* Files in the safetensors format, described in docs/format.md. Saving writes a temporary file in
  * the same folder, syncs and renames it: the old file stays until the new one is whole. Devices,

@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* Vector instruction sets, narrowest first. NARROW is SSE2 on x86-64 and NEON on arm64. */
 typedef enum mrc_simd { MRC_SIMD_NARROW, MRC_SIMD_AVX2, MRC_SIMD_AVX512 } mrc_simd;
@@ -21,6 +22,16 @@ typedef struct mrc_comm {
     mercer_status (*broadcast)(void *self, void *data, size_t bytes, int root, mercer_error *err);
     void *self;
 } mrc_comm;
+
+/* A kernel of the host's own; kernels copy it, so that models outlive the context. */
+typedef struct mrc_host_kernel {
+    char name[64];
+    mercer_kernel_fn fn;
+    void *host;
+    bool semidefinite;
+} mrc_host_kernel;
+
+enum { MRC_HOST_KERNELS = 16 };
 
 enum { MRC_TEMPORARIES = 4, MRC_PATH_MAX = 4096 };
 
@@ -37,6 +48,8 @@ struct mercer_ctx {
     void *progress_host;
     mercer_notice_fn notice;
     void *notice_host;
+    mrc_host_kernel kernels[MRC_HOST_KERNELS];
+    int kernel_count;
     atomic_int cancelled;
     /* Names of unfinished output files; live[i] is set only while the name is complete. */
     char temporary[MRC_TEMPORARIES][MRC_PATH_MAX];

@@ -113,7 +113,7 @@ static mercer_status explain_open(const mrc_output *output, int errnum, mercer_e
         memcpy(folder, ".", 2);
     else if (length > 1)
         folder[length - 1] = 0;
-    if (errnum == ENOENT)
+    if (errnum == ENOENT && access(folder, F_OK)) /* /proc is there, and takes no files */
         return mrc_fail(err, MERCER_ERR_IO, "%s: the folder '%s' does not exist", output->shown,
                         folder);
     if (errnum == ENOTDIR)

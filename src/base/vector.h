@@ -4,7 +4,8 @@
 #include <string.h>
 
 typedef double vector __attribute__((vector_size(WIDTH * 8)));
-typedef int64_t bits __attribute__((vector_size(WIDTH * 8))); /* also what a comparison gives */
+typedef int64_t bits __attribute__((vector_size(WIDTH * 8)));   /* also what a comparison gives */
+typedef uint64_t words __attribute__((vector_size(WIDTH * 8))); /* for sums that may wrap */
 
 static inline vector load(const double *from)
 {

@@ -49,12 +49,18 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
             return grown;
         text->capacity = capacity;
     }
-    mercer_status rc =
-        mrc_input_read(text->input, text->data + kept, text->capacity - kept, &got, err);
-    if (rc != MERCER_OK)
-        return rc;
-    text->ended = got < text->capacity - kept;
-    text->end = kept + got;
+    /* A pipe gives what it has: that is enough when a row may end in it, and a long row is not
+     * parsed again for every little piece. */
+    bool line_end = false;
+    while (!line_end && !text->ended && text->end < text->capacity) {
+        char *new = text->data + text->end;
+        mercer_status rc = mrc_input_some(text->input, new, text->capacity - text->end, &got, err);
+        if (rc != MERCER_OK)
+            return rc;
+        line_end = memchr(new, '\n', got) || memchr(new, '\r', got);
+        text->ended = got == 0;
+        text->end += got;
+    }
     text->data[text->end] = '\n';
     return MERCER_OK;
 }
@@ -75,6 +81,28 @@ mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err)
     if (text->end >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0)
         text->start = 3;
     return MERCER_OK;
+}
+
+mercer_status mrc_text_line(mrc_text *text, mercer_ctx *ctx, const char **first, const char **end,
+                            mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *first = NULL;
+    for (;;) {
+        const char *p = text->data + text->start, *limit = text->data + text->end;
+        *end = memchr(p, '\n', (size_t)(limit - p) + 1); /* there is one at limit */
+        if (*end < limit || text->ended) {
+            *first = p < limit ? p : NULL;
+            text->start += (size_t)(*end - p) + (*end < limit);
+            text->line += p < limit;
+            goto out;
+        }
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(mrc_text_more(text, err));
+        mrc_progress(ctx, "reading", mrc_input_done(text->input));
+    }
+out:
+    return rc;
 }
 
 void mrc_text_destroy(mrc_text *text)
@@ -322,17 +350,30 @@ static mercer_status look_at_row(mrc_csv *csv, const mrc_columns *columns, size_
     }
 }
 
-/* The rule at the top of this file. second->count is 0 when there is no second row. */
-static bool is_header(const struct looks *first, const struct looks *second)
+/* The rule at the top of this file, as far as the first row tells. Only when it does not, the
+ * second is looked at: on a pipe it may not have come yet. */
+enum header { HEADER_NO, HEADER_YES, HEADER_BY_SECOND };
+
+static enum header header_by_first(const struct looks *first)
 {
-    bool any_number = false, any_word = false, all_quoted = true;
+    bool any_number = false, any_filled = false, any_word = false, all_quoted = true;
     for (int64_t i = 0; i < first->count; i++) {
         any_number |= (first->cells[i] & LOOKS_NUMBER) != 0;
-        any_word |= !(first->cells[i] & LOOKS_EMPTY);
+        any_filled |= !(first->cells[i] & LOOKS_EMPTY);
+        any_word |= !(first->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY));
         all_quoted &= (first->cells[i] & LOOKS_QUOTED) != 0;
     }
-    if (!any_number && any_word)
-        return true;
+    if (!any_number && any_filled)
+        return HEADER_YES;
+    return any_word || all_quoted ? HEADER_BY_SECOND : HEADER_NO;
+}
+
+/* The rest of the rule. second->count is 0 when there is no second row. */
+static bool header_by_second(const struct looks *first, const struct looks *second)
+{
+    bool all_quoted = true;
+    for (int64_t i = 0; i < first->count; i++)
+        all_quoted &= (first->cells[i] & LOOKS_QUOTED) != 0;
     for (int64_t i = 0; i < first->count && i < second->count; i++) {
         bool word = !(first->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY));
         bool number = (second->cells[i] & LOOKS_NUMBER) != 0;
@@ -391,11 +432,12 @@ mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char
     columns->count = first.count;
     /* The header is not stepped over before it is known to be one. */
     mrc_text *text = &csv->text;
-    if (text->end - text->start == first.length && !text->ended)
+    enum header header = header_by_first(&first);
+    if (header == HEADER_BY_SECOND && text->end - text->start == first.length && !text->ended)
         MRC_TRY(mrc_text_more(text, err));
-    if (text->end - text->start > first.length)
+    if (header == HEADER_BY_SECOND && text->end - text->start > first.length)
         MRC_TRY(look_at_row(csv, columns, first.length, first.lines, &second, err));
-    if (is_header(&first, &second)) {
+    if (header == HEADER_YES || (header == HEADER_BY_SECOND && header_by_second(&first, &second))) {
         MRC_TRY(take_names(csv, ctx, &first, columns, err));
         MRC_TRY(skip_blank_lines(csv, &end, err));
         if (end)
@@ -531,6 +573,12 @@ static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_clas
     return CELL_LAST;
 }
 
+/* Whether going on means waiting for bytes that may only come after these rows are answered. */
+static bool would_wait(const mrc_csv *csv)
+{
+    return !csv->patient && !csv->text.ended && !mrc_input_ready(csv->text.input);
+}
+
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err)
 {
@@ -538,7 +586,12 @@ mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *col
     mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
     mercer_status rc = MERCER_OK;
     bool end = false;
+    csv->paused = false;
     while (block->n < most) {
+        if (text->start == text->end && block->n > 0 && would_wait(csv)) {
+            csv->paused = true;
+            break;
+        }
         char c = text->data[text->start];
         if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end) {
             MRC_TRY(skip_blank_lines(csv, &end, err));
@@ -554,6 +607,9 @@ mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *col
                       block->codes ? block->codes + block->n : NULL, &local);
         if (outcome == CELL_LAST) {
             block->n++;
+        } else if (outcome == CELL_MORE && block->n > 0 && would_wait(csv)) {
+            csv->paused = true;
+            break;
         } else if (outcome == CELL_MORE) {
             MRC_TRY(mrc_check_cancel(ctx, err));
             MRC_TRY(mrc_text_more(text, err));

@@ -210,7 +210,10 @@ static mercer_status open_dataset(struct dataset *set, const char *file, const c
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", file);
         goto out;
     }
+    const bool empty = fgetc(plain) == EOF && feof(plain);
     fclose(plain);
+    if (empty)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", file);
     set->file = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (set->file < 0)
         MRC_TRY(fail_library(file, "is not a whole HDF5 file", err));

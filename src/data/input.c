@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -181,13 +182,16 @@ static mercer_status next_member(mrc_input *input, mercer_error *err)
     return MERCER_OK;
 }
 
-static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t wanted, size_t *got,
-                               mercer_error *err)
+/* some: enough once there are bytes and the next ones would have to be read. */
+static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t wanted, bool some,
+                               size_t *got, mercer_error *err)
 {
     const char *packing = input->part ? "zip" : "gzip";
     mercer_status rc;
     size_t used = 0;
     while (used < wanted && !input->gzip_ended) {
+        if (input->raw_at == input->raw_end && some && used > 0)
+            break;
         if (input->raw_at == input->raw_end && (rc = fill_raw(input, 1, err)) != MERCER_OK)
             return rc;
         uInt room = wanted - used < UINT_MAX ? (uInt)(wanted - used) : UINT_MAX;
@@ -222,14 +226,14 @@ static mercer_status read_gzip(mrc_input *input, unsigned char *out, size_t want
 }
 
 /* Bytes that are not compressed. */
-static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wanted, size_t *got,
-                                mercer_error *err)
+static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wanted, bool some,
+                                size_t *got, mercer_error *err)
 {
     size_t ahead = input->raw_end - input->raw_at;
     size_t used = ahead < wanted ? ahead : wanted;
     memcpy(out, input->raw + input->raw_at, used);
     input->raw_at += used;
-    while (used < wanted && !input->raw_ended) {
+    while (used < wanted && !input->raw_ended && !(some && used > 0)) {
         size_t more;
         mercer_status rc = read_raw(input, out + used, wanted - used, &more, err);
         if (rc != MERCER_OK)
@@ -241,14 +245,14 @@ static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wan
     return MERCER_OK;
 }
 
-mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
-                             mercer_error *err)
+static mercer_status read_bytes(mrc_input *input, void *out, size_t wanted, bool some, size_t *got,
+                                mercer_error *err)
 {
     *got = 0;
     if (input->part && (int64_t)wanted > input->unpacked)
         wanted = (size_t)input->unpacked;
-    mercer_status rc = input->gzip ? read_gzip(input, out, wanted, got, err)
-                                   : read_plain(input, out, wanted, got, err);
+    mercer_status rc = input->gzip ? read_gzip(input, out, wanted, some, got, err)
+                                   : read_plain(input, out, wanted, some, got, err);
     if (rc != MERCER_OK || !input->part || *got == 0)
         return rc;
     input->check = crc32_z(input->check, out, *got);
@@ -257,6 +261,26 @@ mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t 
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: the zip data are damaged (wrong check sum)",
                         input->shown);
     return MERCER_OK;
+}
+
+mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
+                             mercer_error *err)
+{
+    return read_bytes(input, out, wanted, false, got, err);
+}
+
+mercer_status mrc_input_some(mrc_input *input, void *out, size_t most, size_t *got,
+                             mercer_error *err)
+{
+    return read_bytes(input, out, most, true, got, err);
+}
+
+bool mrc_input_ready(const mrc_input *input)
+{
+    struct pollfd pipe = {.fd = input->fd, .events = POLLIN};
+    if (input->fd < 0 || input->raw_at < input->raw_end || input->raw_ended)
+        return true;
+    return poll(&pipe, 1, 0) != 0; /* files always are */
 }
 
 bool mrc_input_seekable(const mrc_input *input)
@@ -288,6 +312,25 @@ mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t w
             break;
         *got += (size_t)done;
     }
+    return MERCER_OK;
+}
+
+bool mrc_input_rewinds(const mrc_input *input)
+{
+    return !input->borrowed_fd && !input->part && input->size >= 0;
+}
+
+mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err)
+{
+    input->memory = input->memory_all;
+    input->memory_left = input->memory_size;
+    if (input->fd >= 0 && lseek(input->fd, 0, SEEK_SET) < 0)
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown);
+    if (input->gzip_live)
+        inflateReset2(&input->z, GZIP_WINDOW);
+    input->raw_at = input->raw_end = 0;
+    input->raw_ended = input->gzip_ended = false;
+    input->taken = 0;
     return MERCER_OK;
 }
 

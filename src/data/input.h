@@ -36,11 +36,20 @@ mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const v
 /* Fill out; *got < wanted only at the end of the data. */
 mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
                              mercer_error *err);
+/* Up to `most` bytes: those that are there, without waiting for the rest; at least one, for which
+ * it does wait. *got = 0 only at the end of the data. */
+mercer_status mrc_input_some(mrc_input *input, void *out, size_t most, size_t *got,
+                             mercer_error *err);
+/* Whether the next byte, or the end, can be read without waiting. */
+bool mrc_input_ready(const mrc_input *input);
 /* Bytes from anywhere in the file, by its offset; *got < wanted only at its end. Only for inputs
  * that mrc_input_seekable(); reading on from where one was is then no longer possible. */
 bool mrc_input_seekable(const mrc_input *input);
 mercer_status mrc_input_at(mrc_input *input, int64_t offset, void *out, size_t wanted, size_t *got,
                            mercer_error *err);
+/* Go back to the start, and whether that is possible; gzip does not matter. */
+bool mrc_input_rewinds(const mrc_input *input);
+mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err);
 /* From now on, read one member of an archive and call the input by another name: `packed` bytes at
  * offset, plain or deflated, `unpacked` bytes with this CRC-32 when they come out. The sum is
  * checked when the last of them is read. */

@@ -2,12 +2,13 @@
  *
  * Arrays are stored by columns, so the one that is meant is read whole and handed out by rows. The
  * library overlooks much of what can be wrong with a version 5 file. Before it is let in, the
- * elements of the file are therefore walked through (each must end inside the file), and the
- * compressed one that is meant is unpacked once for its check sum alone. A version 7.3 file is an
- * HDF5 file. */
+ * elements of the file are therefore walked through: each must end inside the file, and so must the
+ * parts of the array that is meant (and the heads of all others), once it is unpacked; its check
+ * sum is verified on the way. A version 7.3 file is an HDF5 file. Sparse matrices, stored as
+ * compressed columns, become sparse rows. */
 #include "base/number.h"
 #include "data/hdf5.h"
-#include "data/matrix.h"
+#include "data/sparse.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -31,7 +32,13 @@ mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matr
 enum {
     HEADER = 128, /* text, version, byte order */
     TAG = 8,      /* in front of each element: type and length */
+    TYPE_MATRIX = 14,
     TYPE_COMPRESSED = 15,
+    CLASS_CELL = 1, /* and struct, and object: arrays that hold arrays */
+    CLASS_OBJECT = 3,
+    PARTS_OF_HEAD = 3,    /* flags, dimensions, name */
+    HEAD_PART_MOST = 256, /* bytes of each: 64 dimensions; names have up to 63 letters */
+    DEPTH_MOST = 64,
     BUFFER_SIZE = 1 << 16,
     VERSION_5 = 0x0100,
     VERSION_73 = 0x0200
@@ -50,50 +57,185 @@ static uint32_t get4(const unsigned char *p, bool swapped)
     return swapped ? __builtin_bswap32(value) : value;
 }
 
-/* Unpack an element for its check sum alone. */
-static mercer_status check_packed(mrc_input *input, int64_t offset, int64_t bytes,
-                                  mercer_error *err)
+/* The bytes of one element behind its tag, unpacked when they are compressed. */
+struct element {
+    mrc_input *input; /* borrowed */
+    int64_t offset, left;
+    bool swapped, packed, live, ended;
+    z_stream z;
+    unsigned char *in; /* BUFFER_SIZE bytes when packed */
+};
+
+static mercer_status element_open(struct element *e, bool packed, mercer_error *err)
 {
-    unsigned char *in = NULL, *out = NULL;
-    z_stream z = {.zalloc = mrc_zlib_alloc, .zfree = mrc_zlib_free};
-    bool live = false;
-    int status = Z_OK;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&in, BUFFER_SIZE, 1, 1, err));
-    MRC_TRY(mrc_alloc2_raw(&out, BUFFER_SIZE, 1, 1, err));
-    if (inflateInit(&z) != Z_OK)
-        MRC_FAIL(err, MERCER_ERR_MEMORY, "%s: out of memory for unpacking", input->shown);
-    live = true;
-    while (bytes > 0 && status == Z_OK) {
-        size_t got;
-        MRC_TRY(mrc_input_at(input, offset, in, bytes < BUFFER_SIZE ? (size_t)bytes : BUFFER_SIZE,
-                             &got, err));
-        if (got == 0)
-            break;
-        offset += (int64_t)got;
-        bytes -= (int64_t)got;
-        z.next_in = in;
-        z.avail_in = (uInt)got;
-        do {
-            z.next_out = out;
-            z.avail_out = BUFFER_SIZE;
-            status = inflate(&z, Z_NO_FLUSH);
-        } while (status == Z_OK && (z.avail_in > 0 || z.avail_out == 0));
-        status = status == Z_BUF_ERROR ? Z_OK : status; /* it wants more */
-    }
-    if (status != Z_STREAM_END)
-        MRC_FAIL(err, status == Z_MEM_ERROR ? MERCER_ERR_MEMORY : MERCER_ERR_FORMAT,
-                 "%s: the compressed data are damaged (%s)", input->shown,
-                 z.msg ? z.msg : "they end too early");
+    e->packed = packed;
+    if (!packed)
+        goto out;
+    MRC_TRY(mrc_alloc2_raw(&e->in, BUFFER_SIZE, 1, 1, err));
+    e->z = (z_stream){.zalloc = mrc_zlib_alloc, .zfree = mrc_zlib_free};
+    if (inflateInit(&e->z) != Z_OK)
+        MRC_FAIL(err, MERCER_ERR_MEMORY, "%s: out of memory for unpacking", e->input->shown);
+    e->live = true;
 out:
-    if (live)
-        inflateEnd(&z);
-    mrc_free(in);
-    mrc_free(out);
     return rc;
 }
 
-/* Walk through the elements of a version 5 file. With wanted >= 0 also look into that one. */
+static void element_close(struct element *e)
+{
+    if (e->live)
+        inflateEnd(&e->z);
+    mrc_free(e->in);
+    e->live = false;
+    e->in = NULL;
+}
+
+/* Fill the next part of a buffer from the compressed bytes; *got 0 only at their end. */
+static mercer_status unpack(struct element *e, unsigned char *out, size_t wanted, size_t *got,
+                            mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    e->z.next_out = out;
+    e->z.avail_out = (uInt)wanted;
+    *got = 0;
+    while (e->z.avail_out > 0 && !e->ended) {
+        if (e->z.avail_in == 0 && e->left > 0) {
+            size_t part = e->left < BUFFER_SIZE ? (size_t)e->left : BUFFER_SIZE;
+            MRC_TRY(mrc_input_at(e->input, e->offset, e->in, part, &part, err));
+            e->offset += (int64_t)part;
+            e->left = part > 0 ? e->left - (int64_t)part : 0;
+            e->z.next_in = e->in;
+            e->z.avail_in = (uInt)part;
+        }
+        int status = inflate(&e->z, Z_NO_FLUSH);
+        e->ended = status == Z_STREAM_END;
+        bool starved = status == Z_BUF_ERROR && e->z.avail_in == 0 && e->left == 0;
+        if (starved || (status != Z_OK && status != Z_BUF_ERROR && !e->ended))
+            MRC_FAIL(err, status == Z_MEM_ERROR ? MERCER_ERR_MEMORY : MERCER_ERR_FORMAT,
+                     "%s: the compressed data are damaged (%s)", e->input->shown,
+                     e->z.msg ? e->z.msg : "they end too early");
+    }
+    *got = wanted - e->z.avail_out;
+out:
+    return rc;
+}
+
+/* The next bytes of an element, which must be there; out may be NULL to step over them. */
+static mercer_status element_read(struct element *e, unsigned char *out, int64_t count,
+                                  mercer_error *err)
+{
+    unsigned char dropped[1024] = {0};
+    mercer_status rc = MERCER_OK;
+    while (count > 0) {
+        size_t part = count < (int64_t)sizeof dropped ? (size_t)count : sizeof dropped, got = part;
+        unsigned char *to = out ? out : dropped;
+        if (e->packed) {
+            MRC_TRY(unpack(e, to, part, &got, err));
+        } else {
+            got = e->left < count ? 0 : out ? part : (size_t)count;
+            if (got > 0 && out)
+                MRC_TRY(mrc_input_at(e->input, e->offset, to, part, &got, err));
+            e->offset += (int64_t)got;
+            e->left -= (int64_t)got;
+        }
+        if (got < part)
+            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: an array ends too early (damaged file)",
+                     e->input->shown);
+        count -= (int64_t)got;
+        out = out ? out + got : NULL;
+    }
+out:
+    return rc;
+}
+
+/* The tag of a part of an array, and how many bytes of *left it leaves for its data, padding
+ * included. Up to four bytes may stand in the tag itself, which is then all there is. */
+static mercer_status part_tag(struct element *e, int64_t *left, uint32_t *type, int64_t *bytes,
+                              mercer_error *err)
+{
+    unsigned char tag[TAG];
+    mercer_status rc = element_read(e, tag, TAG, err);
+    if (rc != MERCER_OK)
+        return rc;
+    *type = get4(tag, e->swapped);
+    *bytes = (int64_t)get4(tag + 4, e->swapped);
+    if (*type >> 16) {
+        *type &= 0xffff;
+        *bytes = 0;
+    }
+    *left -= TAG;
+    /* The last part need not be padded, nor are the arrays inside an array. */
+    if (*type != TYPE_MATRIX && *bytes % TAG && *bytes / TAG * TAG + TAG <= *left)
+        *bytes += TAG - *bytes % TAG;
+    if (*left < 0 || *bytes > *left)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: a part of an array reaches beyond its end",
+                        e->input->shown);
+    *left -= *bytes;
+    return MERCER_OK;
+}
+
+/* Walk through the parts of an array of `left` bytes: flags, dimensions, name and, with `whole`,
+ * all that follows. The library takes memory by these lengths before it looks at what is there. */
+static mercer_status check_array(struct element *e, int64_t left, bool whole, int depth,
+                                 mercer_error *err)
+{
+    unsigned char flags[TAG] = {0};
+    uint32_t type = 0;
+    int64_t bytes;
+    mercer_status rc = MERCER_OK;
+    if (depth > DEPTH_MOST)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: arrays inside arrays, more than %d deep",
+                 e->input->shown, DEPTH_MOST);
+    for (int part = 0; left >= TAG && (part < PARTS_OF_HEAD || whole); part++) {
+        MRC_TRY(part_tag(e, &left, &type, &bytes, err));
+        if (type == TYPE_MATRIX) {
+            MRC_TRY(check_array(e, bytes, whole, depth + 1, err));
+            continue;
+        }
+        if (part < PARTS_OF_HEAD && bytes > HEAD_PART_MOST)
+            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the head of an array is damaged",
+                     e->input->shown);
+        if (part == 0 && bytes == TAG) {
+            MRC_TRY(element_read(e, flags, TAG, err));
+            uint32_t class = get4(flags, e->swapped) & 0xff;
+            whole |= class >= CLASS_CELL && class <= CLASS_OBJECT; /* the library looks inside */
+            continue;
+        }
+        MRC_TRY(element_read(e, NULL, bytes, err));
+    }
+    if (whole)
+        MRC_TRY(element_read(e, NULL, left, err));
+out:
+    return rc;
+}
+
+/* Look into the element at this offset. */
+static mercer_status check_element(mrc_input *input, int64_t offset, int64_t bytes, uint32_t type,
+                                   bool swapped, bool whole, mercer_error *err)
+{
+    struct element e = {.input = input, .offset = offset, .left = bytes, .swapped = swapped};
+    unsigned char tag[TAG];
+    mercer_status rc = MERCER_OK;
+    if (type != TYPE_MATRIX && type != TYPE_COMPRESSED)
+        goto out;
+    MRC_TRY(element_open(&e, type == TYPE_COMPRESSED, err));
+    if (e.packed) {
+        MRC_TRY(element_read(&e, tag, TAG, err));
+        if (get4(tag, swapped) != TYPE_MATRIX)
+            goto out;
+        bytes = (int64_t)get4(tag + 4, swapped);
+    }
+    MRC_TRY(check_array(&e, bytes, whole, 0, err));
+    size_t got = 1;
+    while (whole && e.packed && got > 0) /* up to the check sum */
+        MRC_TRY(unpack(&e, (unsigned char[1024]){0}, 1024, &got, err));
+out:
+    element_close(&e);
+    return rc;
+}
+
+/* Walk through the elements of a version 5 file and look at the head of each; with wanted >= 0, at
+ * all of that one instead. */
 static mercer_status check_elements(mrc_input *input, bool swapped, int64_t wanted,
                                     mercer_error *err)
 {
@@ -108,8 +250,9 @@ static mercer_status check_elements(mrc_input *input, bool swapped, int64_t want
             MRC_FAIL(err, MERCER_ERR_FORMAT,
                      "%s: array %lld reaches beyond the end (truncated or damaged file)",
                      input->shown, (long long)i + 1);
-        if (i == wanted && get4(tag, swapped) == TYPE_COMPRESSED)
-            MRC_TRY(check_packed(input, at + TAG, bytes, err));
+        if (wanted < 0 || i == wanted)
+            MRC_TRY(check_element(input, at + TAG, bytes, get4(tag, swapped), swapped, wanted >= 0,
+                                  err));
         at += TAG + bytes;
     }
 out:
@@ -150,6 +293,7 @@ static const char *not_numbers(const matvar_t *var)
     case MAT_C_UINT32:
     case MAT_C_INT64:
     case MAT_C_UINT64:
+    case MAT_C_SPARSE:
         return var->isComplex ? "complex" : var->rank != 2 || !var->dims ? "not 2-D" : NULL;
     case MAT_C_CELL:
         return "a cell array";
@@ -157,8 +301,6 @@ static const char *not_numbers(const matvar_t *var)
         return "a struct";
     case MAT_C_CHAR:
         return "text";
-    case MAT_C_SPARSE:
-        return "sparse";
     case MAT_C_EMPTY:
         return "empty";
     default:
@@ -166,8 +308,9 @@ static const char *not_numbers(const matvar_t *var)
     }
 }
 
-/* List the variables; index[i] is the element in the file that holds the i-th. */
-static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index,
+/* List the variables; index[i] is the element in the file that holds the i-th, which may be sparse.
+ */
+static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index, bool **sparse,
                                     mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -176,7 +319,9 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **in
         if (var->name && *var->name) { /* the nameless one belongs to objects */
             const char *other = not_numbers(var);
             MRC_TRY(mrc_grow(index, arrays->count + 1, sizeof **index, err));
+            MRC_TRY(mrc_grow(sparse, arrays->count + 1, sizeof **sparse, err));
             (*index)[arrays->count] = i;
+            (*sparse)[arrays->count] = var->class_type == MAT_C_SPARSE;
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
@@ -264,20 +409,73 @@ static size_t width_of(enum matio_types type)
     }
 }
 
+/* Value k of a sparse matrix; the type is one that width_of() knows. */
+static double sparse_value(enum matio_types type, const void *data, int64_t k)
+{
+#define VALUE(code, type)                                                                          \
+    case code:                                                                                     \
+        return (double)((const type *)data)[k];
+    switch (type) {
+        VALUE(MAT_T_SINGLE, float)
+        VALUE(MAT_T_INT8, int8_t)
+        VALUE(MAT_T_UINT8, uint8_t)
+        VALUE(MAT_T_INT16, int16_t)
+        VALUE(MAT_T_UINT16, uint16_t)
+        VALUE(MAT_T_INT32, int32_t)
+        VALUE(MAT_T_UINT32, uint32_t)
+        VALUE(MAT_T_INT64, int64_t)
+        VALUE(MAT_T_UINT64, uint64_t)
+    default:
+        return ((const double *)data)[k];
+    }
+#undef VALUE
+}
+
+/* Compressed columns, as the library read them, into rows. */
+static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, mercer_error *err)
+{
+    const mat_sparse_t *sparse = v->var->data;
+    mrc_entries entries = {0};
+    mercer_status rc = MERCER_OK;
+    bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
+                (int64_t)sparse->njc > v->columns;
+    for (int64_t j = 0; j < v->columns && good; j++) {
+        good = sparse->jc[j + 1] >= sparse->jc[j] && sparse->jc[j + 1] <= sparse->nir &&
+               sparse->jc[j + 1] <= sparse->ndata;
+        for (int64_t k = sparse->jc[j]; good && k < sparse->jc[j + 1]; k++) {
+            good = sparse->ir[k] < v->rows;
+            if (good)
+                MRC_TRY(mrc_entries_add(&entries, sparse->ir[k], j,
+                                        sparse_value(v->var->data_type, sparse->data, k), err));
+        }
+    }
+    if (!good)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the parts of this sparse matrix do not fit together",
+                 matrix->shown);
+    MRC_TRY(mrc_sparse_build(matrix, &entries, err));
+out:
+    mrc_entries_destroy(&entries);
+    return rc;
+}
+
 /* Read the values of the chosen variable, and see that they are what was announced. */
-static mercer_status read_values(struct variable *v, const char *name, const char *shown,
+static mercer_status read_values(struct variable *v, const char *name, mrc_matrix *matrix,
                                  mercer_error *err)
 {
+    const char *shown = matrix->shown;
     v->var = Mat_VarReadInfo(v->mat, name);
     if (!v->var || not_numbers(v->var) || (int64_t)v->var->dims[0] != v->rows ||
         (int64_t)v->var->dims[1] != v->columns || Mat_VarReadDataAll(v->mat, v->var) != 0 ||
         !v->var->data)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: cannot be read; damaged file?", shown);
+    if (v->var->class_type == MAT_C_SPARSE)
+        return take_sparse(v, matrix, err);
     size_t width = width_of(v->var->data_type);
     if (!width || (size_t)v->var->data_size != width ||
         v->var->nbytes < (size_t)v->rows * (size_t)v->columns * width)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                         shown);
+    matrix->read = read_rows;
     return MERCER_OK;
 }
 
@@ -290,7 +488,7 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     const char *file = input->shown;
     char *full = NULL;
     int version;
-    bool swapped;
+    bool swapped, *sparse = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_header(input, &version, &swapped, err));
     if (version == VERSION_5)
@@ -299,7 +497,7 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (!v->mat)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not a whole MAT file (damaged or truncated)",
                  file);
-    MRC_TRY(list_variables(v->mat, &arrays, &index, err));
+    MRC_TRY(list_variables(v->mat, &arrays, &index, &sparse, err));
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
     assert(arrays.list); /* mrc_arrays_choose found one in it */
     const mrc_array *found = &arrays.list[chosen];
@@ -309,23 +507,23 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     mrc_free(*shown);
     *shown = full;
     if (found->axes == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real full 2-D arrays of numbers are read",
-                 full, found->note);
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real 2-D arrays of numbers are read", full,
+                 found->note);
     v->rows = found->rows;
     v->columns = found->rest;
-    *matrix = (mrc_matrix){
-        .shown = full, .rows = v->rows, .columns = v->columns, .vouched = true, .read = read_rows};
-    MRC_TRY(mrc_matrix_check(matrix, err));
+    *matrix = (mrc_matrix){.shown = full, .rows = v->rows, .columns = v->columns, .vouched = true};
+    MRC_TRY(sparse[chosen] ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
     if (version == VERSION_5) {
         MRC_TRY(check_elements(input, swapped, index[chosen], err));
         /* Compressed data grow by 1032 at most, and values widen from 1 byte to 8. */
-        if ((double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
+        if (!sparse[chosen] && (double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
             MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                      full);
     }
-    MRC_TRY(read_values(v, found->name, full, err));
+    MRC_TRY(read_values(v, found->name, matrix, err));
 out:
     mrc_free(index);
+    mrc_free(sparse);
     mrc_arrays_destroy(&arrays);
     return rc;
 }

@@ -33,6 +33,14 @@ mrc_image_size mrc_matrix_images(int axes, const int64_t *shape)
     return size;
 }
 
+/* The class of a number. */
+static mercer_status class_of(double value, mrc_classes *classes, int64_t *code, mercer_error *err)
+{
+    char text[MRC_NUMBER_SIZE];
+    int length = mrc_format_double(value == 0 ? 0 : value, text);
+    return mrc_classes_code(classes, text, (size_t)length, code, err);
+}
+
 /* Put count whole rows (as doubles) where the roles of their columns say. */
 static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *columns,
                                 mrc_classes *classes, int64_t count, mrc_block *block,
@@ -46,10 +54,7 @@ static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *col
             if (role >= 0) {
                 block->x[at * columns->data + role] = row[j];
             } else if (role == MRC_ROLE_LABEL) {
-                char text[MRC_NUMBER_SIZE];
-                int length = mrc_format_double(row[j] == 0 ? 0 : row[j], text);
-                mercer_status rc =
-                    mrc_classes_code(classes, text, (size_t)length, &block->codes[at], err);
+                mercer_status rc = class_of(row[j], classes, &block->codes[at], err);
                 if (rc != MERCER_OK)
                     return rc;
             } else if (role != MRC_ROLE_SKIPPED) {
@@ -86,6 +91,61 @@ int64_t mrc_matrix_chunk(const mrc_matrix *matrix)
     return matrix->chunk_rows > 0 ? matrix->chunk_rows : fitting > 0 ? fitting : 1;
 }
 
+/* Append one sparse row to the block, by the roles of its columns. */
+static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns *columns,
+                                    mrc_classes *classes, mrc_block *block, mercer_error *err)
+{
+    int64_t first = matrix->csr.start[matrix->next], end = matrix->csr.start[matrix->next + 1];
+    int64_t n = block->n, at = block->csr.start[n];
+    double label = 0, *values = columns->targets ? block->values + n * columns->targets : NULL;
+    mercer_status rc = MERCER_OK;
+    if (at + end - first > block->entry_capacity)
+        MRC_TRY(mrc_block_grow_entries(block, at + end - first, err));
+    for (int64_t k = 0; k < columns->targets; k++)
+        values[k] = 0;
+    for (int64_t k = first; k < end; k++) {
+        int64_t column = matrix->csr.column[k];
+        int64_t role = columns->role ? columns->role[column] : column;
+        if (role >= 0) {
+            block->csr.column[at] = (int32_t)role;
+            block->csr.value[at++] = matrix->csr.value[k];
+        } else if (role == MRC_ROLE_LABEL) {
+            label = matrix->csr.value[k];
+        } else if (values) {
+            values[MRC_ROLE_TARGET(role)] = matrix->csr.value[k];
+        }
+    }
+    if (columns->label >= 0)
+        MRC_TRY(class_of(label, classes, &block->codes[n], err));
+    block->csr.start[n + 1] = at;
+out:
+    return rc;
+}
+
+/* The rows of a sparse matrix; all of them at once are handed over as they are. */
+static mercer_status sparse_rows(mrc_matrix *matrix, const mrc_columns *columns,
+                                 mrc_classes *classes, int64_t most, mrc_block *block,
+                                 mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (matrix->next == 0 && most == matrix->rows && !columns->role && !block->with_codes) {
+        block->csr = matrix->csr;
+        block->entry_capacity = block->csr.start[matrix->rows];
+        block->n = block->capacity = matrix->next = matrix->rows;
+        matrix->csr = (mrc_csr_owned){0};
+        goto out;
+    }
+    while (block->n < most) {
+        if (block->n == block->capacity)
+            MRC_TRY(mrc_block_grow(block, columns, most, err));
+        MRC_TRY(add_sparse_row(matrix, columns, classes, block, err));
+        block->n++;
+        matrix->next++;
+    }
+out:
+    return rc;
+}
+
 mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_columns *columns,
                               mrc_classes *classes, int64_t most, mrc_block *block,
                               mercer_error *err)
@@ -93,11 +153,15 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
     mercer_status rc = MERCER_OK;
     bool whole = columns->data == matrix->columns; /* no column is taken apart */
     int64_t chunk = mrc_matrix_chunk(matrix);
+    if (most - block->n > matrix->rows - matrix->next)
+        most = block->n + matrix->rows - matrix->next;
+    if (matrix->csr.start) {
+        MRC_TRY(sparse_rows(matrix, columns, classes, most, block, err));
+        goto out;
+    }
     if (!whole && !matrix->wide)
         MRC_TRY(mrc_alloc2_raw(&matrix->wide, chunk < matrix->rows ? chunk : matrix->rows,
                                matrix->columns, sizeof *matrix->wide, err));
-    if (most - block->n > matrix->rows - matrix->next)
-        most = block->n + matrix->rows - matrix->next;
     while (block->n < most) {
         int64_t count = most - block->n < chunk ? most - block->n : chunk;
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -124,6 +188,7 @@ void mrc_matrix_destroy(mrc_matrix *matrix)
 {
     if (matrix->destroy)
         matrix->destroy(matrix->self);
+    mrc_csr_owned_destroy(&matrix->csr);
     mrc_free(matrix->wide);
     *matrix = (mrc_matrix){0};
 }

@@ -1,4 +1,4 @@
-/* What formats without column names share: NPY and NPZ, MAT, HDF5, image folders. */
+/* What formats without column names share: NPY and NPZ, Matrix Market, MAT, HDF5, image folders. */
 #ifndef MRC_DATA_MATRIX_H
 #define MRC_DATA_MATRIX_H
 
@@ -14,6 +14,7 @@ struct mrc_matrix {
     /* Rows first .. first + count, in order and each once, as doubles. */
     mercer_status (*read)(void *self, mercer_ctx *ctx, int64_t first, int64_t count, double *out,
                           mercer_error *err);
+    mrc_csr_owned csr;           /* instead of read, when the array is sparse: all of it */
     void (*destroy)(void *self); /* or NULL */
     void *self;
     int64_t next; /* row that comes next */

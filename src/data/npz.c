@@ -2,10 +2,15 @@
  *
  * Only the table at the end of the file is believed, and of it only what fits in the file: it names
  * each member, its place, its sizes and its check sum. ZIP64 fields are understood. The array's
- * bytes are then a stream like any other and go through the NPY reader. */
+ * bytes are then a stream like any other and go through the NPY reader.
+ *
+ * SciPy keeps a sparse matrix as several arrays: format, shape and data, with indices and indptr
+ * (csr, csc) or row and col (coo). These are read at once and make sparse rows. */
 #include "base/number.h"
-#include "data/reader.h"
+#include "data/sparse.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -250,7 +255,178 @@ static int64_t find_member(const struct archive *archive, const char *name)
     return -1;
 }
 
-mercer_status mrc_npz_find(mrc_input *input, const char *array, mercer_error *err)
+/* --- sparse matrices of SciPy's --- */
+
+/* An array with one axis, as doubles; they hold every index exactly. */
+struct column {
+    double *values;
+    int64_t count;
+};
+
+static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const char *name,
+                                 struct column *out, mercer_error *err)
+{
+    int64_t member = find_member(archive, name), room = 0;
+    mrc_columns columns = {0};
+    mrc_npy npy = {0};
+    mrc_matrix matrix = {0};
+    mercer_status rc = MERCER_OK;
+    if (member < 0)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: a sparse matrix without its array '%s'",
+                 archive->file, name);
+    MRC_TRY(enter_member(archive, &archive->members[member], err));
+    MRC_TRY(mrc_npy_open(&npy, archive->input, &columns, err));
+    mrc_npy_matrix(&npy, &matrix);
+    if (matrix.columns != 1)
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has more than one axis", matrix.shown);
+    int64_t chunk = mrc_matrix_chunk(&matrix);
+    while (out->count < matrix.rows) {
+        int64_t count = matrix.rows - out->count < chunk ? matrix.rows - out->count : chunk;
+        if (out->count + count > room) {
+            room = 2 * room + count;
+            MRC_TRY(mrc_grow(&out->values, room, sizeof *out->values, err));
+        }
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(matrix.read(matrix.self, ctx, out->count, count, out->values + out->count, err));
+        out->count += count;
+    }
+    MRC_TRY(mrc_input_drain(archive->input, err));
+out:
+    mrc_npy_destroy(&npy);
+    return rc;
+}
+
+/* The text in the array `format`, three letters of one or four bytes each. */
+static mercer_status read_format(struct archive *archive, char out[4], mercer_error *err)
+{
+    char bytes[512];
+    size_t got, used = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(enter_member(archive, &archive->members[find_member(archive, "format")], err));
+    MRC_TRY(mrc_input_read(archive->input, bytes, sizeof bytes, &got, err));
+    memset(out, 0, 4);
+    for (size_t i = got; i > 0 && used < 3; i--)
+        if (bytes[i - 1])
+            out[2 - used++] = bytes[i - 1];
+out:
+    return rc;
+}
+
+/* A whole number from 0 to most; -1 for anything else. */
+static int64_t index_of(double value, int64_t most)
+{
+    return value >= 0 && value <= (double)most && value == floor(value) ? (int64_t)value : -1;
+}
+
+static mercer_status fail_sparse(const struct archive *archive, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_FORMAT,
+                    "%s: the arrays of this sparse matrix do not fit together", archive->file);
+}
+
+/* The entries of compressed rows or, with by_columns, columns. */
+static mercer_status take_compressed(struct archive *archive, mercer_ctx *ctx,
+                                     const mrc_matrix *matrix, bool by_columns,
+                                     const struct column *data, mrc_entries *entries,
+                                     mercer_error *err)
+{
+    struct column start = {0}, minor = {0};
+    int64_t lines = by_columns ? matrix->columns : matrix->rows;
+    int64_t most = (by_columns ? matrix->rows : matrix->columns) - 1, from = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(read_column(archive, ctx, "indptr", &start, err));
+    MRC_TRY(read_column(archive, ctx, "indices", &minor, err));
+    assert(start.values && minor.values); /* empty arrays are refused */
+    if (start.count != lines + 1 || start.values[0] != 0 || minor.count < data->count)
+        MRC_TRY(fail_sparse(archive, err));
+    MRC_TRY(mrc_entries_reserve(entries, data->count, err));
+    for (int64_t i = 0; i < lines; i++) {
+        int64_t to = index_of(start.values[i + 1], data->count);
+        if (to < from)
+            MRC_TRY(fail_sparse(archive, err));
+        for (; from < to; from++) {
+            int64_t j = index_of(minor.values[from], most);
+            if (j < 0)
+                MRC_TRY(fail_sparse(archive, err));
+            MRC_TRY(mrc_entries_add(entries, by_columns ? j : i, by_columns ? i : j,
+                                    data->values[from], err));
+        }
+    }
+out:
+    mrc_free(start.values);
+    mrc_free(minor.values);
+    return rc;
+}
+
+static mercer_status take_coordinates(struct archive *archive, mercer_ctx *ctx,
+                                      const mrc_matrix *matrix, const struct column *data,
+                                      mrc_entries *entries, mercer_error *err)
+{
+    struct column row = {0}, column = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(read_column(archive, ctx, "row", &row, err));
+    MRC_TRY(read_column(archive, ctx, "col", &column, err));
+    if (row.count != data->count || column.count != data->count)
+        MRC_TRY(fail_sparse(archive, err));
+    MRC_TRY(mrc_entries_reserve(entries, data->count, err));
+    for (int64_t k = 0; k < data->count; k++) {
+        int64_t i = index_of(row.values[k], matrix->rows - 1);
+        int64_t j = index_of(column.values[k], matrix->columns - 1);
+        if (i < 0 || j < 0)
+            MRC_TRY(fail_sparse(archive, err));
+        MRC_TRY(mrc_entries_add(entries, i, j, data->values[k], err));
+    }
+out:
+    mrc_free(row.values);
+    mrc_free(column.values);
+    return rc;
+}
+
+static bool is_sparse(const struct archive *archive)
+{
+    return find_member(archive, "format") >= 0 && find_member(archive, "shape") >= 0 &&
+           find_member(archive, "data") >= 0;
+}
+
+static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_matrix *matrix,
+                                 mercer_error *err)
+{
+    struct column shape = {0}, data = {0};
+    mrc_entries entries = {0};
+    char format[4], shown[MRC_SHOWN_SIZE];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(read_format(archive, format, err));
+    bool coo = strcmp(format, "coo") == 0, csc = strcmp(format, "csc") == 0;
+    if (!coo && !csc && strcmp(format, "csr") != 0)
+        MRC_FAIL(err, MERCER_ERR_FORMAT,
+                 "%s: a sparse matrix of format '%s' is not read (csr, csc and coo are)",
+                 archive->file, mrc_show(shown, format, strlen(format)));
+    MRC_TRY(read_column(archive, ctx, "shape", &shape, err));
+    if (shape.count != 2)
+        MRC_TRY(fail_sparse(archive, err));
+    *matrix = (mrc_matrix){.shown = archive->file,
+                           .rows = index_of(shape.values[0], (int64_t)1 << 53),
+                           .columns = index_of(shape.values[1], (int64_t)1 << 53)};
+    MRC_TRY(mrc_sparse_check(matrix, err));
+    MRC_TRY(read_column(archive, ctx, "data", &data, err));
+    MRC_TRY(coo ? take_coordinates(archive, ctx, matrix, &data, &entries, err)
+                : take_compressed(archive, ctx, matrix, csc, &data, &entries, err));
+    MRC_TRY(mrc_sparse_build(matrix, &entries, err));
+    /* The input goes by the name of the array read last; from now on it is the file again. */
+    mrc_free(archive->input->shown);
+    archive->input->shown = archive->file;
+    archive->file = NULL;
+out:
+    mrc_entries_destroy(&entries);
+    mrc_free(shape.values);
+    mrc_free(data.values);
+    if (rc != MERCER_OK)
+        *matrix = (mrc_matrix){0};
+    return rc;
+}
+
+mercer_status mrc_npz_find(mrc_input *input, mercer_ctx *ctx, const char *array, mrc_matrix *matrix,
+                           mercer_error *err)
 {
     struct archive archive = {.input = input, .size = input->size};
     mrc_arrays arrays = {0};
@@ -263,6 +439,10 @@ mercer_status mrc_npz_find(mrc_input *input, const char *array, mercer_error *er
         MRC_FAIL(err, MERCER_ERR_IO, "%s: an NPZ file has to be a plain file (no pipe, no .gz)",
                  archive.file);
     MRC_TRY(read_table(&archive, err));
+    if (!array && is_sparse(&archive)) {
+        MRC_TRY(read_sparse(&archive, ctx, matrix, err));
+        goto out;
+    }
     if (array)
         chosen = find_member(&archive, array);
     else if (archive.count == 1)

@@ -20,7 +20,8 @@ enum {
     FIRST_BYTES = 1 << 16, /* first memory of a block of unknown length */
     ORIGIN_SIZE = 256,     /* of the line that says where classes or targets come from */
     LISTED_SIZE = 240,     /* of the columns listed in an error */
-    CLASSES_FIRST = 16
+    CLASSES_FIRST = 16,
+    LABELLED_MOST = 1 << 24 /* columns of a sparse matrix that get a role each */
 };
 
 struct mercer_reader {
@@ -30,7 +31,8 @@ struct mercer_reader {
     mrc_classes classes;
     mrc_csv csv;
     mrc_npy npy;
-    mrc_matrix matrix;   /* every format but CSV and TSV */
+    mrc_libsvm libsvm;
+    mrc_matrix matrix;   /* every format but CSV, TSV and LIBSVM */
     bool folder_classes; /* classes are the sub-folders of images */
     bool with_labels;    /* classes come from a file of their own */
     mercer_prepare *prepare;
@@ -55,40 +57,57 @@ static bool has_ending(const char *path, size_t length, const char *ending)
     return length > size && memcmp(path + length - size, ending, size) == 0;
 }
 
+static const struct {
+    const char *name, *ending;
+    mrc_format format;
+} known_formats[] = {{"csv", ".csv", MRC_FORMAT_CSV},          {"tsv", ".tsv", MRC_FORMAT_TSV},
+                     {"tab", ".tab", MRC_FORMAT_TSV},          {"npy", ".npy", MRC_FORMAT_NPY},
+                     {"libsvm", ".svm", MRC_FORMAT_LIBSVM},    {"mtx", ".mtx", MRC_FORMAT_MTX},
+                     {"libsvm", ".libsvm", MRC_FORMAT_LIBSVM}, {"npz", ".npz", MRC_FORMAT_NPZ},
+                     {"mat", ".mat", MRC_FORMAT_MAT},          {"hdf5", ".h5", MRC_FORMAT_HDF5},
+                     {"hdf5", ".hdf5", MRC_FORMAT_HDF5},       {"images", "/", MRC_FORMAT_IMAGES}};
+
+/* Index into known_formats, or -1; path without ".gz" has this length. */
+static int find_format(const char *path, size_t length, const char *name)
+{
+    for (int i = 0; i < (int)(sizeof known_formats / sizeof *known_formats); i++)
+        if (name ? strcmp(name, known_formats[i].name) == 0
+                 : has_ending(path, length, known_formats[i].ending))
+            return i;
+    return -1;
+}
+
 mercer_status mrc_format_find(const char *path, const char *name, mrc_format *out, bool *gzip,
                               mercer_error *err)
 {
-    static const struct {
-        const char *name, *ending;
-        mrc_format format;
-    } known[] = {{"csv", ".csv", MRC_FORMAT_CSV},   {"tsv", ".tsv", MRC_FORMAT_TSV},
-                 {"tab", ".tab", MRC_FORMAT_TSV},   {"npy", ".npy", MRC_FORMAT_NPY},
-                 {"npz", ".npz", MRC_FORMAT_NPZ},   {"mat", ".mat", MRC_FORMAT_MAT},
-                 {"hdf5", ".h5", MRC_FORMAT_HDF5},  {"hdf5", ".hdf5", MRC_FORMAT_HDF5},
-                 {"images", "/", MRC_FORMAT_IMAGES}};
     size_t length = strlen(path);
     *gzip = has_ending(path, length, ".gz");
-    length -= *gzip ? 3 : 0;
-    *out = MRC_FORMAT_UNKNOWN;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (name ? strcmp(name, known[i].name) == 0 : has_ending(path, length, known[i].ending))
-            *out = known[i].format;
-    if (name && *out == MRC_FORMAT_UNKNOWN) {
+    int found = find_format(path, length - (*gzip ? 3 : 0), name);
+    *out = found >= 0 ? known_formats[found].format : MRC_FORMAT_UNKNOWN;
+    if (name && found < 0) {
         char shown[MRC_SHOWN_SIZE];
         return mrc_fail(
             err, MERCER_ERR_ARGUMENT,
-            "unknown format '%s' (known: csv, tsv, npy; for reading also npz, mat, hdf5, "
-            "images)",
+            "unknown format '%s' (known: csv, tsv, npy, libsvm; for reading also npz, mat, hdf5, "
+            "mtx, images)",
             mrc_show(shown, name, strlen(name)));
     }
     return MERCER_OK;
 }
 
+const char *mercer_format_name(const char *path, const char *format)
+{
+    size_t length = strlen(path);
+    int found = find_format(path, length - (has_ending(path, length, ".gz") ? 3 : 0), format);
+    return found >= 0 ? known_formats[found].name : NULL;
+}
+
 mercer_status mrc_format_fail(const char *path, mercer_error *err)
 {
     return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                    "%s: the ending tells no format (known: .csv, .tsv, .tab, .npy, each also with "
-                    ".gz; for reading also .npz, .mat, .h5, .hdf5 and folders of images)",
+                    "%s: the ending tells no format (known: .csv, .tsv, .tab, .npy, .svm, .libsvm, "
+                    "each also with .gz; for reading also .mtx, .npz, .mat, .h5, .hdf5 and folders "
+                    "of images)",
                     path);
 }
 
@@ -172,8 +191,13 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
 {
     mercer_status rc = MERCER_OK;
     size_t cells;
-    MRC_TRY(mrc_size_mul(rows, columns->data, &cells, err));
-    MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+    if (block->sparse) {
+        MRC_TRY(mrc_grow(&block->csr.start, rows + 1, sizeof *block->csr.start, err));
+        block->csr.start[0] = 0;
+    } else {
+        MRC_TRY(mrc_size_mul(rows, columns->data, &cells, err));
+        MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+    }
     if (columns->targets) {
         MRC_TRY(mrc_size_mul(rows, columns->targets, &cells, err));
         MRC_TRY(mrc_grow(&block->values, (int64_t)cells, sizeof *block->values, err));
@@ -188,13 +212,32 @@ out:
 mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
                              mercer_error *err)
 {
-    int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / columns->data + 1;
+    int64_t width = (block->sparse ? 1 : columns->data) + columns->targets;
+    int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / width + 1;
     int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
     return mrc_block_reserve(block, columns, rows < most ? rows : most, err);
 }
 
+/* Room for exactly that many entries. */
+static mercer_status reserve_entries(mrc_block *block, int64_t count, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_grow(&block->csr.column, count, sizeof *block->csr.column, err));
+    MRC_TRY(mrc_grow(&block->csr.value, count, sizeof *block->csr.value, err));
+    block->entry_capacity = count;
+out:
+    return rc;
+}
+
+mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_error *err)
+{
+    int64_t more = block->entry_capacity + block->entry_capacity / 2;
+    return reserve_entries(block, more > least ? more : least, err);
+}
+
 static void block_destroy(mrc_block *block)
 {
+    mrc_csr_owned_destroy(&block->csr);
     mrc_free(block->x);
     mrc_free(block->values);
     mrc_free(block->codes);
@@ -348,6 +391,9 @@ static mercer_status check_options(const mercer_read_options *options, mercer_er
     if (options->no_label && (options->label || options->target))
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "a label or target is given although there is to be none");
+    if (options->columns < 0 || options->columns > INT32_MAX)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "a table cannot have %lld columns",
+                        (long long)options->columns);
     return MERCER_OK;
 }
 
@@ -386,6 +432,7 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
                                mercer_error *err)
 {
     mrc_columns *columns = &reader->columns;
+    char listed[LISTED_SIZE];
     int64_t *where = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&where, options->only_count, sizeof *where, err));
@@ -394,9 +441,11 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
         for (int64_t i = 0; i < columns->count && where[j] < 0; i++)
             if (columns->role[i] == 0 && strcmp(columns->names[i], options->only[j]) == 0)
                 where[j] = i;
-        if (where[j] < 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: needed column '%s' is missing", reader->input.shown,
-                     options->only[j]);
+        if (where[j] < 0) {
+            list_columns(columns, listed, sizeof listed);
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: needed column '%s' is missing (%s)",
+                     reader->input.shown, options->only[j], listed);
+        }
     }
     for (int64_t i = 0; i < columns->count; i++)
         if (columns->role[i] == 0) {
@@ -416,7 +465,7 @@ int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first)
 {
     const mrc_columns *columns = &reader->columns;
     *first = NULL;
-    for (int64_t i = 0; i < columns->count && !*first; i++)
+    for (int64_t i = 0; columns->skipped && i < columns->count && !*first; i++)
         if (columns->role[i] == MRC_ROLE_SKIPPED)
             *first = columns->names[i];
     return columns->skipped;
@@ -428,6 +477,17 @@ static mercer_status decide_roles(mercer_reader *reader, const mercer_read_optio
     mrc_columns *columns = &reader->columns;
     mercer_status rc = MERCER_OK;
     columns->label = -1;
+    if (reader->format == MRC_FORMAT_LIBSVM) /* its labels are no columns */
+        goto out;
+    if (reader->matrix.csr.start && !options->label && !options->target) {
+        columns->data = columns->count; /* there may be many, and none is told apart */
+        describe_origin(reader, options->labels_file);
+        goto out;
+    }
+    if (reader->matrix.csr.start && columns->count > LABELLED_MOST)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%s: label and target cannot be columns of a sparse matrix of more than %d",
+                 reader->input.shown, LABELLED_MOST);
     MRC_TRY(check_names(reader, err));
     MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
     if (options->label)
@@ -531,10 +591,21 @@ static mercer_status start_stream(mercer_reader *reader, mercer_ctx *ctx, const 
     }
     switch (reader->format) {
     case MRC_FORMAT_NPZ:
-        MRC_TRY(mrc_npz_find(&reader->input, array, err)); /* fallthrough */
+        MRC_TRY(mrc_npz_find(&reader->input, ctx, array, &reader->matrix, err));
+        if (reader->matrix.csr.start) {
+            reader->columns.count = reader->matrix.columns;
+            break;
+        } /* fallthrough */
     case MRC_FORMAT_NPY:
         MRC_TRY(mrc_npy_open(&reader->npy, &reader->input, &reader->columns, err));
         mrc_npy_matrix(&reader->npy, &reader->matrix);
+        break;
+    case MRC_FORMAT_MTX:
+        MRC_TRY(mrc_mtx_open(ctx, &reader->input, &reader->matrix, err));
+        reader->columns.count = reader->matrix.columns;
+        break;
+    case MRC_FORMAT_LIBSVM:
+        MRC_TRY(mrc_libsvm_open(&reader->libsvm, &reader->input, options, err));
         break;
     case MRC_FORMAT_CSV:
     case MRC_FORMAT_TSV:
@@ -597,6 +668,28 @@ out:
     return rc;
 }
 
+static bool is_sparse(const mercer_reader *reader)
+{
+    return reader->format == MRC_FORMAT_LIBSVM || reader->matrix.csr.start;
+}
+
+/* Of sparse rows no column is text and no value is missing: what is not written is 0. */
+static mercer_status check_sparse(const mercer_reader *reader, mercer_error *err)
+{
+    const mercer_prepare *prepare = reader->prepare;
+    if (!is_sparse(reader))
+        return MERCER_OK;
+    if (!reader->given && (reader->columns.encode || prepare->missing != MRC_MISSING_ERROR))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "%s: its rows are sparse; --missing and --encode are for dense tables",
+                        reader->input.shown);
+    if (prepare->sources > 0 || prepare->image == MRC_IMAGE_HAAR)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%s: its rows are sparse, but the model makes its columns of %s",
+                        reader->input.shown, prepare->sources > 0 ? "text columns" : "images");
+    return MERCER_OK;
+}
+
 /* Whether rows of this file can be what a model was fitted to. */
 static mercer_status match_model(const mercer_reader *reader, mercer_error *err)
 {
@@ -604,6 +697,8 @@ static mercer_status match_model(const mercer_reader *reader, mercer_error *err)
     const mrc_image_size *here = &reader->matrix.size, *model = &prepare->size;
     int64_t columns = reader->columns.data;
     int64_t wanted = prepare->sources > 0 ? prepare->sources : prepare->means_count;
+    if (reader->format == MRC_FORMAT_LIBSVM)
+        return MERCER_OK; /* options.columns tells how many there are */
     if (prepare->image == MRC_IMAGE_NONE && wanted > 0 && columns != wanted)
         return mrc_fail(err, MERCER_ERR_DATA, "%s: %lld columns where %lld were expected",
                         reader->input.shown, (long long)columns, (long long)wanted);
@@ -662,6 +757,7 @@ static mercer_status start(mercer_reader *reader, const mercer_read_options *opt
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
+    MRC_TRY(check_sparse(reader, err));
     MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
     if (reader->columns.encode)
         MRC_TRY(mrc_encode_load(reader->prepare, &reader->columns, err));
@@ -782,6 +878,7 @@ void mercer_reader_close(mercer_reader *reader)
     if (!reader)
         return;
     mrc_csv_destroy(&reader->csv);
+    mrc_libsvm_destroy(&reader->libsvm);
     mrc_matrix_destroy(&reader->matrix);
     mrc_npy_destroy(&reader->npy);
     mrc_text_destroy(&reader->labels);
@@ -801,32 +898,23 @@ void mercer_reader_close(mercer_reader *reader)
 
 /* The next line of the labels file without blanks around it; *length 0 when nothing but blank lines
  * is left. */
-static mercer_status next_label(mercer_reader *reader, const char **out, size_t *length,
-                                mercer_error *err)
+static mercer_status next_label(mercer_reader *reader, mercer_ctx *ctx, const char **out,
+                                size_t *length, mercer_error *err)
 {
-    mrc_text *text = &reader->labels;
+    const mrc_text *text = &reader->labels;
+    const char *first, *stop;
     int64_t blank = 0;
+    *length = 0;
     for (;;) {
-        char *first = text->data + text->start, *limit = text->data + text->end;
-        char *stop = memchr(first, '\n', (size_t)(limit - first));
-        if (!stop && !text->ended) {
-            mercer_status rc = mrc_text_more(text, err);
-            if (rc != MERCER_OK)
-                return rc;
-            continue;
-        }
-        *length = 0;
-        if (first == limit)
-            return MERCER_OK;
-        stop = stop ? stop : limit;
-        int64_t line = text->line++;
-        text->start = (size_t)(stop - text->data) + (stop < limit);
+        mercer_status rc = mrc_text_line(&reader->labels, ctx, &first, &stop, err);
+        if (rc != MERCER_OK || !first)
+            return rc;
         while (first < stop && (*first == ' ' || *first == '\t'))
             first++;
         while (first < stop && strchr(" \t\r", stop[-1]))
             stop--;
         if (first == stop) {
-            blank = blank ? blank : line;
+            blank = blank ? blank : text->line - 1;
             continue;
         }
         if (blank)
@@ -834,7 +922,7 @@ static mercer_status next_label(mercer_reader *reader, const char **out, size_t 
                             text->input->shown, (long long)blank);
         if (memchr(first, 0, (size_t)(stop - first)))
             return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a zero byte; this is not a text file",
-                            text->input->shown, (long long)line);
+                            text->input->shown, (long long)text->line - 1);
         *out = first;
         *length = (size_t)(stop - first);
         return MERCER_OK;
@@ -842,23 +930,24 @@ static mercer_status next_label(mercer_reader *reader, const char **out, size_t 
 }
 
 /* Classes of the block's rows from the labels file; at the end of the rows it must end, too. */
-static mercer_status take_labels(mercer_reader *reader, mrc_block *block, mercer_error *err)
+static mercer_status take_labels(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
+                                 mercer_error *err)
 {
     const char *text = NULL;
     size_t length;
     mercer_status rc = MERCER_OK;
     for (int64_t i = 0; i < block->n; i++) {
-        MRC_TRY(next_label(reader, &text, &length, err));
+        MRC_TRY(next_label(reader, ctx, &text, &length, err));
         if (length == 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld classes, but %s has more rows",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld labels, but %s has more rows",
                      reader->labels_input.shown, (long long)(reader->rows + i),
                      reader->input.shown);
         MRC_TRY(mrc_classes_code(&reader->classes, text, length, &block->codes[i], err));
     }
     if (reader->ended) {
-        MRC_TRY(next_label(reader, &text, &length, err));
+        MRC_TRY(next_label(reader, ctx, &text, &length, err));
         if (length > 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more classes than the %lld rows of %s",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more labels than the %lld rows of %s",
                      reader->labels_input.shown, (long long)reader->labels.line - 1,
                      (long long)(reader->rows + block->n), reader->input.shown);
     }
@@ -923,11 +1012,16 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
     MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
     targets = &table->targets;
-    MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->input.shown, columns, &block->x, block->n,
-                             &reader->done, err));
-    int64_t width = mrc_prepare_width(prepare, columns->data);
-    MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
-    block->x = NULL;
+    if (block->sparse) {
+        MRC_TRY(reserve_entries(block, block->csr.start[block->n], err));
+        MRC_TRY(mrc_rows_adopt_csr(&block->csr, block->n, columns->data, &table->rows, err));
+    } else {
+        MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->input.shown, columns, &block->x, block->n,
+                                 &reader->done, err));
+        int64_t width = mrc_prepare_width(prepare, columns->data);
+        MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
+        block->x = NULL;
+    }
     if (prepare->sources > 0)
         MRC_TRY(mrc_encode_names(prepare, &table->rows->names, err));
     else if (prepare->image == MRC_IMAGE_NONE)
@@ -989,18 +1083,34 @@ static void drop_rows(mercer_reader *reader, mrc_block *block)
     block->n = kept;
 }
 
+/* LIBSVM tells what its labels are only when rows are read. */
+static mercer_status read_libsvm(mercer_reader *reader, mercer_ctx *ctx, int64_t most,
+                                 mrc_block *block, mercer_error *err)
+{
+    mercer_status rc =
+        mrc_libsvm_rows(&reader->libsvm, ctx, &reader->columns, &reader->classes, most, block, err);
+    if (rc == MERCER_OK && reader->libsvm.labels != MRC_LABELS_NONE)
+        snprintf(reader->origin, ORIGIN_SIZE, "%s from the labels in front",
+                 reader->libsvm.labels == MRC_LABELS_VALUES ? "values" : "classes");
+    return rc;
+}
+
 /* The next rows of the file with their classes. */
 static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t max_rows,
                                 mrc_block *block, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (reader->matrix.read)
+    block->with_codes = reader->with_labels || reader->folder_classes || reader->columns.label >= 0;
+    block->sparse = is_sparse(reader);
+    if (reader->matrix.shown)
         MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
                                 block, err));
+    else if (reader->format == MRC_FORMAT_LIBSVM)
+        MRC_TRY(read_libsvm(reader, ctx, max_rows, block, err));
     else
         MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows, block,
                              err));
-    reader->ended = block->n < max_rows;
+    reader->ended = block->n < max_rows && !reader->csv.paused;
     if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
         MRC_TRY(mrc_input_drain(&reader->input, err));
     for (int64_t i = 0; reader->folder_classes && i < block->n; i++) {
@@ -1008,7 +1118,7 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
         MRC_TRY(mrc_classes_code(&reader->classes, name, strlen(name), &block->codes[i], err));
     }
     if (reader->with_labels)
-        MRC_TRY(take_labels(reader, block, err));
+        MRC_TRY(take_labels(reader, ctx, block, err));
     reader->rows += block->n;
 out:
     return rc;
@@ -1050,8 +1160,6 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
     MRC_TRY(forecast(reader, ctx, max_rows, err));
     while (!table && !reader->ended) { /* more than once only when all rows are left out */
         block_destroy(&block);
-        block.with_codes =
-            reader->with_labels || reader->folder_classes || reader->columns.label >= 0;
         MRC_TRY(read_block(reader, ctx, max_rows, &block, err));
         if (reader->columns.missing && reader->prepare->missing == MRC_MISSING_DROP)
             drop_rows(reader, &block);
@@ -1077,6 +1185,7 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
+    reader->csv.patient = true;
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:

@@ -34,8 +34,8 @@ void mrc_classes_destroy(mrc_classes *classes);
 /* The columns of a file, in its order. */
 typedef struct mrc_columns {
     int64_t count;
-    char **names; /* count strings, or NULL when the file has no header */
-    int64_t *role;
+    char **names;    /* count strings, or NULL when the file has no header */
+    int64_t *role;   /* NULL: all are data, in their order */
     int64_t data;    /* how many are data */
     int64_t targets; /* how many are targets */
     int64_t label;   /* which one holds classes, or -1 */
@@ -59,6 +59,9 @@ typedef struct mrc_block {
     double *values;  /* capacity x targets, when there are targets */
     int64_t *codes;  /* capacity, when there are classes */
     bool with_codes; /* set by the reader */
+    bool sparse;     /* likewise; the rows are then in csr, not in x */
+    mrc_csr_owned csr;
+    int64_t entry_capacity;
 } mrc_block;
 
 /* Make room for exactly `rows` rows. */
@@ -67,6 +70,9 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
 /* Make room for at least one more row, and for at most `most` rows in all. */
 mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
                              mercer_error *err);
+
+/* Make room for at least that many entries of sparse rows. */
+mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_error *err);
 
 typedef struct mrc_matrix mrc_matrix; /* data/matrix.h */
 
@@ -85,6 +91,10 @@ typedef struct mrc_text {
 mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err);
 /* Get more bytes behind data[end]; data and start move. Not to be called after `ended`. */
 mercer_status mrc_text_more(mrc_text *text, mercer_error *err);
+/* The next line without its end, and a step over it: text->line is then the next one's. *first is
+ * NULL behind the last line. Polls for cancellation and shows progress. */
+mercer_status mrc_text_line(mrc_text *text, mercer_ctx *ctx, const char **first, const char **end,
+                            mercer_error *err);
 void mrc_text_destroy(mrc_text *text);
 
 typedef struct mrc_csv {
@@ -93,15 +103,49 @@ typedef struct mrc_csv {
     char *scratch; /* a quoted cell without its escapes */
     size_t scratch_size;
     int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+    bool patient;       /* set by the reader: a block waits until it is full */
+    bool paused;        /* the last block ended because the next bytes have not come yet */
 } mrc_csv;
 
 /* Find header and columns (names and count of columns are set). */
 mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
                            mrc_columns *columns, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file. */
+/* Append up to most - block->n rows; fewer only at the end of the file, or when `paused`. */
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
 void mrc_csv_destroy(mrc_csv *csv);
+
+/* What the labels in front of LIBSVM rows are. */
+typedef enum mrc_labels {
+    MRC_LABELS_UNDECIDED, /* classes, as long as all are whole numbers */
+    MRC_LABELS_CLASSES,
+    MRC_LABELS_VALUES,
+    MRC_LABELS_NONE, /* not there, or not wanted */
+} mrc_labels;
+
+typedef struct mrc_libsvm {
+    mrc_text text;
+    int64_t columns; /* how many there are; 0 as long as that is not known */
+    int64_t widest;  /* largest index so far */
+    bool ignore_beyond;
+    mrc_labels labels;
+    int64_t per_row;          /* labels of the first row, separated by commas */
+    bool uneven;              /* other rows have more or fewer */
+    bool started, handed_out; /* a row was seen; a block was filled */
+    bool labelled;            /* rows start with a label, wanted or not */
+    bool noted_query;
+    char *scratch; /* a label as a class name */
+    int64_t scratch_size;
+} mrc_libsvm;
+
+mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
+                              const mercer_read_options *options, mercer_error *err);
+/* Append up to most - block->n rows; fewer only at the end of the file. Sets count, data and
+ * targets of columns, and the block's with_codes. */
+mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *columns,
+                              mrc_classes *classes, int64_t most, mrc_block *block,
+                              mercer_error *err);
+void mrc_libsvm_destroy(mrc_libsvm *libsvm);
 
 typedef struct mrc_npy {
     mrc_input *input; /* borrowed */
@@ -124,14 +168,20 @@ mercer_status mrc_npy_peek(mrc_input *input, mrc_arrays *arrays, const char *nam
 void mrc_npy_destroy(mrc_npy *npy);
 
 /* Arrays in container files. `array` is the name asked for, or NULL. NPZ: input, open at the start
- * of the file, is moved to the array's bytes and called file:array from then on. */
-mercer_status mrc_npz_find(mrc_input *input, const char *array, mercer_error *err);
+ * of the file, is moved to the array's bytes and called file:array from then on; or, when the file
+ * is a sparse matrix of SciPy's, matrix has its rows. */
+mercer_status mrc_npz_find(mrc_input *input, mercer_ctx *ctx, const char *array, mrc_matrix *matrix,
+                           mercer_error *err);
 /* MAT and HDF5: *shown, owned by the caller also on error, is set to file:array; the matrix
  * borrows it and owns the open file. */
 mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
                            mercer_error *err);
 mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
                             mercer_error *err);
+
+/* A Matrix Market file, as a matrix that is read already; on error, too, it has to be destroyed. */
+mercer_status mrc_mtx_open(mercer_ctx *ctx, mrc_input *input, mrc_matrix *matrix,
+                           mercer_error *err);
 
 /* The images of a folder, as a matrix that owns their list. width and height 0: all have the size
  * of the first one. shown is the folder, borrowed. */
@@ -146,7 +196,9 @@ typedef enum mrc_format {
     MRC_FORMAT_CSV,
     MRC_FORMAT_TSV,
     MRC_FORMAT_NPY,
+    MRC_FORMAT_LIBSVM,
     /* Read, but not written: */
+    MRC_FORMAT_MTX,
     MRC_FORMAT_NPZ,
     MRC_FORMAT_MAT,
     MRC_FORMAT_HDF5,

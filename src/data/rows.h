@@ -47,6 +47,11 @@ mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char
  */
 mercer_status mrc_rows_clone(const mercer_rows *rows, mercer_rows **out, mercer_error *err);
 
+/* The rows which[0], which[1], ... as rows of their own, sparse or dense as the given ones; names
+ * are left out. */
+mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
+                            mercer_rows **out, mercer_error *err);
+
 /* Index of the first value that is not finite, or -1. */
 int64_t mrc_first_not_finite(const double *x, int64_t count);
 

@@ -10,7 +10,10 @@
  * Mean and variance take two passes with the usual correction, on values divided by a power of two
  * near the largest one where squares would overflow or vanish. A column whose values differ by no
  * more than a few units in the last place is constant for us: dividing by such an sd would blow
- * rounding noise up to the size of real data. Cost: three passes over n x d. */
+ * rounding noise up to the size of real data. Cost: three passes over n x d.
+ *
+ * Sparse rows stay sparse, so nothing may be shifted: unit always works, minmax when the smallest
+ * value of every column is 0 (an entry that is not stored is 0). */
 #include "data/scale.h"
 
 #include "base/number.h"
@@ -75,9 +78,31 @@ struct stats {
     double *part, *square;                    /* of one block of rows */
 };
 
+/* Smallest and largest value of each column of sparse rows. */
+static void find_sparse_ranges(const mercer_rows *rows, struct stats *s)
+{
+    double *stored = s->part; /* entries of the column so far */
+    for (int64_t k = 0; k < rows->csr.start[rows->n]; k++) {
+        int64_t j = rows->csr.column[k];
+        double x = rows->csr.value[k];
+        s->least[j] = stored[j] == 0 || x < s->least[j] ? x : s->least[j];
+        s->most[j] = stored[j] == 0 || x > s->most[j] ? x : s->most[j];
+        stored[j]++;
+    }
+    for (int64_t j = 0; j < rows->d; j++)
+        if (stored[j] < (double)rows->n) {
+            s->least[j] = fmin(s->least[j], 0);
+            s->most[j] = fmax(s->most[j], 0);
+        }
+}
+
 /* Smallest and largest value of each column, and from them the power of two to work with. */
 static void find_ranges(const mercer_rows *rows, struct stats *s)
 {
+    if (mercer_rows_is_sparse(rows)) {
+        find_sparse_ranges(rows, s);
+        return; /* only minmax comes here, which needs no powers */
+    }
     for (int64_t j = 0; j < rows->d; j++)
         s->least[j] = s->most[j] = rows->x[j];
     for (int64_t i = 1; i < rows->n; i++) {
@@ -157,6 +182,36 @@ static double minmax_factor(double least, double most)
     return factor;
 }
 
+/* Refuse kinds that would make zeroes of sparse rows into other numbers, whatever the data. */
+static mercer_status check_kind_sparse(mrc_scale_kind kind, mercer_error *err)
+{
+    if (kind == MRC_SCALE_NONE || kind == MRC_SCALE_UNIT || kind == MRC_SCALE_MINMAX)
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_DATA,
+                    "scaling %s shifts every value, so sparse rows would become dense; unit keeps "
+                    "them sparse",
+                    kind_names[kind]);
+}
+
+/* The same for what was learnt of the columns. */
+static mercer_status check_shift_sparse(const mrc_scale *scale, const mercer_rows *rows,
+                                        mercer_error *err)
+{
+    char number[MRC_NUMBER_SIZE], shown[MRC_SHOWN_SIZE];
+    for (int64_t j = 0; scale->shift && j < scale->d; j++)
+        if (scale->shift[j] != 0) {
+            const char *name = mercer_rows_name(rows, j);
+            mrc_format_double(scale->shift[j], number);
+            mrc_format_double((double)(j + 1), shown);
+            return mrc_fail(err, MERCER_ERR_DATA,
+                            "column %s: its minimum is %s, not 0, so scaling %s would make sparse "
+                            "rows dense; unit keeps them sparse",
+                            name ? mrc_show(shown, name, strlen(name)) : shown, number,
+                            kind_names[scale->kind]);
+        }
+    return MERCER_OK;
+}
+
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err)
 {
@@ -164,6 +219,8 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
     int64_t d = rows->d;
     double *work = NULL;
     *scale = (mrc_scale){.kind = kind, .d = d};
+    if (mercer_rows_is_sparse(rows))
+        MRC_TRY(check_kind_sparse(kind, err));
     if (kind != MRC_SCALE_STANDARD && kind != MRC_SCALE_MINMAX && kind != MRC_SCALE_NORM)
         goto out;
     MRC_TRY(mrc_alloc2(&scale->shift, d, 1, sizeof *scale->shift, err));
@@ -190,6 +247,8 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
         else
             scale->factor[j] = factor_of(s.sd[j]) / root;
     }
+    if (mercer_rows_is_sparse(rows))
+        MRC_TRY(check_shift_sparse(scale, rows, err));
 out:
     mrc_free(work);
     if (rc != MERCER_OK)
@@ -288,28 +347,51 @@ void mrc_scale_destroy(mrc_scale *scale)
     *scale = (mrc_scale){0};
 }
 
+/* Scale the entries of n sparse rows in place; nothing is shifted. */
+static void apply_sparse(const mrc_scale *scale, int64_t n, const mrc_csr_owned *csr)
+{
+    for (int64_t i = 0; i < n && scale->kind == MRC_SCALE_UNIT; i++)
+        unit_row(csr->value + csr->start[i], csr->start[i + 1] - csr->start[i]);
+    for (int64_t k = 0; k < csr->start[n] && scale->factor; k++)
+        csr->value[k] *= scale->factor[csr->column[k]];
+}
+
+mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
+                             mercer_error *err)
+{
+    mercer_rows *scaled = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (mercer_rows_is_sparse(rows)) {
+        MRC_TRY(check_kind_sparse(scale->kind, err));
+        MRC_TRY(check_shift_sparse(scale, rows, err));
+    }
+    MRC_TRY(mrc_rows_clone(rows, &scaled, err));
+    if (mercer_rows_is_sparse(rows))
+        apply_sparse(scale, scaled->n, &scaled->owned_csr);
+    else
+        mrc_scale_apply(scale, scaled->owned, scaled->n, scaled->d);
+    *out = scaled;
+out:
+    return rc;
+}
+
 mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows, const char *kind,
                                 mercer_rows **out, mercer_error *err)
 {
     mrc_scale scale = {0};
     mrc_scale_kind parsed;
-    double *x = NULL;
     mercer_rows *scaled = NULL;
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(mrc_check_cancel(ctx, err));
     MRC_TRY(mrc_scale_parse(kind, &parsed, err));
     MRC_TRY(mrc_scale_fit(&scale, parsed, rows, err));
-    MRC_TRY(mrc_alloc2_raw(&x, rows->n, rows->d, sizeof *x, err));
-    mercer_rows_copy(rows, 0, rows->n, x);
-    mrc_scale_apply(&scale, x, rows->n, rows->d);
-    MRC_TRY(mrc_rows_adopt(x, rows->n, rows->d, &scaled, err));
-    x = NULL;
+    MRC_TRY(mrc_scale_rows(&scale, rows, &scaled, err));
     MRC_TRY(mrc_copy_names(&scaled->names, rows->names, rows->d, err));
     *out = scaled;
     scaled = NULL;
 out:
-    mrc_free(x);
     mercer_rows_free(scaled);
     mrc_scale_destroy(&scale);
     return rc;

@@ -24,11 +24,17 @@ typedef struct mrc_scale {
 const char *mrc_scale_name(mrc_scale_kind kind);
 mercer_status mrc_scale_parse(const char *name, mrc_scale_kind *out, mercer_error *err);
 
-/* Learn shift and factor from rows (nothing to learn for none, unit, rowstandard). */
+/* Learn shift and factor from rows (nothing to learn for none, unit, rowstandard). Of sparse rows
+ * MERCER_ERR_DATA refuses every kind that would shift their zeroes: standard, norm, rowstandard,
+ * and minmax when the minimum of some column is not 0. */
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err);
 /* Apply in place to count rows of x (ld >= d). */
 void mrc_scale_apply(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
+/* New rows, scaled, sparse or dense as the given ones; names are left out. A scale that would shift
+ * the zeroes of sparse rows is refused. */
+mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
+                             mercer_error *err);
 /* Undo a column scaling in place; row scalings cannot be undone: returns false, x unchanged. */
 bool mrc_scale_undo(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
 void mrc_scale_destroy(mrc_scale *scale);

@@ -1,4 +1,4 @@
-/* Writing tables of numbers: CSV, TSV and NPY, plain or gzipped.
+/* Writing tables of numbers: CSV, TSV, NPY and LIBSVM text, plain or gzipped.
  *
  * Rows are formatted into one buffer, which goes to the output file directly or through zlib. The
  * row count stands in the header of an NPY file but is known only at the end: in a file the header
@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ struct mercer_writer {
     z_stream z;
     double *waiting; /* NPY rows that wait for the end */
     int64_t waiting_capacity;
+    double *wide; /* a sparse row with its zeroes */
 };
 
 /* Send bytes on, through zlib when the file is compressed. last: nothing follows. */
@@ -159,15 +161,17 @@ static void writer_free(mercer_writer *writer)
     mrc_free(writer->buffer);
     mrc_free(writer->packed);
     mrc_free(writer->waiting);
+    mrc_free(writer->wide);
     mrc_free(writer);
 }
 
 static mercer_status check_call(const char *path, mrc_format format, int64_t columns,
                                 const char *text_name, mercer_error *err)
 {
-    if (format > MRC_FORMAT_NPY)
+    if (format > MRC_FORMAT_LIBSVM)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "%s: this format is read but not written (.csv, .tsv and .npy are)", path);
+                        "%s: this format is read but not written (.csv, .tsv, .npy and .svm are)",
+                        path);
     if (columns < (text_name ? 0 : 1))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: a table of %lld columns cannot be written",
                         path, (long long)columns);
@@ -216,7 +220,7 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
         char header[NPY_HEADER];
         npy_header(writer, header);
         MRC_TRY(put_bytes(writer, header, sizeof header, err));
-    } else if (found != MRC_FORMAT_NPY && names) {
+    } else if (found <= MRC_FORMAT_TSV && names) {
         MRC_TRY(put_names(writer, names, text_name, err));
     }
     *out = writer;
@@ -240,6 +244,43 @@ static mercer_status put_csv_row(mercer_writer *writer, const double *x, const c
         if (j || writer->with_text)
             writer->buffer[writer->used++] = writer->delimiter;
         writer->used += (size_t)mrc_format_double(x[j], writer->buffer + writer->used);
+    }
+    MRC_TRY(put_bytes(writer, "\n", 1, err));
+out:
+    return rc;
+}
+
+/* The label of LIBSVM text must be what its readers take: numbers, separated by commas. */
+static mercer_status put_label(mercer_writer *writer, const char *text, mercer_error *err)
+{
+    for (const char *p = text; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+        double value;
+        if (!mrc_parse_double(p, strcspn(p, ","), &value) || !isfinite(value)) {
+            char shown[MRC_SHOWN_SIZE];
+            return mrc_fail(err, MERCER_ERR_DATA,
+                            "%s: label '%s' is not a number; LIBSVM text takes no other (csv does)",
+                            writer->output.shown, mrc_show(shown, text, strlen(text)));
+        }
+    }
+    return put_bytes(writer, text, strlen(text), err);
+}
+
+/* A row of count values; value k is in column[k], or in column k when column is NULL. */
+static mercer_status put_libsvm_row(mercer_writer *writer, const int32_t *column, const double *x,
+                                    int64_t count, const char *text, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(put_label(writer, text ? text : "0", err));
+    for (int64_t k = 0; k < count; k++) {
+        if (x[k] == 0)
+            continue;
+        if (BUFFER_SIZE - writer->used < 2 * MRC_NUMBER_SIZE)
+            MRC_TRY(flush(writer, false, err));
+        writer->buffer[writer->used++] = ' ';
+        writer->used += (size_t)mrc_format_double((double)(column ? column[k] : k) + 1,
+                                                  writer->buffer + writer->used);
+        writer->buffer[writer->used++] = ':';
+        writer->used += (size_t)mrc_format_double(x[k], writer->buffer + writer->used);
     }
     MRC_TRY(put_bytes(writer, "\n", 1, err));
 out:
@@ -283,30 +324,71 @@ static mercer_status hold_row(mercer_writer *writer, const double *x, mercer_err
     return MERCER_OK;
 }
 
+/* A row of all columns. */
+static mercer_status put_row(mercer_writer *writer, const double *x, const char *text,
+                             mercer_error *err)
+{
+    if (writer->format == MRC_FORMAT_LIBSVM)
+        return put_libsvm_row(writer, NULL, x, x ? writer->columns : 0, text, err);
+    if (writer->format != MRC_FORMAT_NPY)
+        return put_csv_row(writer, x, text, err);
+    return writer->held ? hold_row(writer, x, err) : put_doubles(writer, x, writer->columns, err);
+}
+
+enum { CHECK_ROWS = 1024 }; /* written between two looks whether to go on */
+
 mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
                                  int64_t count, int64_t ld, const char *const *text,
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    enum { CHECK_ROWS = 1024 };
     if (count < 0 || (count > 0 && (ld < writer->columns || (!x && writer->columns > 0))) ||
         (count > 0 && writer->with_text != (text != NULL)))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: rows that do not fit the table",
                  writer->output.shown);
     for (int64_t i = 0; i < count; i++) {
-        const double *row = x ? x + i * ld : NULL;
         if (i % CHECK_ROWS == 0)
             MRC_TRY(mrc_check_cancel(ctx, err));
-        if (writer->format != MRC_FORMAT_NPY)
-            MRC_TRY(put_csv_row(writer, row, text ? text[i] : NULL, err));
-        else if (writer->held)
-            MRC_TRY(hold_row(writer, row, err));
-        else
-            MRC_TRY(put_doubles(writer, row, writer->columns, err));
+        MRC_TRY(put_row(writer, x ? x + i * ld : NULL, text ? text[i] : NULL, err));
         writer->rows++;
     }
 out:
     return rc;
+}
+
+mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer, const mercer_rows *rows,
+                                const char *const *text, mercer_error *err)
+{
+    const mrc_csr *csr = &rows->csr;
+    mercer_status rc = MERCER_OK;
+    if (rows->d != writer->columns || writer->with_text != (text != NULL))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: rows that do not fit the table",
+                 writer->output.shown);
+    if (!mercer_rows_is_sparse(rows))
+        return mercer_writer_rows(ctx, writer, rows->x, rows->n, rows->ld, text, err);
+    if (writer->format != MRC_FORMAT_LIBSVM && !writer->wide)
+        MRC_TRY(mrc_alloc2_raw(&writer->wide, rows->d, 1, sizeof *writer->wide, err));
+    for (int64_t i = 0; i < rows->n; i++) {
+        const char *label = text ? text[i] : NULL;
+        int64_t first = csr->start[i];
+        if (i % CHECK_ROWS == 0)
+            MRC_TRY(mrc_check_cancel(ctx, err));
+        if (writer->format == MRC_FORMAT_LIBSVM) {
+            MRC_TRY(put_libsvm_row(writer, csr->column + first, csr->value + first,
+                                   csr->start[i + 1] - first, label, err));
+        } else {
+            mercer_rows_copy(rows, i, 1, writer->wide);
+            MRC_TRY(put_row(writer, writer->wide, label, err));
+        }
+        writer->rows++;
+    }
+out:
+    return rc;
+}
+
+mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err)
+{
+    return writer->gzip || writer->format == MRC_FORMAT_NPY ? MERCER_OK : flush(writer, false, err);
 }
 
 /* Write the NPY header again, now that the number of rows is known. */

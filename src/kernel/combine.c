@@ -83,12 +83,13 @@ static mercer_status add_weight(mrc_kernel *kernel, int term, double weight, con
     return MERCER_OK;
 }
 
-static mercer_status add_part(mrc_kernel *kernel, int term, const char *text, mercer_error *err)
+static mercer_status add_part(mrc_kernel *kernel, const mercer_ctx *ctx, int term, const char *text,
+                              mercer_error *err)
 {
     if (kernel->parts == MRC_KERNEL_PARTS)
         return fail_factor(text, 0, strlen(text), "is one kernel too many (8 can be combined)",
                            err);
-    mercer_status rc = mrc_part_parse(&kernel->part[kernel->parts], text, err);
+    mercer_status rc = mrc_part_parse(&kernel->part[kernel->parts], ctx, text, err);
     if (rc == MERCER_OK)
         kernel->term[kernel->parts++] = term;
     return rc;
@@ -116,6 +117,12 @@ static mercer_status check_combination(mrc_kernel *kernel, const char *spec, mer
 
 mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err)
 {
+    return mrc_kernel_parse_in(kernel, NULL, spec, err);
+}
+
+mercer_status mrc_kernel_parse_in(mrc_kernel *kernel, const mercer_ctx *ctx, const char *spec,
+                                  mercer_error *err)
+{
     char text[512];
     mercer_status rc = MERCER_OK;
     memset(kernel, 0, sizeof *kernel);
@@ -132,7 +139,7 @@ mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_erro
                                "has nothing where a kernel or a weight was expected", err);
         rc = mrc_parse_double(text, strlen(text), &weight)
                  ? add_weight(kernel, term, weight, text, err)
-                 : add_part(kernel, term, text, err);
+                 : add_part(kernel, ctx, term, text, err);
         if (rc != MERCER_OK)
             return rc;
         at += length;
@@ -216,6 +223,11 @@ static bool is_indefinite(const mrc_kernel_part *part)
     return !mrc_part_is_semidefinite(part);
 }
 
+static bool is_of_host(const mrc_kernel_part *part)
+{
+    return part->kind == MRC_KERNEL_HOST;
+}
+
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
 {
     return !find_part(kernel, is_indefinite);
@@ -229,16 +241,25 @@ bool mrc_kernel_is_open(const mrc_kernel *kernel)
 mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
                                     int64_t first, mercer_error *err)
 {
-    const mrc_kernel_part *part = find_part(kernel, mrc_part_needs_nonnegative);
-    for (int64_t i = 0; part && i < rows->n; i++)
-        for (int64_t k = 0; k < rows->d; k++)
-            if (rows->x[i * rows->ld + k] < 0)
+    const mrc_kernel_part *part = find_part(kernel, is_of_host);
+    const mrc_csr *csr = &rows->csr;
+    if (part && csr->start)
+        return mrc_fail(err, MERCER_ERR_DATA, "kernel %s takes dense rows, and these are sparse",
+                        part->host.name);
+    part = find_part(kernel, mrc_part_needs_nonnegative);
+    for (int64_t i = 0; part && i < rows->n; i++) {
+        int64_t start = csr->start ? csr->start[i] : 0;
+        int64_t count = csr->start ? csr->start[i + 1] - start : rows->d;
+        const double *x = csr->start ? csr->value + start : rows->x + i * rows->ld;
+        for (int64_t k = 0; k < count; k++)
+            if (x[k] < 0)
                 return mrc_fail(err, MERCER_ERR_DATA,
                                 "kernel %s: row %lld column %lld is %g, and it takes values >= 0 "
                                 "only (after scaling)",
                                 mrc_kernel_def_of(part->kind)->entry.name,
-                                (long long)(first + i + 1), (long long)(k + 1),
-                                rows->x[i * rows->ld + k]);
+                                (long long)(first + i + 1),
+                                (long long)(csr->start ? csr->column[start + k] : k) + 1, x[k]);
+    }
     return MERCER_OK;
 }
 

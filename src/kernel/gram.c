@@ -25,6 +25,13 @@ static void human_bytes(int64_t bytes, char text[32])
     snprintf(text, 32, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+/* Sparse rows of a dot-product kernel are their own factor, however many columns they have. */
+static bool is_implicit(const mrc_gram *g)
+{
+    return g->rows->csr.start &&
+           (g->kernel->kind == MRC_KERNEL_linear || g->kernel->kind == MRC_KERNEL_cosine);
+}
+
 static bool kernel_is_linear(const mrc_kernel *kernel)
 {
     return kernel->kind == MRC_KERNEL_linear;
@@ -40,12 +47,12 @@ struct plan {
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
 {
-    double n = (double)g->n, d = (double)g->points.d * (g->points.parts ? g->points.parts : 1);
+    double n = (double)g->n, prepared = mrc_points_row_size(g->kernel, g->rows);
     p->request = request;
     p->budget = g->ctx->memory;
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
     double common =
-        8 * n * (d + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
+        8 * n * (prepared + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
     p->dense = mrc_tiled_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
@@ -167,7 +174,8 @@ static mercer_status check_precomputed(const mrc_gram *g, mercer_error *err)
 
 static const char *store_name(mrc_store_kind store)
 {
-    static const char *const names[] = {"auto", "dense", "stream", "lowrank", "precomputed"};
+    static const char *const names[] = {"auto",    "dense",       "stream",
+                                        "lowrank", "precomputed", "implicit"};
     return names[store];
 }
 
@@ -195,6 +203,18 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
         snprintf(reason, size, "the matrix was given");
         return mrc_tiled_init(g, err);
     }
+    if (is_implicit(g) && (!asked || request->store == MRC_STORE_LOWRANK)) {
+        if (p.solver >= p.room)
+            return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+                          "raise --memory, or ask for fewer components", err);
+        g->store = MRC_STORE_IMPLICIT;
+        snprintf(reason, size, "products go through the %lld entries of the sparse rows",
+                 (long long)mercer_rows_entries(g->rows));
+        return mrc_implicit_init(g, err);
+    }
+    rc = mrc_points_build_index(&g->points, g->ctx, err);
+    if (rc != MERCER_OK)
+        return rc;
     /* A factor in single precision would not be faster and less exact: single means tiles. */
     if (request->store == MRC_STORE_LOWRANK ||
         (!asked && (kernel_is_linear(g->kernel) || (!request->single && g->n > 2 * MRC_TILE)))) {
@@ -260,13 +280,17 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     MRC_TRY(mrc_alloc(&g->diag, g->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&g->means, g->n, sizeof(double), err));
     if (kernel->kind == MRC_KERNEL_precomputed) {
+        if (rows->csr.start)
+            MRC_FAIL(
+                err, MERCER_ERR_DATA,
+                "kernel precomputed: the matrix is sparse; a kernel matrix must be given dense");
         MRC_TRY(check_precomputed(g, err));
         for (int64_t i = 0; i < g->n; i++)
             g->raw_diag[i] = rows->x[i * rows->ld + i];
     } else {
         MRC_TRY(mrc_kernel_check_rows(kernel, rows, 0, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
-        if (kernel_is_linear(kernel) && g->centered)
+        if (kernel_is_linear(kernel) && g->centered && !rows->csr.start)
             MRC_TRY(mrc_points_shift(&g->points, rows, err));
         mrc_kernel_diag(kernel, &g->points, 0, g->n, g->raw_diag);
     }
@@ -286,6 +310,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     MRC_TRY(build_store(g, request, reason, sizeof reason, err));
     if (g->store == MRC_STORE_LOWRANK && g->centered)
         MRC_TRY(mrc_lowrank_center(g, err));
+    if (g->store == MRC_STORE_IMPLICIT) /* cheap on its own, and products stay narrower */
+        MRC_TRY(mrc_gram_learn_means(g, err));
     if (report) {
         snprintf(report->store, sizeof report->store, "%s", store_name(g->store));
         snprintf(report->store_reason, sizeof report->store_reason, "%s", reason);
@@ -293,6 +319,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
         report->store_bytes = g->store == MRC_STORE_DENSE
                                   ? mrc_tiled_dense_bytes(g->n, g->single)
                                   : (int64_t)(8 * (double)g->n * (double)g->rank);
+        if (g->store == MRC_STORE_IMPLICIT)
+            report->store_bytes = 12 * mercer_rows_entries(rows);
     }
     *out = g;
     g = NULL;
@@ -315,6 +343,7 @@ void mrc_gram_free(mrc_gram *g)
         mrc_free(g->scratch[i]);
     mrc_free(g->scratch);
     mrc_free(g->factor);
+    mrc_free(g->row_cuts);
     mrc_free(g);
 }
 
@@ -343,6 +372,14 @@ mrc_store_kind mrc_gram_store(const mrc_gram *g)
     return g->store;
 }
 
+/* Uncentred out (n x l) = K v, for every store but low-rank, which is centred in place. */
+static mercer_status apply_uncentered(mrc_gram *g, const double *v, int64_t l, double *out,
+                                      mercer_error *err)
+{
+    return g->store == MRC_STORE_IMPLICIT ? mrc_implicit_apply_rows(g, NULL, g->n, v, l, out, err)
+                                          : mrc_tiled_apply(g, v, l, out, err);
+}
+
 /* ---- centring ---- */
 
 static void set_means(mrc_gram *g, const double *sums, int64_t stride)
@@ -368,7 +405,7 @@ mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err)
     MRC_TRY(mrc_alloc(&sums, g->n, sizeof *sums, err));
     for (int64_t i = 0; i < g->n; i++)
         ones[i] = 1;
-    MRC_TRY(mrc_tiled_apply(g, ones, 1, sums, err));
+    MRC_TRY(apply_uncentered(g, ones, 1, sums, err));
     set_means(g, sums, 1);
 out:
     mrc_free(ones);
@@ -425,7 +462,7 @@ static mercer_status apply_centered(mrc_gram *g, const double *v, int64_t l, dou
         if (width > l)
             input[i * width + l] = 1;
     }
-    MRC_TRY(mrc_tiled_apply(g, input, width, width > l ? output : out, err));
+    MRC_TRY(apply_uncentered(g, input, width, width > l ? output : out, err));
     if (width > l) {
         set_means(g, output + l, width);
         for (int64_t i = 0; i < g->n; i++)
@@ -446,7 +483,7 @@ mercer_status mrc_gram_apply(mrc_gram *g, const double *v, int64_t l, double *ou
         return mrc_lowrank_apply(g, v, l, out, err);
     if (g->centered)
         return apply_centered(g, v, l, out, err);
-    return mrc_tiled_apply(g, v, l, out, err);
+    return apply_uncentered(g, v, l, out, err);
 }
 
 /* Rows J of K in groups of MRC_GATHER, each group in column ranges of MRC_TILE. */
@@ -528,8 +565,11 @@ mercer_status mrc_gram_apply_rows(mrc_gram *g, const int64_t *rows, int64_t coun
         center_columns(g->n, l, centred, means);
         w.v = centred;
     }
-    mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, apply_rows_group, &w);
-    if (g->centered) { /* (H K H V)_J = (K H V)_J - m' H V */
+    if (g->store == MRC_STORE_IMPLICIT)
+        MRC_TRY(mrc_implicit_apply_rows(g, rows, count, w.v, l, out, err));
+    else
+        mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, apply_rows_group, &w);
+    if (centred) { /* (H K H V)_J = (K H V)_J - m' H V */
         memset(means, 0, (size_t)l * sizeof *means);
         for (int64_t i = 0; i < g->n; i++)
             for (int64_t j = 0; j < l; j++)
@@ -546,6 +586,39 @@ out:
     return rc;
 }
 
+/* K^_it = K_it + shift - m_t for the i-th of the rows J. */
+static double row_shift(const struct row_work *w, int64_t i)
+{
+    const mrc_gram *g = w->g;
+    return g->centered ? g->grand - g->means[w->rows ? w->rows[i] : i] : 0;
+}
+
+/* Columns of the implicit store are rows of out. */
+static void keep_columns(void *arg, int64_t first, int64_t count, const double *block)
+{
+    const struct row_work *w = arg;
+    const mrc_gram *g = w->g;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t t = 0; t < g->n; t++)
+            w->out[(first + i) * g->n + t] =
+                block[t * count + i] + row_shift(w, first + i) - (g->centered ? g->means[t] : 0);
+}
+
+static void square_columns(void *arg, int64_t first, int64_t count, const double *block)
+{
+    const struct row_work *w = arg;
+    const mrc_gram *g = w->g;
+    for (int64_t i = 0; i < count; i++) {
+        double sum = 0, shift = row_shift(w, first + i);
+        for (int64_t t = 0; t < g->n; t++) {
+            double value = block[t * count + i] + shift - (g->centered ? g->means[t] : 0);
+            if (!w->mask || w->mask[t])
+                sum += value * value;
+        }
+        w->out[first + i] = sum;
+    }
+}
+
 static void columns_range(void *arg, int64_t task, int worker)
 {
     struct row_work *w = arg;
@@ -556,7 +629,7 @@ static void columns_range(void *arg, int64_t task, int worker)
         mrc_tiled_block(g, w->rows + first, rows, c, cols, worker, w->out + first * g->n + c, g->n);
         if (g->centered)
             for (int64_t i = 0; i < rows; i++) {
-                double shift = g->grand - g->means[w->rows[first + i]];
+                double shift = row_shift(w, first + i);
                 double *row = w->out + (first + i) * g->n + c;
                 for (int64_t t = 0; t < cols; t++)
                     row[t] += shift - g->means[c + t];
@@ -587,6 +660,10 @@ mercer_status mrc_gram_columns(mrc_gram *g, const int64_t *rows, int64_t count, 
         goto out;
     }
     MRC_TRY(mrc_gram_learn_means(g, err));
+    if (g->store == MRC_STORE_IMPLICIT) {
+        rc = mrc_implicit_columns(g, rows, count, keep_columns, &w, err);
+        goto out;
+    }
     mrc_parfor(g->ctx, (g->n + MRC_TILE - 1) / MRC_TILE, columns_range, &w);
     rc = mrc_check_cancel(g->ctx, err);
 out:
@@ -609,7 +686,7 @@ static void norms_group(void *arg, int64_t task, int worker)
         int64_t cols = g->n - c < MRC_TILE ? g->n - c : MRC_TILE;
         mrc_tiled_block(g, w->rows + first, rows, c, cols, worker, block, MRC_TILE);
         for (int64_t i = 0; i < rows; i++) {
-            double shift = g->centered ? g->grand - g->means[w->rows[first + i]] : 0, sum = 0;
+            double shift = row_shift(w, first + i), sum = 0;
             for (int64_t t = 0; t < cols; t++) {
                 double value =
                     block[i * MRC_TILE + t] + shift - (g->centered ? g->means[c + t] : 0);
@@ -657,6 +734,10 @@ mercer_status mrc_gram_row_norms2(mrc_gram *g, const int64_t *rows, int64_t coun
         goto out;
     }
     MRC_TRY(mrc_gram_learn_means(g, err));
+    if (g->store == MRC_STORE_IMPLICIT) {
+        rc = mrc_implicit_columns(g, rows, rows ? count : g->n, square_columns, &w, err);
+        goto out;
+    }
     if (!rows) {
         rc = mrc_tiled_row_norms2(g, mask, out, err);
         goto out;
@@ -709,9 +790,13 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     if (g->store == MRC_STORE_PRECOMPUTED)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "kernel precomputed: kernel values of new rows must be given");
+    if (!rows->csr.start != !g->rows->csr.start)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "new rows must be sparse or dense as the training rows are");
     MRC_TRY(mrc_gram_learn_means(g, err));
     MRC_TRY(mrc_kernel_check_rows(g->kernel, rows, 0, err));
     MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));
+    MRC_TRY(mrc_points_build_index(&g->points, g->ctx, err)); /* the implicit store has none yet */
     struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
     mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w);
     rc = mrc_check_cancel(g->ctx, err);

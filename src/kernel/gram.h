@@ -2,7 +2,8 @@
  *
  * Behind it are interchangeable stores: dense (tiles of one triangle, double or single), stream
  * (tiles computed again at every pass, O(n) memory), lowrank (one n x q factor F with K = F F' to
- * rounding, centred in place) and precomputed (the caller's matrix). All operations are on the
+ * rounding, centred in place), implicit (sparse rows X of a dot-product kernel, K = X X') and
+ * precomputed (the caller's matrix). All operations are on the
  * centred matrix K^ = H K H when the operator is centred, else on K; no centred copy is made.
  * Blocks of vectors are n x l, row-major, tightly packed. Work is split into fixed tiles and
  * reduced in tile order, so results do not depend on the number of threads. */
@@ -19,6 +20,7 @@ typedef enum mrc_store_kind {
     MRC_STORE_STREAM,
     MRC_STORE_LOWRANK,
     MRC_STORE_PRECOMPUTED,
+    MRC_STORE_IMPLICIT,
 } mrc_store_kind;
 
 typedef struct mrc_gram_request {

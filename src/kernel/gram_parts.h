@@ -1,5 +1,6 @@
 /* The inside of the Gram operator, shared by its front (gram.c), the stores made of tiles
- * (tiled.c), the low-rank store (lowrank.c) and the eigen-solver's choice (spectrum.c). */
+ * (tiled.c), the low-rank store (lowrank.c), the implicit one (implicit.c) and the eigen-solver's
+ * choice (spectrum.c). */
 #ifndef MRC_KERNEL_GRAM_PARTS_H
 #define MRC_KERNEL_GRAM_PARTS_H
 
@@ -10,6 +11,8 @@
 enum { MRC_TILE = 256 };
 /* Rows J of K are computed in groups of this many. */
 enum { MRC_GATHER = 64 };
+/* The columns of sparse rows are summed in so many ranges. */
+enum { MRC_RANGES = 2 };
 
 struct mrc_gram {
     mercer_ctx *ctx;
@@ -37,6 +40,10 @@ struct mrc_gram {
     double *factor;
     int64_t rank;
     double left_out; /* largest diagonal entry of K - F F'; 0 for other stores */
+
+    /* Implicit: ranges of the columns of sparse rows, about equally full. */
+    int32_t range_end[MRC_RANGES];
+    int32_t *row_cuts; /* n x MRC_RANGES: where in its entries a row leaves each range */
 };
 
 enum { MRC_PANEL = 32 };
@@ -81,6 +88,19 @@ mercer_status mrc_lowrank_times(mrc_gram *g, const double *w, int64_t l, double 
                                 mercer_error *err);
 /* out[i] = F_i' S F_i for all i. */
 mercer_status mrc_lowrank_quadratic(mrc_gram *g, const double *s, double *out, mercer_error *err);
+
+/* Implicit store. init: once. Uncentred out (count x l) = K[J, :] v for v n x l; J = NULL: the
+ * first count. */
+mercer_status mrc_implicit_init(mrc_gram *g, mercer_error *err);
+mercer_status mrc_implicit_apply_rows(mrc_gram *g, const int64_t *rows, int64_t count,
+                                      const double *v, int64_t l, double *out, mercer_error *err);
+/* Columns J of K a few at a time: block (n x count) holds those of J[first .. first + count).
+ * J = NULL: all. */
+typedef void (*mrc_implicit_visit)(void *arg, int64_t first, int64_t count, const double *block);
+mercer_status mrc_implicit_columns(mrc_gram *g, const int64_t *rows, int64_t count,
+                                   mrc_implicit_visit visit, void *arg, mercer_error *err);
+/* Doubles that X' v takes for l columns. */
+int64_t mrc_implicit_inner_size(const mrc_gram *g, int64_t l);
 
 /* Fill means, grand and the centred diagonal (once). */
 mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err);

@@ -9,9 +9,11 @@
  *
  * Dot products and distances in many dimensions go through GEMM; distances in few dimensions, and
  * the other sums always, are added up column by column: d operations a pair. */
+#include "base/number.h"
 #include "kernel/kernel_parts.h"
 #include "kernel/points.h"
 #include "kernel/simd.h"
+#include "kernel/sparse.h"
 #include "linalg/linalg.h"
 
 #include <assert.h>
@@ -70,7 +72,7 @@ static const mrc_param sigmoid_params[] = {
     MRC_REAL(mrc_kernel_part, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
     MRC_PARAM_END};
 
-static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 1] = {
+static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 2] = {
     [MRC_KERNEL_linear] = {{"linear", "dot product: ordinary PCA", "x.y", no_params}, true},
     [MRC_KERNEL_poly] = {{"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params}, false},
     [MRC_KERNEL_rbf] = {{"rbf", "Gaussian", "exp(-|x-y|^2 / (2 sigma^2))", rbf_params}, true},
@@ -100,6 +102,7 @@ static const mrc_kernel_def definitions[MRC_KERNEL_COUNT + 1] = {
                                  "given by the caller", no_params},
                                 false},
     [MRC_KERNEL_COMBINED] = {{"combined", "sums and products of kernels", "", no_params}, false},
+    [MRC_KERNEL_HOST] = {{"host", "a function of the host program", "", no_params}, false},
 };
 
 const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
@@ -110,7 +113,8 @@ const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind)
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel)
 {
     return definitions[kernel->kind].semidefinite ||
-           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0);
+           (kernel->kind == MRC_KERNEL_poly && kernel->coef0 >= 0) ||
+           (kernel->kind == MRC_KERNEL_HOST && kernel->host.semidefinite);
 }
 
 bool mrc_part_needs_nonnegative(const mrc_kernel_part *kernel)
@@ -142,14 +146,47 @@ static mercer_status fail_unknown(const char *spec, mercer_error *err)
                     (int)mrc_spec_name_length(spec), spec, known);
 }
 
-mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_error *err)
+static bool is_called(const char *name, const char *spec, size_t length)
+{
+    return strlen(name) == length && strncmp(name, spec, length) == 0;
+}
+
+mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name, mercer_kernel_fn fn,
+                                    void *host, int semidefinite, mercer_error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-";
+    mrc_host_kernel *added = &ctx->kernels[ctx->kernel_count];
+    size_t length = name ? strlen(name) : 0;
+    double number;
+    if (!fn || length == 0 || length >= sizeof added->name || strspn(name, allowed) != length ||
+        mrc_parse_double(name, length, &number))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "a kernel needs a function and a name of letters, digits, '_' and '-'");
+    for (int i = 0; i < MRC_KERNEL_COUNT; i++)
+        if (is_called(definitions[i].entry.name, name, length))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "there is a kernel '%s' already", name);
+    for (int i = 0; i < ctx->kernel_count; i++)
+        if (is_called(ctx->kernels[i].name, name, length))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "there is a kernel '%s' already", name);
+    if (ctx->kernel_count == MRC_HOST_KERNELS)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "a context takes %d kernels of the host, no more",
+                        (int)MRC_HOST_KERNELS);
+    *added = (mrc_host_kernel){.fn = fn, .host = host, .semidefinite = semidefinite != 0};
+    memcpy(added->name, name, length + 1);
+    ctx->kernel_count++;
+    return MERCER_OK;
+}
+
+mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, const char *spec,
+                             mercer_error *err)
 {
     size_t length = mrc_spec_name_length(spec);
     char what[64];
     memset(kernel, 0, sizeof *kernel);
     for (int i = 0; i < MRC_KERNEL_COUNT; i++) {
         const mrc_kernel_def *def = &definitions[i];
-        if (strlen(def->entry.name) != length || strncmp(def->entry.name, spec, length) != 0)
+        if (!is_called(def->entry.name, spec, length))
             continue;
         kernel->kind = (mrc_kernel_kind)i;
         snprintf(what, sizeof what, "kernel %s", def->entry.name);
@@ -160,6 +197,13 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_e
             rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: give sigma or gamma, not both", what);
         return rc;
     }
+    for (int i = 0; ctx && i < ctx->kernel_count; i++)
+        if (is_called(ctx->kernels[i].name, spec, length)) {
+            kernel->kind = MRC_KERNEL_HOST;
+            kernel->host = ctx->kernels[i];
+            snprintf(what, sizeof what, "kernel %.50s", kernel->host.name);
+            return mrc_params_parse(no_params, what, spec, kernel, err);
+        }
     return fail_unknown(spec, err);
 }
 
@@ -167,6 +211,19 @@ static int compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+static double distance2(const mercer_rows *rows, int64_t i, int64_t j)
+{
+    if (rows->csr.start) {
+        mrc_points points = {.n = rows->n, .d = rows->d, .csr = rows->csr};
+        return mrc_sparse_pair(MRC_TERM_SQUARE, &points, i, &points, j);
+    }
+    const double *a = rows->x + i * rows->ld, *b = rows->x + j * rows->ld;
+    double sum = 0;
+    for (int64_t k = 0; k < rows->d; k++)
+        sum += (a[k] - b[k]) * (a[k] - b[k]);
+    return sum;
 }
 
 /* Median distance between the rows of a seeded sample; 1 when all of them are equal. Among many
@@ -190,10 +247,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     }
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
-            const double *a = rows->x + chosen[i] * rows->ld, *b = rows->x + chosen[j] * rows->ld;
-            double sum = 0;
-            for (int64_t k = 0; k < rows->d; k++)
-                sum += (a[k] - b[k]) * (a[k] - b[k]);
+            double sum = distance2(rows, chosen[i], chosen[j]);
             if (sum > 0)
                 distances[pairs++] = sqrt(sum);
         }
@@ -239,7 +293,8 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
 {
     mercer_status rc = MERCER_OK;
     bool two_forms = has_two_forms(kernel);
-    if (kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN)) {
+    bool from_rows = kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN);
+    if (from_rows) {
         if (*median == 0)
             rc = median_distance(ctx, rows, median, err);
         if (rc != MERCER_OK)
@@ -255,9 +310,12 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
         kernel->gamma = 1 / (double)rows->d;
     double scale = scale_of(kernel);
     if (kernel->sigma != 0 && !(isfinite(scale) && scale > 0 && isfinite(kernel->sigma)))
-        rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "kernel %s: sigma=%g makes %s overflow or vanish",
+        rc = mrc_fail(err, from_rows ? MERCER_ERR_DATA : MERCER_ERR_ARGUMENT,
+                      "kernel %s: sigma=%g%s makes %s overflow or vanish%s",
                       definitions[kernel->kind].entry.name, kernel->sigma,
-                      kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)");
+                      from_rows ? ", the median distance between rows," : "",
+                      kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)",
+                      from_rows ? "; scale the columns" : "");
     return rc;
 }
 
@@ -266,6 +324,8 @@ mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t 
 {
     mrc_kernel_part shown = *kernel;
     const mrc_kernel_def *def = &definitions[kernel->kind];
+    if (kernel->kind == MRC_KERNEL_HOST)
+        return mrc_params_format(no_params, kernel->host.name, &shown, 0, text, size, err);
     /* A rounded sigma = sqrt(1/(2 gamma)) need not give gamma back: show the one that does. */
     if (has_two_forms(kernel)) {
         if (gamma_of(kernel) == kernel->gamma)
@@ -327,15 +387,40 @@ static void values_of_distances(const mrc_kernel_part *kernel, const mrc_simd_lo
         loops->exponential(row, nb, -scale);
 }
 
+/* Kernel values in the place of dot products or, for functions of it, of squared distances. */
+static void values_of_sums(const mrc_kernel_part *kernel, const mrc_simd_loops *loops, double *row,
+                           int64_t nb)
+{
+    if (is_of_distance(kernel->kind))
+        values_of_distances(kernel, loops, row, nb);
+    else if (kernel->kind == MRC_KERNEL_poly)
+        loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
+    else if (kernel->kind == MRC_KERNEL_sigmoid)
+        loops->hyperbolic_tangent(row, nb, kernel->gamma, kernel->coef0);
+}
+
+static mrc_column_term column_term_of(mrc_kernel_kind kind)
+{
+    return kind == MRC_KERNEL_laplacian      ? MRC_TERM_ABSOLUTE
+           : kind == MRC_KERNEL_chi2         ? MRC_TERM_CHI2
+           : kind == MRC_KERNEL_intersection ? MRC_TERM_LEAST
+                                             : MRC_TERM_SQUARE;
+}
+
+static mrc_shared_term shared_term_of(mrc_kernel_kind kind)
+{
+    return kind == MRC_KERNEL_laplacian      ? MRC_SHARED_ABSOLUTE
+           : kind == MRC_KERNEL_chi2         ? MRC_SHARED_CHI2
+           : kind == MRC_KERNEL_intersection ? MRC_SHARED_LEAST
+                                             : MRC_SHARED_PRODUCT;
+}
+
 /* The tile as sums over columns. */
 static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops *loops,
                             const double *a, int64_t lda, int64_t na, const mrc_points *b,
                             int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
-    mrc_column_term term = kernel->kind == MRC_KERNEL_laplacian      ? MRC_TERM_ABSOLUTE
-                           : kernel->kind == MRC_KERNEL_chi2         ? MRC_TERM_CHI2
-                           : kernel->kind == MRC_KERNEL_intersection ? MRC_TERM_LEAST
-                                                                     : MRC_TERM_SQUARE;
+    mrc_column_term term = column_term_of(kernel->kind);
     loops->column_sums(term, a, na, lda, b->transposed + b0, nb, b->n, b->d, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         if (term == MRC_TERM_SQUARE)
@@ -351,6 +436,11 @@ static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const do
                           int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
     const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+    if (kernel->kind == MRC_KERNEL_HOST) {
+        kernel->host.fn(kernel->host.host, a, na, lda, b->x + b0 * b->ld, nb, b->ld, b->d, out,
+                        ldo);
+        return;
+    }
     if (kernel->kind == MRC_KERNEL_rbf && b->transposed) {
         loops->gaussian_by_differences(a, na, lda, b->transposed + b0, nb, b->n, b->d,
                                        kernel->gamma, out, ldo);
@@ -363,25 +453,41 @@ static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const do
     mrc_gemm(false, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         double *row = out + i * ldo;
-        switch (kernel->kind) {
-        case MRC_KERNEL_rbf:
-        case MRC_KERNEL_exponential:
-        case MRC_KERNEL_matern:
-        case MRC_KERNEL_rq:
+        if (is_of_distance(kernel->kind)) {
             assert(norm_a);
             if (loops->distances_from_dots(row, nb, norm_a[i], b->norm2 + b0))
                 repair_distances(a + i * lda, norm_a[i], b, b0, nb, row);
-            values_of_distances(kernel, loops, row, nb);
-            break;
-        case MRC_KERNEL_poly:
-            loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
-            break;
-        case MRC_KERNEL_sigmoid:
-            loops->hyperbolic_tangent(row, nb, kernel->gamma, kernel->coef0);
-            break;
-        default:
-            break;
         }
+        values_of_sums(kernel, loops, row, nb);
+    }
+}
+
+/* Distances, as in mrc_simd_loops, of one sparse row from sums over shared columns. */
+static void sparse_distances(mrc_column_term term, const mrc_simd_loops *loops, const mrc_points *a,
+                             int64_t i, const mrc_points *b, int64_t b0, int64_t nb, double *row)
+{
+    if (!loops->distances_from_dots(row, nb, a->norm2[i], b->norm2 + b0))
+        return;
+    for (int64_t j = 0; j < nb; j++)
+        if (!(row[j] >= MRC_DISTANCE_SHARE * (a->norm2[i] + b->norm2[b0 + j])))
+            row[j] = mrc_sparse_pair(term, a, i, b, b0 + j);
+}
+
+static void sparse_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a,
+                        int64_t a0, int64_t na, const mrc_points *b, int64_t b0, int64_t nb,
+                        double *out, int64_t ldo)
+{
+    const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+    bool of_columns = kernel->kind == MRC_KERNEL_laplacian || kernel->kind == MRC_KERNEL_chi2;
+    mrc_sparse_sums(shared_term_of(kernel->kind), a, a0, na, b, b0, nb, out, ldo);
+    for (int64_t i = 0; i < na; i++) {
+        double *row = out + i * ldo;
+        if (of_columns || is_of_distance(kernel->kind))
+            sparse_distances(column_term_of(kernel->kind), loops, a, a0 + i, b, b0, nb, row);
+        if (of_columns)
+            loops->exponential(row, nb, -kernel->gamma);
+        else
+            values_of_sums(kernel, loops, row, nb);
     }
 }
 
@@ -389,6 +495,10 @@ void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_point
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo)
 {
+    if (mrc_points_are_sparse(b)) {
+        sparse_tile(kernel, simd, a, a0, na, b, b0, nb, out, ldo);
+        return;
+    }
     tile_of_block(kernel, simd, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b,
                   b0, nb, out, ldo);
 }
@@ -397,15 +507,26 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
                    int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++) {
-        const double *x = points->x + (first + i) * points->ld;
         double dot = 0;
         if (is_of_distance(kernel->kind) || kernel->kind == MRC_KERNEL_laplacian ||
             kernel->kind == MRC_KERNEL_chi2) {
             out[i] = 1;
             continue;
         }
-        for (int64_t k = 0; k < points->d; k++)
-            dot += kernel->kind == MRC_KERNEL_intersection ? x[k] : x[k] * x[k];
+        if (kernel->kind == MRC_KERNEL_HOST) {
+            const double *x = points->x + (first + i) * points->ld;
+            kernel->host.fn(kernel->host.host, x, 1, points->ld, x, 1, points->ld, points->d,
+                            out + i, 1);
+            continue;
+        }
+        mrc_sparse_row row = {.count = points->d};
+        if (mrc_points_are_sparse(points))
+            row = mrc_sparse_row_of(points, first + i);
+        else
+            row.value = points->x + (first + i) * points->ld;
+        for (int64_t k = 0; k < row.count; k++)
+            dot += kernel->kind == MRC_KERNEL_intersection ? row.value[k]
+                                                           : row.value[k] * row.value[k];
         switch (kernel->kind) {
         case MRC_KERNEL_poly:
             out[i] = pow(kernel->gamma * dot + kernel->coef0, (double)kernel->degree);

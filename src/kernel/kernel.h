@@ -24,7 +24,8 @@ typedef enum mrc_kernel_kind {
     double coef0;                                                                                  \
     double alpha;                                                                                  \
     int64_t degree;                                                                                \
-    int nu; /* matern: index of 0.5, 1.5, 2.5, inf */
+    int nu;               /* matern: index of 0.5, 1.5, 2.5, inf */                                \
+    mrc_host_kernel host; /* kind MRC_KERNEL_HOST: a function of the host's own */
 
 /* One named kernel. */
 typedef struct mrc_kernel_part {
@@ -35,6 +36,8 @@ typedef struct mrc_kernel_part {
 enum { MRC_KERNEL_PARTS = 8 };
 /* The kind of a combination, which has no line in kernels.def. */
 #define MRC_KERNEL_COMBINED MRC_KERNEL_COUNT
+/* The kind of a kernel that the host added to the context. */
+#define MRC_KERNEL_HOST (MRC_KERNEL_COUNT + 1)
 
 /* A named kernel, or the sum over terms of weight times the product of the term's parts. */
 typedef struct mrc_kernel {
@@ -65,6 +68,9 @@ double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d);
  * NAME[:key=value,...]; at most MRC_KERNEL_PARTS names, and as many terms. Data-dependent defaults
  * (sigma=median, gamma=1/columns) stay open. */
 mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_error *err);
+/* The same with the host's own kernels in ctx, which may be NULL. */
+mercer_status mrc_kernel_parse_in(mrc_kernel *kernel, const mercer_ctx *ctx, const char *spec,
+                                  mercer_error *err);
 /* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
 mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                  mercer_error *err);
@@ -75,19 +81,25 @@ mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t siz
                                 mercer_error *err);
 
 /* MERCER_ERR_DATA with row (counted from first) and column when the kernel needs values >= 0 and
- * there is a negative one. */
+ * there is a negative one, or when the rows are sparse and a host's kernel takes dense ones. */
 mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
                                     int64_t first, mercer_error *err);
 
-/* Prepared rows. Two sets can be combined when they were prepared with the same shift. */
+/* Prepared rows. Two sets can be combined when both are dense and were prepared with the same
+ * shift, or both are sparse. */
 typedef struct mrc_points {
     int64_t n, d;
-    const double *x; /* n x d, row stride ld: the rows as the kernel wants them */
+    const double *x; /* n x d, row stride ld: the rows as the kernel wants them; NULL when sparse */
     int64_t ld;
-    double *storage;         /* owned copy behind x, or NULL when x is borrowed from the rows */
-    double *transposed;      /* d x n (stride n), for small d; else NULL */
-    double *norm2;           /* n squared norms, for kernels that need them; else NULL */
-    double *shift;           /* d: subtracted from the rows; NULL when nothing was */
+    mrc_csr csr;                    /* sparse rows; csr.start is NULL when they are dense */
+    const int64_t *picked;          /* sparse: point i is row picked[i] of csr; NULL: row i */
+    struct mrc_sparse_index *index; /* sparse: see sparse.h; or NULL */
+    bool index_borrowed;            /* from another part */
+    double *storage;    /* owned copy behind x or csr.value, or NULL when borrowed from the rows */
+    double *transposed; /* d x n (stride n), for small d; else NULL */
+    double *norm2; /* n squared norms (sparse laplacian and chi2: sums of |x|), for kernels that
+                      need them; else NULL */
+    double *shift; /* d: subtracted from the rows; NULL when nothing was */
     struct mrc_points *part; /* of a combination: the same rows for each part; else NULL */
     int parts;
 } mrc_points;
@@ -97,13 +109,17 @@ typedef struct mrc_points {
 mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
                               const mercer_rows *rows, const mrc_points *shift_from,
                               mercer_error *err);
+/* Index sparse points, so that tiles with them are fast; nothing to do for dense ones. */
+mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
+/* Doubles that prepared rows and, for sparse ones, their index take per row, roughly. */
+double mrc_points_row_size(const mrc_kernel *kernel, const mercer_rows *rows);
 /* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
  * same, and a large mean costs no digits. */
 mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err);
 void mrc_points_destroy(mrc_points *points);
 
 /* Chosen rows as points of their own, copied into storage: count x mrc_points_gather_size()
- * doubles. The result lives as long as storage and must not be destroyed. */
+ * doubles. The result lives as long as storage and index, and must not be destroyed. */
 int64_t mrc_points_gather_size(const mrc_points *points);
 mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
                              double *storage);

@@ -5,7 +5,9 @@
 
 #include "kernel/kernel.h"
 
-mercer_status mrc_part_parse(mrc_kernel_part *kernel, const char *spec, mercer_error *err);
+/* ctx: where the host's kernels are; may be NULL. */
+mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, const char *spec,
+                             mercer_error *err);
 /* *median: the median distance between rows once it is known, 0 before; parts share it. */
 mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                double *median, mercer_error *err);

@@ -2,8 +2,13 @@
  * shifted by the column means (which shrinks |x|^2 and with it the cancellation in
  * |x|^2 + |y|^2 - 2 x.y) and squared norms. Other sums over columns: a transposed copy. cosine: a
  * copy with rows of length one. The others: the rows themselves. A combination: all this for each
- * of its parts. */
+ * of its parts.
+ *
+ * Sparse rows stay as they are (cosine: with values of their own), with norms where distances need
+ * them; nothing is shifted, which would fill them. */
 #include "kernel/points.h"
+
+#include "kernel/sparse.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,26 +81,73 @@ static mercer_status prepare_differences(mrc_points *points, const mercer_rows *
     return MERCER_OK;
 }
 
+static void to_length_one(double *x, int64_t count)
+{
+    double largest = 0, sum = 0;
+    for (int64_t k = 0; k < count; k++)
+        largest = fmax(largest, fabs(x[k]));
+    if (largest == 0)
+        return;
+    for (int64_t k = 0; k < count; k++) { /* scaled first: squares of huge rows overflow */
+        x[k] /= largest;
+        sum += x[k] * x[k];
+    }
+    for (int64_t k = 0; k < count; k++)
+        x[k] /= sqrt(sum);
+}
+
 static mercer_status prepare_directions(mrc_points *points, const mercer_rows *rows,
                                         mercer_error *err)
 {
     mercer_status rc = copy_rows(points, rows, err);
     if (rc != MERCER_OK)
         return rc;
-    for (int64_t i = 0; i < rows->n; i++) {
-        double *x = points->storage + i * rows->d, largest = 0, sum = 0;
-        for (int64_t k = 0; k < rows->d; k++)
-            largest = fmax(largest, fabs(x[k]));
-        if (largest == 0)
-            continue;
-        for (int64_t k = 0; k < rows->d; k++) { /* scaled first: squares of huge rows overflow */
-            x[k] /= largest;
-            sum += x[k] * x[k];
-        }
-        for (int64_t k = 0; k < rows->d; k++)
-            x[k] /= sqrt(sum);
-    }
+    for (int64_t i = 0; i < rows->n; i++)
+        to_length_one(points->storage + i * rows->d, rows->d);
     return MERCER_OK;
+}
+
+/* norm2 of sparse rows: what distances start from. */
+static mercer_status prepare_sparse_norms(mrc_points *points, mrc_kernel_kind kind,
+                                          mercer_error *err)
+{
+    bool absolute = kind == MRC_KERNEL_laplacian || kind == MRC_KERNEL_chi2;
+    mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
+    for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(points, i);
+        for (int64_t k = 0; k < row.count; k++)
+            points->norm2[i] += absolute ? fabs(row.value[k]) : row.value[k] * row.value[k];
+    }
+    return rc;
+}
+
+static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
+                                    const mercer_rows *rows, mercer_error *err)
+{
+    int64_t entries = rows->csr.start[rows->n];
+    mercer_status rc = MERCER_OK;
+    points->csr = rows->csr;
+    switch (kind) {
+    case MRC_KERNEL_rbf:
+    case MRC_KERNEL_exponential:
+    case MRC_KERNEL_matern:
+    case MRC_KERNEL_rq:
+    case MRC_KERNEL_laplacian:
+    case MRC_KERNEL_chi2:
+        return prepare_sparse_norms(points, kind, err);
+    case MRC_KERNEL_cosine:
+        rc = mrc_alloc2_raw(&points->storage, entries, 1, sizeof(double), err);
+        if (rc != MERCER_OK || entries == 0)
+            return rc;
+        memcpy(points->storage, rows->csr.value, (size_t)entries * sizeof(double));
+        for (int64_t i = 0; i < rows->n; i++)
+            to_length_one(points->storage + rows->csr.start[i],
+                          rows->csr.start[i + 1] - rows->csr.start[i]);
+        points->csr.value = points->storage;
+        return MERCER_OK;
+    default:
+        return MERCER_OK;
+    }
 }
 
 static mercer_status prepare(mrc_points *points, mrc_kernel_kind kind, const mercer_rows *rows,
@@ -105,6 +157,8 @@ static mercer_status prepare(mrc_points *points, mrc_kernel_kind kind, const mer
     points->d = rows->d;
     points->x = rows->x;
     points->ld = rows->ld;
+    if (rows->csr.start)
+        return prepare_sparse(points, kind, rows, err);
     switch (kind) {
     case MRC_KERNEL_rbf:
     case MRC_KERNEL_exponential:
@@ -152,6 +206,36 @@ mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, merc
     return prepare_shifted(points, rows, NULL, err);
 }
 
+mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!mrc_points_are_sparse(points))
+        return MERCER_OK;
+    if (points->parts == 0)
+        return points->index ? MERCER_OK : mrc_sparse_index_build(points, ctx, err);
+    for (int p = 0; p < points->parts && rc == MERCER_OK; p++) {
+        mrc_points *part = &points->part[p];
+        for (int q = 0; q < p && !part->index; q++)
+            if (points->part[q].csr.value == part->csr.value) {
+                part->index = points->part[q].index;
+                part->index_borrowed = true;
+            }
+        if (!part->index)
+            rc = mrc_sparse_index_build(part, ctx, err);
+    }
+    return rc;
+}
+
+double mrc_points_row_size(const mrc_kernel *kernel, const mercer_rows *rows)
+{
+    double parts = kernel->parts > 1 ? kernel->parts : 1;
+    if (!rows->csr.start)
+        return parts * (double)rows->d;
+    double entries = (double)rows->csr.start[rows->n], n = (double)rows->n;
+    return parts *
+           (1 + (entries + mrc_sparse_index_bytes(rows->n, rows->csr.start[rows->n]) / 8) / n);
+}
+
 /* Doubles that hold the headers of the parts. */
 static int64_t header_size(const mrc_points *points)
 {
@@ -162,7 +246,8 @@ static int64_t header_size(const mrc_points *points)
 /* Doubles a row takes, without the headers. */
 static int64_t row_size(const mrc_points *points)
 {
-    return points->parts ? points->parts * (2 * points->d + 1) : 2 * points->d + 1;
+    int64_t one = mrc_points_are_sparse(points) ? 1 : 2 * points->d + 1;
+    return points->parts ? points->parts * one : one;
 }
 
 int64_t mrc_points_gather_size(const mrc_points *points)
@@ -170,10 +255,24 @@ int64_t mrc_points_gather_size(const mrc_points *points)
     return row_size(points) + header_size(points);
 }
 
+static mrc_points gather_sparse(const mrc_points *points, const int64_t *index, int64_t count,
+                                double *storage)
+{
+    for (int64_t i = 0; points->norm2 && i < count; i++)
+        storage[i] = points->norm2[index[i]];
+    return (mrc_points){.n = count,
+                        .d = points->d,
+                        .csr = points->csr,
+                        .picked = index,
+                        .norm2 = points->norm2 ? storage : NULL};
+}
+
 static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t count,
                          double *storage)
 {
     int64_t d = points->d;
+    if (mrc_points_are_sparse(points))
+        return gather_sparse(points, index, count, storage);
     double *transposed = storage + count * d, *norms = transposed + count * d;
     for (int64_t i = 0; i < count; i++) {
         const double *x = points->x + index[i] * points->ld;
@@ -198,13 +297,16 @@ mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int
         return gather(points, index, count, storage);
     mrc_points *part = (mrc_points *)(void *)storage;
     double *values = storage + header_size(points);
+    int64_t one = row_size(points) / points->parts;
     for (int p = 0; p < points->parts; p++)
-        part[p] = gather(&points->part[p], index, count, values + p * count * (2 * points->d + 1));
+        part[p] = gather(&points->part[p], index, count, values + p * count * one);
     /* A combination has no values of its own: those of its first part stand for n, d and ld. */
     return (mrc_points){.n = count,
                         .d = points->d,
                         .x = part[0].x,
                         .ld = points->d,
+                        .csr = part[0].csr,
+                        .picked = part[0].picked,
                         .part = part,
                         .parts = points->parts};
 }
@@ -214,6 +316,8 @@ void mrc_points_destroy(mrc_points *points)
     for (int p = 0; p < points->parts; p++)
         mrc_points_destroy(&points->part[p]);
     mrc_free(points->part);
+    if (!points->index_borrowed)
+        mrc_sparse_index_free(points->index);
     mrc_free(points->storage);
     mrc_free(points->transposed);
     mrc_free(points->norm2);

@@ -36,8 +36,8 @@ static inline vector vector_exp(vector x)
         (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800));
     /* The one is added last: all other roundings are of smaller numbers. */
     vector power = 1 + (r + r2 * (first + r4 * (second + r4 * third)));
-    bits result = (bits)power + ((bits)shifted << 52);
-    return (vector)(result & (bits)(x > -708));
+    words result = (words)power + ((words)shifted << 52); /* wraps: n <= 0 */
+    return (vector)(result & (words)(x > -708));
 }
 
 static inline vector fetch(const double *from, int64_t left)

@@ -177,15 +177,28 @@ static mercer_status apply_gram(void *self, const double *v, int64_t l, double *
     return mrc_gram_apply(self, v, l, out, err);
 }
 
+/* Products of the implicit store are cheap: better one more than a basis twice as large. */
+static bool keeps_images(const mrc_gram *g)
+{
+    return g->store != MRC_STORE_IMPLICIT;
+}
+
 /* Basis columns the memory budget allows, beside the store. */
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double fixed = 8 * (double)g->n * (double)(g->points.d + 4 + 4 * count + krylov_extra(count));
-    double room = ((double)g->ctx->memory - used - fixed) / (16 * (double)g->n);
+    double prepared =
+        g->kernel->kind == MRC_KERNEL_precomputed ? 0 : mrc_points_row_size(g->kernel, g->rows);
+    double fixed = 8 * (double)g->n * (prepared + (double)(4 + 4 * count + krylov_extra(count)));
+    if (g->store == MRC_STORE_IMPLICIT)
+        fixed += 8 * (double)mrc_implicit_inner_size(g, krylov_block(count) + 1);
+    double copies = keeps_images(g) ? 2 : 1;
+    double room = ((double)g->ctx->memory - used - fixed) / (8 * copies * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */
     double enough = (double)(2 * count + 12 * krylov_block(count));
+    if (g->store == MRC_STORE_IMPLICIT) /* the basis would take more than the rows */
+        enough = (double)(count + 5 * krylov_block(count));
     double columns = fmin(fmin(room, most), enough);
     double least = fmin((double)krylov_least(count), most);
     return (int64_t)fmax(columns, least);
@@ -201,6 +214,7 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
                                   .tolerance = fmax(TOLERANCE, 32 * g->eps),
                                   .rounding = (double)g->n * g->eps * g->kmax,
                                   .block = krylov_block(expected),
+                                  .keep_images = keeps_images(g),
                                   .phase = "eigenvalues"};
     mrc_krylov_result result = {0};
     mercer_status rc = MERCER_OK;

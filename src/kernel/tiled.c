@@ -42,8 +42,9 @@ static size_t tile_offset(const mrc_gram *g, int64_t i, int64_t j)
 
 static double dense_values(int64_t n)
 {
-    double full = (double)(n / MRC_TILE), left = (double)(n % MRC_TILE);
-    return full * (full + 1) / 2 * MRC_TILE * MRC_TILE + (full + 1) * left * MRC_TILE;
+    int64_t whole = n / MRC_TILE, left = n % MRC_TILE;
+    double full = (double)whole;
+    return full * (full + 1) / 2 * MRC_TILE * MRC_TILE + (full + 1) * (double)left * MRC_TILE;
 }
 
 int64_t mrc_tiled_dense_bytes(int64_t n, bool single)

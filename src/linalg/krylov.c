@@ -1,10 +1,11 @@
 /* Leading eigenpairs of a symmetric operator by a block Krylov method.
  *
- * The basis Q and its image AQ are both kept (2 n m doubles), so T = Q'AQ is a true
- * Rayleigh-Ritz matrix, residuals |A u - lambda u| are the true ones without another application,
- * and a thick restart only multiplies both by the kept Ritz vectors. Each step applies A to a block
- * of b vectors, then makes the new directions orthogonal to all of Q (twice: once loses digits, see
- * Parlett's "twice is enough"). A block that has lost rank is filled up with random directions.
+ * T = Q'AQ is a true Rayleigh-Ritz matrix. When the image AQ is kept beside the basis Q (2 n m
+ * doubles instead of n m), the true residuals |A u - lambda u| need no more application; else one
+ * is spent on them at the end. A thick restart only multiplies both by the kept Ritz vectors. Each
+ * step applies A to a block of b vectors, then makes the new directions orthogonal to all of Q
+ * (twice: once loses digits, see Parlett's "twice is enough"). A block that has lost rank is filled
+ * up with random directions.
  *
  * From s random starting vectors a Krylov space holds at most s copies of a multiple eigenvalue. So
  * when s Ritz values coincide there may be more: then a fresh random block is started beside the
@@ -23,7 +24,7 @@ struct krylov {
     const mrc_krylov_options *options;
     int64_t n, block, capacity; /* capacity: columns allocated for q and aq */
     int64_t size;               /* columns of q whose image is known */
-    double *q, *aq;             /* n x capacity */
+    double *q, *aq;             /* n x capacity; aq is NULL when images are not kept */
     double *next, *image;       /* n x block: the new directions, and their image */
     double *t;                  /* capacity x capacity: Q'AQ */
     double *ritz, *theta;       /* eigenvectors (rows, increasing) and eigenvalues of t */
@@ -41,7 +42,8 @@ static mercer_status krylov_init(struct krylov *k, mercer_error *err)
     int64_t n = k->n, c = k->capacity, b = k->block;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&k->q, n, c, sizeof *k->q, err));
-    MRC_TRY(mrc_alloc2_raw(&k->aq, n, c, sizeof *k->aq, err));
+    if (k->options->keep_images)
+        MRC_TRY(mrc_alloc2_raw(&k->aq, n, c, sizeof *k->aq, err));
     MRC_TRY(mrc_alloc2(&k->next, n, b, sizeof *k->next, err));
     MRC_TRY(mrc_alloc2(&k->image, n, b, sizeof *k->image, err));
     MRC_TRY(mrc_alloc2(&k->t, c, c, sizeof *k->t, err));
@@ -204,7 +206,8 @@ static mercer_status extend(struct krylov *k, mercer_error *err)
     k->passes++;
     for (int64_t i = 0; i < n; i++) {
         memcpy(k->q + i * c + at, k->next + i * b, (size_t)b * sizeof *k->q);
-        memcpy(k->aq + i * c + at, k->image + i * b, (size_t)b * sizeof *k->aq);
+        if (k->aq)
+            memcpy(k->aq + i * c + at, k->image + i * b, (size_t)b * sizeof *k->aq);
     }
     k->size += b;
     MRC_TRY(mrc_tall_product(k->ctx, k->q, k->size, c, k->image, b, b, n, k->small, err));
@@ -234,6 +237,10 @@ static mercer_status rayleigh_ritz(struct krylov *k, mercer_error *err)
     int64_t m = k->size;
     for (int64_t i = 0; i < m; i++)
         memcpy(k->ritz + i * m, k->t + i * k->capacity, (size_t)m * sizeof *k->ritz);
+    for (int64_t i = 0; i < m; i++)
+        if (!isfinite(k->t[i * k->capacity + i]))
+            return mrc_fail(err, MERCER_ERR_NUMERIC,
+                            "products with the kernel matrix are not finite");
     mercer_status rc = mrc_eigen_symmetric(k->ctx, m, k->ritz, k->theta, err);
     if (rc == MERCER_OK && k->theta[0] < k->smallest)
         k->smallest = k->theta[0];
@@ -299,7 +306,7 @@ static mercer_status restart(struct krylov *k, int64_t keep, mercer_error *err)
     MRC_TRY(mrc_alloc2(&strip, ROWS, keep, sizeof *strip, err));
     leading_vectors(k, keep, s);
     double *both[2] = {k->q, k->aq};
-    for (int which = 0; which < 2; which++)
+    for (int which = 0; which < 2 && both[which]; which++)
         for (int64_t i = 0; i < n; i += ROWS) {
             int64_t rows = n - i < ROWS ? n - i : ROWS;
             double *part = both[which] + i * c;
@@ -317,39 +324,67 @@ out:
     return rc;
 }
 
+/* Largest |A u - lambda u| of `count` pairs, a block of them at a time: A u comes from the kept
+ * images and s (size x count), the Ritz vectors; or from one more application. */
+static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result *pairs,
+                                      int64_t count, const double *s, double *largest,
+                                      mercer_error *err)
+{
+    int64_t n = k->n;
+    double *in = NULL, *image = k->image; /* free at this point */
+    mercer_status rc = MERCER_OK;
+
+    *largest = 0;
+    if (!k->aq)
+        MRC_TRY(mrc_alloc2_raw(&in, n, k->block, sizeof *in, err));
+    for (int64_t first = 0; first < count; first += k->block) {
+        int64_t b = count - first < k->block ? count - first : k->block;
+        double *norms = k->gram_values;
+        memset(norms, 0, (size_t)b * sizeof *norms);
+        for (int64_t i = 0; in && i < n; i++)
+            memcpy(in + i * b, pairs->vectors + i * count + first, (size_t)b * sizeof *in);
+        if (in) {
+            MRC_TRY(k->op->apply(k->op->self, in, b, image, err));
+            k->passes++;
+        } else {
+            mrc_tall_times(k->ctx, n, b, k->size, 1, k->aq, k->capacity, s + first, count, 0, image,
+                           b);
+        }
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < b; j++) {
+                double r = image[i * b + j] -
+                           pairs->values[first + j] * pairs->vectors[i * count + first + j];
+                norms[j] += r * r;
+            }
+        for (int64_t j = 0; j < b; j++)
+            *largest = fmax(*largest, sqrt(norms[j]));
+    }
+out:
+    mrc_free(in);
+    return rc;
+}
+
 /* Vectors and true residuals of the `count` leading pairs. */
 static mercer_status extract(struct krylov *k, int64_t count, mrc_krylov_result *out,
                              mercer_error *err)
 {
     int64_t n = k->n, m = k->size, c = k->capacity;
-    double *s = NULL, *image = NULL, *norms = NULL;
+    double *s = NULL;
     mercer_status rc = MERCER_OK;
 
     mrc_krylov_result_destroy(out);
     MRC_TRY(mrc_alloc2(&s, m, count, sizeof *s, err));
-    MRC_TRY(mrc_alloc2_raw(&image, n, count, sizeof *image, err));
     MRC_TRY(mrc_alloc2_raw(&out->vectors, n, count, sizeof *out->vectors, err));
     MRC_TRY(mrc_alloc(&out->values, count, sizeof *out->values, err));
-    MRC_TRY(mrc_alloc(&norms, count, sizeof *norms, err));
     leading_vectors(k, count, s);
     mrc_tall_times(k->ctx, n, count, m, 1, k->q, c, s, count, 0, out->vectors, count);
-    mrc_tall_times(k->ctx, n, count, m, 1, k->aq, c, s, count, 0, image, count);
     for (int64_t j = 0; j < count; j++)
         out->values[j] = ritz_value(k, j);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < count; j++) {
-            double r = image[i * count + j] - out->values[j] * out->vectors[i * count + j];
-            norms[j] += r * r;
-        }
-    double scale = fmax(fabs(ritz_value(k, 0)), DBL_MIN);
-    out->residual = 0;
-    for (int64_t j = 0; j < count; j++)
-        out->residual = fmax(out->residual, sqrt(norms[j]) / scale);
+    MRC_TRY(largest_residual(k, out, count, s, &out->residual, err));
+    out->residual /= fmax(fabs(ritz_value(k, 0)), DBL_MIN);
     out->count = count;
 out:
     mrc_free(s);
-    mrc_free(image);
-    mrc_free(norms);
     return rc;
 }
 

@@ -46,7 +46,8 @@ typedef struct mrc_krylov_options {
     double tolerance;     /* of |A u - lambda u| relative to the largest eigenvalue */
     double rounding;      /* error of a product A u, below which no residual can get */
     int64_t block;        /* columns per application */
-    int64_t most_columns; /* basis columns that fit in memory; the basis is kept twice */
+    int64_t most_columns; /* basis columns that fit in memory */
+    bool keep_images;     /* keep the basis twice, which saves a pass at the end */
     const char *phase;    /* for progress */
 } mrc_krylov_options;
 

@@ -2,6 +2,7 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "methods/novelty.h"
 #include "methods/registry.h"
 
 #include <mercer/fit.h>
@@ -86,11 +87,11 @@ static mercer_status read_center(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_kernel(struct request *r, mercer_error *err)
+static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, mercer_error *err)
 {
     bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
     const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
-    mercer_status rc = mrc_kernel_parse(&r->kernel, spec, err);
+    mercer_status rc = mrc_kernel_parse_in(&r->kernel, ctx, spec, err);
     if (rc == MERCER_OK && linear && r->kernel.kind != MRC_KERNEL_linear)
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
                       "method %s has a linear kernel; for kernel %s use method kpca",
@@ -98,8 +99,8 @@ static mercer_status read_kernel(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_request(const mercer_fit_options *given, struct request *r,
-                                  mercer_error *err)
+static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
+                                  struct request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     mercer_status rc = MERCER_OK;
@@ -116,8 +117,9 @@ static mercer_status read_request(const mercer_fit_options *given, struct reques
     mrc_params_defaults(r->method->entry.params, r->params);
     MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
     MRC_TRY(read_components(r, err));
+    MRC_TRY(mrc_novelty_check(options->novelty, err));
     MRC_TRY(read_center(r, err));
-    MRC_TRY(read_kernel(r, err));
+    MRC_TRY(read_kernel(ctx, r, err));
     MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
     MRC_TRY(choose("precision", options->precision, "double|single", &precision, err));
     MRC_TRY(mrc_scale_parse(options->scale, &r->scale, err));
@@ -138,12 +140,12 @@ out:
 mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
 {
     struct request r = {0};
-    mercer_status rc = read_request(options, &r, err);
+    mercer_status rc = read_request(NULL, options, &r, err);
     mrc_free(r.params);
     return rc;
 }
 
-static int compare_doubles(const void *a, const void *b)
+int mrc_compare_doubles(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -158,7 +160,8 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
     double *spread = NULL, *sorted = NULL;
     int64_t d = rows->d, widest = 0, count = 0;
     mercer_status rc = MERCER_OK;
-    if (r->scale != MRC_SCALE_NONE || r->kernel.kind == MRC_KERNEL_precomputed || d < 2)
+    if (r->scale != MRC_SCALE_NONE || r->kernel.kind == MRC_KERNEL_precomputed || d < 2 ||
+        mercer_rows_is_sparse(rows)) /* whose columns cannot be shifted anyway */
         return MERCER_OK;
     MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
     MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
@@ -174,7 +177,7 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
         if (spread[k] > spread[widest])
             widest = k;
     }
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_doubles);
+    qsort(sorted, (size_t)count, sizeof *sorted, mrc_compare_doubles);
     double factor = count > 1 ? spread[widest] / sorted[count / 2] : 0;
     if (factor > WORTH_SAYING && rows->names)
         mrc_notice(ctx,
@@ -205,18 +208,9 @@ static mercer_status check_rows(const mercer_rows *rows, const struct request *r
 static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
                                 mercer_rows **scaled, mercer_error *err)
 {
-    double *copy = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_scale_fit(&model->scale, kind, rows, err));
-    if (kind == MRC_SCALE_NONE)
-        goto out;
-    MRC_TRY(mrc_alloc2_raw(&copy, rows->n, rows->d, sizeof *copy, err));
-    mercer_rows_copy(rows, 0, rows->n, copy);
-    mrc_scale_apply(&model->scale, copy, rows->n, rows->d);
-    MRC_TRY(mrc_rows_adopt(copy, rows->n, rows->d, scaled, err));
-    copy = NULL;
-out:
-    mrc_free(copy);
+    mercer_status rc = mrc_scale_fit(&model->scale, kind, rows, err);
+    if (rc == MERCER_OK && kind != MRC_SCALE_NONE)
+        rc = mrc_scale_rows(&model->scale, rows, scaled, err);
     return rc;
 }
 
@@ -225,9 +219,16 @@ static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error
 {
     uLong crc = crc32(0, NULL, 0);
     char text[64];
-    for (int64_t i = 0; i < rows->n; i++)
+    for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
         crc = crc32_z(crc, (const Bytef *)(rows->x + i * rows->ld),
                       (size_t)rows->d * sizeof *rows->x);
+    if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
+        size_t entries = (size_t)mercer_rows_entries(rows);
+        crc = crc32_z(crc, (const Bytef *)rows->csr.start,
+                      (size_t)(rows->n + 1) * sizeof *rows->csr.start);
+        crc = crc32_z(crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
+        crc = crc32_z(crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
+    }
     snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
              (long long)rows->d);
     return mrc_strdup(out, text, err);
@@ -269,7 +270,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     mercer_status rc = MERCER_OK;
 
     *out = NULL;
-    MRC_TRY(read_request(options, &r, err));
+    MRC_TRY(read_request(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(advise_scaling(ctx, rows, &r, err));
     MRC_TRY(mrc_model_new(&model, err));
@@ -282,6 +283,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(describe(ctx, rows, &r, model, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
+    if (r.options.novelty > 0)
+        MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
     filled.seconds = mrc_seconds() - start;

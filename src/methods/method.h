@@ -26,6 +26,9 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool
                                int64_t work_columns, int64_t solver_columns, mrc_gram **out,
                                mercer_error *err);
 
+/* For qsort: increasing. */
+int mrc_compare_doubles(const void *a, const void *b);
+
 enum { MRC_METHOD_ABI = 1 };
 
 /* Every method's parameter struct starts with this field, and its schema with this line. */

@@ -27,12 +27,43 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
     }
 }
 
-static mercer_status copy_rows(const mercer_rows *rows, double **out, mercer_error *err)
+/* Rows as the model's points, dense or sparse as they are. */
+static mercer_status copy_points(const mercer_rows *rows, mercer_model *model, mercer_error *err)
 {
-    mercer_status rc = mrc_alloc2_raw(out, rows->n, rows->d, sizeof **out, err);
-    if (rc == MERCER_OK)
-        mercer_rows_copy(rows, 0, rows->n, *out);
-    return rc;
+    mercer_rows *copy = NULL;
+    mercer_status rc = mrc_rows_clone(rows, &copy, err);
+    if (rc != MERCER_OK)
+        return rc;
+    model->z = copy->owned;
+    model->z_csr = copy->owned_csr;
+    model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
+    copy->owned = NULL;
+    copy->owned_csr = (mrc_csr_owned){0};
+    mercer_rows_free(copy);
+    return MERCER_OK;
+}
+
+/* W = (X - c)' B and c for sparse rows: X' B - c (1' B), nothing of which fills X. */
+static void collapse_sparse(const mercer_rows *rows, const double *b, int64_t l, bool centered,
+                            mercer_model *model)
+{
+    const mrc_csr *x = &rows->csr;
+    int64_t n = rows->n, d = rows->d;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = x->start[i]; k < x->start[i + 1]; k++) {
+            double *to = model->weights + (int64_t)x->column[k] * l;
+            for (int64_t j = 0; j < l; j++)
+                to[j] += x->value[k] * b[i * l + j];
+            if (centered)
+                model->input_center[x->column[k]] += x->value[k] / (double)n;
+        }
+    for (int64_t j = 0; centered && j < l; j++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            sum += b[i * l + j];
+        for (int64_t k = 0; k < d; k++)
+            model->weights[k * l + j] -= model->input_center[k] * sum;
+    }
 }
 
 /* Linear kernel: W = (X - c)' B with c the mean (or zero). */
@@ -44,7 +75,12 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&model->weights, d, l, sizeof(double), err));
-    MRC_TRY(copy_rows(problem->rows, &shifted, err));
+    if (mercer_rows_is_sparse(problem->rows)) {
+        collapse_sparse(problem->rows, b, l, centered, model);
+        goto out;
+    }
+    MRC_TRY(mrc_alloc2_raw(&shifted, n, d, sizeof *shifted, err));
+    mercer_rows_copy(problem->rows, 0, n, shifted);
     if (centered) {
         double *center = model->input_center;
         for (int64_t i = 0; i < n; i++)
@@ -70,7 +106,7 @@ static mercer_status expand(mrc_gram *gram, const mrc_problem *problem, mrc_spec
     model->points = n;
     model->basis_points = n;
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
-        MRC_TRY(copy_rows(problem->rows, &model->z, err));
+        MRC_TRY(copy_points(problem->rows, model, err));
     MRC_TRY(mrc_alloc(&model->offsets, l, sizeof(double), err));
     if (centered) {
         MRC_TRY(mrc_gram_means(gram, &means, &model->mean_norm2, err));
@@ -85,6 +121,16 @@ static mercer_status expand(mrc_gram *gram, const mrc_problem *problem, mrc_spec
     s->vectors = NULL;
 out:
     return rc;
+}
+
+/* Whether W takes less than Z and B: always for dense rows, not for sparse ones of very many
+ * columns. */
+static bool is_smaller_collapsed(const mrc_problem *problem, int64_t l)
+{
+    const mercer_rows *rows = problem->rows;
+    double z = (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows);
+    return problem->kernel->kind == MRC_KERNEL_linear &&
+           (double)(rows->d * l) <= z + (double)(rows->n * l);
 }
 
 static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
@@ -114,7 +160,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
                                mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = problem->rows->n, d = problem->rows->d;
+    int64_t n = problem->rows->n;
     mercer_fit_report *report = problem->report;
     mrc_gram *gram = NULL;
     mrc_spectrum s = {0};
@@ -122,10 +168,11 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
 
     /* Eigenvectors, B beside v, and Z in the model's and in each kernel's form stay when the solver
      * is done. */
-    int64_t forms = problem->kernel->parts > 1 ? problem->kernel->parts : 1;
-    int64_t wanted = problem->components < n ? problem->components : n;
-    int64_t copies = problem->kernel->kind == MRC_KERNEL_precomputed ? 0 : 1 + forms;
-    MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + copies * d,
+    int64_t wanted = problem->components < n ? problem->components : n, points = 0;
+    if (problem->kernel->kind != MRC_KERNEL_precomputed)
+        points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
+                           mrc_points_row_size(problem->kernel, problem->rows));
+    MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + points,
                              mrc_spectrum_columns(n, wanted), &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     if (s.count == 0 && s.most_negative < 0)
@@ -135,9 +182,9 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
             centered ? "centred " : "");
     if (s.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
-                 "the %skernel matrix is zero to rounding: the rows do not differ, so there is no "
-                 "component to extract",
-                 centered ? "centred " : "");
+                 "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
+                 centered ? "centred " : "",
+                 centered ? "the rows do not differ" : "the kernel takes every row for zero");
     tell(ctx, problem, &s);
 
     double kept = 0;
@@ -157,7 +204,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     scale_to_coefficients(&s, n, centered);
     model->spectrum = s.values;
     s.values = NULL;
-    if (problem->kernel->kind == MRC_KERNEL_linear)
+    if (is_smaller_collapsed(problem, s.count))
         MRC_TRY(collapse(ctx, problem, s.vectors, s.count, centered, model, err));
     else
         MRC_TRY(expand(gram, problem, &s, centered, model, err));

@@ -291,6 +291,10 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
+    if (model->novelty_share > 0) {
+        MRC_TRY(put_real(meta, "novelty_share", model->novelty_share, err));
+        MRC_TRY(put_real(meta, "novelty_threshold", model->novelty_threshold, err));
+    }
     MRC_TRY(put_names(meta, model, err));
     MRC_TRY(put_prepare(meta, &model->prepare, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
@@ -303,11 +307,11 @@ out:
 }
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 11 };
+enum { TENSORS = 14 };
 
 struct tensor {
     const char *name;
-    bool integer; /* I64, else F64 */
+    const char *dtype; /* F64, I64 or I32 */
     int rank;
     int64_t shape[2];
     void *data; /* address of the model's pointer to it, which is NULL when it has none */
@@ -325,25 +329,36 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
 {
     int64_t m = model->points, d = model->columns, l = model->components;
     const struct tensor list[TENSORS] = {
-        {"z", false, 2, {m, d}, &model->z},
-        {"coefficients", false, 2, {model->basis_points, l}, &model->coefficients},
-        {"offsets", false, 1, {l, 1}, &model->offsets},
-        {"mean", false, 1, {m, 1}, &model->mean},
-        {"weights", false, 2, {d, l}, &model->weights},
-        {"input_center", false, 1, {d, 1}, &model->input_center},
-        {"spectrum", false, 1, {l, 1}, &model->spectrum},
-        {"selected", true, 1, {model->selected_count, 1}, &model->selected},
-        {"scale_shift", false, 1, {d, 1}, &model->scale.shift},
-        {"scale_factor", false, 1, {d, 1}, &model->scale.factor},
-        {"prepare.means", false, 1, {model->prepare.means_count, 1}, &model->prepare.means},
+        {"z", "F64", 2, {m, d}, &model->z},
+        {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
+        {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
+        {"coefficients", "F64", 2, {model->basis_points, l}, &model->coefficients},
+        {"offsets", "F64", 1, {l, 1}, &model->offsets},
+        {"mean", "F64", 1, {m, 1}, &model->mean},
+        {"weights", "F64", 2, {d, l}, &model->weights},
+        {"input_center", "F64", 1, {d, 1}, &model->input_center},
+        {"spectrum", "F64", 1, {l, 1}, &model->spectrum},
+        {"selected", "I64", 1, {model->selected_count, 1}, &model->selected},
+        {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
+        {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
+        {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
+        /* Last: the others then lie on multiples of eight bytes. */
+        {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
     };
     memcpy(tensors, list, sizeof list);
+}
+
+/* Bytes of one value. */
+static int64_t tensor_width(const struct tensor *tensor)
+{
+    return strcmp(tensor->dtype, "I32") == 0 ? 4 : 8;
 }
 
 /* Bytes of a tensor to be written: 0 when the model has none. */
 static size_t tensor_bytes(const struct tensor *tensor)
 {
-    return tensor_data(tensor) ? (size_t)tensor->shape[0] * (size_t)tensor->shape[1] * 8 : 0;
+    int64_t bytes = tensor->shape[0] * tensor->shape[1] * tensor_width(tensor);
+    return tensor_data(tensor) ? (size_t)bytes : 0;
 }
 
 static mercer_status put_tensor(json_t *header, const struct tensor *tensor, size_t begin,
@@ -354,9 +369,8 @@ static mercer_status put_tensor(json_t *header, const struct tensor *tensor, siz
                                       : json_pack("[II]", (json_int_t)tensor->shape[0],
                                                   (json_int_t)tensor->shape[1]);
     /* json_pack takes over shape, also on failure. */
-    json_t *entry =
-        json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->integer ? "I64" : "F64", "shape", shape,
-                  "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
+    json_t *entry = json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->dtype, "shape", shape,
+                              "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
     if (!entry || json_object_set_new(header, tensor->name, entry) != 0)
         return no_memory(err);
     return MERCER_OK;
@@ -494,7 +508,7 @@ static mercer_status source_read(struct source *source, void *to, size_t bytes, 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source->name);
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", source->name);
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -671,6 +685,21 @@ out:
     return rc;
 }
 
+/* Files of models without a threshold do not have it. */
+static mercer_status get_novelty(const struct metadata *meta, mercer_model *model,
+                                 mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!json_object_get(meta->json, "novelty_threshold"))
+        return MERCER_OK;
+    MRC_TRY(get_real(meta, "novelty_threshold", &model->novelty_threshold, err));
+    MRC_TRY(get_real(meta, "novelty_share", &model->novelty_share, err));
+    if (!(model->novelty_share > 0 && model->novelty_share < 1))
+        MRC_TRY(damaged(meta->source, "novelty_share is not between 0 and 1", NULL, err));
+out:
+    return rc;
+}
+
 static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     const char *text = json_string_value(json_object_get(meta->json, "column_names"));
@@ -754,7 +783,7 @@ static mercer_status get_kernel(const struct metadata *meta, mercer_model *model
     mercer_status rc = get_text(meta, "kernel", &text, err);
     if (rc != MERCER_OK)
         return rc;
-    rc = mrc_kernel_parse(&model->kernel, text, &inner);
+    rc = mrc_kernel_parse_in(&model->kernel, ctx, text, &inner);
     if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
         return damaged(meta->source, "a kernel parameter is no number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
@@ -831,6 +860,7 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_real(meta, "total_variance", &model->total_variance, err));
     MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
     MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
+    MRC_TRY(get_novelty(meta, model, err));
     MRC_TRY(get_names(meta, model, err));
     MRC_TRY(get_prepare(meta, model, err));
 out:
@@ -842,9 +872,9 @@ static bool entry_fits(const struct entry *entry, const struct tensor *tensor)
 {
     const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
     const json_t *shape = json_object_get(entry->json, "shape");
-    int64_t left = (entry->end - entry->begin) / 8;
-    if (!dtype || strcmp(dtype, tensor->integer ? "I64" : "F64") != 0 ||
-        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % 8 != 0)
+    int64_t width = tensor_width(tensor), left = (entry->end - entry->begin) / width;
+    if (!dtype || strcmp(dtype, tensor->dtype) != 0 ||
+        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % width != 0)
         return false;
     for (int i = 0; i < tensor->rank; i++) {
         int64_t size;
@@ -868,6 +898,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->basis_points = size;
         else if (strcmp(entries[i].name, "selected") == 0)
             model->selected_count = size;
+        else if (strcmp(entries[i].name, "z_value") == 0)
+            model->z_entries = size;
         else if (strcmp(entries[i].name, "prepare.means") == 0)
             model->prepare.means_count = size;
     }
@@ -885,7 +917,7 @@ static mercer_status read_entry(struct source *source, const struct entry *entry
     if (tensor) {
         if (!entry_fits(entry, tensor))
             return damaged(source, "wrong type, shape or length of tensor ", entry->name, err);
-        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)(left / 8), 1, 8, err));
+        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)left, 1, 1, err));
         to = tensor_data(tensor);
     }
     while (left > 0) {
@@ -1056,7 +1088,7 @@ mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model 
     *out = NULL;
     fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
-        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s", source.name));
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source.name));
     if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
         source.size = (size_t)status.st_size;
         source.size_known = true;

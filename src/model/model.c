@@ -41,6 +41,7 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->command);
     mrc_free(model->data_hash);
     mrc_free(model->z);
+    mrc_csr_owned_destroy(&model->z_csr);
     mrc_free(model->coefficients);
     mrc_free(model->offsets);
     mrc_free(model->mean);
@@ -113,13 +114,34 @@ static mercer_status check_scale(const mercer_model *model, mercer_error *err)
     return MERCER_OK;
 }
 
+static bool has_points(const mercer_model *model)
+{
+    return model->z || model->z_csr.start;
+}
+
+/* Lengths of the arrays of a sparse Z are as the file says; what stands in them may be anything. */
+static mercer_status check_sparse(const mercer_model *model, mercer_error *err)
+{
+    mrc_csr csr = {model->z_csr.start, model->z_csr.column, model->z_csr.value};
+    if (!csr.start && !csr.column && !csr.value)
+        return MERCER_OK;
+    if (!csr.start || !csr.column || !csr.value || model->z)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of sparse points are missing");
+    if (model->columns > INT32_MAX || csr.start[model->points] != model->z_entries)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: sparse points of the wrong size");
+    for (int64_t i = 0; i < model->points; i++) /* before anything is looked up by them */
+        if (csr.start[i] < 0 || csr.start[i] > csr.start[i + 1])
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: sparse points out of order");
+    return mrc_csr_check(&csr, model->points, model->columns, "model", err);
+}
+
 static mercer_status check_collapsed(const mercer_model *model, mercer_error *err)
 {
     if (model->kernel.kind != MRC_KERNEL_linear || !model->weights)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: no expansion points and no weights");
     if (!model->input_center && model->center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the centre of the input is missing");
-    if (model->coefficients || model->z || model->mean)
+    if (model->coefficients || has_points(model) || model->mean)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights beside expansion points");
     return MERCER_OK;
 }
@@ -127,7 +149,7 @@ static mercer_status check_collapsed(const mercer_model *model, mercer_error *er
 static mercer_status check_expansion(const mercer_model *model, mercer_error *err)
 {
     bool precomputed = model->kernel.kind == MRC_KERNEL_precomputed;
-    if (!model->coefficients || model->basis_points < 1 || precomputed != !model->z)
+    if (!model->coefficients || model->basis_points < 1 || precomputed == has_points(model))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: points or coefficients are missing");
     if (model->weights || model->input_center)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights beside expansion points");
@@ -159,6 +181,7 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("weights", model->weights, d, l, err));
     MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
     MRC_TRY(check_finite("spectrum", model->spectrum, l, 1, err));
+    MRC_TRY(check_finite("novelty_threshold", &model->novelty_threshold, 1, 1, err));
 out:
     return rc;
 }
@@ -188,19 +211,22 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     MRC_TRY(mrc_prepare_check(&model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
+    MRC_TRY(check_sparse(model, err));
     MRC_TRY(check_numbers(model, err));
     MRC_TRY(mrc_kernel_format(&model->kernel, model->kernel_text, sizeof model->kernel_text, err));
     if (!model->offsets)
         MRC_TRY(mrc_alloc(&model->offsets, model->components, sizeof(double), err));
     if (!collapsed)
         MRC_TRY(build_extended(model, err));
-    if (model->z) {
+    if (has_points(model)) {
         MRC_TRY(mrc_alloc(&model->z_rows, 1, sizeof *model->z_rows, err));
         model->z_rows->n = model->points;
         model->z_rows->d = model->z_rows->ld = model->columns;
         model->z_rows->x = model->z;
+        model->z_rows->csr = (mrc_csr){model->z_csr.start, model->z_csr.column, model->z_csr.value};
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, model->z_rows, 0, err));
         MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
+        MRC_TRY(mrc_points_build_index(&model->z_points, ctx, err));
     }
 out:
     return rc;
@@ -230,6 +256,8 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .command = model->command,
         .data_hash = model->data_hash,
         .seed = model->seed,
+        .novelty_threshold = model->novelty_share > 0 ? model->novelty_threshold : NAN,
+        .novelty_share = model->novelty_share,
         .image_features = mrc_image_kind_name(prepare->image),
         .image_width = prepare->size.width,
         .image_height = prepare->size.height,
@@ -264,7 +292,10 @@ void mercer_model_read_options(const mercer_model *model, mercer_read_options *o
     options->prepare = &model->prepare;
     if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
         options->no_label = 1;
-    if (names && model->kernel.kind != MRC_KERNEL_precomputed) {
+    if (model->kernel.kind == MRC_KERNEL_precomputed)
+        return;
+    options->columns = model->columns;
+    if (names) {
         options->only = (const char *const *)names;
         options->only_count = count;
     }

@@ -31,22 +31,25 @@ struct mercer_model {
     int64_t components;    /* l */
     int64_t points;        /* m; 0 when collapsed */
     int64_t basis_points;  /* m' <= m */
-    double *z;             /* m x d; NULL when collapsed or precomputed */
-    double *coefficients;  /* B, m' x l */
-    double *offsets;       /* b, l */
-    double *mean;          /* v, m; NULL when not centred or collapsed */
-    double mean_norm2;     /* g */
-    double *weights;       /* W, d x l, collapsed linear models only */
-    double *input_center;  /* d, collapsed linear models only */
+    double *z;             /* m x d; NULL when collapsed, precomputed or sparse */
+    mrc_csr_owned z_csr;   /* m sparse rows instead; z_entries entries */
+    int64_t z_entries;
+    double *coefficients; /* B, m' x l */
+    double *offsets;      /* b, l */
+    double *mean;         /* v, m; NULL when not centred or collapsed */
+    double mean_norm2;    /* g */
+    double *weights;      /* W, d x l, collapsed linear models only */
+    double *input_center; /* d, collapsed linear models only */
     bool orthonormal;
     double *spectrum; /* l, or NULL */
     double total_variance, reconstruction_error;
     int64_t *selected; /* or NULL */
     int64_t selected_count;
     uint64_t seed;
-    /* Derived at load or fit, never stored: Z prepared for the kernel, and [B, v] side by side over
-     * the first m' points (m' x (l + 1)), so that one product gives features and the mean term. The
-     * points from m' on carry only the mean: features never touch them. */
+    double novelty_share, novelty_threshold; /* share 0: no threshold */
+    /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side
+     * by side over the first m' points (m' x (l + 1)), so that one product gives features and the
+     * mean term. The points from m' on carry only the mean: features never touch them. */
     mercer_rows *z_rows;
     mrc_points z_points;
     double *extended;

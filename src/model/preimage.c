@@ -549,6 +549,9 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: not for kernel '%s' (linear, poly and rbf have them)",
                         mrc_kernel_def_of(kernel->kind)->entry.name);
+    if (model->z_csr.start)
+        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
+                        "pre-images: not for a model that keeps sparse points");
     if (kernel->kind == MRC_KERNEL_poly && kernel->coef0 < 0)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: kernel 'poly' with coef0 below 0 spans no feature space");

@@ -9,6 +9,10 @@
  *
  * A collapsed linear model has features W'(x - c) and, without cancellation, |x - c - W y|^2.
  *
+ * Sparse rows stay sparse with a model of sparse points, and with a collapsed one, where a feature
+ * is a sum over the row's entries; dense points need them dense, a chunk at a time. Dense rows are
+ * made sparse for sparse points.
+ *
  * A row gives the same bits whatever stands beside it: BLAS picks other inner loops for other
  * shapes, so every chunk is padded to the full height and every product has the same shape. */
 #include "linalg/linalg.h"
@@ -28,12 +32,16 @@ struct job {
     mercer_ctx *ctx;
     const mercer_model *model;
     const mercer_rows *rows;
-    const int64_t *map; /* column of rows for each model column or kept point; NULL: the same */
+    int64_t *map; /* column of rows for each model column or kept point; NULL: the same */
     const double *self;
     double *out, *errors;
     int64_t first, count; /* rows of this group */
-    double *x;            /* group of scaled rows, padded to whole chunks */
-    mrc_points points;    /* the same, prepared for the kernel */
+    bool sparse;          /* the group is sparse */
+    int64_t *place;       /* of sparse rows: model column of each column, or -1 */
+    double *x;            /* group of scaled rows, padded to whole chunks; or */
+    mercer_rows *group;   /* the same, sparse */
+    double *center_dots;  /* collapsed, sparse: W' c */
+    mrc_points points;    /* the group prepared for the kernel */
     double *scratch;      /* per worker */
     int64_t scratch_size;
 };
@@ -43,8 +51,9 @@ mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows
 {
     if (!model->column_names || !rows->names) {
         if (rows->d != model->columns)
-            return mrc_fail(err, MERCER_ERR_DATA, "%lld columns where %lld were expected",
-                            (long long)rows->d, (long long)model->columns);
+            return mrc_fail(err, MERCER_ERR_DATA, "%lld column%s where %lld %s expected",
+                            (long long)rows->d, rows->d == 1 ? "" : "s", (long long)model->columns,
+                            model->columns == 1 ? "was" : "were");
         for (int64_t j = 0; j < model->columns; j++)
             map[j] = j;
         return MERCER_OK;
@@ -91,6 +100,23 @@ static int64_t rows_of_chunk(const struct job *job, int64_t task)
     return left < CHUNK ? left : CHUNK;
 }
 
+/* Copy one row in the model's column order. */
+static void load_row(const struct job *job, int64_t row, double *x)
+{
+    int64_t d = job->model->columns;
+    const mrc_csr *csr = &job->rows->csr;
+    if (!csr->start) {
+        const double *from = job->rows->x + row * job->rows->ld;
+        for (int64_t j = 0; j < d; j++)
+            x[j] = from[job->map[j]];
+        return;
+    }
+    memset(x, 0, (size_t)d * sizeof *x);
+    for (int64_t k = csr->start[row]; k < csr->start[row + 1]; k++)
+        if (job->place[csr->column[k]] >= 0)
+            x[job->place[csr->column[k]]] = csr->value[k];
+}
+
 /* Copy one chunk in the model's column order, scaled; the rest of the chunk is zero. */
 static void load_chunk(void *arg, int64_t task, int worker)
 {
@@ -98,13 +124,80 @@ static void load_chunk(void *arg, int64_t task, int worker)
     int64_t d = job->model->columns, rows = rows_of_chunk(job, task);
     double *x = job->x + task * CHUNK * d;
     (void)worker;
-    for (int64_t i = 0; i < rows; i++) {
-        const double *from = job->rows->x + (job->first + task * CHUNK + i) * job->rows->ld;
-        for (int64_t j = 0; j < d; j++)
-            x[i * d + j] = from[job->map[j]];
-    }
+    for (int64_t i = 0; i < rows; i++)
+        load_row(job, job->first + task * CHUNK + i, x + i * d);
     mrc_scale_apply(&job->model->scale, x, rows, d);
     memset(x + rows * d, 0, (size_t)((CHUNK - rows) * d) * sizeof(double));
+}
+
+/* Append an entry to a row that starts at `start`, keeping its columns in order. */
+static void insert_entry(mrc_csr_owned *csr, int64_t start, int64_t *end, int64_t column,
+                         double value)
+{
+    int64_t at = (*end)++;
+    for (; at > start && csr->column[at - 1] > column; at--) {
+        csr->column[at] = csr->column[at - 1];
+        csr->value[at] = csr->value[at - 1];
+    }
+    csr->column[at] = (int32_t)column;
+    csr->value[at] = value;
+}
+
+/* Entries of a row that are not zero, in the model's columns. */
+static void append_row(const struct job *job, int64_t row, mrc_csr_owned *csr, int64_t *end)
+{
+    const mercer_rows *rows = job->rows;
+    int64_t start = *end;
+    if (!rows->csr.start) {
+        for (int64_t j = 0; j < job->model->columns; j++)
+            if (rows->x[row * rows->ld + job->map[j]] != 0)
+                insert_entry(csr, start, end, j, rows->x[row * rows->ld + job->map[j]]);
+        return;
+    }
+    for (int64_t k = rows->csr.start[row]; k < rows->csr.start[row + 1]; k++)
+        if (job->place[rows->csr.column[k]] >= 0)
+            insert_entry(csr, start, end, job->place[rows->csr.column[k]], rows->csr.value[k]);
+}
+
+/* Most entries that rows first .. first + count can have. */
+static int64_t entries_of(const mercer_rows *rows, int64_t first, int64_t count)
+{
+    if (rows->csr.start)
+        return rows->csr.start[first + count] - rows->csr.start[first];
+    int64_t entries = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < rows->d; j++)
+            entries += rows->x[(first + i) * rows->ld + j] != 0;
+    return entries;
+}
+
+/* The group as sparse rows, scaled, with empty rows up to whole chunks. */
+static mercer_status load_sparse(struct job *job, int64_t padded, mercer_error *err)
+{
+    mrc_csr_owned csr = {0};
+    mercer_rows *scaled = NULL;
+    int64_t most = entries_of(job->rows, job->first, job->count), end = 0;
+    mercer_status rc = MERCER_OK;
+
+    mercer_rows_free(job->group);
+    job->group = NULL;
+    MRC_TRY(mrc_alloc(&csr.start, padded + 1, sizeof *csr.start, err));
+    MRC_TRY(mrc_alloc2_raw(&csr.column, most, 1, sizeof *csr.column, err));
+    MRC_TRY(mrc_alloc2_raw(&csr.value, most, 1, sizeof *csr.value, err));
+    for (int64_t i = 0; i < padded; i++) {
+        if (i < job->count)
+            append_row(job, job->first + i, &csr, &end);
+        csr.start[i + 1] = end;
+    }
+    MRC_TRY(mrc_rows_adopt_csr(&csr, padded, job->model->columns, &job->group, err));
+    if (job->model->scale.kind != MRC_SCALE_NONE) {
+        MRC_TRY(mrc_scale_rows(&job->model->scale, job->group, &scaled, err));
+        mercer_rows_free(job->group);
+        job->group = scaled;
+    }
+out:
+    mrc_csr_owned_destroy(&csr);
+    return rc;
 }
 
 /* k (CHUNK x TILE) = kernel values between a chunk and points [z0, z0 + nz). */
@@ -175,15 +268,54 @@ static void project_chunk(void *arg, int64_t task, int worker)
     }
 }
 
+/* First entry of a sparse row from this column on. */
+static int64_t entry_from(const mrc_csr *csr, int64_t row, int64_t column)
+{
+    int64_t low = csr->start[row], high = csr->start[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (csr->column[middle] < column)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* tile (CHUNK x TILE) = columns [c0, c0 + nc) of a chunk, minus the centre. */
 static void centred_columns(const struct job *job, int64_t task, int64_t c0, int64_t nc,
                             double *tile)
 {
     int64_t d = job->model->columns;
-    const double *x = job->x + task * CHUNK * d, *center = job->model->input_center;
-    for (int64_t i = 0; i < CHUNK; i++)
+    const double *center = job->model->input_center;
+    for (int64_t i = 0; i < CHUNK; i++) {
+        const double *x = job->sparse ? NULL : job->x + (task * CHUNK + i) * d + c0;
         for (int64_t j = 0; j < nc; j++)
-            tile[i * TILE + j] = x[i * d + c0 + j] - (center ? center[c0 + j] : 0.0);
+            tile[i * TILE + j] = (x ? x[j] : 0.0) - (center ? center[c0 + j] : 0.0);
+        if (x)
+            continue;
+        const mrc_csr *csr = &job->group->csr;
+        int64_t row = task * CHUNK + i, k = entry_from(csr, row, c0);
+        for (; k < csr->start[row + 1] && csr->column[k] < c0 + nc; k++)
+            tile[i * TILE + csr->column[k] - c0] += csr->value[k];
+    }
+}
+
+/* sums (CHUNK x l) = W' (x - c) from the entries of sparse rows. */
+static void project_entries(const struct job *job, int64_t task, double *sums)
+{
+    const mrc_csr *csr = &job->group->csr;
+    int64_t l = job->model->components;
+    for (int64_t i = 0; i < CHUNK; i++) {
+        double *to = sums + i * l;
+        for (int64_t j = 0; j < l; j++)
+            to[j] = -job->center_dots[j];
+        for (int64_t k = csr->start[task * CHUNK + i]; k < csr->start[task * CHUNK + i + 1]; k++) {
+            const double *weights = job->model->weights + (int64_t)csr->column[k] * l;
+            for (int64_t j = 0; j < l; j++)
+                to[j] += csr->value[k] * weights[j];
+        }
+    }
 }
 
 static void project_chunk_collapsed(void *arg, int64_t task, int worker)
@@ -198,7 +330,9 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     if (mrc_check_cancel(job->ctx, NULL) != MERCER_OK)
         return;
     memset(sums, 0, (size_t)(CHUNK * l) * sizeof(double));
-    for (int64_t c0 = 0; c0 < d; c0 += TILE) {
+    if (job->sparse)
+        project_entries(job, task, sums);
+    for (int64_t c0 = 0; c0 < d && !job->sparse; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
         centred_columns(job, task, c0, nc, tile);
         mrc_gemm(false, false, CHUNK, l, nc, 1.0, tile, TILE, model->weights + c0 * l, l, 1.0, sums,
@@ -256,17 +390,21 @@ static mercer_status run_group(struct job *job, mercer_error *err)
 {
     const mercer_model *model = job->model;
     int64_t chunks = (job->count + CHUNK - 1) / CHUNK;
-    mercer_rows group = {.n = chunks * CHUNK, .d = model->columns, .ld = model->columns};
+    mercer_rows dense = {.n = chunks * CHUNK, .d = model->columns, .ld = model->columns};
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_check_cancel(job->ctx, err));
     if (has_rows(model)) {
-        mrc_parfor(job->ctx, chunks, load_chunk, job);
-        group.x = job->x;
-        MRC_TRY(mrc_kernel_check_rows(&model->kernel, &group, job->first, err));
-        if (model->z)
-            MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, &group,
-                                    &model->z_points, err));
+        if (job->sparse)
+            MRC_TRY(load_sparse(job, dense.n, err));
+        else
+            mrc_parfor(job->ctx, chunks, load_chunk, job);
+        dense.x = job->x;
+        const mercer_rows *group = job->sparse ? job->group : &dense;
+        MRC_TRY(mrc_kernel_check_rows(&model->kernel, group, job->first, err));
+        if (model->z_rows)
+            MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, group, &model->z_points,
+                                    err));
     }
     mrc_parfor(job->ctx, chunks, model->points ? project_chunk : project_chunk_collapsed, job);
     MRC_TRY(mrc_check_cancel(job->ctx, err));
@@ -282,31 +420,69 @@ out:
     return rc;
 }
 
+/* Where columns of sparse rows go: the map turned round. */
+static mercer_status place_columns(struct job *job, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(&job->place, job->rows->d, sizeof *job->place, err);
+    for (int64_t c = 0; rc == MERCER_OK && c < job->rows->d; c++)
+        job->place[c] = -1;
+    for (int64_t j = 0; rc == MERCER_OK && j < job->model->columns; j++)
+        job->place[job->map[j]] = j;
+    return rc;
+}
+
+static mercer_status find_center_dots(struct job *job, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    int64_t l = model->components;
+    mercer_status rc = mrc_alloc(&job->center_dots, l, sizeof(double), err);
+    for (int64_t k = 0; rc == MERCER_OK && model->input_center && k < model->columns; k++)
+        for (int64_t j = 0; j < l; j++)
+            job->center_dots[j] += model->input_center[k] * model->weights[k * l + j];
+    return rc;
+}
+
+/* Maps and buffers for rows; chunks: of a group. */
+static mercer_status prepare_rows(struct job *job, int64_t chunks, double **x, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_model_map_columns(model, job->rows, job->map, err));
+    if (mercer_rows_is_sparse(job->rows))
+        MRC_TRY(place_columns(job, err));
+    if (!job->sparse)
+        MRC_TRY(mrc_alloc2_raw(x, chunks * CHUNK, model->columns, sizeof **x, err));
+    else if (!model->z_rows)
+        MRC_TRY(find_center_dots(job, err));
+out:
+    return rc;
+}
+
 mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
                                      const mercer_rows *rows, const double *self, double *out,
                                      double *errors, mercer_error *err)
 {
     struct job job = {
         .ctx = ctx, .model = model, .rows = rows, .self = self, .out = out, .errors = errors};
-    int64_t *map = NULL;
-    double *x = NULL, *scratch = NULL;
-    int64_t chunks = group_chunks(ctx, rows->n, model->columns);
+    double *scratch = NULL;
+    int64_t width = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) / rows->n + 1 : rows->d;
     mercer_status rc = MERCER_OK;
 
+    job.sparse = mercer_rows_is_sparse(model->z_rows ? model->z_rows : rows);
+    int64_t chunks = group_chunks(ctx, rows->n, job.sparse ? width : model->columns);
     if (errors)
         MRC_TRY(check_errors(model, rows, self, err));
-    if (has_rows(model)) {
-        MRC_TRY(mrc_alloc(&map, model->columns, sizeof *map, err));
-        MRC_TRY(mrc_model_map_columns(model, rows, map, err));
-        MRC_TRY(mrc_alloc2_raw(&x, chunks * CHUNK, model->columns, sizeof *x, err));
-    } else {
-        MRC_TRY(mrc_alloc(&map, model->points, sizeof *map, err));
-        MRC_TRY(map_points(model, rows, map, err));
-    }
+    MRC_TRY(mrc_alloc(&job.map, has_rows(model) ? model->columns : model->points, sizeof *job.map,
+                      err));
+    if (has_rows(model))
+        MRC_TRY(prepare_rows(&job, chunks, &job.x, err));
+    else if (mercer_rows_is_sparse(rows))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "kernel precomputed: the kernel values are sparse; they must be given dense");
+    else
+        MRC_TRY(map_points(model, rows, job.map, err));
     job.scratch_size = CHUNK * (model->components + 1 + TILE);
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
-    job.map = map;
-    job.x = x;
     job.scratch = scratch;
     for (job.first = 0; job.first < rows->n; job.first += job.count) {
         int64_t left = rows->n - job.first;
@@ -316,8 +492,11 @@ mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
     }
     mrc_progress(ctx, "transform", 1.0);
 out:
-    mrc_free(map);
-    mrc_free(x);
+    mrc_free(job.map);
+    mrc_free(job.place);
+    mrc_free(job.x);
+    mrc_free(job.center_dots);
+    mercer_rows_free(job.group);
     mrc_free(scratch);
     return rc;
 }

@@ -12,21 +12,26 @@ import pathlib
 import pty
 import random
 import re
+import select
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import unicodedata
 
 import numpy as np
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "inverse", "info", "scale", "generate", "methods", "kernels", "demo"]
+COMMANDS = ["fit", "transform", "inverse", "info", "truncate", "scale", "generate", "methods",
+            "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
@@ -187,6 +192,78 @@ def test_unknown_option_suggests_the_nearest():
 
 
 @test
+def test_words_in_the_wrong_place():
+    ring_model()
+    refused("--hlep", status=2, says="did you mean --help?")
+    refused("--verison", status=2, says="did you mean --version?")
+    refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
+    refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, truncate")
+    refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
+            says="belongs to transform, inverse")
+
+
+@test
+def test_help_as_data():
+    everything = json.loads(mercer("help", "--json").out)
+    assert [command["name"] for command in everything["commands"]] == COMMANDS
+    for command in everything["commands"]:
+        text = mercer(command["name"], "--help").out
+        for option in command["options"]:
+            assert f"--{option['name']}" in text
+    assert everything["version"] in mercer("--version").out
+
+
+def completed(*words):
+    """What bash offers for the last of the words; "=" stands alone, as bash splits it."""
+    script = (f"source {ROOT}/completions/mercer.bash; COMP_WORDS=(mercer \"$@\"); "
+              "COMP_CWORD=$#; _mercer; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    done = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], text=True, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT)
+    assert not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+@test
+def test_bash_completion():
+    write("data.csv", "1,2\n")
+    write("my.model", "")
+    assert completed("") == COMMANDS + ["help", "--help", "--version"]
+    assert completed("tr") == ["transform", "truncate"]
+    assert sorted(completed("fit", "")) == ["data.csv", "my.model"]
+    assert completed("fit", "data.csv", "-m", "") == ["pca", "kpca"]
+    assert completed("fit", "data.csv", "-k", "r") == ["rbf", "rq"]
+    assert completed("fit", "data.csv", "--sc") == ["--scale"]
+    assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
+    assert completed("fit", "--scale", "=", "u") == ["unit"]
+    assert completed("fit", "--scale", "=") == ["none", "standard", "minmax", "norm", "unit",
+                                                "rowstandard"]
+    assert completed("fit", "data.csv", "-n", "") == []
+    assert completed("fit", "data.csv", "-o", "my") == ["my.model"]
+    assert completed("generate", "swiss") == ["swiss-cross", "swiss-roll"]
+    assert completed("kernels", "co") == ["cosine"]
+    assert completed("help", "inv") == ["inverse"]
+    assert completed("demo", "") == [] and completed("nonsense", "") == []
+    everything = json.loads(mercer("help", "--json").out)
+    for command in everything["commands"]:
+        assert completed(command["name"], "--") == [f"--{o['name']}" for o in command["options"]]
+
+
+@test
+def test_man_page():
+    if not shutil.which("groff"):
+        raise Skip("groff is not installed")
+    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou", ROOT / "man" / "mercer.1"],
+                          text=True, capture_output=True, check=True, timeout=LIMIT)
+    assert not done.stderr, done.stderr
+    words = " ".join(done.stdout.split())
+    for command in json.loads(mercer("help", "--json").out)["commands"]:
+        assert f"mercer {command['name']}" in words, command["name"]
+        for option in command["options"]:
+            assert f"--{option['name']}" in words.replace("‐", "-").replace("−", "-"), option["name"]
+
+
+@test
 def test_option_without_value():
     refused("fit", "x.csv", "-m", status=2, says=["-m", "needs a value"])
     refused("fit", "x.csv", "-m", "-n", "3", status=2, says=["-m", "needs a value"])
@@ -263,6 +340,14 @@ def test_text_column_that_may_be_a_label():
     refused("fit", "bare.csv", "-m", "kpca", status=1, says=["bare.csv"])
     write("bad.csv", "a,b\n1,2\n2,x\n3,4\n")
     assert "--label" not in refused("fit", "bad.csv", "-m", "kpca", says="bad.csv:3").err
+    # Neither a missing value nor a column that the model needs holds classes.
+    write("missing.csv", "a,b\n1,NA\n2,3\n")
+    assert "--label" not in refused("fit", "missing.csv", "-m", "kpca", says="missing.csv:2").err
+    ring_model()
+    write("new.csv", "x,y\n1,red\n")
+    assert "--label" not in refused("transform", "ring.model", "new.csv", says="new.csv:2").err
+    write("f.csv", "f1,f2,f3,f4,f5\n1,2,3,4,red\n")
+    assert "--label" not in refused("inverse", "ring.model", "f.csv", says="f.csv:2").err
 
 
 @test
@@ -291,6 +376,8 @@ def test_empty_file():
     refused("fit", "-", "-m", "kpca", status=1)
     write("empty.npy", "")
     refused("fit", "empty.npy", "-m", "kpca", status=1, says="empty.npy")
+    write("empty.h5", "")
+    refused("fit", "empty.h5", "-m", "kpca", status=1, says="empty.h5: is empty")
 
 
 @test
@@ -337,7 +424,10 @@ def test_constant_column():
         result = report("fit", "x.csv", "-m", "kpca", "-n", 3, "--scale", kind)
         assert result["components"] == 3 and np.isfinite(result["reconstruction_error"])
     table("same.csv", np.ones((10, 3)), "abc")
-    refused("fit", "same.csv", "-m", "kpca", "-k", "rbf:sigma=1", status=1, says="same.csv")
+    refused("fit", "same.csv", "-m", "kpca", "-k", "rbf:sigma=1", status=1,
+            says=["same.csv", "do not differ"])
+    refused("fit", "same.csv", "-m", "kpca", "-k", "linear", "--center", "none", "--scale",
+            "standard", status=1, says=["same.csv", "every row for zero"])
 
 
 @test
@@ -358,7 +448,7 @@ def test_missing_label_column():
     refused("fit", "ring.csv", "-m", "kpca", "--target", "height", says="height")
     refused("fit", "ring.csv", "-m", "kpca", "--labels", "none.txt", says="none.txt")
     write("few.txt", "a\nb\n")
-    refused("fit", "ring.csv", "-m", "kpca", "--labels", "few.txt", says="few.txt")
+    refused("fit", "ring.csv", "-m", "kpca", "--labels", "few.txt", says="few.txt: has 2 labels")
 
 
 @test
@@ -390,6 +480,10 @@ def test_value_out_of_range():
                  "poly:degree=2.5"]:
         key = "degree" if "degree" in spec else "sigma"
         refused("fit", "ring.csv", "-m", "kpca", "-k", spec, status=2, says=key)
+    refused("generate", "circle", "--rows", 10**17, status=2, says=["--rows", "2^53"])
+    # A width out of range that the rows gave is the fault of the data.
+    write("huge.csv", "a,b\n1,1e200\n2,-1e200\n3,0\n")
+    refused("fit", "huge.csv", "-m", "kpca", status=1, says=["huge.csv", "median", "scale"])
 
 
 @test
@@ -397,7 +491,7 @@ def test_unreadable_path():
     refused("fit", "no.csv", "-m", "kpca", status=1, says="no.csv")
     os.mkdir("folder.csv")
     refused("fit", "folder.csv", "-m", "kpca", status=1, says="folder.csv")
-    refused("info", "no.model", status=1, says="no.model")
+    refused("info", "no.model", status=1, says="no.model: cannot open")
     ring(20)
     refused("transform", "no.model", "ring.csv", status=1, says="no.model")
     refused("info", "ring.csv", status=1, says="ring.csv")
@@ -407,6 +501,8 @@ def test_unreadable_path():
 def test_unwritable_path_is_found_before_the_work():
     ring(20)
     os.mkdir("folder")
+    refused("fit", "ring.csv", "-m", "kpca", "-o", "/proc/x.model", status=1,
+            says="/proc/x.model: cannot")
     for target in ["missing/x.model", "folder", "folder/", "ring.csv/x.model"]:
         refused("fit", "ring.csv", "-m", "kpca", "-o", target, status=1, says=target)
         refused("generate", "circle", "-o", target, status=1, says=target)
@@ -429,6 +525,11 @@ def test_wrong_columns_at_transform():
     np.save("many.npy", np.hstack([x, x]))
     refused("transform", "x.model", "many.npy", "-o", "out.csv", status=1,
             says=["many.npy", "8", "4"])
+    table("one.csv", x[:, :1])
+    refused("transform", "x.model", "one.csv", "-o", "out.csv", status=1,
+            says="one.csv: 1 column where 4 were expected")
+    refused("inverse", "x.model", "x.csv", "-o", "out.csv", status=1,
+            says=["x.csv", "'f1'", "columns: a, b, c, d"])
     assert "out.csv" not in files()
 
 
@@ -841,6 +942,9 @@ def test_precomputed_kernel():
     table("many.csv", np.ones((41, 1)))
     refused("transform", "k.model", "k.npy", "--errors", "--self", "many.csv", says="many.csv")
     refused("transform", "k.model", "k.npy", "--self", "self.csv", status=2, says="--errors")
+    table("wide.csv", np.ones((40, 2)))
+    refused("transform", "k.model", "k.npy", "--errors", "--self", "wide.csv", status=1,
+            says="mercer: wide.csv: has 2 columns")
     np.save("oblong.npy", k[:, :30])
     refused("fit", "oblong.npy", *words, "-k", "precomputed", says=["oblong.npy", "40", "30"])
 
@@ -969,6 +1073,41 @@ def test_transform_formats():
 
 
 @test
+def test_libsvm_text():
+    def pairs(text):
+        return [line.split() for line in text.splitlines()]
+    ring_model()
+    _, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
+    mercer("transform", "ring.model", "ring.csv", "-o", "f.svm")
+    lines = pairs(pathlib.Path("f.svm").read_text())
+    assert all(line[0] == "0" for line in lines)
+    assert np.array_equal([[float(p.split(":")[1]) for p in line[1:]] for line in lines], f)
+    # Features come back from it, also through a pipe, where the model knows their number.
+    straight = mercer("inverse", "ring.model", "f.svm").out
+    pipe = mercer("inverse", "ring.model", "-", "--format", "libsvm",
+                  stdin=pathlib.Path("f.svm").read_bytes())
+    assert pipe.out == straight and len(straight.splitlines()) == len(f) + 1
+    write("wide.svm", "0 1:1 99:1\n")
+    refused("inverse", "ring.model", "wide.svm", status=1, says="wide.svm:1: index 99")
+    # Labels: numbers stay, words are refused and leave no file; targets are numbers in front.
+    write("l.csv", "a,b,label\n1,0,7\n0,2,-1\n")
+    assert mercer("scale", "l.csv", "--scale", "none", "--output-format", "libsvm").out == "7 1:1\n-1 2:2\n"
+    write("w.csv", "a,b,label\n1,0,yes\n0,2,no\n")
+    refused("scale", "w.csv", "-o", "w.svm", status=1, says="'yes' is not a number")
+    assert not os.path.exists("w.svm")
+    write("t.csv", "a,target,b\n1,0.1,0\n0,3,2\n")
+    mercer("scale", "t.csv", "--scale", "none", "-o", "t.svm.gz", "--quiet")
+    assert gzip.open("t.svm.gz", "rt").read() == "0.1 1:1\n3 2:2\n"
+    result = json.loads(mercer("scale", "t.svm.gz", "--scale", "unit", "-o", "u.csv", "--json").out)
+    assert result["labels"] == "values from the labels in front" and result["columns"] == 2
+    assert pathlib.Path("u.csv").read_text() == "target1,x1,x2\n0.1,1,0\n3,0,1\n"
+    assert len(pairs(mercer("generate", "circle", "--rows", 5, "--format", "libsvm").out)) == 5
+    write("q.svm", "1 qid:1 1:2\n")
+    done = mercer("scale", "q.svm", "--scale", "none")
+    assert "qid" in done.err and done.out == "label,x1\n1,2\n"
+
+
+@test
 def test_columns_matched_by_name():
     x = cloud()
     table("x.csv", x, "abcd")
@@ -1056,6 +1195,127 @@ def test_transform_report():
     assert numbers(done.out)[1].shape == (200, 5)
 
 
+@contextlib.contextmanager
+def running(*words):
+    """A mercer that waits for rows on its standard input."""
+    with subprocess.Popen([MERCER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def answer(process, text, lines=1):
+    """Write text and wait for so many lines."""
+    process.stdin.write(text)
+    process.stdin.flush()
+    found = b""
+    while found.count(b"\n") < lines:
+        ready, _, _ = select.select([process.stdout], [], [], 20)
+        assert ready, f"no answer to {text!r} within 20 seconds; so far {found!r}"
+        part = os.read(process.stdout.fileno(), 1 << 16)
+        assert part, f"the output ended after {found!r}"
+        found += part
+    return found.decode().splitlines()
+
+
+@test
+def test_rows_from_a_pipe_are_answered_at_once():
+    ring_model()
+    lines = pathlib.Path("ring.csv").read_text().splitlines()
+    expected = mercer("transform", "ring.model", "ring.csv", "--errors").out.splitlines()
+    with running("transform", "ring.model", "-", "--errors") as process:
+        header = (lines[0] + "\n").encode()
+        assert answer(process, header + lines[1].encode() + b"\n", 2) == expected[:2]
+        assert answer(process, lines[2].encode() + b"\r\n") == [expected[2]]
+        process.stdin.write(lines[3][:4].encode())
+        process.stdin.flush()
+        time.sleep(0.05)
+        assert answer(process, (lines[3][4:] + "\n").encode()) == [expected[3]]
+        rest = ("\n".join(lines[4:]) + "\n").encode()
+        assert answer(process, rest, len(lines) - 4) == expected[4:]
+        process.stdin.close()
+        assert process.wait(LIMIT) == 0
+
+
+@test
+def test_rows_without_names_are_answered_at_once():
+    table("x.csv", cloud(40, 3))
+    mercer("fit", "x.csv", "-m", "pca", "-n", 2, "-o", "x.model", "--quiet")
+    lines = pathlib.Path("x.csv").read_text().splitlines()
+    expected = mercer("transform", "x.model", "x.csv").out.splitlines()
+    with running("transform", "x.model", "-") as process:
+        assert answer(process, (lines[0] + "\n").encode(), 2) == expected[:2]
+        assert answer(process, (lines[1] + "\n").encode()) == [expected[2]]
+        features = expected[1].encode()
+    with running("inverse", "x.model", "-") as process:
+        back = answer(process, b"f1,f2\n" + features + b"\n", 2)
+        assert len(back[1].split(",")) == 3
+
+
+@test
+def test_pieces_of_a_pipe_change_nothing():
+    ring_model(rows=3000)
+    text = pathlib.Path("ring.csv").read_bytes()
+    expected = mercer("transform", "ring.model", "ring.csv").out
+    chooser = random.Random(5)
+    for name, data in (("plain", text), ("gzip", gzip.compress(text))):
+        with running("transform", "ring.model", "-") as process:
+            found = []
+            reader = threading.Thread(target=lambda: found.append(process.stdout.read()))
+            reader.start()
+            at = 0
+            while at < len(data):
+                step = chooser.choice([1, 7, 300, 5000, 70000])
+                process.stdin.write(data[at:at + step])
+                process.stdin.flush()
+                at += step
+            process.stdin.close()
+            reader.join(LIMIT)
+            assert process.wait(LIMIT) == 0 and found[0].decode() == expected, name
+    assert mercer("fit", "-", "-m", "pca", "--json", stdin=text).out.count('"rows": 3000') == 1
+
+
+@test
+def test_novelty_marks_outliers():
+    ring(500)
+    fit = ["fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 8]
+    fitted = report(*fit, "--novelty", 0.05, "-o", "ring.model")
+    plain = report(*fit, "-o", "plain.model")
+    assert plain["novelty_threshold"] is None and plain["novelty_share"] is None
+    assert fitted["novelty_threshold"] > 0 and fitted["novelty_share"] == 0.05
+    assert fitted["spectrum"] == plain["spectrum"]
+    shown = report("info", "ring.model")
+    assert shown["novelty_threshold"] == fitted["novelty_threshold"]
+    assert "novelty threshold" in mercer("info", "ring.model").out
+    assert "novelty" not in mercer("info", "plain.model").out
+
+    ring(2000, seed=9, name="new.csv")
+    names, rows = numbers(mercer("transform", "ring.model", "new.csv", "--errors").out)
+    assert names[-2:] == ["error", "novel"]
+    assert ((rows[:, -2] > fitted["novelty_threshold"]) == rows[:, -1]).all()
+    assert 0.01 < rows[:, -1].mean() < 0.1, rows[:, -1].mean()
+    write("far.csv", "x,y\n0,0\n30,0\n0,-40\n")
+    assert numbers(mercer("transform", "ring.model", "far.csv", "--errors").out)[1][:, -1].min() == 1
+    assert report("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv")["novel"] == 3
+    assert "3 novel" in mercer("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv").out
+
+    assert "novel" not in mercer("transform", "ring.model", "far.csv").out
+    assert "novel" not in mercer("transform", "plain.model", "far.csv", "--errors").out
+    done = mercer("truncate", "ring.model", "-n", 4)
+    assert "novelty threshold" in done.err and report("info", "ring.model")["novelty_share"] is None
+
+
+@test
+def test_novelty_refusals():
+    ring(60)
+    for wrong in ("0", "1", "-0.1", "5%", "nan"):
+        refused("fit", "ring.csv", "-m", "kpca", "--novelty", wrong, status=2, says=wrong)
+    refused("fit", "ring.csv", "-m", "kpca", "--novelty", 0.05, status=1,
+            says=("ring.csv", "at least 95 rows", "there are 60"))
+
+
 # ------------------------------------------------------------------------ the rest of the commands
 
 @test
@@ -1118,6 +1378,54 @@ def test_info():
     text = mercer("info", "x.model").out
     for word in ["kpca", "rbf:sigma=2", "a, b, c, d", "mercer fit x.csv", "f3"]:
         assert word in text, word
+
+
+@test
+def test_truncate_keeps_the_first_features():
+    ring_model()
+    whole = pathlib.Path("ring.model").read_bytes()
+    features = numbers(mercer("transform", "ring.model", "ring.csv").out)[1]
+    before = report("info", "ring.model")
+    done = report("truncate", "ring.model", "-n", 3, "-o", "small.model")
+    assert (done["components"], done["components_before"]) == (3, 5), done
+    assert pathlib.Path("ring.model").read_bytes() == whole
+    names, first = numbers(mercer("transform", "small.model", "ring.csv").out)
+    assert names == ["f1", "f2", "f3"] and np.allclose(first, features[:, :3], rtol=0, atol=1e-12)
+    after = report("info", "small.model")
+    assert after["spectrum"] == before["spectrum"][:3]
+    lost = sum(before["spectrum"][3:]) / before["rows"]
+    assert abs(after["reconstruction_error"] - before["reconstruction_error"] - lost) < 1e-14
+    errors = numbers(mercer("transform", "small.model", "ring.csv", "--errors").out)[1][:, -1]
+    assert abs(errors.mean() - after["reconstruction_error"]) < 1e-12
+    mercer("inverse", "small.model", "-", stdin=mercer("transform", "small.model", "ring.csv").stdout)
+
+
+@test
+def test_truncate_replaces_the_model():
+    ring_model()
+    os.chmod("ring.model", 0o640)
+    done = mercer("truncate", "ring.model", "-n", 2)
+    assert "ring.model: 2 of 5 components kept" in done.out, done.out
+    assert report("info", "ring.model")["components"] == 2
+    assert stat.S_IMODE(os.stat("ring.model").st_mode) == 0o640
+    assert files() == ["ring.csv", "ring.model"]
+    piped = mercer("truncate", "ring.model", "-n", 1, "-o", "-", "--quiet").stdout
+    assert mercer("truncate", "-", "-n", 1, "-o", "one.model", stdin=piped, status=0)
+    assert pathlib.Path("one.model").read_bytes() == piped
+
+
+@test
+def test_truncate_refusals():
+    ring_model()
+    before = pathlib.Path("ring.model").read_bytes()
+    refused("truncate", "ring.model", status=2, says="add -n")
+    refused("truncate", "ring.model", "-n", 6, status=2, says=("6 components", "1 to 5"))
+    for wrong in ("0", "-1", "2.5", "many"):
+        refused("truncate", "ring.model", "-n", wrong, status=2, says=wrong)
+    refused("truncate", "ring.csv", "-n", 1, status=1, says="ring.csv")
+    refused("truncate", "-", "-n", 1, status=2, says="-o FILE", stdin=before)
+    refused("truncate", "ring.model", "-n", 1, "-o", "absent/x", status=1, says="absent")
+    assert pathlib.Path("ring.model").read_bytes() == before
 
 
 @test

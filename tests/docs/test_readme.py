@@ -5,7 +5,11 @@ empty folder per page that holds only your.csv, with MERCER first on PATH. A blo
 the test. Lines that start with "make" or "sudo" are left out. When a ```text block follows at once,
 it is what the block printed: words must be equal, numbers may differ a little (other processors
 round otherwise), a line "..." stands for any lines, and of lines about time or memory only the
-first word counts. The summary's wrapped lines count as one. Closes with "N passed, N failed".
+first word counts. The summary's wrapped lines count as one.
+
+A line "<!-- needs NAME -->" before a block says that it and the blocks after it read NAME, a data set
+that is not part of the repository: it is linked into the folder from ../shared/data beside the
+repository, and when it is not there these blocks are skipped. Closes with "N passed, N failed".
 """
 import os
 import pathlib
@@ -17,6 +21,8 @@ import tempfile
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 WRAPPED = re.compile(r"\n {20,}(?=\S)")
+NEEDS = re.compile(r"^<!-- needs ([\w.-]+) -->$", re.M)
+DATA = pathlib.Path(__file__).resolve().parent.parent.parent.parent / "shared" / "data"
 MEASURED = re.compile(r"\b(time|memory|budget)\b|\d m?s\b")
 
 # A table of the reader's own: three kinds of flowers, text labels, quotes and a blank in a name.
@@ -26,7 +32,8 @@ YOUR_CSV = "width,height,\"petal length\",species\n" + "".join(
 
 
 def blocks(text):
-    """(language, source, expected output or None, line) of every block that can be run."""
+    """(language, source, expected output or None, line, data set or None) of every block that can be
+    run."""
     found = list(FENCE.finditer(text))
     for this, following in zip(found, found[1:] + [None]):
         if this[1] not in ("sh", "python"):
@@ -34,7 +41,9 @@ def blocks(text):
         expected = None
         if following and following[1] == "text" and not text[this.end():following.start()].strip():
             expected = following[2]
-        yield this[1], this[2], expected, text.count("\n", 0, this.start()) + 1
+        needed = NEEDS.findall(text, 0, this.start())
+        yield (this[1], this[2], expected, text.count("\n", 0, this.start()) + 1,
+               needed[-1] if needed else None)
 
 
 def same_line(expected, actual):
@@ -78,12 +87,18 @@ def run_block(language, source, folder, path):
 
 
 def check_page(mercer, page):
-    """[passed, failed] of one page."""
-    counts = [0, 0]
+    """[passed, failed, skipped] of one page."""
+    counts = [0, 0, 0]
     search = f"{mercer.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "your.csv").write_text(YOUR_CSV)
-        for language, source, expected, line in blocks(page.read_text(encoding="utf-8")):
+        for language, source, expected, line, needed in blocks(page.read_text(encoding="utf-8")):
+            if needed and not (DATA / needed).exists():
+                print(f"{page}:{line}: skipped: there is no {needed}")
+                counts[2] += 1
+                continue
+            if needed and not pathlib.Path(folder, needed).exists():
+                pathlib.Path(folder, needed).symlink_to(DATA / needed)
             done = run_block(language, source, folder, search)
             fault = f"status {done.returncode}" if done.returncode else None
             if not fault and expected is not None:
@@ -96,11 +111,11 @@ def check_page(mercer, page):
 
 def main():
     mercer = pathlib.Path(sys.argv[1]).resolve()
-    totals = [0, 0]
+    totals = [0, 0, 0]
     for name in sys.argv[2:]:
         counts = check_page(mercer, pathlib.Path(name))
         totals = [a + b for a, b in zip(totals, counts)]
-    print(f"{totals[0]} passed, {totals[1]} failed")
+    print(f"{totals[0]} passed, {totals[1]} failed" + (f", {totals[2]} skipped" if totals[2] else ""))
     return 0 if totals[0] and not totals[1] else 1
 
 

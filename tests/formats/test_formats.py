@@ -4,10 +4,12 @@
 NumPy, SciPy, h5py and Pillow write them; the numbers that come out must be the very same. DATA is
 the folder of public data sets; what needs it is left out with a message when it is not there.
 """
+import gzip
 import io
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -169,6 +171,127 @@ def test_npz():
         refuses(f"npz spoilt {save.__name__}", "s.npz:x", ["s.npz:x", "damaged"])
 
 
+def test_npz_sparse():
+    try:
+        import scipy.sparse
+    except ImportError:
+        return print("sparse NPZ is left out: SciPy is not there")
+    x = scipy.sparse.random(300, 40, 0.1, random_state=1, format="csr")
+    for kind in ("csr", "csc", "coo"):
+        for packed in (False, True):
+            for dtype in ("f8", "f4", "i4", "?"):
+                y = (x * 9).astype(dtype)
+                scipy.sparse.save_npz("a.npz", y.asformat(kind), compressed=packed)
+                same(f"npz {kind} {packed} {dtype}", "a.npz", y.toarray())
+    scipy.sparse.save_npz("a.npz", x.tobsr())
+    refuses("npz bsr", "a.npz", ["a.npz", "format 'bsr' is not read"])
+    scipy.sparse.save_npz("a.npz", scipy.sparse.dia_matrix(np.eye(3)))
+    refuses("npz dia", "a.npz", ["a.npz", "format 'dia' is not read"])
+    shuffled = scipy.sparse.csr_matrix(([1.0, 2, 4], [2, 0, 2], [0, 3]), shape=(1, 3))
+    scipy.sparse.save_npz("a.npz", shuffled)
+    same("npz unsorted, twice in one place", "a.npz", [[2, 0, 5]])
+    path = pathlib.Path("s.npz")
+    scipy.sparse.save_npz(path, x[:5].tocsr())
+    survives("npz sparse", "s.npz", path, path.read_bytes(), step=41, flips=60)
+
+
+def test_mtx():
+    try:
+        import scipy.io
+        import scipy.sparse
+    except ImportError:
+        return print("Matrix Market is left out: SciPy is not there")
+
+    def as_scipy(name, matrix, **options):
+        scipy.io.mmwrite("a.mtx", matrix, **options)
+        read_back = scipy.io.mmread("a.mtx")
+        expected = read_back.toarray() if scipy.sparse.issparse(read_back) else read_back
+        same(name, "a.mtx", expected)
+        with gzip.open("b.mtx.gz", "wb") as f:
+            f.write(pathlib.Path("a.mtx").read_bytes())
+        same(name + " gz", "b.mtx.gz", expected)
+
+    x = scipy.sparse.random(50, 50, 0.1, random_state=1)
+    both, skew = x + x.T, x - x.T
+    as_scipy("mtx", x.tocsr()[:20])
+    as_scipy("mtx short digits", x, precision=3)
+    as_scipy("mtx integer", (x * 9).astype(int))
+    as_scipy("mtx pattern", x, field="pattern")
+    as_scipy("mtx array", x.toarray()[:7])
+    for name, matrix, kind in (("symmetric", both, "symmetric"), ("skew", skew, "skew-symmetric")):
+        as_scipy(f"mtx {name}", matrix, symmetry=kind)
+        as_scipy(f"mtx array {name}", matrix.toarray(), symmetry=kind)
+    scipy.io.mmwrite("c.mtx", x * 1j)
+    refuses("mtx complex", "c.mtx", ["c.mtx:1", "'complex'"])
+    scipy.io.mmwrite("c.mtx", (x * 1j - x.T * 1j), symmetry="hermitian")
+    refuses("mtx hermitian", "c.mtx", ["c.mtx:1"])
+    path = pathlib.Path("s.mtx")
+    path.write_text("%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 .5\n3 2 7\n1 1 .5\n")
+    same("mtx added up", "s.mtx", [[1, 0], [0, 0], [0, 7]])
+    check("as SciPy does", (scipy.io.mmread("s.mtx").toarray() == [[1, 0], [0, 0], [0, 7]]).all())
+    chance = random.Random(1)
+    whole = path.read_bytes()
+    for i in range(100):
+        spoilt = bytearray(whole)
+        spoilt[chance.randrange(len(whole))] = chance.randrange(128)
+        path.write_bytes(spoilt)
+        done = run("scale", path, "--scale", "none", "-o", "out.npy", "--quiet")
+        check(f"mtx spoilt {i}", done.returncode in (0, 1)
+              and len(done.stderr.splitlines()) == done.returncode, done.stderr)
+
+
+def test_libsvm():
+    try:
+        import scipy.sparse
+        from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+    except ImportError:
+        return print("LIBSVM text is left out: scikit-learn is not there")
+    x = scipy.sparse.random(500, 60, 0.1, random_state=1, format="csr")
+    x.data = x.data * 10.0 ** rng.integers(-300, 300, len(x.data))
+    # What scikit-learn writes, we read; what we write, it reads.
+    for name, y in (("classes", rng.integers(-1, 3, 500)), ("values", rng.normal(size=500))):
+        for comment in ("", "a comment"):
+            # It writes 16 digits, so what it wrote is what it reads again.
+            dump_svmlight_file(x, y, "a.svm", zero_based=False, comment=comment)
+            x, y = load_svmlight_file("a.svm", n_features=60)
+            dense = x.toarray()
+            same(f"libsvm {name} {comment}", "a.svm", dense, "--no-label")
+            run("scale", "a.svm", "--scale", "none", "-o", "b.svm", "--quiet")
+            again, labels = load_svmlight_file("b.svm", n_features=60)
+            check(f"libsvm back {name} {comment}", (again != x).nnz == 0 and (labels == y).all())
+            done = run("scale", "a.svm", "--scale", "none", "-o", "c.csv", "--quiet")
+            got = np.loadtxt("c.csv", delimiter=",", skiprows=1)
+            check(f"libsvm to csv {name} {comment}", (got[:, 0] == y).all()
+                  and (got[:, 1:] == dense).all(), done.stderr)
+            run("scale", "c.csv", "--scale", "none", "-o", "d.svm.gz", "--quiet", *(
+                () if name == "classes" else ("--target", "target1")))
+            again, labels = load_svmlight_file("d.svm.gz", n_features=60)
+            check(f"csv to libsvm {name} {comment}", (again != x).nnz == 0 and (labels == y).all())
+    dump_svmlight_file(x, y, "q.svm", zero_based=False, query_id=np.arange(500))
+    same("libsvm queries", "q.svm", dense, "--no-label")
+    several = np.round(rng.normal(size=(500, 2)), 3)
+    np.savetxt("t.csv", np.hstack([several, dense[:, :3]]), delimiter=",", fmt="%.17g")
+    run("scale", "t.csv", "--target", "1,2", "--scale", "none", "-o", "t.svm", "--quiet")
+    again, labels = load_svmlight_file("t.svm", n_features=3, multilabel=True)
+    check("several targets", (again.toarray() == dense[:, :3]).all()
+          and (np.array(sorted(map(sorted, labels))) == np.array(sorted(map(sorted, several)))).all())
+    # LIBSVM's own program; it prints six digits, so the numbers have fewer.
+    few = np.round(rng.integers(0, 2, (50, 9)) * rng.integers(1, 9, (50, 9)))
+    few[0], few[1] = 8, 0
+    dump_svmlight_file(few, rng.integers(1, 3, 50), "e.svm", zero_based=False)
+    run("scale", "e.svm", "--scale", "none", "-o", "f.svm", "--quiet")
+    run("scale", "f.svm", "--scale", "minmax", "-o", "g.svm", "--quiet")
+    try:
+        done = subprocess.run(["svm-scale", "-l", "0", "-u", "1", "f.svm"], capture_output=True, text=True)
+    except FileNotFoundError:
+        return print("svm-scale is left out: LIBSVM's programs are not there")
+    pathlib.Path("h.svm").write_text(done.stdout)
+    same("svm-scale reads us, we read svm-scale", "h.svm", few / 8, "--no-label")
+    same("the same scaling", "g.svm", few / 8, "--no-label")
+    done = run("scale", "e.svm", "--scale", "standard")
+    check("no shifting", done.returncode == 1 and "unit keeps" in done.stderr, done.stderr)
+
+
 def test_mat():
     try:
         import scipy.io
@@ -188,17 +311,31 @@ def test_mat():
         scipy.io.savemat("c.mat", {"w": whole_numbers, "l": big > 0}, do_compression=packed)
         same(f"mat whole numbers {packed}", "c.mat:w", whole_numbers)
         same(f"mat logical {packed}", "c.mat:l", big > 0)
-        others = {"z": np.ones((2, 2), complex), "s": scipy.sparse.eye(3).tocsc(), "t": "text",
+        others = {"z": np.ones((2, 2), complex), "t": "text",
                   "c": np.array([1, "a"], object), "st": {"a": 1}, "r": np.ones((2, 2, 2)),
                   "ok": np.eye(3)}
         scipy.io.savemat("d.mat", others, do_compression=packed)
         same(f"mat among others {packed}", "d.mat", np.eye(3))
-        for name, word in (("z", "complex"), ("s", "sparse"), ("t", "text"), ("c", "cell"),
-                           ("st", "struct"), ("r", "not 2-D")):
+        for name, word in (("z", "complex"), ("t", "text"), ("c", "cell"), ("st", "struct"),
+                           ("r", "not 2-D")):
             refuses(f"mat {word} {packed}", f"d.mat:{name}", [f"d.mat:{name}", word])
         path = pathlib.Path("s.mat")
         scipy.io.savemat(path, {"x": sample("f8", 6, 5), "y": np.eye(2)}, do_compression=packed)
         survives(f"mat {packed}", "s.mat:x", path, path.read_bytes(), step=41, flips=60)
+        for dtype in (float, bool):
+            x = scipy.sparse.random(40, 30, 0.1, random_state=1).astype(dtype)
+            scipy.io.savemat("e.mat", {"x": x}, do_compression=packed)
+            same(f"mat sparse {dtype.__name__} {packed}", "e.mat", x.toarray())
+        scipy.io.savemat("e.mat", {"x": x * 1j}, do_compression=packed)
+        refuses(f"mat sparse complex {packed}", "e.mat", ["e.mat:x", "complex"])
+        scipy.io.savemat(path, {"x": x}, do_compression=packed)
+        survives(f"mat sparse {packed}", "s.mat:x", path, path.read_bytes(), step=97, flips=30)
+    scipy.io.savemat(path, {"x": np.eye(2)})
+    whole = path.read_bytes()
+    at = 128 + 8 + 16 + 4 # the length of the dimensions, behind header, tag and flags
+    for length, words in ((0x7fffff00, "beyond its end"), (1 << 10, "beyond its end")):
+        path.write_bytes(whole[:at] + struct.pack("<I", length) + whole[at + 4:])
+        refuses(f"mat dimensions of {length} bytes", "s.mat", ["s.mat", words])
     refuses("mat unknown", "d.mat:q", ["d.mat", "no array 'q'", "ok (3x3)", "z (complex)"])
     scipy.io.savemat("four.mat", {"x": np.eye(3)}, format="4")
     refuses("mat 4", "four.mat", ["four.mat", "not a MAT file"])
@@ -244,21 +381,33 @@ def test_hdf5():
         f.create_dataset("x", data=sample("f8", 30, 20), compression="gzip", fletcher32=True)
     survives("h5", "s.h5:x", path, path.read_bytes(), step=397, flips=60)
     # MATLAB's version 7.3: HDF5 behind a header, arrays transposed, their class in an attribute.
+    def set_class(place, kind):
+        text = h5py.h5t.C_S1.copy() # as MATLAB does, without a zero at the end
+        text.set_size(len(kind))
+        label = h5py.h5a.create(place.id, b"MATLAB_class", text, h5py.h5s.create(h5py.h5s.SCALAR))
+        label.write(np.array(kind), mtype=text)
+
     x = sample("f8", 6, 4)
     with h5py.File("v.mat", "w", userblock_size=512) as f:
         for name, value, kind in (("x", x, b"double"), ("k", (x > 0).astype("u1"), b"logical"),
                                   ("i", np.round(x * 9).astype("i2"), b"int16")):
             f.create_dataset(name, data=value.T)
-            text = h5py.h5t.C_S1.copy() # as MATLAB does, without a zero at the end
-            text.set_size(len(kind))
-            label = h5py.h5a.create(f[name].id, b"MATLAB_class", text,
-                                    h5py.h5s.create(h5py.h5s.SCALAR))
-            label.write(np.array(kind), mtype=text)
+            set_class(f[name], kind)
             if kind == b"logical":
                 f[name].attrs["MATLAB_int_decode"] = np.int32(1)
     with open("v.mat", "r+b") as f:
         f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
     same("mat 7.3", "v.mat:x", x)
+    with h5py.File("w.mat", "w", userblock_size=512) as f: # sparse ones are groups
+        group = f.create_group("x")
+        set_class(group, b"double")
+        group.attrs["MATLAB_sparse"] = np.uint64(2)
+        group.create_dataset("data", data=[1.5, 2, 3])
+        group.create_dataset("ir", data=np.array([0, 0, 1], "u8"))
+        group.create_dataset("jc", data=np.array([0, 1, 1, 3], "u8"))
+    with open("w.mat", "r+b") as f:
+        f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    same("mat 7.3 sparse", "w.mat", [[1.5, 0, 2], [0, 0, 3]])
     same("mat 7.3 logical", "v.mat:k", x > 0)
     same("mat 7.3 int16", "v.mat:i", np.round(x * 9))
     path = pathlib.Path("v.mat")
@@ -356,7 +505,7 @@ def test_orl():
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        for test in (test_names, test_npz, test_mat, test_hdf5, test_images, test_orl):
+        for test in (test_names, test_npz, test_npz_sparse, test_mtx, test_libsvm, test_mat, test_hdf5, test_images, test_orl):
             start = time.monotonic()
             test()
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)

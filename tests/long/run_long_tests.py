@@ -5,6 +5,7 @@ Usage: run_long_tests.py MERCER. Prints a line per test and closes with "N passe
 """
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -67,6 +68,28 @@ def a_million_rows(folder):
     check("both rings have the same spectrum per row", drift < 0.05, f"within {drift:.3f}")
 
 
+def a_huge_csv(folder):
+    """5 GB of CSV through transform, from a pipe, so that no disk has to hold them."""
+    data, model = os.path.join(folder, "t.csv"), os.path.join(folder, "t.mercer")
+    rows = np.random.default_rng(4).normal(size=(20000, 20))
+    header = ",".join(f"c{i}" for i in range(20)) + "\n"
+    body = "".join(",".join(f"{x:.12g}" for x in row) + "\n" for row in rows).encode()
+    with open(data, "wb") as file:
+        file.write(header.encode() + body[:body.index(b"\n", len(body) // 20) + 1])
+    run("fit", data, "-m", "kpca", "-n", "3", "-o", model, "--quiet")
+    repeats = -(-5_000_000_000 // len(body))
+    child = subprocess.Popen([MERCER, "transform", model, "-", "-o", os.devnull, "--quiet"],
+                             stdin=subprocess.PIPE)
+    child.stdin.write(header.encode())
+    for _ in range(repeats):
+        child.stdin.write(body)
+    child.stdin.close()
+    _, status, usage = os.wait4(child.pid, 0)
+    peak = usage.ru_maxrss * 1024
+    check(f"{repeats * len(body) / 1e9:.1f} GB of CSV through transform", status == 0 and peak < 300e6,
+          f"status {status}, peak {peak / 1e6:.0f} MB")
+
+
 def refusals(folder):
     """What cannot fit is refused before it starts, with advice."""
     data = os.path.join(folder, "wide.npy")
@@ -79,6 +102,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         memory_of_a_stream(folder)
         refusals(folder)
+        a_huge_csv(folder)
         a_million_rows(folder)
     print(f"{PASSED} passed, {FAILED} failed")
     return 1 if FAILED else 0

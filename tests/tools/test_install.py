@@ -67,6 +67,11 @@ class Install(unittest.TestCase):
         program = next((self.folder / "root").rglob("bin/mercer"))
         self.assertIn("kpca", run(program, "methods"))
 
+    def test_man_page_and_completions(self):
+        for part in ("man/man1/mercer.1", "bash-completion/completions/mercer",
+                     "zsh/site-functions/_mercer"):
+            self.assertTrue(list((self.folder / "root").rglob(f"share/{part}")), part)
+
     def test_version(self):
         self.assertRegex(run("pkg-config", "--modversion", "mercer", env=self.environment).strip(),
                          r"^\d+\.\d+\.\d+$")

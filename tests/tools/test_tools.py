@@ -178,12 +178,27 @@ class Docs(Case):
         super().setUp()
         entry = {"name": "kpca", "summary": "kernel PCA", "reference": "1998", "parameters": [
             {"key": "groups", "default": "0", "allowed": "0|1", "help": "what it means"}]}
-        self.mercer = self.write("mercer", f"#!/bin/sh\ncat <<'END'\n{json.dumps([entry])}\nEND\n", True)
+        option = {"name": "scale", "letter": "s", "value": "KIND", "choices": ["none", "unit"],
+                  "help": "how [to] scale: 'it'"}
+        command = {"name": "fit", "summary": "learn", "usage": None, "operands": "DATA", "names": [],
+                   "options": [option], "details": ".dots and -dashes"}
+        answers = {"methods": {"methods": [entry]}, "kernels": {"kernels": [entry]},
+                   "help": {"version": "1", "commands": [command]}}
+        cases = "".join(f"{word}) cat <<'END'\n{json.dumps(answer)}\nEND\n;;\n"
+                        for word, answer in answers.items())
+        self.mercer = self.write("mercer", f"#!/bin/sh\ncase $1 in\n{cases}esac\n", True)
 
     def test_generated_then_current(self):
         self.assertEqual(self.run_tool("generate-docs", self.mercer, self.folder), (0, ""))
         self.assertIn("| `groups` | 0 | 0\\|1 | what it means |",
                       (self.folder / "docs/methods.md").read_text())
+        self.assertIn("| `-s`, `--scale KIND` | how [to] scale: 'it' (none, unit) |",
+                      (self.folder / "docs/commands/fit.md").read_text())
+        self.assertIn("what it means", (self.folder / "docs/kernels/kpca.md").read_text())
+        self.assertIn("\\&.dots and \\-dashes", (self.folder / "man/mercer.1").read_text())
+        self.assertIn("words='none unit'", (self.folder / "completions/mercer.bash").read_text())
+        self.assertIn("[how \\[to\\] scale\\: '\\''it'\\'']:KIND:(none unit)'",
+                      (self.folder / "completions/_mercer").read_text())
         self.assertEqual(self.run_tool("check_docs", self.mercer, self.folder), (0, ""))
 
     def test_missing(self):
@@ -194,6 +209,11 @@ class Docs(Case):
         page = self.folder / "docs/kernels.md"
         page.write_text(page.read_text().replace("what it means", "something else"))
         self.expect(1, "out of date: docs/kernels.md", "check_docs", self.mercer, self.folder)
+
+    def test_stale_man_page(self):
+        self.run_tool("generate-docs", self.mercer, self.folder)
+        self.write("man/mercer.1", "old")
+        self.expect(1, "out of date: man/mercer.1", "check_docs", self.mercer, self.folder)
 
     def test_own_words_are_kept(self):
         self.write("docs/methods.md", "# Methods\n\nOur own words.\n")
@@ -318,6 +338,7 @@ class CiRun(Case):
         for path in (".ci/run", "tools/test-summary"):
             (self.folder / path).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / path, self.folder / path)
+        self.write("tools/install-packages", "#!/bin/sh\n", True)
         self.write("Makefile", f"test:\n\t@{test}\nlint:\n\t@{lint}\n")
         status, output = self.run_tool(self.folder / ".ci/run")
         return status, output.splitlines()[-1]

@@ -135,6 +135,23 @@ static inline void assert_ok(mercer_status rc)
     assert_int_equal(rc, MERCER_OK);
 }
 
+/* Let every allocation of a call fail in turn, at least `least` of them, until it succeeds; release
+ * frees what it made. */
+#define assert_each_allocation_fails(least, call, release)                                         \
+    do {                                                                                           \
+        int64_t support_live = mrc_alloc_live(), support_k = 0;                                    \
+        for (mercer_status support_rc = MERCER_ERR_MEMORY; support_rc != MERCER_OK; support_k++) { \
+            assert_true(support_k < 1000);                                                         \
+            mrc_alloc_fail_after(support_k);                                                       \
+            support_rc = (call);                                                                   \
+            mrc_alloc_fail_after(-1);                                                              \
+            assert_true(support_rc == MERCER_OK || support_rc == MERCER_ERR_MEMORY);               \
+            release;                                                                               \
+            assert_int_equal(mrc_alloc_live(), support_live);                                      \
+        }                                                                                          \
+        assert_true(support_k > (least));                                                          \
+    } while (0)
+
 #define TEST(name) cmocka_unit_test_setup(name, each_setup)
 #define RUN_TESTS(tests) cmocka_run_group_tests(tests, setup_scratch, teardown_scratch)
 

@@ -19,6 +19,13 @@ struct recipe {
     bool collapse; /* linear kernel: W and centre instead of points */
 };
 
+/* One of each form, small enough to fail at every allocation. */
+static const struct recipe small_recipes[] = {
+    {.kernel = "rbf:sigma=2", .center = MRC_CENTER_SPAN, .n = 20, .d = 3, .l = 2, .basis = 10},
+    {.kernel = "rbf:sigma=2", .center = MRC_CENTER_EXACT, .n = 20, .d = 12, .l = 2},
+    {.kernel = "poly:degree=2,gamma=1", .n = 20, .d = 3, .l = 2},
+    {.kernel = "linear", .n = 20, .d = 3, .l = 2, .collapse = true}};
+
 static inline mrc_kernel kernel_of(const char *spec, int64_t d)
 {
     mrc_kernel kernel;
@@ -196,15 +203,15 @@ static inline void naive_transform(const mercer_model *model, const double *x, i
     int64_t l = model->components, d = model->columns;
     for (int64_t r = 0; r < t; r++) {
         const double *row = x + r * d;
-        long double left = ref_kernel(&model->kernel, row, row, d);
+        long double left = naive_kernel(&model->kernel, row, row, d);
         for (int64_t i = 0; model->mean && i < model->points; i++)
-            left -= 2.0L * model->mean[i] * ref_kernel(&model->kernel, model->z + i * d, row, d);
+            left -= 2.0L * model->mean[i] * naive_kernel(&model->kernel, model->z + i * d, row, d);
         left += model->mean ? model->mean_norm2 : 0;
         for (int64_t j = 0; j < l; j++) {
             long double y = model->offsets[j];
             for (int64_t i = 0; i < model->basis_points; i++)
                 y += (long double)model->coefficients[i * l + j] *
-                     ref_kernel(&model->kernel, model->z + i * d, row, d);
+                     naive_kernel(&model->kernel, model->z + i * d, row, d);
             features[r * l + j] = (double)y;
             left -= y * y;
         }

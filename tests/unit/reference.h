@@ -1,12 +1,13 @@
-/* Slow and obvious versions of what the library does fast, to compare with: kernels by their
- * formulas, a Jacobi eigen-solver, centring, random rows. Include after cmocka.h. Memory comes from
- * ref_alloc and goes with mrc_free. */
+/* Slow and obvious versions of what the library does fast, to compare with: kernel matrices, a
+ * Jacobi eigen-solver, centring, random rows. Include after cmocka.h. Memory comes from ref_alloc
+ * and goes with mrc_free. */
 #ifndef MERCER_TESTS_REFERENCE_H
 #define MERCER_TESTS_REFERENCE_H
 
+#include "naive.h"
+
 #include "base/memory.h"
 #include "base/rng.h"
-#include "kernel/kernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,33 +31,6 @@ static inline double *ref_rows(uint64_t seed, int64_t n, int64_t d, double sprea
     return x;
 }
 
-static inline double ref_kernel(const mrc_kernel *kernel, const double *x, const double *y,
-                                int64_t d)
-{
-    long double dot = 0, distance2 = 0, xx = 0, yy = 0;
-    for (int64_t k = 0; k < d; k++) {
-        dot += (long double)x[k] * y[k];
-        xx += (long double)x[k] * x[k];
-        yy += (long double)y[k] * y[k];
-        distance2 += ((long double)x[k] - y[k]) * ((long double)x[k] - y[k]);
-    }
-    switch (kernel->kind) {
-    case MRC_KERNEL_linear:
-        return (double)dot;
-    case MRC_KERNEL_poly:
-        return (double)powl(kernel->gamma * dot + kernel->coef0, (long double)kernel->degree);
-    case MRC_KERNEL_rbf:
-        return (double)expl(-kernel->gamma * distance2);
-    case MRC_KERNEL_sigmoid:
-        return (double)tanhl(kernel->gamma * dot + kernel->coef0);
-    case MRC_KERNEL_cosine:
-        return xx > 0 && yy > 0 ? (double)(dot / sqrtl(xx * yy)) : 0;
-    default:
-        fail_msg("no formula for this kernel");
-        return 0;
-    }
-}
-
 /* na x nb values k(a_i, b_j). */
 static inline double *ref_cross(const mrc_kernel *kernel, const double *a, int64_t na,
                                 const double *b, int64_t nb, int64_t d)
@@ -64,7 +38,7 @@ static inline double *ref_cross(const mrc_kernel *kernel, const double *a, int64
     double *k = ref_alloc(na, nb);
     for (int64_t i = 0; i < na; i++)
         for (int64_t j = 0; j < nb; j++)
-            k[i * nb + j] = ref_kernel(kernel, a + i * d, b + j * d, d);
+            k[i * nb + j] = naive_kernel(kernel, a + i * d, b + j * d, d);
     return k;
 }
 

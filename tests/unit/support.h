@@ -1,4 +1,4 @@
-/* What several unit tests need: data sets, naive kernels, comparisons. */
+/* What several unit tests need: data sets, Gram matrices, comparisons. */
 #ifndef MRC_TESTS_SUPPORT_H
 #define MRC_TESTS_SUPPORT_H
 
@@ -9,8 +9,9 @@
 
 #include <cmocka.h>
 
+#include "naive.h"
+
 #include "data/rows.h"
-#include "kernel/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,67 +74,35 @@ static inline mercer_rows *view(mercer_ctx *ctx, const double *x, int64_t n, int
     return rows;
 }
 
-/* A named kernel by its formula, one pair at a time. */
-static inline double naive_part(const mrc_kernel_part *k, const double *x, const double *y,
-                                int64_t d)
+/* Set a share of the values to zero. */
+static inline void thin_out(uint64_t seed, double *x, int64_t count, double share)
 {
-    long double dot = 0, xx = 0, yy = 0, distance = 0, absolute = 0, chi2 = 0, least = 0, s;
-    for (int64_t i = 0; i < d; i++) {
-        dot += (long double)x[i] * y[i];
-        xx += (long double)x[i] * x[i];
-        yy += (long double)y[i] * y[i];
-        s = (long double)x[i] - y[i];
-        distance += s * s;
-        absolute += fabsl(s);
-        chi2 += s != 0 ? s * s / ((long double)x[i] + y[i]) : 0;
-        least += fmin(x[i], y[i]);
-    }
-    s = sqrtl(distance) / k->sigma;
-    switch (k->kind) {
-    case MRC_KERNEL_linear:
-        return (double)dot;
-    case MRC_KERNEL_poly:
-        return (double)powl(k->gamma * dot + k->coef0, (long double)k->degree);
-    case MRC_KERNEL_rbf:
-        return (double)expl(-k->gamma * distance);
-    case MRC_KERNEL_laplacian:
-        return (double)expl(-k->gamma * absolute);
-    case MRC_KERNEL_exponential:
-        return (double)expl(-k->gamma * sqrtl(distance));
-    case MRC_KERNEL_matern:
-        s *= k->nu < 3 ? sqrtl(2 * k->nu + 1) : 1;
-        return (double)(k->nu == 0   ? expl(-s)
-                        : k->nu == 1 ? (1 + s) * expl(-s)
-                        : k->nu == 2 ? (1 + s + s * s / 3) * expl(-s)
-                                     : expl(-s * s / 2));
-    case MRC_KERNEL_rq:
-        return (double)expl(-k->alpha * log1pl(s * s / (2 * (long double)k->alpha)));
-    case MRC_KERNEL_chi2:
-        return (double)expl(-k->gamma * chi2);
-    case MRC_KERNEL_intersection:
-        return (double)least;
-    case MRC_KERNEL_sigmoid:
-        return (double)tanhl(k->gamma * dot + k->coef0);
-    case MRC_KERNEL_cosine:
-        return xx > 0 && yy > 0 ? (double)(dot / sqrtl(xx) / sqrtl(yy)) : 0;
-    default:
-        return NAN;
-    }
+    mrc_rng rng;
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < count; i++)
+        if (mrc_rng_uniform(&rng) < share)
+            x[i] = 0;
 }
 
-/* Any kernel by its formula, one pair at a time. */
-static inline double naive_kernel(const mrc_kernel *k, const double *x, const double *y, int64_t d)
+/* The same values as sparse rows, zeroes left out. */
+static inline mercer_rows *sparse_copy(const double *x, int64_t n, int64_t d)
 {
-    double sum = 0;
-    if (k->parts == 0)
-        return naive_part(&k->own, x, y, d);
-    for (int t = 0; t < k->terms; t++) {
-        double product = k->weight[t];
-        for (int p = 0; p < k->parts; p++)
-            product *= k->term[p] == t ? naive_part(&k->part[p], x, y, d) : 1;
-        sum += product;
+    mrc_csr_owned csr = {0};
+    mercer_rows *rows = NULL;
+    int64_t end = 0;
+    assert_ok(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
+    assert_ok(mrc_alloc(&csr.column, n * d, sizeof *csr.column, err));
+    assert_ok(mrc_alloc(&csr.value, n * d, sizeof *csr.value, err));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < d; k++)
+            if (x[i * d + k] != 0) {
+                csr.column[end] = (int32_t)k;
+                csr.value[end++] = x[i * d + k];
+            }
+        csr.start[i + 1] = end;
     }
-    return sum;
+    assert_ok(mrc_rows_adopt_csr(&csr, n, d, &rows, err));
+    return rows;
 }
 
 /* Some kernels take values >= 0 only. */

@@ -281,7 +281,7 @@ static void test_conflicting_options(void **state)
     fresh();
     options.format = "xls";
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
-                 "unknown format 'xls' (known: csv, tsv, npy; for reading also npz");
+                 "unknown format 'xls' (known: csv, tsv, npy, libsvm; for reading also npz");
     fresh();
     options.struct_size = 0;
     assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_ARGUMENT,
@@ -495,10 +495,10 @@ static void test_labels_file(void **state)
     assert_non_null(strstr(mercer_table_target_origin(table), "classes from /tmp"));
     put_text("labels.txt", "a\nb\n");
     assert_fails(mercer_table_read(ctx, data, &options, &none, &err), MERCER_ERR_DATA,
-                 "labels.txt: has 2 classes, but");
+                 "labels.txt: has 2 labels, but");
     put_text("labels.txt", "a\nb\nc\nd\n");
     assert_fails(mercer_table_read(ctx, data, &options, &none, &err), MERCER_ERR_DATA,
-                 "labels.txt:4: more classes than the 3 rows of");
+                 "labels.txt:4: more labels than the 3 rows of");
     put_text("labels.txt", "a\n\nc\nd\n");
     assert_fails(mercer_table_read(ctx, data, &options, &none, &err), MERCER_ERR_FORMAT,
                  "labels.txt:2: a blank line");

@@ -31,8 +31,10 @@ static void read_failing(const char *path, const mercer_read_options *options, i
             const mercer_rows *rows = mercer_table_rows(got);
             assert_int_equal(rows->n, 2);
             assert_int_equal(rows->d, 3);
+            double x[6];
+            mercer_rows_copy(rows, 0, 2, x);
             for (int i = 0; i < 6; i++)
-                assert_true(rows->x[i] == i + 1);
+                assert_true(x[i] == i + 1);
             assert_int_equal(mercer_targets_classes(mercer_table_targets(got)), classes);
         }
         mercer_table_free(got);
@@ -78,6 +80,131 @@ static void test_npz_messages(void **state)
                  MERCER_ERR_FORMAT, "c.npz: is not a whole NPZ file");
 }
 
+static void test_npz_sparse(void **state)
+{
+    static const char *const formats[] = {"sparse_csr", "sparse_csc", "sparse_coo"};
+    mercer_table *table;
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        read_failing(put_seed(formats[i], "a.npz"), NULL, 0);
+    assert_ok(mercer_table_read(ctx, in_scratch("a.npz"), NULL, &table, &err));
+    assert_true(mercer_rows_is_sparse(mercer_table_rows(table)));
+    mercer_table_free(table);
+    /* One of its arrays, when it is named. */
+    assert_ok(mercer_table_read(ctx, in_scratch("a.npz:data"), NULL, &table, &err));
+    assert_int_equal(mercer_rows_count(mercer_table_rows(table)), 6);
+    mercer_table_free(table);
+    assert_fails(mercer_table_read(ctx, put_seed("sparse_bsr", "b.npz"), NULL, &table, &err),
+                 MERCER_ERR_FORMAT, "b.npz: a sparse matrix of format 'bsr' is not read");
+    assert_fails(mercer_table_read(ctx, put_seed("sparse_short", "c.npz"), NULL, &table, &err),
+                 MERCER_ERR_FORMAT, "c.npz: the arrays of this sparse matrix do not fit together");
+    assert_fails(mercer_table_read(ctx, put_seed("sparse_missing", "d.npz"), NULL, &table, &err),
+                 MERCER_ERR_FORMAT, "d.npz: a sparse matrix without its array 'indptr'");
+}
+
+#define COORDINATE "%%MatrixMarket matrix coordinate real "
+#define ARRAY "%%MatrixMarket matrix array real "
+
+static void test_mtx(void **state)
+{
+    (void)state;
+    read_failing(put_text("a.mtx", COORDINATE "general\n% c\n\n2 3 7\n2 3 6\n1 1 1\n1 3 2\n1 2 2\n"
+                                              "2 1 4\n2 2 5\n1 3 1\n"),
+                 NULL, 0);
+    read_failing(put_text("a.mtx", ARRAY "general\r\n2 3\r\n1\n4\n2\n% c\n5\n3\n6"), NULL, 0);
+}
+
+/* Symmetry, patterns, and roles of columns, also block by block. */
+static void test_mtx_kinds(void **state)
+{
+    static const struct {
+        const char *text;
+        double x[9];
+    } cases[] = {
+        {COORDINATE "symmetric\n3 3 3\n1 1 1\n3 1 2\n2 3 5\n", {1, 0, 2, 0, 0, 5, 2, 5, 0}},
+        {COORDINATE "skew-symmetric\n3 3 2\n2 1 2\n3 2 5\n", {0, -2, 0, 2, 0, -5, 0, 5, 0}},
+        {"%%matrixmarket MATRIX Coordinate Pattern General\n3 3 2\n3 2\n1 1\n",
+         {1, 0, 0, 0, 0, 0, 0, 1, 0}},
+        {ARRAY "symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", {1, 2, 3, 2, 4, 5, 3, 5, 6}},
+        {ARRAY "skew-symmetric\n3 3\n1\n2\n3\n", {0, -1, -2, 1, 0, -3, 2, 3, 0}},
+    };
+    mercer_read_options options;
+    mercer_reader *reader;
+    mercer_table *table;
+    double x[9];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_text("a.mtx", cases[i].text);
+        assert_ok(mercer_table_read(ctx, in_scratch("a.mtx"), NULL, &table, &err));
+        assert_true(mercer_rows_is_sparse(mercer_table_rows(table)) == (i < 3));
+        mercer_rows_copy(mercer_table_rows(table), 0, 3, x);
+        assert_memory_equal(x, cases[i].x, sizeof x);
+        mercer_table_free(table);
+    }
+    put_text("a.mtx", cases[0].text);
+    mercer_read_options_init(&options);
+    options.target = "3,1";
+    assert_ok(mercer_reader_open(ctx, in_scratch("a.mtx"), &options, &reader, &err));
+    for (int i = 0; i < 3; i++) {
+        assert_ok(mercer_reader_next(ctx, reader, 1, &table, &err));
+        const double *values = mercer_targets_values(mercer_table_targets(table));
+        mercer_rows_copy(mercer_table_rows(table), 0, 1, x);
+        assert_true(x[0] == cases[0].x[3 * i + 1] && values[0] == cases[0].x[3 * i + 2] &&
+                    values[1] == cases[0].x[3 * i]);
+        mercer_table_free(table);
+    }
+    mercer_reader_close(reader);
+    options.target = NULL;
+    options.label = "3";
+    assert_ok(mercer_table_read(ctx, in_scratch("a.mtx"), &options, &table, &err));
+    assert_string_equal(mercer_targets_class_name(mercer_table_targets(table), 2), "0");
+    mercer_table_free(table);
+}
+
+static void test_mtx_refusals(void **state)
+{
+    static const struct {
+        const char *text, *words;
+        mercer_status status;
+    } cases[] = {
+        {"", "a.mtx: is empty", MERCER_ERR_DATA},
+        {"1 2 3\n", "a.mtx: is not a Matrix Market file", MERCER_ERR_FORMAT},
+        {"%%MatrixMarket matrix\n", "a.mtx:1: expected: %%MatrixMarket", MERCER_ERR_FORMAT},
+        {"%%MatrixMarket matrix array complex general\n", "a.mtx:1: values of kind 'complex'",
+         MERCER_ERR_FORMAT},
+        {ARRAY "hermitian\n", "a.mtx:1: a matrix that is 'hermitian'", MERCER_ERR_FORMAT},
+        {COORDINATE "general\n", "a.mtx:1: expected: rows columns entries", MERCER_ERR_FORMAT},
+        {COORDINATE "general\n2 2\n", "a.mtx:2: expected: rows columns entries", MERCER_ERR_FORMAT},
+        {ARRAY "general\n2 -2\n", "a.mtx:2: expected: rows columns", MERCER_ERR_FORMAT},
+        {ARRAY "general\n0 2\n", "a.mtx: has no rows", MERCER_ERR_DATA},
+        {ARRAY "symmetric\n1 2\n", "as many columns as rows", MERCER_ERR_FORMAT},
+        {ARRAY "general\n1 2\n1\n", "ends after 1 of the 2 values", MERCER_ERR_FORMAT},
+        {ARRAY "general\n1 2\n1\n2\n3\n", "a.mtx:5: more than the 2 values", MERCER_ERR_FORMAT},
+        {ARRAY "general\n1 2\n1 2\n", "a.mtx:3: expected one value", MERCER_ERR_FORMAT},
+        {ARRAY "general\n1 2\n1\nx\n", "a.mtx:4: 'x' is not a number", MERCER_ERR_DATA},
+        {ARRAY "general\n1 1\ninf\n", "a.mtx:3: 'inf' is not finite", MERCER_ERR_DATA},
+        {COORDINATE "general\n2 2 1\n3 1 1\n", "a.mtx:3: expected a row from 1 to 2",
+         MERCER_ERR_FORMAT},
+        {COORDINATE "general\n2 2 1\n1 1\n", "a.mtx:3: expected: row column value",
+         MERCER_ERR_FORMAT},
+        {COORDINATE "general\n2 2 2\n1 1 1\n", "ends after 1 of the 2", MERCER_ERR_FORMAT},
+        {COORDINATE "general\n2 2 1\n1 1 1\n1 1 1\n", "a.mtx:4: more than", MERCER_ERR_FORMAT},
+        {COORDINATE "general\n2 2 2\n1 1 1e308\n1 1 1e308\n", "row 1, column 1: inf is not",
+         MERCER_ERR_DATA},
+        {COORDINATE "general\n999999999 2 1\n1 1 1\n", "nearly all are empty", MERCER_ERR_DATA},
+        {COORDINATE "general\n2 9999999999 1\n1 1 1\n", "more than 2147483647 columns",
+         MERCER_ERR_DATA},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mercer_table *table;
+        put_text("a.mtx", cases[i].text);
+        assert_fails(mercer_table_read(ctx, in_scratch("a.mtx"), NULL, &table, &err),
+                     cases[i].status, cases[i].words);
+        assert_null(table);
+    }
+}
+
 static void test_mat_failing(void **state)
 {
     (void)state;
@@ -95,6 +222,18 @@ static void test_mat_failing(void **state)
         read_failing(in_scratch("a.mat"), NULL, 0);
         read_failing(in_scratch("a.mat:x"), NULL, 0);
     }
+    uint32_t ir[] = {0, 1, 0, 1, 0, 1}, jc[] = {0, 2, 4, 6};
+    double values[] = {1, 4, 2, 5, 3, 6};
+    mat_sparse_t sparse = {
+        .nzmax = 6, .ir = ir, .nir = 6, .jc = jc, .njc = 4, .ndata = 6, .data = values};
+    mat_t *mat = Mat_CreateVer(in_scratch("s.mat"), NULL, MAT_FT_MAT5);
+    matvar_t *var =
+        Mat_VarCreate("x", MAT_C_SPARSE, MAT_T_DOUBLE, 2, shape, &sparse, MAT_F_DONT_COPY_DATA);
+    assert_true(mat && var);
+    assert_int_equal(Mat_VarWrite(mat, var, MAT_COMPRESSION_ZLIB), 0);
+    Mat_VarFree(var);
+    Mat_Close(mat);
+    read_failing(in_scratch("s.mat"), NULL, 0);
 #else
     skip();
 #endif
@@ -201,8 +340,10 @@ static void test_images_resize(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_npz_failing),  TEST(test_npz_messages),   TEST(test_mat_failing),
-        TEST(test_hdf5_failing), TEST(test_images_failing), TEST(test_images_resize),
+        TEST(test_npz_failing),   TEST(test_npz_messages), TEST(test_mat_failing),
+        TEST(test_npz_sparse),    TEST(test_mtx),          TEST(test_mtx_kinds),
+        TEST(test_mtx_refusals),  TEST(test_hdf5_failing), TEST(test_images_failing),
+        TEST(test_images_resize),
     };
     return RUN_TESTS(tests);
 }

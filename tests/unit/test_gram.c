@@ -117,48 +117,63 @@ static void check_operator(mrc_gram *g, const double *gram, int64_t n, double to
     free(part);
 }
 
+/* The same matrix given by the caller. */
+static void check_given(mercer_ctx *ctx, const mrc_kernel *kernel, const double *x,
+                        const struct store_case *k, const double *gram, bool centered)
+{
+    double *given = naive_gram(kernel, x, k->n, k->d, false);
+    mercer_rows *matrix = view(ctx, given, k->n, k->n);
+    mrc_kernel precomputed;
+    mrc_gram *g = NULL;
+    mrc_gram_request request = {.centered = centered};
+    assert_ok(mrc_kernel_parse(&precomputed, "precomputed", err));
+    assert_ok(mrc_gram_new(&g, ctx, &precomputed, matrix, &request, NULL, err));
+    assert_int_equal(mrc_gram_store(g), MRC_STORE_PRECOMPUTED);
+    check_operator(g, gram, k->n, 2e-12);
+    mrc_gram_free(g);
+    mercer_rows_free(matrix);
+    free(given);
+}
+
+static void check_case(const struct store_case *k, uint64_t seed, bool centered, bool sparse)
+{
+    mercer_ctx *ctx = new_ctx(2);
+    double *x = normal_rows(seed, k->n, k->d, k->center, k->spread);
+    make_nonnegative(k->kernel, x, k->n * k->d);
+    if (sparse)
+        thin_out(seed, x, k->n * k->d, 0.7);
+    mercer_rows *rows = sparse ? sparse_copy(x, k->n, k->d) : view(ctx, x, k->n, k->d);
+    mrc_kernel kernel;
+    mrc_gram *g = NULL;
+    mrc_gram_request request = {.store = k->store, .single = k->single, .centered = centered};
+    mercer_fit_report report = {0};
+    print_message("%s n=%lld centred=%d store=%d sparse=%d\n", k->kernel, (long long)k->n, centered,
+                  (int)k->store, sparse);
+    assert_ok(mrc_kernel_parse(&kernel, k->kernel, err));
+    assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+    bool dots = kernel.kind == MRC_KERNEL_linear || kernel.kind == MRC_KERNEL_cosine;
+    double *gram = naive_gram(&kernel, x, k->n, k->d, centered);
+    assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, err));
+    assert_int_equal(mrc_gram_store(g), sparse && dots && k->store == MRC_STORE_LOWRANK
+                                            ? MRC_STORE_IMPLICIT
+                                            : k->store);
+    check_operator(g, gram, k->n, k->single ? 1e-6 : 2e-12);
+    mrc_gram_free(g);
+    if (!sparse)
+        check_given(ctx, &kernel, x, k, gram, centered);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(gram);
+    free(x);
+}
+
 static void test_gram_stores_match_the_matrix(void **state)
 {
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-        for (int centered = 0; centered < 2; centered++) {
-            const struct store_case *k = &cases[c];
-            mercer_ctx *ctx = new_ctx(2);
-            double *x = normal_rows(c + 1, k->n, k->d, k->center, k->spread);
-            make_nonnegative(k->kernel, x, k->n * k->d);
-            mercer_rows *rows = view(ctx, x, k->n, k->d);
-            mrc_kernel kernel;
-            mrc_gram *g = NULL;
-            mrc_gram_request request = {
-                .store = k->store, .single = k->single, .centered = centered};
-            mercer_fit_report report = {0};
-            print_message("%s n=%lld centred=%d store=%d\n", k->kernel, (long long)k->n, centered,
-                          (int)k->store);
-            assert_ok(mrc_kernel_parse(&kernel, k->kernel, err));
-            assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
-            double *gram = naive_gram(&kernel, x, k->n, k->d, centered);
-            assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, &report, err));
-            assert_int_equal(mrc_gram_store(g), k->store);
-            check_operator(g, gram, k->n, k->single ? 1e-6 : 2e-12);
-            mrc_gram_free(g);
-            /* The same matrix given by the caller. */
-            double *given = naive_gram(&kernel, x, k->n, k->d, false);
-            mercer_rows *matrix = view(ctx, given, k->n, k->n);
-            mrc_kernel precomputed;
-            request.store = MRC_STORE_AUTO;
-            request.single = false;
-            assert_ok(mrc_kernel_parse(&precomputed, "precomputed", err));
-            assert_ok(mrc_gram_new(&g, ctx, &precomputed, matrix, &request, NULL, err));
-            assert_int_equal(mrc_gram_store(g), MRC_STORE_PRECOMPUTED);
-            check_operator(g, gram, k->n, 2e-12);
-            mrc_gram_free(g);
-            mercer_rows_free(matrix);
-            mercer_rows_free(rows);
-            mercer_ctx_free(ctx);
-            free(gram);
-            free(given);
-            free(x);
-        }
+        for (int centered = 0; centered < 2; centered++)
+            for (int sparse = 0; sparse < 2; sparse++)
+                check_case(&cases[c], c + 1, centered, sparse);
 }
 
 /* The number of threads, and a host's own loop, must not change a bit. */

@@ -34,6 +34,8 @@ static mercer_model *shape(int which)
         model->seed = UINT64_MAX;
         model->total_variance = 0.1;
         model->reconstruction_error = 1e-300;
+        model->novelty_threshold = 1 / 3.0;
+        model->novelty_share = 0.05;
     }
     if (which == 1) {
         model->scale = (mrc_scale){.kind = MRC_SCALE_STANDARD, .d = 3};
@@ -115,6 +117,8 @@ static void assert_same_model(const mercer_model *a, const mercer_model *b)
     assert_same_real(a->mean_norm2, b->mean_norm2);
     assert_same_real(a->total_variance, b->total_variance);
     assert_same_real(a->reconstruction_error, b->reconstruction_error);
+    assert_same_real(a->novelty_threshold, b->novelty_threshold);
+    assert_same_real(a->novelty_share, b->novelty_share);
     assert_same_array(a->z, b->z, a->points * a->columns);
     assert_same_array(a->coefficients, b->coefficients, a->basis_points * a->components);
     assert_same_array(a->offsets, b->offsets, a->components);
@@ -191,6 +195,25 @@ static void test_loaded_model_gives_the_same_features(void **state)
     mercer_model_free(model);
     mercer_model_free(back);
     mrc_free(x);
+}
+
+/* Truncating copies a model part by part; one that is forgotten is missing in the file. */
+static void test_truncating_nothing_keeps_every_byte(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SHAPES; i++) {
+        mercer_model *model = shape(i), *same = NULL;
+        size_t length, second;
+        model->reconstruction_error = model->orthonormal ? 0.5 : NAN;
+        assert_ok(mercer_model_truncate(ctx, model, model->components, &same, &err));
+        char *before = saved(model, &length), *after = saved(same, &second);
+        assert_int_equal(length, second);
+        assert_memory_equal(before, after, length);
+        test_free(before);
+        test_free(after);
+        mercer_model_free(same);
+        mercer_model_free(model);
+    }
 }
 
 static void test_header_layout(void **state)
@@ -349,6 +372,9 @@ static void test_wrong_contents_are_refused(void **state)
         {"\"orthonormal\":\"true\"", "\"orthonormal\":\"tree\"", "neither true nor false"},
         {"\"total_variance\":\"0.1\"", "\"total_variance\":\"0,1\"",
          "not a number: total_variance"},
+        {"\"novelty_share\":\"0.05\"", "\"novelty_share\":\"1.05\"", "novelty_share"},
+        {"\"novelty_share\":\"0.05\"", "\"novelty_shore\":\"0.05\"", "no metadata novelty_share"},
+        {"\"novelty_threshold\":\"0.33", "\"novelty_threshold\":\"x.33", "novelty_threshold"},
         {"\"dtype\":\"F64\",\"shape\":[9,2]", "\"dtype\":\"F32\",\"shape\":[9,2]", "tensor z"},
         {"\"dtype\":\"F64\",\"shape\":[9,2]", "\"dtype\":\"F64\",\"shape\":[2,9]", "tensor z"},
         {"\"shape\":[5,2]", "\"shape\":[4,2]", "tensor coefficients"},
@@ -459,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_round_trip),
         TEST(test_loaded_model_gives_the_same_features),
+        TEST(test_truncating_nothing_keeps_every_byte),
         TEST(test_header_layout),
         TEST(test_every_truncation_is_refused),
         TEST(test_every_flipped_bit_is_refused),

@@ -301,18 +301,10 @@ static void test_every_allocation_fails(void **state)
     for (int way = 0; way < 3; way++) {
         put_npy("<i4", way == 1, way == 1 ? "(2, 2, 2)" : "(2, 4)", x, sizeof x);
         options.label = way == 2 ? "1" : NULL;
-        int64_t live = mrc_alloc_live();
-        mercer_status rc = MERCER_ERR_MEMORY;
-        for (int k = 0; rc != MERCER_OK; k++) {
-            mercer_table *got = NULL;
-            assert_true(k < 1000);
-            mrc_alloc_fail_after(k);
-            rc = mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err);
-            mrc_alloc_fail_after(-1);
-            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-            mercer_table_free(got);
-            assert_int_equal(mrc_alloc_live(), live);
-        }
+        mercer_table *got = NULL;
+        assert_each_allocation_fails(
+            3, mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err),
+            mercer_table_free(got));
     }
 }
 

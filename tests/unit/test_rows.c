@@ -83,6 +83,37 @@ static void test_targets_of_nothing(void **state)
     mercer_table_free(NULL);
 }
 
+static void test_some_rows(void **state)
+{
+    const double x[] = {1, 2, 9, 3, 4, 9, 5, 6, 9};
+    const int64_t start[] = {0, 2, 2, 3}, which[] = {2, 0, 1, 2};
+    const int32_t column[] = {0, 2, 1};
+    const double value[] = {7, 8, 9};
+    mercer_rows *rows[2], *some = NULL;
+    double copy[12];
+    (void)state;
+    assert_ok(mercer_rows_view(ctx, x, 3, 2, 3, &rows[0], &err));
+    assert_ok(mercer_rows_view_csr(ctx, start, column, value, 3, 3, &rows[1], &err));
+    for (int i = 0; i < 2; i++) {
+        int64_t live = mrc_alloc_live();
+        mercer_status rc = MERCER_ERR_MEMORY;
+        for (int k = 0; rc != MERCER_OK; k++) {
+            mrc_alloc_fail_after(k);
+            rc = mrc_rows_take(rows[i], which, 4, &some, &err);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || (rc == MERCER_ERR_MEMORY && mrc_alloc_live() == live));
+        }
+        assert_int_equal(mercer_rows_is_sparse(some), i);
+        mercer_rows_copy(some, 0, 4, copy);
+        assert_memory_equal(copy,
+                            i ? ((double[]){0, 9, 0, 7, 0, 8, 0, 0, 0, 0, 9, 0})
+                              : ((double[]){5, 6, 1, 2, 3, 4, 5, 6}),
+                            (i ? 12 : 8) * sizeof(double));
+        mercer_rows_free(some);
+        mercer_rows_free(rows[i]);
+    }
+}
+
 static void test_every_allocation_fails(void **state)
 {
     static const char *const names[] = {"a", "b"};
@@ -106,11 +137,9 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_view),
-        TEST(test_names),
-        TEST(test_refusals),
-        TEST(test_targets_of_nothing),
-        TEST(test_every_allocation_fails),
+        TEST(test_view),      TEST(test_names),
+        TEST(test_refusals),  TEST(test_targets_of_nothing),
+        TEST(test_some_rows), TEST(test_every_allocation_fails),
     };
     return RUN_TESTS(tests);
 }

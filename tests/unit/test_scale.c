@@ -217,12 +217,81 @@ static void test_names_are_kept(void **state)
     mercer_rows_free(rows);
 }
 
+/* Sparse rows scale to what the same dense rows do, or are refused. */
+static void test_sparse(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    const int64_t start[] = {0, 2, 2, 4, 5};
+    const int32_t column[] = {0, 2, 0, 1, 0};
+    double value[] = {3, 4, 1e200, 5e200, 7}, dense[4 * D], got[4 * D];
+    mercer_rows *rows, *scaled, *expected;
+    (void)state;
+    assert_ok(mercer_rows_view_csr(ctx, start, column, value, 4, D, &rows, &err));
+    assert_ok(mercer_rows_set_names(rows, names, &err));
+    mercer_rows_copy(rows, 0, 4, dense);
+    for (int i = 0; i < 3; i++) {
+        const char *kind = i == 0 ? "none" : i == 1 ? "unit" : "minmax";
+        expected = scaled_of(dense, 4, D, kind);
+        int64_t live = mrc_alloc_live();
+        mercer_status rc = MERCER_ERR_MEMORY;
+        for (int k = 0; rc != MERCER_OK; k++) {
+            assert_int_equal(mrc_alloc_live(), live);
+            mrc_alloc_fail_after(k);
+            rc = mercer_rows_scale(ctx, rows, kind, &scaled, &err);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || (rc == MERCER_ERR_MEMORY && !scaled));
+        }
+        assert_int_equal(mercer_rows_entries(scaled), 5);
+        assert_string_equal(mercer_rows_name(scaled, 2), "c");
+        mercer_rows_copy(scaled, 0, 4, got);
+        assert_memory_equal(got, expected->x, sizeof got);
+        mercer_rows_free(scaled);
+        mercer_rows_free(expected);
+    }
+    assert_fails(mercer_rows_scale(ctx, rows, "standard", &scaled, &err), MERCER_ERR_DATA,
+                 "scaling standard shifts every value");
+    assert_fails(mercer_rows_scale(ctx, rows, "norm", &scaled, &err), MERCER_ERR_DATA, "unit");
+    assert_fails(mercer_rows_scale(ctx, rows, "rowstandard", &scaled, &err), MERCER_ERR_DATA,
+                 "unit");
+    value[3] = -5;
+    assert_fails(mercer_rows_scale(ctx, rows, "minmax", &scaled, &err), MERCER_ERR_DATA,
+                 "column b: its minimum is -5, not 0");
+    assert_null(scaled);
+    mercer_rows_free(rows);
+}
+
+/* What was learnt from dense rows is applied to sparse ones only where it keeps their zeroes. */
+static void test_sparse_rows_by_dense_scale(void **state)
+{
+    const double x[] = {0, 2, 4, 1};
+    const int64_t start[] = {0, 1};
+    const int32_t column[] = {0};
+    const double value[] = {3};
+    double got[2];
+    mercer_rows *rows, *scaled, *dense = rows_of(x, 2, 2);
+    mrc_scale scale;
+    (void)state;
+    assert_ok(mercer_rows_view_csr(ctx, start, column, value, 1, 2, &rows, &err));
+    assert_ok(mrc_scale_fit(&scale, MRC_SCALE_MINMAX, dense, &err));
+    assert_fails(mrc_scale_rows(&scale, rows, &scaled, &err), MERCER_ERR_DATA,
+                 "column 2: its minimum is 1, not 0");
+    assert_null(scaled);
+    scale.shift[1] = 0;
+    assert_ok(mrc_scale_rows(&scale, rows, &scaled, &err));
+    mercer_rows_copy(scaled, 0, 1, got);
+    assert_true(got[0] == 0.75 && got[1] == 0);
+    mercer_rows_free(scaled);
+    mrc_scale_destroy(&scale);
+    mercer_rows_free(rows);
+    mercer_rows_free(dense);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_names),          TEST(test_columns),  TEST(test_rows),
         TEST(test_constant),       TEST(test_extremes), TEST(test_fit_apply_undo),
-        TEST(test_names_are_kept),
+        TEST(test_names_are_kept), TEST(test_sparse),   TEST(test_sparse_rows_by_dense_scale),
     };
     return RUN_TESTS(tests);
 }

@@ -39,6 +39,55 @@ static void test_csv_text(void **state)
     assert_file_is(in_scratch("e.csv"), "a,\"b,c\"\n");
 }
 
+static void test_libsvm_text(void **state)
+{
+    static const char *const text[] = {"1", "-1.5,2", "0"}, *const word[] = {"setosa"};
+    const double x[] = {1, 0, -2.5, 0, 0, 0, 0, 1e300, 0.1};
+    const int64_t start[] = {0, 2, 2, 4};
+    const int32_t column[] = {0, 2, 1, 2};
+    const double value[] = {1, -2.5, 1e300, 0.1};
+    mercer_rows *rows;
+    (void)state;
+    write_file(in_scratch("o.svm"), NULL, 3, NULL, "label", x, 3, text);
+    assert_file_is(in_scratch("o.svm"), "1 1:1 3:-2.5\n-1.5,2\n0 2:1e+300 3:0.1\n");
+    write_file(in_scratch("o"), "libsvm", 3, (const char *const[]){"a", "b", "c"}, NULL, x, 2,
+               NULL);
+    assert_file_is(in_scratch("o"), "0 1:1 3:-2.5\n0\n");
+    /* Sparse rows, to this format and to others. */
+    assert_ok(mercer_rows_view_csr(ctx, start, column, value, 3, 3, &rows, &err));
+    for (int i = 0; i < 2; i++) {
+        int64_t live = mrc_alloc_live();
+        mercer_status rc = MERCER_ERR_MEMORY;
+        for (int k = 0; rc != MERCER_OK; k++) {
+            mrc_alloc_fail_after(k);
+            rc = mercer_writer_open(ctx, in_scratch(i ? "s.svm" : "s.csv"), NULL, 3, NULL, "y",
+                                    &writer, &err);
+            if (rc == MERCER_OK) {
+                rc = mercer_writer_add(ctx, writer, rows, text, &err);
+                if (rc == MERCER_OK)
+                    rc = mercer_writer_finish(ctx, writer, &err);
+                else
+                    mercer_writer_abort(writer);
+            }
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            assert_int_equal(mrc_alloc_live(), live);
+        }
+    }
+    assert_file_is(in_scratch("s.svm"), "1 1:1 3:-2.5\n-1.5,2\n0 2:1e+300 3:0.1\n");
+    assert_file_is(in_scratch("s.csv"), "1,1,0,-2.5\n\"-1.5,2\",0,0,0\n0,0,1e+300,0.1\n");
+    assert_ok(mercer_writer_open(ctx, in_scratch("w.svm"), NULL, 3, NULL, "y", &writer, &err));
+    assert_fails(mercer_writer_rows(ctx, writer, x, 1, 3, word, &err), MERCER_ERR_DATA,
+                 "w.svm: label 'setosa' is not a number");
+    assert_fails(mercer_writer_add(ctx, writer, rows, NULL, &err), MERCER_ERR_ARGUMENT,
+                 "do not fit the table");
+    mercer_writer_abort(writer);
+    mercer_rows_free(rows);
+    assert_string_equal(mercer_format_name("a.libsvm.gz", NULL), "libsvm");
+    assert_string_equal(mercer_format_name("a", "tsv"), "tsv");
+    assert_null(mercer_format_name("a.xls", NULL));
+}
+
 static void test_stride(void **state)
 {
     const double x[] = {1, 2, 9, 3, 4, 9};
@@ -145,9 +194,10 @@ static void test_refusals(void **state)
 {
     const double x[] = {1, 2};
     (void)state;
-    refuses(in_scratch("a.xls"), NULL, 2, NULL, ".csv, .tsv, .tab, .npy, each also with .gz");
+    refuses(in_scratch("a.xls"), NULL, 2, NULL,
+            ".csv, .tsv, .tab, .npy, .svm, .libsvm, each also with .gz");
     refuses(in_scratch("a"), "xls", 2, NULL,
-            "unknown format 'xls' (known: csv, tsv, npy; for reading also npz");
+            "unknown format 'xls' (known: csv, tsv, npy, libsvm; for reading also npz");
     refuses(in_scratch("a.csv"), NULL, 0, NULL, "0 columns");
     refuses(in_scratch("a.npy"), NULL, 2, "label", "text column 'label'");
     refuses("", NULL, 2, NULL, "empty");
@@ -226,15 +276,11 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_csv_text),
-        TEST(test_stride),
-        TEST(test_round_trips),
-        TEST(test_npy_header),
-        TEST(test_pipes),
-        TEST(test_refusals),
-        TEST(test_abort_and_cancel_keep_the_old_file),
-        TEST(test_disk_full),
-        TEST(test_every_allocation_fails),
+        TEST(test_csv_text),   TEST(test_libsvm_text),
+        TEST(test_stride),     TEST(test_round_trips),
+        TEST(test_npy_header), TEST(test_pipes),
+        TEST(test_refusals),   TEST(test_abort_and_cancel_keep_the_old_file),
+        TEST(test_disk_full),  TEST(test_every_allocation_fails),
     };
     return RUN_TESTS(tests);
 }

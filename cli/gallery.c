@@ -1,0 +1,125 @@
+/* Pre-images as image files: one, or a folder of row00001.pgm, row00002.pgm, ... */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat there;
+    return path[strlen(path) - 1] == '/' || (stat(path, &there) == 0 && S_ISDIR(there.st_mode));
+}
+
+static bool is_image_kind(const char *name)
+{
+    static const char *const kinds[] = {"pgm", "ppm", "pnm", "png"};
+    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcasecmp(name, kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+int cli_gallery_open(cli_gallery *g, const cli_settings *set)
+{
+    if (!set->output || !*set->output || strcmp(set->output, "-") == 0) {
+        if (is_image_kind(set->output_format))
+            return cli_fail(CLI_WRONG_CALL, "inverse: images need a file or a folder; add -o");
+        return cli_check_output(set->output);
+    }
+    const char *dot = strrchr(set->output, '.');
+    const bool folder = is_folder(set->output);
+    g->wanted = folder || is_image_kind(set->output_format ? set->output_format
+                                        : dot              ? dot + 1
+                                                           : NULL);
+    if (!folder)
+        return cli_check_output(set->output);
+    if (set->output_format && !is_image_kind(set->output_format))
+        return cli_fail(CLI_WRONG_CALL, "%s: is a folder, which takes images (pgm, png), not %s",
+                        set->output, set->output_format);
+    g->folder = cli_copy(set->output);
+    for (size_t end = strlen(g->folder); end > 1 && g->folder[end - 1] == '/'; end--)
+        g->folder[end - 1] = 0;
+    return is_folder(g->folder) ? CLI_DONE : cli_check_output(g->folder);
+}
+
+int cli_gallery_check(const cli_gallery *g, const cli_settings *set, const mercer_model_info *info)
+{
+    if (!g->wanted)
+        return CLI_DONE;
+    if (!info->image_features || strcmp(info->image_features, "pixels") != 0)
+        return cli_fail(CLI_FAILED, "%s: its rows are %s, not images; give -o a file as rows.csv",
+                        set->operand[0], info->image_features ? "features of images" : "columns");
+    if (set->errors)
+        return cli_fail(CLI_WRONG_CALL, "inverse: --errors has no place in images; give -o a file "
+                                        "as rows.csv");
+    return CLI_DONE;
+}
+
+static mercer_status write_image(cli_gallery *g, const cli_app *app, const mercer_model_info *info,
+                                 const char *path, const char *kind, const double *row,
+                                 mercer_error *err)
+{
+    return mercer_image_write(app->ctx, path, kind, row, info->image_width, info->image_height,
+                              info->image_channels, &g->clipped, err);
+}
+
+static mercer_status write_folder(cli_gallery *g, const cli_app *app, const mercer_model_info *info,
+                                  const double *rows, int64_t count, mercer_error *err)
+{
+    const char *format = app->set.output_format;
+    const bool png = format && strcmp(format, "png") == 0;
+    const char *kind = png ? "png" : info->image_channels == 1 ? "pgm" : "ppm";
+    mercer_status rc = MERCER_OK;
+    if (mkdir(g->folder, 0777) && errno != EEXIST) {
+        err->code = MERCER_ERR_IO;
+        snprintf(err->text, sizeof err->text, "%s: cannot be made: %s", g->folder, strerror(errno));
+        return err->code;
+    }
+    for (int64_t i = 0; i < count && rc == MERCER_OK; i++) {
+        char *path = cli_format("%s/row%05lld.%s", g->folder, (long long)++g->count, kind);
+        rc = write_image(g, app, info, path, kind, rows + i * info->columns, err);
+        free(path);
+    }
+    return rc;
+}
+
+mercer_status cli_gallery_rows(cli_gallery *g, const cli_app *app, const mercer_model_info *info,
+                               const double *rows, int64_t count, mercer_error *err)
+{
+    if (g->folder)
+        return write_folder(g, app, info, rows, count, err);
+    if (g->row || count > 1) {
+        err->code = MERCER_ERR_DATA;
+        snprintf(err->text, sizeof err->text,
+                 "has more than one row, and %s is one image; give -o a folder as images/",
+                 app->set.output);
+        return err->code;
+    }
+    g->row = cli_alloc((size_t)info->columns, sizeof *g->row);
+    memcpy(g->row, rows, (size_t)info->columns * sizeof *g->row);
+    return MERCER_OK;
+}
+
+mercer_status cli_gallery_finish(cli_gallery *g, cli_app *app, const mercer_model_info *info,
+                                 mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (g->row)
+        rc = write_image(g, app, info, app->set.output, app->set.output_format, g->row, err);
+    if (rc != MERCER_OK || !g->clipped)
+        return rc;
+    char *text =
+        cli_format("%lld values lay outside 0 to 255 and were clipped", (long long)g->clipped);
+    cli_notice(app, text);
+    free(text);
+    return MERCER_OK;
+}
+
+void cli_gallery_free(cli_gallery *g)
+{
+    free(g->folder);
+    free(g->row);
+}

@@ -1,0 +1,101 @@
+# Completion of mercer for bash. Written by tools/generate-docs; do not edit.
+
+_mercer() {
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
+    # --option=value comes as three words.
+    if [[ $current == '=' ]]; then
+        current=
+    elif [[ $before == '=' ]]; then
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        words='fit transform inverse info truncate scale generate methods kernels demo help --help --version'
+    else
+        case ${COMP_WORDS[1]}:$before in
+        fit:-m|fit:--method) words='pca kpca' ;;
+        fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+        fit:-n|fit:--components) words='' ;;
+        fit:-o|fit:--output) words='files' ;;
+        fit:--center) words='none exact span' ;;
+        fit:--scale) words='none standard minmax norm unit rowstandard' ;;
+        fit:--novelty) words='' ;;
+        fit:--label) words='' ;;
+        fit:--target) words='' ;;
+        fit:--labels) words='files' ;;
+        fit:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        fit:--resize) words='' ;;
+        fit:--store) words='auto dense stream lowrank' ;;
+        fit:--precision) words='double single' ;;
+        fit:--memory) words='' ;;
+        fit:--threads) words='' ;;
+        fit:--seed) words='' ;;
+        transform:-o|transform:--output) words='files' ;;
+        transform:--self) words='files' ;;
+        transform:--label) words='' ;;
+        transform:--target) words='' ;;
+        transform:--labels) words='files' ;;
+        transform:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        transform:--resize) words='' ;;
+        transform:--output-format) words='csv tsv npy libsvm' ;;
+        transform:--memory) words='' ;;
+        transform:--threads) words='' ;;
+        inverse:-o|inverse:--output) words='files' ;;
+        inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        inverse:--output-format) words='csv tsv npy libsvm' ;;
+        inverse:--memory) words='' ;;
+        inverse:--threads) words='' ;;
+        truncate:-n|truncate:--components) words='' ;;
+        truncate:-o|truncate:--output) words='files' ;;
+        scale:--scale) words='none standard minmax norm unit rowstandard' ;;
+        scale:-o|scale:--output) words='files' ;;
+        scale:--label) words='' ;;
+        scale:--target) words='' ;;
+        scale:--labels) words='files' ;;
+        scale:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        scale:--resize) words='' ;;
+        scale:--output-format) words='csv tsv npy libsvm' ;;
+        generate:--rows) words='' ;;
+        generate:--noise) words='' ;;
+        generate:--seed) words='' ;;
+        generate:-o|generate:--output) words='files' ;;
+        generate:--format) words='csv tsv npy libsvm' ;;
+        demo:--rows) words='' ;;
+        demo:--seed) words='' ;;
+        demo:--memory) words='' ;;
+        demo:--threads) words='' ;;
+        *)
+            case ${COMP_WORDS[1]}:$current in
+            fit:-?*) words='--method --kernel --components --output --center --scale --novelty --label --target --labels --no-label --format --resize --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:*) words='files' ;;
+            transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
+            transform:*) words='files' ;;
+            inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
+            inverse:*) words='files' ;;
+            info:-?*) words='--json --help' ;;
+            info:*) words='files' ;;
+            truncate:-?*) words='--components --output --json --quiet --help' ;;
+            truncate:*) words='files' ;;
+            scale:-?*) words='--scale --output --label --target --labels --no-label --format --resize --output-format --json --quiet --help' ;;
+            scale:*) words='files' ;;
+            generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
+            generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
+            methods:-?*) words='--json --help' ;;
+            methods:*) words='pca kpca' ;;
+            kernels:-?*) words='--json --help' ;;
+            kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+            demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
+            demo:*) words='' ;;
+            help:*) words='fit transform inverse info truncate scale generate methods kernels demo' ;;
+            esac
+            ;;
+        esac
+    fi
+    if [[ $words == files ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    else
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    fi
+}
+complete -F _mercer mercer

@@ -1,0 +1,116 @@
+/* What the fuzzers of the readers share. Whatever the bytes are, a reader either says one line or
+ * gives tables that hold together; reading whole and reading in blocks must agree. */
+#ifndef MRC_FUZZ_READER_H
+#define MRC_FUZZ_READER_H
+
+#include "data/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A value and its place as one number, 0 for zero; their sum tells what was read, in any order. */
+static inline uint64_t fuzz_hash(int64_t row, int64_t column, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits ^= (uint64_t)row * 0x9e3779b97f4a7c15u ^ (uint64_t)column * 0xbf58476d1ce4e5b9u;
+    return value == 0 ? 0 : (bits ^ bits >> 29) * 0x94d049bb133111ebu;
+}
+
+/* Check rows and give their sum; `before` rows came earlier. */
+static inline uint64_t fuzz_check_rows(const mercer_rows *rows, int64_t before)
+{
+    uint64_t sum = 0;
+    if (mercer_rows_is_sparse(rows)) {
+        if (mrc_csr_check(&rows->csr, rows->n, rows->d, "fuzz", NULL) != MERCER_OK)
+            abort();
+        for (int64_t i = 0; i < rows->n; i++)
+            for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
+                sum += fuzz_hash(before + i, rows->csr.column[k], rows->csr.value[k]);
+        return sum;
+    }
+    if (mrc_first_not_finite(rows->x, rows->n * rows->d) >= 0)
+        abort();
+    for (int64_t i = 0; i < rows->n * rows->d; i++)
+        sum += fuzz_hash(before + i / rows->d, i % rows->d, rows->x[i]);
+    return sum;
+}
+
+/* The same for the targets of n rows. */
+static inline uint64_t fuzz_check_targets(const mercer_targets *targets, int64_t n, int64_t before)
+{
+    uint64_t sum = 0;
+    mercer_target_kind kind = mercer_targets_kind(targets);
+    int64_t columns = kind == MERCER_TARGET_VALUES ? mercer_targets_columns(targets) : 0;
+    for (int64_t i = 0; i < n * columns; i++)
+        sum += fuzz_hash(before + i / columns, -1 - i % columns, mercer_targets_values(targets)[i]);
+    for (int64_t i = 0; i < n && kind == MERCER_TARGET_CLASSES; i++) {
+        int64_t code = mercer_targets_codes(targets)[i];
+        if (code < 0 || !mercer_targets_class_name(targets, code))
+            abort();
+        sum += fuzz_hash(before + i, INT64_MIN, (double)code + 1);
+    }
+    return sum;
+}
+
+/* Read all blocks of path or, when that is NULL, of the bytes. Returns the number of rows, or minus
+ * the status. */
+static inline int64_t fuzz_read(const mercer_read_options *options, const char *path,
+                                const void *bytes, size_t count, int64_t max_rows, uint64_t *sum)
+{
+    mercer_ctx *ctx = NULL;
+    mercer_reader *reader = NULL;
+    int64_t rows = 0;
+    mercer_error err;
+    mercer_status rc = mercer_ctx_new(&ctx, &err);
+    if (rc == MERCER_OK)
+        rc = path ? mercer_reader_open(ctx, path, options, &reader, &err)
+                  : mrc_reader_open_memory(ctx, "fuzz", bytes, count, options, &reader, &err);
+    *sum = 0;
+    while (rc == MERCER_OK) {
+        mercer_table *block;
+        rc = mercer_reader_next(ctx, reader, max_rows, &block, &err);
+        if (rc != MERCER_OK || !block)
+            break;
+        const mercer_rows *part = mercer_table_rows(block);
+        *sum += fuzz_check_rows(part, rows) +
+                fuzz_check_targets(mercer_table_targets(block), part->n, rows) +
+                (uint64_t)(part->n * part->d);
+        rows += part->n;
+        mercer_table_free(block);
+    }
+    mercer_reader_close(reader);
+    mercer_ctx_free(ctx);
+    return rc == MERCER_OK ? rows : -(int64_t)rc;
+}
+
+/* Read whole and in blocks of max_rows; both must give the same, or both fail. */
+static inline void fuzz_compare(const mercer_read_options *options, const char *path,
+                                const void *bytes, size_t count, int64_t max_rows)
+{
+    uint64_t whole_sum, block_sum;
+    int64_t whole = fuzz_read(options, path, bytes, count, INT64_MAX, &whole_sum);
+    int64_t blocks = fuzz_read(options, path, bytes, count, max_rows, &block_sum);
+    if ((whole < 0) != (blocks < 0) || (whole >= 0 && (whole != blocks || whole_sum != block_sum)))
+        abort();
+}
+
+/* The bytes as a file, for formats whose libraries want one; a path that stays valid until the next
+ * call. */
+static inline const char *fuzz_file(const void *bytes, size_t count)
+{
+    static char path[32];
+    static int fd = -1;
+    if (fd < 0) {
+        fd = memfd_create("fuzz", MFD_CLOEXEC);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, bytes, count, 0) != (ssize_t)count)
+        abort();
+    return path;
+}
+
+#endif

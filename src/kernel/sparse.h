@@ -1,0 +1,44 @@
+/* Sparse rows: sums over the columns that two rows share, through an inverted index. */
+#ifndef MRC_KERNEL_SPARSE_H
+#define MRC_KERNEL_SPARSE_H
+
+#include "kernel/kernel.h"
+#include "kernel/simd.h"
+
+/* What a column that two rows share adds to their sum. */
+typedef enum mrc_shared_term {
+    MRC_SHARED_PRODUCT,  /* x y: the dot product; |x|^2 + |y|^2 - 2 sum is the squared distance */
+    MRC_SHARED_ABSOLUTE, /* (|x| + |y| - |x - y|) / 2, and likewise from sums of |x| */
+    MRC_SHARED_CHI2,     /* 2 x y / (x + y), and likewise from sums of x >= 0 */
+    MRC_SHARED_LEAST,    /* min(x, y) of x, y >= 0 */
+} mrc_shared_term;
+
+/* Build the index of sparse points; it belongs to them. Dense points need none. */
+mercer_status mrc_sparse_index_build(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
+void mrc_sparse_index_free(struct mrc_sparse_index *index);
+/* Bytes an index takes for this many rows and entries, roughly. */
+double mrc_sparse_index_bytes(int64_t rows, int64_t entries);
+
+/* out[i][j] = sum over shared columns of rows a[a0 + i] and b[b0 + j]. Fast when one side has an
+ * index, right always, and the same to the last bit whichever side has it. */
+void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
+                     const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo);
+
+/* The sum over all columns of one pair, term by term: keeps every digit of a small distance. */
+double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
+                       int64_t j);
+
+/* Entries of row i. */
+typedef struct mrc_sparse_row {
+    const int32_t *column;
+    const double *value;
+    int64_t count;
+} mrc_sparse_row;
+mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i);
+
+static inline bool mrc_points_are_sparse(const mrc_points *points)
+{
+    return points->csr.start != NULL;
+}
+
+#endif

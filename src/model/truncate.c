@@ -1,0 +1,123 @@
+/* The first components of a model as a model of its own.
+ *
+ * The features of every method so far are nested: feature j does not depend on how many follow it.
+ * So the first l columns of B (or W), of b and of the spectrum are the model with l components.
+ * What the dropped ones carried becomes error: with orthonormal directions the mean reconstruction
+ * error grows by (lambda_l+1 + ... ) / n. Cost: a copy of the model. */
+#include "base/memory.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* *out = the first `kept` of `columns` columns; NULL stays NULL. */
+static mercer_status copy_columns(double **out, const double *x, int64_t rows, int64_t columns,
+                                  int64_t kept, mercer_error *err)
+{
+    if (!x)
+        return MERCER_OK;
+    mercer_status rc = mrc_alloc2_raw(out, rows, kept, sizeof *x, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < rows; i++)
+        memcpy(*out + i * kept, x + i * columns, (size_t)kept * sizeof *x);
+    return rc;
+}
+
+static mercer_status copy_all(double **out, const double *x, int64_t rows, int64_t columns,
+                              mercer_error *err)
+{
+    return copy_columns(out, x, rows, columns, columns, err);
+}
+
+/* What does not depend on the number of components. */
+static mercer_status copy_common(mercer_model *copy, const mercer_model *model, mercer_error *err)
+{
+    int64_t m = model->points, d = model->columns;
+    mercer_rows *z = NULL;
+    mercer_status rc = MERCER_OK;
+    copy->kernel = model->kernel;
+    copy->center = model->center;
+    copy->rows = model->rows;
+    copy->columns = d;
+    copy->points = m;
+    copy->basis_points = model->basis_points;
+    copy->mean_norm2 = model->mean_norm2;
+    copy->orthonormal = model->orthonormal;
+    copy->total_variance = model->total_variance;
+    copy->seed = model->seed;
+    copy->scale.kind = model->scale.kind;
+    copy->scale.d = model->scale.d;
+    MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
+    MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
+    if (model->z_rows) { /* dense or sparse */
+        MRC_TRY(mrc_rows_clone(model->z_rows, &z, err));
+        copy->z = z->owned;
+        copy->z_csr = z->owned_csr;
+        copy->z_entries = model->z_entries;
+        z->owned = NULL;
+        z->owned_csr = (mrc_csr_owned){0};
+    }
+    MRC_TRY(copy_all(&copy->mean, model->mean, m, 1, err));
+    MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
+    MRC_TRY(mrc_strdup(&copy->method, model->method, err));
+    MRC_TRY(mrc_strdup(&copy->version, model->version, err));
+    MRC_TRY(mrc_strdup(&copy->command, model->command, err));
+    MRC_TRY(mrc_strdup(&copy->data_hash, model->data_hash, err));
+    MRC_TRY(mrc_prepare_copy(&model->prepare, &copy->prepare, err));
+    MRC_TRY(mrc_copy_names(&copy->column_names, model->column_names, d, err));
+    if (model->selected) {
+        MRC_TRY(mrc_alloc(&copy->selected, model->selected_count, sizeof *copy->selected, err));
+        memcpy(copy->selected, model->selected,
+               (size_t)model->selected_count * sizeof *copy->selected);
+        copy->selected_count = model->selected_count;
+    }
+out:
+    mercer_rows_free(z);
+    return rc;
+}
+
+/* Mean reconstruction error with `kept` components. */
+static double truncated_error(const mercer_model *model, int64_t kept)
+{
+    double error = model->reconstruction_error;
+    if (!model->spectrum || !model->orthonormal)
+        return NAN;
+    for (int64_t j = kept; j < model->components; j++)
+        error += model->spectrum[j] / (double)model->rows;
+    return error;
+}
+
+mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, int64_t components,
+                                    mercer_model **out, mercer_error *err)
+{
+    int64_t l = model->components, d = model->columns;
+    mercer_model *copy = NULL;
+    mercer_status rc = MERCER_OK;
+
+    *out = NULL;
+    if (components < 1 || components > l)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "%lld components cannot be kept: the model has %lld, so 1 to %lld are possible",
+                 (long long)components, (long long)l, (long long)l);
+    MRC_TRY(mrc_model_new(&copy, err));
+    copy->components = components;
+    MRC_TRY(copy_common(copy, model, err));
+    MRC_TRY(copy_columns(&copy->coefficients, model->coefficients, model->basis_points, l,
+                         components, err));
+    MRC_TRY(copy_columns(&copy->weights, model->weights, d, l, components, err));
+    MRC_TRY(copy_columns(&copy->offsets, model->offsets, 1, l, components, err));
+    MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));
+    copy->reconstruction_error = truncated_error(model, components);
+    if (components == l) {
+        copy->novelty_share = model->novelty_share;
+        copy->novelty_threshold = model->novelty_threshold;
+    } else if (model->novelty_share > 0) {
+        mrc_notice(ctx, "the novelty threshold was learnt with %lld components and is left out",
+                   (long long)l);
+    }
+    MRC_TRY(mrc_model_seal(copy, ctx, err));
+    *out = copy;
+    copy = NULL;
+out:
+    mercer_model_free(copy);
+    return rc;
+}
