@@ -57,7 +57,7 @@ static const char *text_column(const char *text, const char *path, int *length)
     const char *shown = cli_shown(path);
     const size_t prefix = strlen(shown);
     if (strncmp(text, shown, prefix) != 0 || !strstr(text, "is not a number") ||
-        strstr(text, "missing values"))
+        strstr(text, "is not a number (")) /* a missing value, with what is done about it */
         return NULL;
     text += prefix;
     if (strncmp(text, ":1", 2) != 0 && strncmp(text, ":2", 2) != 0)

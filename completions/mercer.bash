@@ -25,6 +25,9 @@ _mercer() {
         fit:--labels) words='files' ;;
         fit:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         fit:--resize) words='' ;;
+        fit:--image-features) words='pixels haar' ;;
+        fit:--encode) words='none onehot' ;;
+        fit:--missing) words='error mean drop' ;;
         fit:--store) words='auto dense stream lowrank' ;;
         fit:--precision) words='double single' ;;
         fit:--memory) words='' ;;
@@ -42,7 +45,7 @@ _mercer() {
         transform:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
-        inverse:--output-format) words='csv tsv npy libsvm' ;;
+        inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
         inverse:--memory) words='' ;;
         inverse:--threads) words='' ;;
         truncate:-n|truncate:--components) words='' ;;
@@ -54,6 +57,9 @@ _mercer() {
         scale:--labels) words='files' ;;
         scale:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         scale:--resize) words='' ;;
+        scale:--image-features) words='pixels haar' ;;
+        scale:--encode) words='none onehot' ;;
+        scale:--missing) words='error mean drop' ;;
         scale:--output-format) words='csv tsv npy libsvm' ;;
         generate:--rows) words='' ;;
         generate:--noise) words='' ;;
@@ -66,7 +72,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --novelty --label --target --labels --no-label --format --resize --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --novelty --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
@@ -76,7 +82,7 @@ _mercer() {
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
             truncate:*) words='files' ;;
-            scale:-?*) words='--scale --output --label --target --labels --no-label --format --resize --output-format --json --quiet --help' ;;
+            scale:-?*) words='--scale --output --label --target --labels --no-label --format --resize --image-features --encode --missing --output-format --json --quiet --help' ;;
             scale:*) words='files' ;;
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;

@@ -1672,6 +1672,22 @@ def test_preimages_as_images():
     done = mercer("inverse", "1.model", "far.csv", "-o", "far.pgm")
     assert re.search(r"note: 20 values lay outside 0 to 255 and were clipped", done.err), done.err
     refused("inverse", "p.model", "f.csv", "-o", "all.pgm", status=1, says=["f.csv", "images/"])
+    # From a pipe rows come one by one: the first is not written before it is the only one.
+    refused("inverse", "p.model", "-", "-o", "all.pgm", status=1, says=["one image", "images/"],
+            stdin=("\n".join(lines) + "\n").encode())
+    assert not os.path.exists("all.pgm")
+    with running("inverse", "p.model", "-", "-o", "all.pgm") as process:
+        for piece in ("\n".join(lines[:2]) + "\n", lines[2] + "\n"):
+            process.stdin.write(piece.encode())
+            process.stdin.flush()
+            time.sleep(0.1)
+        process.stdin.close()
+        assert process.wait(LIMIT) == 1 and not os.path.exists("all.pgm")
+    # What is left of a shorter model is still a model of images.
+    mercer("truncate", "p.model", "-n", 3, "-o", "3.model", "--quiet")
+    assert report("info", "3.model")["image_size"] == [5, 4, 1]
+    write("three.csv", "\n".join(",".join(line.split(",")[:3]) for line in lines) + "\n")
+    assert "9 images" in mercer("inverse", "3.model", "three.csv", "-o", "short/").out
     refused("inverse", "p.model", "one.csv", "-o", "x.ppm", status=2, says=[".pgm"])
     refused("inverse", "p.model", "f.csv", "-o", "none/out/", status=1, says=["none"])
     refused("inverse", "p.model", "f.csv", "-o", "out/", "--errors", status=2, says=["--errors"])
@@ -1711,6 +1727,32 @@ def test_missing_values():
     out = mercer("scale", "h.csv", "--scale", "none", "--missing", "mean").out
     assert out.splitlines()[2] == "y,4,3,9", out
     refused("fit", "h.csv", "-m", "kpca", "--missing", "zero", status=2, says="error, mean, drop")
+
+
+@test
+def test_sparse_rows_are_not_prepared():
+    write("s.svm", "1 1:2 3:1\n0 2:1\n1 1:1 2:4 3:3\n")
+    write("s.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 2\n2 2 5\n3 1 1\n")
+    for name in ("s.svm", "s.mtx"):
+        for option in (("--missing", "mean"), ("--missing", "drop"), ("--encode", "onehot")):
+            refused("fit", name, "-m", "kpca", *option, status=2, says=[name, "sparse", option[0]])
+        refused("fit", name, "-m", "kpca", "--image-features", "haar", status=2, says="no images")
+        for option in (("--missing", "error"), ("--encode", "none")):
+            mercer("fit", name, "-m", "kpca", *option, "--quiet")
+    # Rows without holes need no means; what is made of text columns or images they cannot give.
+    write("m.csv", "1,2,3\n4,,9\n2,6,1\n2,4,5\n")
+    mercer("fit", "m.csv", "-m", "pca", "-n", 2, "--missing", "mean", "-o", "m.model", "--quiet")
+    write("dense.csv", "2,0,1\n0,1,0\n1,4,3\n")
+    _, dense = numbers(mercer("transform", "m.model", "dense.csv").out)
+    _, sparse = numbers(mercer("transform", "m.model", "s.svm").out)
+    assert np.allclose(dense, sparse, rtol=0, atol=1e-12)
+    refused("transform", "m.model", "s.mtx", status=1, says=["s.mtx: 2 columns", "3"])
+    write("t.csv", "a,1\nb,2\na,4\n")
+    mercer("fit", "t.csv", "-m", "pca", "-n", 2, "--encode", "onehot", "-o", "t.model", "--quiet")
+    refused("transform", "t.model", "s.svm", status=1, says=["s.svm", "sparse", "text columns"])
+    put_images("in", random_images(4, 3, 3))
+    mercer("fit", "in", "-m", "pca", "-n", 2, "--image-features", "haar", "-o", "h.model", "--quiet")
+    refused("transform", "h.model", "s.svm", status=1, says=["s.svm", "sparse", "images"])
 
 
 @test
