@@ -47,9 +47,9 @@ MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_in
 /* Name of an input column, or NULL when the training rows had no names. */
 MERCER_API const char *mercer_model_column_name(const mercer_model *model, int64_t column);
 
-/* Set what a reader of new rows for this model needs: its columns by name, and how they are
- * prepared. A column called label or target is data if it was data for the model, unless the
- * options name another. What is set is borrowed from the model. */
+/* Set what a reader of new rows for this model needs: its columns by name, how many there are (for
+ * LIBSVM text), and how they are prepared. A column called label or target is data if it was data
+ * for the model, unless the options name another. What is set is borrowed from the model. */
 MERCER_API void mercer_model_read_options(const mercer_model *model, mercer_read_options *options);
 
 /* Features of new rows: out is n x l, row-major, tightly packed. Columns are matched by name when
