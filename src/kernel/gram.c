@@ -566,7 +566,7 @@ mercer_status mrc_gram_apply_rows(mrc_gram *g, const int64_t *rows, int64_t coun
         MRC_TRY(mrc_implicit_apply_rows(g, rows, count, w.v, l, out, err));
     else
         mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, apply_rows_group, &w);
-    if (g->centered) { /* (H K H V)_J = (K H V)_J - m' H V */
+    if (centred) { /* (H K H V)_J = (K H V)_J - m' H V */
         memset(means, 0, (size_t)l * sizeof *means);
         for (int64_t i = 0; i < g->n; i++)
             for (int64_t j = 0; j < l; j++)
