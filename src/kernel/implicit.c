@@ -9,11 +9,12 @@
 #include "kernel/gram_parts.h"
 
 #include "kernel/sparse.h"
+#include "linalg/narrow.h"
 
 #include <string.h>
 
 enum {
-    PANEL = 8,
+    PANEL = MRC_NARROW_LANES,
     STRIP = 256,  /* rows of a task */
     COLUMNS = 16, /* rows J of K computed together */
 };
@@ -81,6 +82,7 @@ static void gather_range(void *arg, int64_t task, int worker)
     int64_t width = least(PANEL, w->l - first);
     int32_t begin = range ? g->range_end[range - 1] : 0, end = g->range_end[range];
     double *panel = w->inner + first * g->points.d;
+    const mrc_narrow *loops = mrc_narrow_for(g->ctx->simd);
     (void)worker;
     memset(panel + (int64_t)begin * PANEL, 0, (size_t)(end - begin) * PANEL * sizeof *panel);
     for (int64_t i = 0; i < g->n; i++) {
@@ -88,11 +90,8 @@ static void gather_range(void *arg, int64_t task, int worker)
         const int32_t *cuts = g->row_cuts + i * MRC_RANGES;
         double across[PANEL] = {0};
         memcpy(across, w->v + i * w->l + first, (size_t)width * sizeof *across);
-        for (int64_t k = range ? cuts[range - 1] : 0; k < cuts[range]; k++) {
-            double *to = panel + (int64_t)row.column[k] * PANEL;
-            for (int c = 0; c < PANEL; c++)
-                to[c] += row.value[k] * across[c];
-        }
+        int64_t k = range ? cuts[range - 1] : 0;
+        loops->scatter(row.column + k, row.value + k, cuts[range] - k, across, panel);
     }
 }
 
@@ -100,15 +99,12 @@ static void gather_range(void *arg, int64_t task, int worker)
 static void times_row(const struct implicit_work *w, int64_t i, double *out)
 {
     int64_t d = w->g->points.d;
+    const mrc_narrow *loops = mrc_narrow_for(w->g->ctx->simd);
     mrc_sparse_row row = mrc_sparse_row_of(&w->g->points, i);
     for (int64_t first = 0; first < w->l; first += PANEL) {
         const double *panel = w->inner + first * d; /* panel first / PANEL */
-        double sum[PANEL] = {0};
-        for (int64_t k = 0; k < row.count; k++) {
-            const double *from = panel + (int64_t)row.column[k] * PANEL;
-            for (int c = 0; c < PANEL; c++)
-                sum[c] += row.value[k] * from[c];
-        }
+        double sum[PANEL];
+        loops->gather(row.column, row.value, row.count, panel, sum);
         memcpy(out + first, sum, (size_t)least(PANEL, w->l - first) * sizeof *sum);
     }
 }

@@ -95,6 +95,7 @@ typedef struct mrc_points {
     const int64_t *picked;          /* sparse: point i is row picked[i] of csr; NULL: row i */
     struct mrc_sparse_index *index; /* sparse: see sparse.h; or NULL */
     bool index_borrowed;            /* from another part */
+    bool products;                  /* sparse: the kernel is made of dot products */
     double *storage;    /* owned copy behind x or csr.value, or NULL when borrowed from the rows */
     double *transposed; /* d x n (stride n), for small d; else NULL */
     double *norm2; /* n squared norms (sparse laplacian and chi2: sums of |x|), for kernels that

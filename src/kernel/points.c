@@ -127,6 +127,8 @@ static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
     int64_t entries = rows->csr.start[rows->n];
     mercer_status rc = MERCER_OK;
     points->csr = rows->csr;
+    points->products =
+        kind != MRC_KERNEL_laplacian && kind != MRC_KERNEL_chi2 && kind != MRC_KERNEL_intersection;
     switch (kind) {
     case MRC_KERNEL_rbf:
     case MRC_KERNEL_exponential:
@@ -212,16 +214,18 @@ mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer
     if (!mrc_points_are_sparse(points))
         return MERCER_OK;
     if (points->parts == 0)
-        return points->index ? MERCER_OK : mrc_sparse_index_build(points, ctx, err);
+        return points->index ? MERCER_OK
+                             : mrc_sparse_index_build(points, points->products, ctx, err);
     for (int p = 0; p < points->parts && rc == MERCER_OK; p++) {
         mrc_points *part = &points->part[p];
         for (int q = 0; q < p && !part->index; q++)
-            if (points->part[q].csr.value == part->csr.value) {
+            if (points->part[q].csr.value == part->csr.value &&
+                points->part[q].products == part->products) {
                 part->index = points->part[q].index;
                 part->index_borrowed = true;
             }
         if (!part->index)
-            rc = mrc_sparse_index_build(part, ctx, err);
+            rc = mrc_sparse_index_build(part, part->products, ctx, err);
     }
     return rc;
 }

@@ -7,10 +7,13 @@
  * and (shared columns) additions for BLOCK values. The tables of a block stay in the second-level
  * cache while a tile's rows pass by.
  *
- * Every way adds up a pair's columns in increasing order, so all give the same bits. */
+ * Words follow Zipf's law: a handful of columns is in a large part of the rows and makes up most of
+ * the additions. For dot products these columns are kept dense, n x (at most FREQUENT), and go
+ * through GEMM; the index holds the others. */
 #include "kernel/sparse.h"
 
 #include "base/memory.h"
+#include "linalg/linalg.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,8 +21,15 @@
 enum {
     BLOCK = 256,    /* rows; a row's place in its block is a byte */
     SEEN_BITS = 16, /* of a hash that tells quickly what is not there: 8 KB a block */
-    SEEN_WORDS = (1 << SEEN_BITS) / 64
+    SEEN_WORDS = (1 << SEEN_BITS) / 64,
+    FREQUENT = 64, /* columns kept dense at most */
+    PLACES = 256,  /* slots to look them up */
+    GROUP = 64,    /* rows whose frequent columns are multiplied together */
+    MEETINGS = 64  /* columns looked up together */
 };
+
+/* Share of the rows that have a column from which GEMM beats single additions. */
+static const double OFTEN = 0.15;
 
 struct slot {
     int32_t column;     /* -1: empty */
@@ -33,6 +43,11 @@ struct mrc_sparse_index {
     uint64_t *seen; /* SEEN_WORDS a block: bits of columns that may be there */
     uint8_t *row;   /* of an entry, within its block; entries of a column stand together */
     double *value;
+    int64_t frequent; /* columns kept dense */
+    struct place {
+        int32_t column, place;
+    } places[PLACES]; /* where they stand; column -1: empty */
+    double *dense;    /* n x frequent */
 };
 
 mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i)
@@ -82,6 +97,15 @@ static inline bool may_have(const uint64_t *seen, int32_t column)
     return seen[bit / 64] >> bit % 64 & 1;
 }
 
+/* The place of a column among the frequent ones, or -1. */
+static inline int64_t find_place(const struct mrc_sparse_index *index, int32_t column)
+{
+    uint32_t at = mix(column) % PLACES;
+    while (index->places[at].column != column && index->places[at].column >= 0)
+        at = (at + 1) % PLACES;
+    return index->places[at].column >= 0 ? index->places[at].place : -1;
+}
+
 struct build {
     struct mrc_sparse_index *index;
     const mrc_points *points;
@@ -101,6 +125,8 @@ static void count_columns(void *arg, int64_t block, int worker)
     for (int64_t r = 0; r < rows_of_block(b, block); r++) {
         mrc_sparse_row row = mrc_sparse_row_of(b->points, block * BLOCK + r);
         for (int64_t k = 0; k < row.count; k++) {
+            if (find_place(b->index, row.column[k]) >= 0)
+                continue;
             b->columns[block] += last[row.column[k]] != mark;
             last[row.column[k]] = mark;
         }
@@ -123,6 +149,8 @@ static void index_block(void *arg, int64_t block, int worker)
     for (int64_t r = 0; r < rows_of_block(b, block); r++) {
         mrc_sparse_row row = mrc_sparse_row_of(b->points, block * BLOCK + r);
         for (int64_t k = 0; k < row.count; k++) {
+            if (find_place(index, row.column[k]) >= 0)
+                continue;
             struct slot *slot = find_slot(table, mask, row.column[k]);
             uint32_t bit = mix(row.column[k]) >> (32 - SEEN_BITS);
             slot->column = row.column[k];
@@ -138,6 +166,11 @@ static void index_block(void *arg, int64_t block, int worker)
     for (int64_t r = 0; r < rows_of_block(b, block); r++) {
         mrc_sparse_row row = mrc_sparse_row_of(b->points, block * BLOCK + r);
         for (int64_t k = 0; k < row.count; k++) {
+            int64_t place = find_place(index, row.column[k]);
+            if (place >= 0) {
+                index->dense[(block * BLOCK + r) * index->frequent + place] = row.value[k];
+                continue;
+            }
             int64_t at = first + find_slot(table, mask, row.column[k])->end++;
             index->row[at] = (uint8_t)r;
             index->value[at] = row.value[k];
@@ -149,7 +182,41 @@ double mrc_sparse_index_bytes(int64_t rows, int64_t entries)
 {
     /* An entry, and three slots for each column, which are fewer than the entries. */
     double per_entry = 9 + 3 * sizeof(struct slot);
-    return per_entry * (double)entries + 8 * (SEEN_WORDS + 4) * ceil((double)rows / BLOCK);
+    double dense = 8 * fmin(FREQUENT * (double)rows, (double)entries / OFTEN);
+    return per_entry * (double)entries + dense + 8 * (SEEN_WORDS + 4) * ceil((double)rows / BLOCK);
+}
+
+/* Find the columns that many rows have, give each a place, and make room for their values. */
+static mercer_status find_frequent(struct mrc_sparse_index *index, const mrc_points *points,
+                                   mercer_error *err)
+{
+    int64_t *count = NULL, most = (int64_t)(OFTEN * (double)points->n);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&count, points->d, sizeof *count, err));
+    for (int64_t i = 0; i < points->n; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(points, i);
+        for (int64_t k = 0; k < row.count; k++)
+            count[row.column[k]]++;
+    }
+    for (;; most += most / 8 + 1) { /* where more qualify than there is room, the bar is raised */
+        index->frequent = 0;
+        for (int64_t c = 0; c < points->d; c++)
+            index->frequent += count[c] > most;
+        if (index->frequent <= FREQUENT)
+            break;
+    }
+    for (int64_t c = 0, place = 0; c < points->d && index->frequent > 0; c++) {
+        if (count[c] <= most)
+            continue;
+        uint32_t at = mix((int32_t)c) % PLACES;
+        while (index->places[at].column >= 0)
+            at = (at + 1) % PLACES;
+        index->places[at] = (struct place){.column = (int32_t)c, .place = (int32_t)place++};
+    }
+    MRC_TRY(mrc_alloc2(&index->dense, points->n, index->frequent, sizeof *index->dense, err));
+out:
+    mrc_free(count);
+    return rc;
 }
 
 static mercer_status count_slots(struct build *b, mercer_ctx *ctx, int64_t blocks,
@@ -172,7 +239,8 @@ out:
     return rc;
 }
 
-mercer_status mrc_sparse_index_build(mrc_points *points, mercer_ctx *ctx, mercer_error *err)
+mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_ctx *ctx,
+                                     mercer_error *err)
 {
     struct mrc_sparse_index *index = NULL;
     int64_t blocks = (points->n + BLOCK - 1) / BLOCK;
@@ -190,6 +258,10 @@ mercer_status mrc_sparse_index_build(mrc_points *points, mercer_ctx *ctx, mercer
         index->first[b + 1] = index->first[b] + entries;
     }
     struct build build = {.index = index, .points = points};
+    for (int i = 0; i < PLACES; i++)
+        index->places[i].column = -1;
+    if (products)
+        MRC_TRY(find_frequent(index, points, err));
     MRC_TRY(count_slots(&build, ctx, blocks, err));
     int64_t entries = index->first[blocks];
     MRC_TRY(
@@ -215,6 +287,7 @@ void mrc_sparse_index_free(struct mrc_sparse_index *index)
     mrc_free(index->seen);
     mrc_free(index->row);
     mrc_free(index->value);
+    mrc_free(index->dense);
     mrc_free(index);
 }
 
@@ -234,12 +307,44 @@ static inline double shared(mrc_shared_term term, double x, double y)
     }
 }
 
+/* A column that a row and a block may share. */
+struct meeting {
+    double x;
+    const struct slot *slot;
+};
+
+/* Collect up to MEETINGS columns of a row, from *at on, that are in a block. In three steps without
+ * branches that depend on one another, so that the cache misses of the tables overlap. */
+static inline int meet(struct slot *table, uint32_t mask, const uint64_t *seen, mrc_sparse_row row,
+                       int64_t *at, const uint8_t *rows, const double *values,
+                       struct meeting *found)
+{
+    int32_t columns[MEETINGS];
+    int maybe = 0, count = 0;
+    for (; *at < row.count && maybe < MEETINGS; ++*at) {
+        int32_t column = row.column[*at];
+        columns[maybe] = column;
+        found[maybe].x = row.value[*at];
+        __builtin_prefetch(&table[mix(column) & mask]);
+        maybe += may_have(seen, column);
+    }
+    for (int i = 0; i < maybe; i++) {
+        const struct slot *slot = find_slot(table, mask, columns[i]);
+        found[count] = (struct meeting){.x = found[i].x, .slot = slot};
+        __builtin_prefetch(rows + slot->begin);
+        __builtin_prefetch(values + slot->begin);
+        count += slot->column >= 0;
+    }
+    return count;
+}
+
 /* Add the sums of one row with rows [first, first + count) of indexed points; the j-th goes to
  * out[j * step]. */
 static inline __attribute__((always_inline)) void
 row_with_index(mrc_shared_term term, mrc_sparse_row row, const struct mrc_sparse_index *index,
                int64_t first, int64_t count, double *out, int64_t step)
 {
+    struct meeting found[MEETINGS];
     for (int64_t block = first / BLOCK; block * BLOCK < first + count; block++) {
         struct slot *table = index->table + index->table_first[block];
         uint32_t mask = (uint32_t)(index->table_first[block + 1] - index->table_first[block] - 1);
@@ -248,15 +353,13 @@ row_with_index(mrc_shared_term term, mrc_sparse_row row, const struct mrc_sparse
         const double *values = index->value + index->first[block];
         int64_t shift = block * BLOCK - first; /* of a place in the block to a place in out */
         bool whole = shift >= 0 && shift + BLOCK <= count;
-        for (int64_t k = 0; k < row.count; k++) {
-            if (!may_have(seen, row.column[k]))
-                continue;
-            const struct slot *slot = find_slot(table, mask, row.column[k]);
-            double x = row.value[k], *to = out + shift * step;
-            for (int32_t e = slot->begin; e < slot->end; e++) {
-                if (whole || (shift + rows[e] >= 0 && shift + rows[e] < count))
-                    to[rows[e] * step] += shared(term, x, values[e]);
-            }
+        double *to = out + shift * step;
+        for (int64_t at = 0; at < row.count;) {
+            int met = meet(table, mask, seen, row, &at, rows, values, found);
+            for (int m = 0; m < met; m++)
+                for (int32_t e = found[m].slot->begin; e < found[m].slot->end; e++)
+                    if (whole || (shift + rows[e] >= 0 && shift + rows[e] < count))
+                        to[rows[e] * step] += shared(term, found[m].x, values[e]);
         }
     }
 }
@@ -276,13 +379,52 @@ static double merged(mrc_shared_term term, mrc_sparse_row a, mrc_sparse_row b)
     return sum;
 }
 
+/* The frequent columns of rows [first, first + count), count <= GROUP, as a dense block. */
+static void frequent_block(const struct mrc_sparse_index *index, const mrc_points *points,
+                           int64_t first, int64_t count, double *out)
+{
+    memset(out, 0, (size_t)(count * index->frequent) * sizeof *out);
+    for (int64_t i = 0; i < count; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(points, first + i);
+        for (int64_t k = 0; k < row.count; k++) {
+            int64_t place = find_place(index, row.column[k]);
+            if (place >= 0)
+                out[i * index->frequent + place] = row.value[k];
+        }
+    }
+}
+
+/* out = what the frequent columns add to the tile, of which one side has an index. */
+static void frequent_products(const mrc_points *a, int64_t a0, int64_t na, const mrc_points *b,
+                              int64_t b0, int64_t nb, double *out, int64_t ldo)
+{
+    double block[GROUP * FREQUENT];
+    const struct mrc_sparse_index *index = b->index ? b->index : a->index;
+    int64_t f = index->frequent;
+    for (int64_t i = 0; b->index && i < na; i += GROUP) {
+        int64_t rows = least(GROUP, na - i);
+        frequent_block(index, a, a0 + i, rows, block);
+        mrc_gemm(false, true, rows, nb, f, 1, block, f, index->dense + b0 * f, f, 0, out + i * ldo,
+                 ldo);
+    }
+    for (int64_t j = 0; !b->index && j < nb; j += GROUP) {
+        int64_t rows = least(GROUP, nb - j);
+        frequent_block(index, b, b0 + j, rows, block);
+        mrc_gemm(false, true, na, rows, f, 1, index->dense + a0 * f, f, block, f, 0, out + j, ldo);
+    }
+}
+
 static inline __attribute__((always_inline)) void sums(mrc_shared_term term, const mrc_points *a,
                                                        int64_t a0, int64_t na, const mrc_points *b,
                                                        int64_t b0, int64_t nb, double *out,
                                                        int64_t ldo)
 {
-    for (int64_t i = 0; i < na; i++)
-        memset(out + i * ldo, 0, (size_t)nb * sizeof *out);
+    const struct mrc_sparse_index *index = b->index ? b->index : a->index;
+    if (index && index->frequent > 0)
+        frequent_products(a, a0, na, b, b0, nb, out, ldo);
+    else
+        for (int64_t i = 0; i < na; i++)
+            memset(out + i * ldo, 0, (size_t)nb * sizeof *out);
     if (b->index)
         for (int64_t i = 0; i < na; i++)
             row_with_index(term, mrc_sparse_row_of(a, a0 + i), b->index, b0, nb, out + i * ldo, 1);

@@ -13,14 +13,16 @@ typedef enum mrc_shared_term {
     MRC_SHARED_LEAST,    /* min(x, y) of x, y >= 0 */
 } mrc_shared_term;
 
-/* Build the index of sparse points; it belongs to them. Dense points need none. */
-mercer_status mrc_sparse_index_build(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
+/* Build the index of sparse points; it belongs to them. Dense points need none. products: only sums
+ * of MRC_SHARED_PRODUCT will be asked for. */
+mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_ctx *ctx,
+                                     mercer_error *err);
 void mrc_sparse_index_free(struct mrc_sparse_index *index);
 /* Bytes an index takes for this many rows and entries, roughly. */
 double mrc_sparse_index_bytes(int64_t rows, int64_t entries);
 
 /* out[i][j] = sum over shared columns of rows a[a0 + i] and b[b0 + j]. Fast when one side has an
- * index, right always, and the same to the last bit whichever side has it. */
+ * index, right always. */
 void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
                      const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo);
 

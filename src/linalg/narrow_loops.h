@@ -125,9 +125,40 @@ static void both(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                       y_rows + i * width + w, y_cols + w, width, 1);
 }
 
+static void scatter(const int32_t *column, const double *value, int64_t count, const double *across,
+                    double *panel)
+{
+    vector from[PARTS];
+    for (int p = 0; p < PARTS; p++)
+        from[p] = load(across + p * WIDTH);
+    for (int64_t k = 0; k < count; k++) {
+        double *to = panel + (int64_t)column[k] * MRC_NARROW_LANES;
+        for (int p = 0; p < PARTS; p++)
+            store(to + p * WIDTH, load(to + p * WIDTH) + value[k] * from[p]);
+    }
+}
+
+static void gather(const int32_t *column, const double *value, int64_t count, const double *panel,
+                   double *out)
+{
+    vector sum[PARTS] = {0};
+    for (int64_t k = 0; k < count; k++) {
+        const double *from = panel + (int64_t)column[k] * MRC_NARROW_LANES;
+        for (int p = 0; p < PARTS; p++)
+            sum[p] += value[k] * load(from + p * WIDTH);
+    }
+    for (int p = 0; p < PARTS; p++)
+        store(out + p * WIDTH, sum[p]);
+}
+
 const mrc_narrow *TABLE(void)
 {
     static const mrc_narrow table = {
-        .times = times, .transposed_times = transposed_times, .both = both};
+        .times = times,
+        .transposed_times = transposed_times,
+        .both = both,
+        .scatter = scatter,
+        .gather = gather,
+    };
     return &table;
 }
