@@ -211,7 +211,8 @@ static mercer_status find_frequent(struct mrc_sparse_index *index, const mrc_poi
         uint32_t at = mix((int32_t)c) % PLACES;
         while (index->places[at].column >= 0)
             at = (at + 1) % PLACES;
-        index->places[at] = (struct place){.column = (int32_t)c, .place = (int32_t)place++};
+        index->places[at] = (struct place){.column = (int32_t)c, .place = (int32_t)place};
+        place++;
     }
     MRC_TRY(mrc_alloc2(&index->dense, points->n, index->frequent, sizeof *index->dense, err));
 out:
@@ -319,7 +320,7 @@ static inline int meet(struct slot *table, uint32_t mask, const uint64_t *seen, 
                        int64_t *at, const uint8_t *rows, const double *values,
                        struct meeting *found)
 {
-    int32_t columns[MEETINGS];
+    int32_t columns[MEETINGS] = {0};
     int maybe = 0, count = 0;
     for (; *at < row.count && maybe < MEETINGS; ++*at) {
         int32_t column = row.column[*at];
@@ -344,7 +345,7 @@ static inline __attribute__((always_inline)) void
 row_with_index(mrc_shared_term term, mrc_sparse_row row, const struct mrc_sparse_index *index,
                int64_t first, int64_t count, double *out, int64_t step)
 {
-    struct meeting found[MEETINGS];
+    struct meeting found[MEETINGS] = {{0}};
     for (int64_t block = first / BLOCK; block * BLOCK < first + count; block++) {
         struct slot *table = index->table + index->table_first[block];
         uint32_t mask = (uint32_t)(index->table_first[block + 1] - index->table_first[block] - 1);
