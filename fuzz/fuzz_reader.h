@@ -113,4 +113,20 @@ static inline const char *fuzz_file(const void *bytes, size_t count)
     return path;
 }
 
+/* Bytes as a file of a format without column names: the first one chooses columns and block size,
+ * the rest is the file. as_file: for a format whose library wants a file. */
+static inline int fuzz_format(const char *format, bool as_file, const uint8_t *data, size_t size)
+{
+    mercer_read_options options;
+    if (size == 0)
+        return 0;
+    mercer_read_options_init(&options);
+    options.format = format;
+    options.label = data[0] & 1 ? "1" : NULL;
+    options.target = (data[0] & 3) == 2 ? "2" : NULL;
+    fuzz_compare(&options, as_file ? fuzz_file(data + 1, size - 1) : NULL, data + 1, size - 1,
+                 1 + (data[0] >> 3));
+    return 0;
+}
+
 #endif
