@@ -172,8 +172,8 @@ static inline void append_row(struct deflated *f, const double *gram, double *k,
 
 /* Up to `wanted` picks on an n x n Gram matrix, which stays as it is. The caller frees the result
  * with deflated_free(). */
-static inline struct deflated deflate(const double *gram, int64_t n, int64_t wanted,
-                                      const struct rule *rule)
+static inline struct deflated deflate_plainly(const double *gram, int64_t n, int64_t wanted,
+                                              const struct rule *rule)
 {
     struct deflated f = {.n = n, .wanted = wanted};
     double *k = ref_alloc(n, n), *score = ref_alloc(n, 1), *sum = ref_alloc(n, 1);

@@ -48,7 +48,7 @@ static void test_deflation_identities(void **state)
         for (int r = 0; r < 5; r++) {
             bool centered = rules[r] != &rkpca_rule && rules[r] != &greedy;
             double *gram = gram_of(kernels[k], x, N, 2, centered);
-            struct deflated f = deflate(gram, N, L, rules[r]);
+            struct deflated f = deflate_plainly(gram, N, L, rules[r]);
             assert_int_equal(f.count, k == 0 ? 2 : k == 1 ? 6 - centered : L);
             check_identities(gram, &f, rules[r] == &akfa_rule || rules[r] == &greedy);
             deflated_free(&f);
@@ -78,7 +78,7 @@ static void test_deflation_is_the_best_pick(void **state)
     assert_true(k && left);
     for (int s = 0; s < 4; s++) {
         double *gram = gram_of(kernels[s], x, N, 2, true);
-        struct deflated f = deflate(gram, N, N, &akfa_rule);
+        struct deflated f = deflate_plainly(gram, N, N, &akfa_rule);
         for (int64_t i = 0; i < N * N; i++)
             k[i] = gram[i];
         for (int64_t i = 0; i < f.count; i++) {
@@ -132,7 +132,7 @@ static void test_deflation_ring_figures(void **state)
         struct rule features = {.l1 = true, .features = true};
         double *x = ring_rows(seed, N), *gram = gram_of("rbf:sigma=4", x, N, 2, true);
         for (int r = 0; r < 4; r++) {
-            struct deflated f = deflate(gram, N, L, r < 3 ? rules[r] : &features);
+            struct deflated f = deflate_plainly(gram, N, L, r < 3 ? rules[r] : &features);
             *(r < 3 ? &mean[r] : &on_features) += f.error[f.count - 1] / SEEDS;
             deflated_free(&f);
         }
@@ -219,7 +219,8 @@ static void test_deflation_rkpca_by_definition(void **state)
     enum { N = 24, L = 6, TOP = 3 };
     const struct rule top = {.spread = true, .top = TOP};
     double *x = ring_rows(7, N), *gram = gram_of("rbf:sigma=4", x, N, 2, false);
-    struct deflated f[2] = {deflate(gram, N, L, &rkpca_rule), deflate(gram, N, L, &top)};
+    struct deflated f[2] = {deflate_plainly(gram, N, L, &rkpca_rule),
+                            deflate_plainly(gram, N, L, &top)};
     (void)state;
     for (int c = 0; c < 2; c++) {
         int64_t m = c ? TOP : N;
@@ -260,7 +261,7 @@ static void test_deflation_skfa_by_definition(void **state)
     for (int variant = 0; variant < 4; variant++) {
         struct rule rule = {.l1 = true, .features = variant % 2 == 1, .spread = variant >= 2};
         double *gram = gram_of("rbf:sigma=4", x, N, 2, variant < 2), length[L], norm[L];
-        struct deflated f = deflate(gram, N, L, &rule);
+        struct deflated f = deflate_plainly(gram, N, L, &rule);
         assert_int_equal(f.count, L);
         for (int64_t i = 0; i < L; i++) {
             double most = -1, score[N];
@@ -326,8 +327,10 @@ static void test_deflation_depths(void **state)
     const struct rule first = {.depth = 1}, all = {.depth = N}, some = {.depth = 9};
     int64_t pivots[L];
     double *x = ring_rows(9, N), *gram = gram_of("rbf:sigma=3", x, N, 2, false);
-    struct deflated one = deflate(gram, N, L, &first), every = deflate(gram, N, L, &all);
-    struct deflated akfa = deflate(gram, N, L, &akfa_rule), nine = deflate(gram, N, L, &some);
+    struct deflated one = deflate_plainly(gram, N, L, &first),
+                    every = deflate_plainly(gram, N, L, &all);
+    struct deflated akfa = deflate_plainly(gram, N, L, &akfa_rule),
+                    nine = deflate_plainly(gram, N, L, &some);
     (void)state;
     pivoted_cholesky(gram, N, L, pivots);
     assert_memory_equal(one.selected, pivots, sizeof pivots);
@@ -351,7 +354,7 @@ static void test_deflation_cuts(void **state)
         middle += gram[j * (N + 1)] / N;
     /* The mean diagonal cuts rows at once: the first pick is akfa's on what is left. */
     struct rule rule = {.delta = middle};
-    struct deflated f = deflate(gram, N, L, &rule);
+    struct deflated f = deflate_plainly(gram, N, L, &rule);
     int64_t left[N], m = 0;
     for (int64_t j = 0; j < N; j++)
         if (gram[j * (N + 1)] >= middle)
@@ -360,7 +363,7 @@ static void test_deflation_cuts(void **state)
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < m; j++)
             part[i * m + j] = gram[left[i] * N + left[j]];
-    struct deflated of_part = deflate(part, m, 1, &akfa_rule);
+    struct deflated of_part = deflate_plainly(part, m, 1, &akfa_rule);
     assert_true(m > 10 && m < N - 10);
     assert_int_equal(f.selected[0], left[of_part.selected[0]]);
     assert_true(fabs(f.score[0] - of_part.score[0]) <= 1e-13 * f.score[0]);
@@ -368,11 +371,11 @@ static void test_deflation_cuts(void **state)
     for (int64_t i = 0; i < f.count; i++)
         assert_true(f.at[i] >= middle);
     /* Nothing is cut by a tiny delta until residuals get there; a large one cuts everything. */
-    struct deflated akfa = deflate(gram, N, L, &akfa_rule);
+    struct deflated akfa = deflate_plainly(gram, N, L, &akfa_rule);
     rule.delta = 1e-6;
-    struct deflated uncut = deflate(gram, N, L, &rule);
+    struct deflated uncut = deflate_plainly(gram, N, L, &rule);
     rule.delta = 2;
-    struct deflated empty = deflate(gram, N, L, &rule);
+    struct deflated empty = deflate_plainly(gram, N, L, &rule);
     assert_memory_equal(akfa.selected, uncut.selected, 10 * sizeof(int64_t));
     assert_int_equal(empty.count, 0);
     deflated_free(&f);
@@ -396,7 +399,7 @@ static void test_deflation_ties(void **state)
     for (int r = 0; r < 2; r++) {
         const struct rule *rule = r ? &skfa_rule : &akfa_rule;
         double *gram = gram_of("laplacian:gamma=1", x, N, 2, false);
-        struct deflated f = deflate(gram, N, N, rule);
+        struct deflated f = deflate_plainly(gram, N, N, rule);
         assert_int_equal(f.count, N / 2);
         for (int64_t i = 0; i < f.count; i++)
             assert_true(f.selected[i] < N / 2);
@@ -404,7 +407,7 @@ static void test_deflation_ties(void **state)
         free(gram);
     }
     double *gram = gram_of("linear", x, N, 2, true);
-    struct deflated f = deflate(gram, N, N, &akfa_rule);
+    struct deflated f = deflate_plainly(gram, N, N, &akfa_rule);
     assert_int_equal(f.count, 2);
     assert_int_equal(f.selected[1], f.selected[0] == 0);
     deflated_free(&f);
