@@ -14,6 +14,16 @@ typedef struct mercer_model mercer_model;
 
 MERCER_API void mercer_model_free(mercer_model *model);
 
+/* What is known of each selected row: its score, its squared distance from the span of the rows
+ * before it, and with it the mean reconstruction error and the variance captured so far. */
+enum {
+    MERCER_SELECTION_SCORE,
+    MERCER_SELECTION_RESIDUAL,
+    MERCER_SELECTION_ERROR,
+    MERCER_SELECTION_VARIANCE,
+    MERCER_SELECTION_COLUMNS
+};
+
 /* What a model is, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_model_info {
     size_t struct_size;
@@ -39,8 +49,9 @@ typedef struct mercer_model_info {
     double novelty_share;       /* of rows like the training rows above it; 0: not learnt */
     const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
     int64_t image_width, image_height, image_channels;
-    const char *missing; /* "error", "mean" or "drop" */
-    const char *encode;  /* "onehot" when text columns are encoded, else "none" */
+    const char *missing;     /* "error", "mean" or "drop" */
+    const char *encode;      /* "onehot" when text columns are encoded, else "none" */
+    const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

@@ -189,7 +189,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
 
     plan_init(&p, g, request);
     if (p.room <= 0)
-        return refuse(&p, g, "the eigenvector work", p.common,
+        return refuse(&p, g, "the work of the method", p.common,
                       "raise --memory, or ask for fewer components", err);
     if (g->kernel->kind == MRC_KERNEL_precomputed) {
         if (asked)
@@ -197,7 +197,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
                             "store %s: a precomputed kernel is its own store; leave --store out",
                             store_name(request->store));
         if (p.solver >= p.room)
-            return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+            return refuse(&p, g, "the work of the method", p.common + p.solver,
                           "raise --memory, or ask for fewer components", err);
         g->store = MRC_STORE_PRECOMPUTED;
         snprintf(reason, size, "the matrix was given");
@@ -205,7 +205,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
     }
     if (is_implicit(g) && (!asked || request->store == MRC_STORE_LOWRANK)) {
         if (p.solver >= p.room)
-            return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+            return refuse(&p, g, "the work of the method", p.common + p.solver,
                           "raise --memory, or ask for fewer components", err);
         g->store = MRC_STORE_IMPLICIT;
         snprintf(reason, size, "products go through the %lld entries of the sparse rows",
@@ -215,6 +215,11 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
     rc = mrc_points_build_index(&g->points, g->ctx, err);
     if (rc != MERCER_OK)
         return rc;
+    if (!asked && request->few_columns) {
+        g->store = MRC_STORE_STREAM;
+        snprintf(reason, size, "only columns of the matrix are needed, and not many");
+        return mrc_tiled_init(g, err);
+    }
     /* A factor in single precision would not be faster and less exact: single means tiles. */
     if (request->store == MRC_STORE_LOWRANK ||
         (!asked && (kernel_is_linear(g->kernel) || (!request->single && g->n > 2 * MRC_TILE)))) {
@@ -235,7 +240,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
         }
     }
     if (p.solver >= p.room)
-        return refuse(&p, g, "the eigenvector work", p.common + p.solver,
+        return refuse(&p, g, "the work of the method", p.common + p.solver,
                       "raise --memory, or ask for fewer components", err);
     p.room -= p.solver;
     if (request->store == MRC_STORE_DENSE && p.dense > p.room)
@@ -365,6 +370,11 @@ double mrc_gram_eps(const mrc_gram *g)
 double mrc_gram_kmax(const mrc_gram *g)
 {
     return g->kmax;
+}
+
+double mrc_gram_left_out(const mrc_gram *g)
+{
+    return g->left_out;
 }
 
 mrc_store_kind mrc_gram_store(const mrc_gram *g)
@@ -704,7 +714,7 @@ static mercer_status lowrank_row_norms2(mrc_gram *g, struct row_work *w, mercer_
     int64_t q = g->rank;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
-    MRC_TRY(mrc_lowrank_inner(g, w->mask, inner, err));
+    MRC_TRY(mrc_lowrank_inner(g, w->mask, false, inner, err));
     if (!w->rows) {
         rc = mrc_lowrank_quadratic(g, inner, w->out, err);
         goto out;
@@ -724,6 +734,64 @@ out:
     return rc;
 }
 
+/* Of the matrix as it is centred: K_it + (g - m_i) - m_t. */
+static mercer_status all_row_norms2(mrc_gram *g, const unsigned char *mask, double *out,
+                                    mercer_error *err)
+{
+    double *shift = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&shift, 2, g->n, sizeof *shift, err));
+    for (int64_t i = 0; g->centered && i < g->n; i++) {
+        shift[i] = g->grand - g->means[i];
+        shift[g->n + i] = -g->means[i];
+    }
+    MRC_TRY(mrc_tiled_row_norms2(g, mask, shift, g->centered ? shift + g->n : NULL, out, err));
+out:
+    mrc_free(shift);
+    return rc;
+}
+
+/* Squares of columns of the implicit store about their mean. */
+static void vary_columns(void *arg, int64_t first, int64_t count, const double *block)
+{
+    const struct row_work *w = arg;
+    int64_t n = w->g->n;
+    for (int64_t i = 0; i < count; i++) {
+        double sum = 0, mean = 0;
+        for (int64_t t = 0; t < n; t++)
+            mean += block[t * count + i] / (double)n;
+        for (int64_t t = 0; t < n; t++)
+            sum += (block[t * count + i] - mean) * (block[t * count + i] - mean);
+        w->out[first + i] = sum;
+    }
+}
+
+mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err)
+{
+    struct row_work w = {.g = g, .out = out};
+    double *ones = NULL, *shift = NULL, *inner = NULL;
+    mercer_status rc = MERCER_OK;
+    if (g->store == MRC_STORE_LOWRANK) {
+        MRC_TRY(mrc_alloc2(&inner, g->rank, g->rank, sizeof *inner, err));
+        MRC_TRY(mrc_lowrank_inner(g, NULL, true, inner, err));
+        MRC_TRY(mrc_lowrank_quadratic(g, inner, out, err));
+    } else if (g->store == MRC_STORE_IMPLICIT) {
+        MRC_TRY(mrc_implicit_columns(g, NULL, g->n, vary_columns, &w, err));
+    } else {
+        MRC_TRY(mrc_alloc(&ones, g->n, sizeof *ones, err));
+        MRC_TRY(mrc_alloc(&shift, g->n, sizeof *shift, err));
+        for (int64_t i = 0; i < g->n; i++)
+            ones[i] = -1 / (double)g->n;
+        MRC_TRY(apply_uncentered(g, ones, 1, shift, err));
+        MRC_TRY(mrc_tiled_row_norms2(g, NULL, shift, NULL, out, err));
+    }
+out:
+    mrc_free(ones);
+    mrc_free(shift);
+    mrc_free(inner);
+    return rc;
+}
+
 mercer_status mrc_gram_row_norms2(mrc_gram *g, const int64_t *rows, int64_t count,
                                   const unsigned char *mask, double *out, mercer_error *err)
 {
@@ -739,7 +807,7 @@ mercer_status mrc_gram_row_norms2(mrc_gram *g, const int64_t *rows, int64_t coun
         goto out;
     }
     if (!rows) {
-        rc = mrc_tiled_row_norms2(g, mask, out, err);
+        rc = all_row_norms2(g, mask, out, err);
         goto out;
     }
     MRC_TRY(row_scratch(&w, err));

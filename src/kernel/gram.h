@@ -27,6 +27,8 @@ typedef struct mrc_gram_request {
     mrc_store_kind store;
     bool single;
     bool centered;
+    bool few_columns; /* the method asks for less of the matrix than a pass: better not to store it
+                       */
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
 } mrc_gram_request;
@@ -46,6 +48,8 @@ bool mrc_gram_centered(const mrc_gram *gram);
  * of the uncentred matrix: rounding errors are of the order of their product. */
 double mrc_gram_eps(const mrc_gram *gram);
 double mrc_gram_kmax(const mrc_gram *gram);
+/* Largest diagonal entry of K that a low-rank store leaves out; 0 for others. */
+double mrc_gram_left_out(const mrc_gram *gram);
 /* Diagonal of the (centred) matrix, n values, borrowed. Costs a pass when the operator is centred
  * and nothing was applied before. */
 mercer_status mrc_gram_diag(mrc_gram *gram, const double **out, mercer_error *err);
@@ -65,6 +69,9 @@ mercer_status mrc_gram_columns(mrc_gram *gram, const int64_t *rows, int64_t coun
 /* out[i] = sum over t of mask[t] K[J[i], t]^2. J = NULL: all n rows; mask = NULL: all ones. */
 mercer_status mrc_gram_row_norms2(mrc_gram *gram, const int64_t *rows, int64_t count,
                                   const unsigned char *mask, double *out, mercer_error *err);
+/* out[i] = sum over t of (K_it - mean over s of K_is)^2, all rows; not for a centred operator,
+ * whose rows have mean zero. */
+mercer_status mrc_gram_row_variances(mrc_gram *gram, double *out, mercer_error *err);
 /* out (count x n) = k(y_i, x_t) between new rows and the training rows, centred like the operator
  * (training means). Not for a precomputed store, whose new kernel values come from the caller. */
 mercer_status mrc_gram_cross(mrc_gram *gram, const mercer_rows *rows, int64_t first, int64_t count,

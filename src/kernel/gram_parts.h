@@ -55,9 +55,10 @@ int64_t mrc_tiled_scratch_bytes(const mrc_gram *g);
 /* Uncentred out (n x l) = K v. */
 mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                               mercer_error *err);
-/* out[i] = sum_t mask[t] K_it^2 of the centred matrix, all i. */
-mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, double *out,
-                                   mercer_error *err);
+/* out[i] = sum_t mask[t] (K_it + row_shift[i] + column_shift[t])^2 of the uncentred matrix, all i;
+ * mask and column_shift may be NULL. */
+mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, const double *row_shift,
+                                   const double *column_shift, double *out, mercer_error *err);
 /* Uncentred K[J, first .. first + count), at most MRC_GATHER rows J, into out (stride ldo).
  * Single-threaded, for use inside parfor. */
 void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int64_t first,
@@ -77,8 +78,8 @@ mercer_status mrc_lowrank_apply(mrc_gram *g, const double *v, int64_t l, double 
                                 mercer_error *err);
 /* out (count x rank): rows J of F. */
 void mrc_lowrank_rows(const mrc_gram *g, const int64_t *rows, int64_t count, double *out);
-/* s (rank x rank) = sum_t mask[t] F_t F_t'. */
-mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, double *s,
+/* s (rank x rank) = sum_t mask[t] F_t F_t', or with F_t about their mean over all t. */
+mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, bool about_mean, double *s,
                                 mercer_error *err);
 /* out (rank x l) = F' v for v n x l. */
 mercer_status mrc_lowrank_transposed_times(mrc_gram *g, const double *v, int64_t l, double *out,

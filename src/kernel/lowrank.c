@@ -428,18 +428,24 @@ static void sum_panel(void *arg, int64_t task, int worker)
             sums[c] += values[i * MRC_PANEL + c];
 }
 
+/* Mean of the rows of F; mean holds zeroes. */
+static void factor_mean(const mrc_gram *g, double *mean)
+{
+    struct panel_sums p = {.g = g, .sums = mean};
+    mrc_parfor(g->ctx, (g->rank + MRC_PANEL - 1) / MRC_PANEL, sum_panel, &p);
+    for (int64_t c = 0; c < g->rank; c++)
+        mean[c] /= (double)g->n;
+}
+
 mercer_status mrc_lowrank_center(mrc_gram *g, mercer_error *err)
 {
     double *mean = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&mean, g->rank, sizeof *mean, err));
-    struct panel_sums p = {.g = g, .sums = mean};
-    mrc_parfor(g->ctx, (g->rank + MRC_PANEL - 1) / MRC_PANEL, sum_panel, &p);
+    factor_mean(g, mean);
     g->grand = 0;
-    for (int64_t c = 0; c < g->rank; c++) {
-        mean[c] /= (double)g->n;
+    for (int64_t c = 0; c < g->rank; c++)
         g->grand += mean[c] * mean[c];
-    }
     struct strip_work w = {.g = g, .mean = mean};
     MRC_TRY(run_strips(&w, center_strip, err));
     g->means_known = true;
@@ -494,7 +500,8 @@ enum { PARTS = 16 };
 struct inner {
     mrc_gram *g;
     const unsigned char *mask;
-    const double *v; /* NULL: F'F, else F'V */
+    const double *mean; /* taken off F first, or NULL */
+    const double *v;    /* NULL: F'F, else F'V */
     int64_t l, strips_per_part, width;
     double *partial;
     double **scratch;
@@ -510,6 +517,8 @@ static void inner_part(void *arg, int64_t part, int worker)
     for (int64_t s = part * w->strips_per_part; s < end; s++) {
         int64_t first = s * STRIP, rows = least(STRIP, g->n - first);
         pack_strip(g, first, rows, q, strip);
+        for (int64_t i = 0; w->mean && i < rows * q; i++)
+            strip[i] -= w->mean[i % q];
         if (w->mask)
             for (int64_t r = 0; r < rows; r++)
                 if (!w->mask[first + r])
@@ -545,15 +554,23 @@ out:
     return rc;
 }
 
-mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, double *s,
+mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, bool about_mean, double *s,
                                 mercer_error *err)
 {
     struct inner w = {.g = g, .mask = mask};
-    mercer_status rc = run_inner(&w, s, err);
-    if (rc == MERCER_OK)
-        for (int64_t i = 0; i < g->rank; i++)
-            for (int64_t j = 0; j < i; j++)
-                s[j * g->rank + i] = s[i * g->rank + j];
+    double *mean = NULL;
+    mercer_status rc = MERCER_OK;
+    if (about_mean) {
+        MRC_TRY(mrc_alloc(&mean, g->rank, sizeof *mean, err));
+        factor_mean(g, mean);
+        w.mean = mean;
+    }
+    MRC_TRY(run_inner(&w, s, err));
+    for (int64_t i = 0; i < g->rank; i++)
+        for (int64_t j = 0; j < i; j++)
+            s[j * g->rank + i] = s[i * g->rank + j];
+out:
+    mrc_free(mean);
     return rc;
 }
 

@@ -307,6 +307,7 @@ out:
 
 struct norms {
     const unsigned char *mask;
+    const double *row_shift, *column_shift;
     double *out;
 };
 
@@ -320,25 +321,28 @@ static void square_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t round
     await_turn(sweep, j, round);
     for (int64_t r = 0; r < rows; r++) {
         int64_t row = i * MRC_TILE + r;
-        double sum = 0, shift = g->centered ? g->grand - g->means[row] : 0;
+        double sum = 0, as_row = p->row_shift[row];
+        double as_column = p->column_shift ? p->column_shift[row] : 0;
         bool row_counts = !p->mask || p->mask[row];
         for (int64_t c = 0; c < cols; c++) {
             int64_t col = j * MRC_TILE + c;
-            double value = tile[r * stride + c] + shift - (g->centered ? g->means[col] : 0);
-            double square = value * value;
+            double value =
+                tile[r * stride + c] + as_row + (p->column_shift ? p->column_shift[col] : 0);
+            double mirrored = tile[r * stride + c] + p->row_shift[col] + as_column;
             if (!p->mask || p->mask[col])
-                sum += square;
+                sum += value * value;
             if (i != j && row_counts)
-                p->out[col] += square;
+                p->out[col] += mirrored * mirrored;
         }
         p->out[row] += sum;
     }
 }
 
-mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, double *out,
-                                   mercer_error *err)
+mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, const double *row_shift,
+                                   const double *column_shift, double *out, mercer_error *err)
 {
-    struct norms p = {.mask = mask, .out = out};
+    struct norms p = {
+        .mask = mask, .row_shift = row_shift, .column_shift = column_shift, .out = out};
     memset(out, 0, (size_t)g->n * sizeof *out);
     return for_all_tiles(g, square_tile, &p, err);
 }

@@ -160,6 +160,96 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
                      tall_times_strip, &t);
 }
 
+enum { WIDE_RANGE = 2048 }; /* elements of each vector a task works on */
+
+struct wide {
+    int64_t k, n;
+    double alpha, beta;
+    const double *a, *w;
+    double *out; /* sums: k or k x k values a range */
+    int64_t range;
+};
+
+static void wide_times_range(void *arg, int64_t task, int worker)
+{
+    const struct wide *p = arg;
+    int64_t c = task * WIDE_RANGE, cols = p->n - c < WIDE_RANGE ? p->n - c : WIDE_RANGE;
+    double *out = p->out + c;
+    (void)worker;
+    for (int64_t i = 0; p->beta != 1 && i < cols; i++)
+        out[i] = p->beta == 0 ? 0 : p->beta * out[i];
+    if (p->k > 0)
+        cblas_dgemv(CblasRowMajor, CblasTrans, mrc_blas_int(p->k), mrc_blas_int(cols), p->alpha,
+                    p->a + c, mrc_blas_int(p->n), p->w, 1, 1, out, 1);
+}
+
+void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double alpha,
+                    const double *w, double beta, double *out)
+{
+    struct wide p = {.k = k, .n = n, .alpha = alpha, .beta = beta, .a = a, .w = w, .out = out};
+    mrc_parfor_sized(ctx, (n + WIDE_RANGE - 1) / WIDE_RANGE, 2 * (double)n * (double)k,
+                     wide_times_range, &p);
+}
+
+static void wide_dots_range(void *arg, int64_t task, int worker)
+{
+    const struct wide *p = arg;
+    int64_t c = task * WIDE_RANGE, cols = p->n - c < WIDE_RANGE ? p->n - c : WIDE_RANGE;
+    (void)worker;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(cols), 1, p->a + c,
+                mrc_blas_int(p->n), p->w + c, 1, 0, p->out + task * p->k, 1);
+}
+
+mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
+                            double *out, mercer_error *err)
+{
+    int64_t ranges = (n + WIDE_RANGE - 1) / WIDE_RANGE;
+    struct wide p = {.k = k, .n = n, .a = a, .w = v};
+    mercer_status rc = MERCER_OK;
+    if (k == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2(&p.out, ranges, k, sizeof *p.out, err));
+    mrc_parfor_sized(ctx, ranges, 2 * (double)n * (double)k, wide_dots_range, &p);
+    memset(out, 0, (size_t)k * sizeof *out);
+    for (int64_t r = 0; r < ranges; r++)
+        for (int64_t j = 0; j < k; j++)
+            out[j] += p.out[r * k + j];
+out:
+    mrc_free(p.out);
+    return rc;
+}
+
+static void wide_gram_range(void *arg, int64_t task, int worker)
+{
+    const struct wide *p = arg;
+    int64_t c = task * p->range, cols = p->n - c < p->range ? p->n - c : p->range;
+    (void)worker;
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(cols), 1,
+                p->a + c, mrc_blas_int(p->n), 0, p->out + task * p->k * p->k, mrc_blas_int(p->k));
+}
+
+mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
+                            mercer_error *err)
+{
+    /* The partial sums together stay below the size of a. */
+    int64_t range = (n + PARTS - 1) / PARTS > 2 * k ? (n + PARTS - 1) / PARTS : 2 * k;
+    int64_t ranges = (n + range - 1) / range;
+    struct wide p = {.k = k, .n = n, .a = a, .range = range};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&p.out, ranges, k * k, sizeof *p.out, err));
+    mrc_parfor_sized(ctx, ranges, (double)n * (double)k * (double)k, wide_gram_range, &p);
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int64_t r = 0; r < ranges; r++)
+                sum += p.out[(r * k + i) * k + j];
+            out[i * k + j] = out[j * k + i] = sum;
+        }
+out:
+    mrc_free(p.out);
+    return rc;
+}
+
 /* Beyond this order the size of LAPACK's workspace, 2 n^2, is no int any more. */
 enum { MOST_EIGEN = 32000 };
 

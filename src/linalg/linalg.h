@@ -27,6 +27,17 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
 void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
                     int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc);
 
+/* For k vectors of length n one after the other (a: k x n), parallel over ranges of their elements:
+ * out (n) = alpha a' w + beta out, */
+void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double alpha,
+                    const double *w, double beta, double *out);
+/* and out (k) = a v, the ranges summed in order. */
+mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
+                            double *out, mercer_error *err);
+/* and out (k x k) = a a'. */
+mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
+                            mercer_error *err);
+
 /* Eigenvalues (increasing) and, in the rows of a, eigenvectors of the symmetric n x n matrix a
  * (tightly packed, lower triangle used, overwritten). */
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,

@@ -19,16 +19,22 @@ void mercer_fit_options_init(mercer_fit_options *options)
     options->struct_size = sizeof *options;
 }
 
-mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
-                               int64_t work_columns, int64_t solver_columns, mrc_gram **out,
-                               mercer_error *err)
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_gram_request *request, mrc_gram **out, mercer_error *err)
 {
-    mrc_gram_request request = {.store = problem->store,
-                                .single = problem->single,
-                                .centered = centered,
-                                .work_columns = work_columns,
-                                .solver_columns = solver_columns};
-    return mrc_gram_new(out, ctx, problem->kernel, problem->rows, &request, problem->report, err);
+    request->store = problem->store;
+    request->single = problem->single;
+    return mrc_gram_new(out, ctx, problem->kernel, problem->rows, request, problem->report, err);
+}
+
+mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    return mrc_fail(
+        err, MERCER_ERR_DATA,
+        "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
+        centered ? "centred " : "",
+        centered ? "the rows do not differ" : "the kernel takes every row for zero");
 }
 
 /* The index of text among the words "a|b|c"; NULL is the first one. */

@@ -21,10 +21,12 @@ typedef struct mrc_problem {
     mercer_fit_report *report; /* never NULL */
 } mrc_problem;
 
-/* Build the Gram operator a method works on, by the user's choice of store. */
-mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem, bool centered,
-                               int64_t work_columns, int64_t solver_columns, mrc_gram **out,
-                               mercer_error *err);
+/* Build the Gram operator a method works on, as it requests, in the store the user chose. */
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_gram_request *request, mrc_gram **out, mercer_error *err);
+
+/* MERCER_ERR_DATA: the matrix is zero to rounding. */
+mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err);
 
 /* For qsort: increasing. */
 int mrc_compare_doubles(const void *a, const void *b);

@@ -6,7 +6,7 @@
  * A linear kernel collapses to W = X' B. Mean reconstruction error: (trace - sum lambda_j) / n. */
 #include "methods/spectral.h"
 
-#include "linalg/linalg.h"
+#include "methods/expansion.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,112 +25,6 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
         for (int64_t i = 0; centered && i < n; i++)
             s->vectors[i * l + j] -= mean;
     }
-}
-
-/* Rows as the model's points, dense or sparse as they are. */
-static mercer_status copy_points(const mercer_rows *rows, mercer_model *model, mercer_error *err)
-{
-    mercer_rows *copy = NULL;
-    mercer_status rc = mrc_rows_clone(rows, &copy, err);
-    if (rc != MERCER_OK)
-        return rc;
-    model->z = copy->owned;
-    model->z_csr = copy->owned_csr;
-    model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
-    copy->owned = NULL;
-    copy->owned_csr = (mrc_csr_owned){0};
-    mercer_rows_free(copy);
-    return MERCER_OK;
-}
-
-/* W = (X - c)' B and c for sparse rows: X' B - c (1' B), nothing of which fills X. */
-static void collapse_sparse(const mercer_rows *rows, const double *b, int64_t l, bool centered,
-                            mercer_model *model)
-{
-    const mrc_csr *x = &rows->csr;
-    int64_t n = rows->n, d = rows->d;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = x->start[i]; k < x->start[i + 1]; k++) {
-            double *to = model->weights + (int64_t)x->column[k] * l;
-            for (int64_t j = 0; j < l; j++)
-                to[j] += x->value[k] * b[i * l + j];
-            if (centered)
-                model->input_center[x->column[k]] += x->value[k] / (double)n;
-        }
-    for (int64_t j = 0; centered && j < l; j++) {
-        double sum = 0;
-        for (int64_t i = 0; i < n; i++)
-            sum += b[i * l + j];
-        for (int64_t k = 0; k < d; k++)
-            model->weights[k * l + j] -= model->input_center[k] * sum;
-    }
-}
-
-/* Linear kernel: W = (X - c)' B with c the mean (or zero). */
-static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const double *b,
-                              int64_t l, bool centered, mercer_model *model, mercer_error *err)
-{
-    int64_t n = problem->rows->n, d = problem->rows->d;
-    double *shifted = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&model->weights, d, l, sizeof(double), err));
-    if (mercer_rows_is_sparse(problem->rows)) {
-        collapse_sparse(problem->rows, b, l, centered, model);
-        goto out;
-    }
-    MRC_TRY(mrc_alloc2_raw(&shifted, n, d, sizeof *shifted, err));
-    mercer_rows_copy(problem->rows, 0, n, shifted);
-    if (centered) {
-        double *center = model->input_center;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t k = 0; k < d; k++)
-                center[k] += shifted[i * d + k] / (double)n;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t k = 0; k < d; k++)
-                shifted[i * d + k] -= center[k];
-    }
-    MRC_TRY(mrc_tall_product(ctx, shifted, d, d, b, l, l, n, model->weights, err));
-out:
-    mrc_free(shifted);
-    return rc;
-}
-
-/* Other kernels: Z = all rows, B, b, v, g. Takes over the coefficients. */
-static mercer_status expand(mrc_gram *gram, const mrc_problem *problem, mrc_spectrum *s,
-                            bool centered, mercer_model *model, mercer_error *err)
-{
-    int64_t n = problem->rows->n, l = s->count;
-    const double *means;
-    mercer_status rc = MERCER_OK;
-    model->points = n;
-    model->basis_points = n;
-    if (problem->kernel->kind != MRC_KERNEL_precomputed)
-        MRC_TRY(copy_points(problem->rows, model, err));
-    MRC_TRY(mrc_alloc(&model->offsets, l, sizeof(double), err));
-    if (centered) {
-        MRC_TRY(mrc_gram_means(gram, &means, &model->mean_norm2, err));
-        MRC_TRY(mrc_alloc(&model->mean, n, sizeof(double), err));
-        for (int64_t i = 0; i < n; i++) {
-            model->mean[i] = 1 / (double)n;
-            for (int64_t j = 0; j < l; j++)
-                model->offsets[j] -= s->vectors[i * l + j] * means[i];
-        }
-    }
-    model->coefficients = s->vectors;
-    s->vectors = NULL;
-out:
-    return rc;
-}
-
-/* Whether W takes less than Z and B: always for dense rows, not for sparse ones of very many
- * columns. */
-static bool is_smaller_collapsed(const mrc_problem *problem, int64_t l)
-{
-    const mercer_rows *rows = problem->rows;
-    double z = (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows);
-    return problem->kernel->kind == MRC_KERNEL_linear &&
-           (double)(rows->d * l) <= z + (double)(rows->n * l);
 }
 
 static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
@@ -172,8 +66,10 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
         points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
                            mrc_points_row_size(problem->kernel, problem->rows));
-    MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + points,
-                             mrc_spectrum_columns(n, wanted), &gram, err));
+    mrc_gram_request request = {.centered = centered,
+                                .work_columns = 3 * wanted + points,
+                                .solver_columns = mrc_spectrum_columns(n, wanted)};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     if (s.count == 0 && s.most_negative < 0)
         MRC_FAIL(
@@ -181,16 +77,12 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
             "the %skernel matrix has no positive eigenvalue, so there is no component to extract",
             centered ? "centred " : "");
     if (s.count == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
-                 centered ? "centred " : "",
-                 centered ? "the rows do not differ" : "the kernel takes every row for zero");
+        MRC_TRY(mrc_problem_no_component(problem, err));
     tell(ctx, problem, &s);
 
     double kept = 0;
     for (int64_t j = 0; j < s.count; j++)
         kept += s.values[j];
-    model->components = s.count;
     model->orthonormal = true;
     model->total_variance = s.trace / (double)n;
     model->reconstruction_error = (s.trace - kept) / (double)n;
@@ -204,10 +96,15 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     scale_to_coefficients(&s, n, centered);
     model->spectrum = s.values;
     s.values = NULL;
-    if (is_smaller_collapsed(problem, s.count))
-        MRC_TRY(collapse(ctx, problem, s.vectors, s.count, centered, model, err));
+    mrc_expansion e = {
+        .count = n, .components = s.count, .coefficients = s.vectors, .centred_images = centered};
+    s.vectors = NULL;
+    if (centered)
+        rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
+    if (rc == MERCER_OK)
+        rc = mrc_expand(ctx, problem, &e, model, err);
     else
-        MRC_TRY(expand(gram, problem, &s, centered, model, err));
+        mrc_free(e.coefficients);
 out:
     mrc_spectrum_destroy(&s);
     mrc_gram_free(gram);

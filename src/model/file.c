@@ -30,8 +30,9 @@
 _Static_assert(sizeof(double) == 8, "model files hold 8-byte doubles");
 
 enum {
-    FORMAT_VERSION = 1,  /* what we write, and the newest we read */
-    OLDEST_READABLE = 1, /* the oldest reader that understands what we write */
+    FORMAT_VERSION = 2,       /* what we write, and the newest we read */
+    MEAN_WEIGHTS_VERSION = 2, /* the oldest reader that understands a model with mean weights */
+    OLDEST_READABLE = 1,      /* and any other */
     MOST_HEADER = 64 << 20,
     CHECKSUM_DIGITS = 8,
     READ_STEP = 1 << 24 /* bytes a pipe must have delivered before its buffer grows */
@@ -276,7 +277,8 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
         return no_memory(err);
     MRC_TRY(put_text(meta, "format", "mercer-model", err));
     MRC_TRY(put_int(meta, "format_version", FORMAT_VERSION, err));
-    MRC_TRY(put_int(meta, "oldest_readable_version", OLDEST_READABLE, err));
+    MRC_TRY(put_int(meta, "oldest_readable_version",
+                    model->mean_weights ? MEAN_WEIGHTS_VERSION : OLDEST_READABLE, err));
     MRC_TRY(put_text(meta, "checksum", checksum_blank, err));
     MRC_TRY(put_text(meta, "library_version", model->version, err));
     MRC_TRY(put_text(meta, "method", model->method, err));
@@ -307,7 +309,7 @@ out:
 }
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 14 };
+enum { TENSORS = 16 };
 
 struct tensor {
     const char *name;
@@ -335,10 +337,16 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"coefficients", "F64", 2, {model->basis_points, l}, &model->coefficients},
         {"offsets", "F64", 1, {l, 1}, &model->offsets},
         {"mean", "F64", 1, {m, 1}, &model->mean},
+        {"mean_weights", "F64", 1, {l, 1}, &model->mean_weights},
         {"weights", "F64", 2, {d, l}, &model->weights},
         {"input_center", "F64", 1, {d, 1}, &model->input_center},
         {"spectrum", "F64", 1, {l, 1}, &model->spectrum},
         {"selected", "I64", 1, {model->selected_count, 1}, &model->selected},
+        {"selection",
+         "F64",
+         2,
+         {model->selected_count, MERCER_SELECTION_COLUMNS},
+         &model->selection},
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},

@@ -45,10 +45,12 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->coefficients);
     mrc_free(model->offsets);
     mrc_free(model->mean);
+    mrc_free(model->mean_weights);
     mrc_free(model->weights);
     mrc_free(model->input_center);
     mrc_free(model->spectrum);
     mrc_free(model->selected);
+    mrc_free(model->selection);
     mrc_free(model->extended);
     mrc_free(model);
 }
@@ -141,7 +143,7 @@ static mercer_status check_collapsed(const mercer_model *model, mercer_error *er
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: no expansion points and no weights");
     if (!model->input_center && model->center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the centre of the input is missing");
-    if (model->coefficients || has_points(model) || model->mean)
+    if (model->coefficients || has_points(model) || model->mean || model->mean_weights)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights beside expansion points");
     return MERCER_OK;
 }
@@ -156,6 +158,8 @@ static mercer_status check_expansion(const mercer_model *model, mercer_error *er
     if ((model->center != MRC_CENTER_NONE) != (model->mean != NULL))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: centring '%s' %s a mean",
                         mrc_center_name(model->center), model->mean ? "with" : "without");
+    if (!model->mean && model->mean_weights)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: weights of a mean that is not there");
     if (!model->mean && model->points != model->basis_points)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: %lld points carry nothing",
                         (long long)(model->points - model->basis_points));
@@ -177,6 +181,9 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("coefficients", model->coefficients, model->basis_points, l, err));
     MRC_TRY(check_finite("offsets", model->offsets, l, 1, err));
     MRC_TRY(check_finite("mean", model->mean, model->points, 1, err));
+    MRC_TRY(check_finite("mean_weights", model->mean_weights, l, 1, err));
+    MRC_TRY(check_finite("selection", model->selection, model->selected_count,
+                         MERCER_SELECTION_COLUMNS, err));
     MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
     MRC_TRY(check_finite("weights", model->weights, d, l, err));
     MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
@@ -252,6 +259,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .reconstruction_error = model->reconstruction_error,
         .selected = model->selected,
         .selected_count = model->selected_count,
+        .selection = model->selection,
         .version = model->version,
         .command = model->command,
         .data_hash = model->data_hash,

@@ -1,12 +1,12 @@
 /* The one model form from the inside.
  *
- *   features(x) = B' k(Z, x) + b           mean(x) = v' k(Z, x), squared norm of the mean: g
+ *   features(x) = B' k(Z, x) + t mean(x) + b    mean(x) = v' k(Z, x), squared norm of the mean: g
  *
  * Z: m x d expansion points in scaled units; B: m' x l over the first m' points; b: l offsets;
  * v: m coefficients of the mean in feature space. A linear kernel may be collapsed: then m = 0 and
  * features(x) = W' (x - center), W: d x l.
- * For centred models with exact mean the columns of B sum to zero, so that features need no mean
- * term and <w_j, mean> = -b_j. */
+ * The directions are w_j = sum_i B_ij phi(z_i) + t_j mean, and b_j = -<w_j, mean> for centred
+ * models. t is there for sparse models on exactly centred images alone: all others have none. */
 #ifndef MRC_MODEL_MODEL_H
 #define MRC_MODEL_MODEL_H
 
@@ -37,6 +37,7 @@ struct mercer_model {
     double *coefficients; /* B, m' x l */
     double *offsets;      /* b, l */
     double *mean;         /* v, m; NULL when not centred or collapsed */
+    double *mean_weights; /* t, l; NULL: zero */
     double mean_norm2;    /* g */
     double *weights;      /* W, d x l, collapsed linear models only */
     double *input_center; /* d, collapsed linear models only */
@@ -45,6 +46,7 @@ struct mercer_model {
     double total_variance, reconstruction_error;
     int64_t *selected; /* or NULL */
     int64_t selected_count;
+    double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side

@@ -82,7 +82,7 @@ static double dot(const double *a, const double *b, int64_t n)
 
 /* ---- Coefficients of P ---- */
 
-/* gamma = y B' + v on one tile of points. */
+/* gamma = y B' + (1 + y t) v on one tile of points. */
 static void expand_tile(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
@@ -90,9 +90,11 @@ static void expand_tile(void *arg, int64_t task, int worker)
     int64_t m = model->points, l = model->components, z0 = task * TILE, nz = least(TILE, m - z0);
     int64_t nb = model->basis_points - z0; /* points of the basis in this tile */
     (void)worker;
-    for (int64_t i = 0; i < job->batch; i++)
+    for (int64_t i = 0; i < job->batch; i++) {
+        double share = model->mean_weights ? 1 + dot(job->y + i * l, model->mean_weights, l) : 1;
         for (int64_t j = 0; j < nz; j++)
-            job->gamma[i * m + z0 + j] = model->mean ? model->mean[z0 + j] : 0.0;
+            job->gamma[i * m + z0 + j] = model->mean ? share * model->mean[z0 + j] : 0.0;
+    }
     if (nb <= 0)
         return;
     for (int64_t p = 0; p < job->batch; p += PANEL)

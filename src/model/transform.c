@@ -1,9 +1,11 @@
-/* Features of new rows: features(x) = B' k(Z, x) + b, and squared reconstruction errors.
+/* Features of new rows: features(x) = B' k(Z, x) + t mean(x) + b, and squared reconstruction
+ * errors.
  *
  * Rows go in groups of chunks of 64; a chunk is multiplied tile by tile of Z, k(x, Z_tile) times
  * [B, v]_tile, so that one product gives the features and the mean term. Cost per row: m (d + l)
- * multiply-adds and m kernel values; the points from m' on are visited only when errors are
- * wanted, because they carry nothing but the mean. With orthonormal basis vectors
+ * multiply-adds and m kernel values; the points from m' on carry nothing but the mean and are
+ * visited only when it is needed: for errors, or when features have a share t of it. With
+ * orthonormal basis vectors
  *
  *   error(x) = k^(x,x) - |y|^2,   k^(x,x) = k(x,x) - 2 v'k(Z,x) + g   (k(x,x) without centring)
  *
@@ -237,7 +239,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
         mrc_gemm(false, false, CHUNK, width, nz, 1.0, k, TILE, model->extended + z0 * ld, ld, 1.0,
                  sums, ld);
     }
-    if (job->errors && model->mean)
+    if (model->mean && (job->errors || model->mean_weights))
         for (int64_t z0 = model->basis_points; z0 < model->points; z0 += TILE) {
             int64_t nz = model->points - z0 < TILE ? model->points - z0 : TILE;
             kernel_values(job, task, z0, nz, k);
@@ -245,6 +247,9 @@ static void project_chunk(void *arg, int64_t task, int worker)
                      ld);
         }
     int64_t at = job->first + task * CHUNK;
+    for (int64_t i = 0; model->mean_weights && i < rows; i++)
+        for (int64_t j = 0; j < l; j++)
+            sums[i * ld + j] += model->mean_weights[j] * sums[i * ld + l];
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < l; j++)
             job->out[(at + i) * l + j] = sums[i * ld + j] + model->offsets[j];

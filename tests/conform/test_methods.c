@@ -103,6 +103,13 @@ static double rounding_of(const mercer_model *model, const mercer_rows *rows)
     return 64 * DBL_EPSILON * kmax;
 }
 
+/* Whether features are directions of selected rows, which may be correlated. */
+static bool is_selection(const char *method)
+{
+    return strncmp(method, "akfa", 4) == 0 || strncmp(method, "ackfa", 5) == 0 ||
+           strncmp(method, "skfa", 4) == 0;
+}
+
 /* Scores of the training rows: finite, uncorrelated, with squared lengths equal to the spectrum,
  * and the mean error equal to what the fit reported. */
 static void check_scores(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows)
@@ -115,7 +122,7 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
     for (int64_t i = 0; i < n * l; i++)
         assert_true(isfinite(scores[i]));
     for (int64_t j = 0; info.spectrum && j < l; j++)
-        for (int64_t k = 0; k <= j; k++) {
+        for (int64_t k = is_selection(info.method) ? j : 0; k <= j; k++) {
             double dot = j == k ? -info.spectrum[j] : 0;
             for (int64_t i = 0; i < n; i++)
                 dot += scores[i * l + j] * scores[i * l + k];
@@ -147,7 +154,9 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
                 mercer_model *model = NULL;
                 mercer_fit_report report = {.struct_size = sizeof report};
                 mercer_error why = {0};
-                mercer_status rc = fit(ctx, method, kernels[k], rows, &model, &report, &why);
+                /* An absolute threshold cannot suit every scale. */
+                const char *spec = strcmp(method, "ackfa") == 0 ? "ackfa:relative=on" : method;
+                mercer_status rc = fit(ctx, spec, kernels[k], rows, &model, &report, &why);
                 print_message("%s %s %s: %s\n", method, sets[s].name, kernels[k],
                               rc ? why.text : report.store);
                 /* A tiny or huge set may leave nothing above rounding for a kernel with a constant

@@ -227,7 +227,7 @@ static void test_header_layout(void **state)
     assert_int_equal((8 + header) % 8, 0);
     assert_int_equal(bytes[8], '{');
     assert_true(8 + header < length);
-    assert_non_null(strstr(bytes + 8, "\"format\":\"mercer-model\",\"format_version\":\"1\""));
+    assert_non_null(strstr(bytes + 8, "\"format\":\"mercer-model\",\"format_version\":\"2\""));
     assert_non_null(strstr(bytes + 8, "\"kernel\":\"rbf:sigma=1.7\""));
     test_free(bytes);
     mercer_model_free(model);
@@ -304,8 +304,8 @@ static void test_foreign_files(void **state)
     refuse_header("[1, 2]", 0, "is not a Mercer model (it has no safetensors header)");
     refuse_header("{\"a\":", 0, "is damaged (its header is not valid JSON");
     refuse_header("{\"a\":1,\"a\":2}", 0, "not valid JSON");
-    refuse_header(META("3", "2") "}", 0,
-                  "x: was written by a newer Mercer (format 3, this reads up to 1)");
+    refuse_header(META("3", "3") "}", 0,
+                  "x: was written by a newer Mercer (format 3, this reads up to 2)");
     refuse_header(META("1", "1") "}", 0, "no metadata rows");
     refuse_header(META("0", "0") "}", 0, "format 0");
     refuse_header(META("x", "1") "}", 0, "not a usable integer: format_version");
@@ -401,7 +401,7 @@ static void test_wrong_contents_are_refused(void **state)
                  "not finite");
     /* What a later format adds is passed over. */
     memcpy(copy, bytes, length);
-    replace(copy, length, "\"format_version\":\"1\"", "\"format_version\":\"7\"");
+    replace(copy, length, "\"format_version\":\"2\"", "\"format_version\":\"7\"");
     replace(copy, length, "\"spectrum\":{", "\"specials\":{");
     assert_ok(mrc_model_load_memory(ctx, "x", copy, length, &out, &err));
     assert_null(out->spectrum);

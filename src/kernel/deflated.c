@@ -1,0 +1,510 @@
+/* K^i = K - U U' for every store: see deflated.h for the formulas.
+ *
+ * Cost of taking a row: one product with the operator and 4 n i more; low-rank: one pass over the
+ * factor, 2 n q, and q^2. Products of tall arrays are split into ranges of columns, and sums are
+ * added in their order. */
+#include "kernel/deflated.h"
+
+#include "kernel/gram_parts.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_lowrank(const mrc_deflated *def)
+{
+    return mrc_gram_store(def->gram) == MRC_STORE_LOWRANK;
+}
+
+mercer_status mrc_deflated_init(mrc_deflated *def, mercer_ctx *ctx, mrc_gram *gram, int64_t most,
+                                mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    def->ctx = ctx;
+    def->gram = gram;
+    def->most = most;
+    def->n = def->active = mrc_gram_size(gram);
+    MRC_TRY(mrc_gram_diag(gram, &diag, err));
+    MRC_TRY(mrc_alloc(&def->residual, def->n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->scratch, 2 * def->n, sizeof(double), err));
+    memcpy(def->residual, diag, (size_t)def->n * sizeof *diag);
+out:
+    return rc;
+}
+
+void mrc_deflated_destroy(mrc_deflated *def)
+{
+    mrc_free(def->selected);
+    mrc_free(def->projections);
+    mrc_free(def->coefficients);
+    mrc_free(def->residual);
+    mrc_free(def->energy);
+    mrc_free(def->evaluated);
+    mrc_free(def->image);
+    mrc_free(def->mask);
+    mrc_free(def->held_rows);
+    mrc_free(def->held);
+    mrc_free(def->directions);
+    mrc_free(def->inner);
+    mrc_free(def->scratch);
+    memset(def, 0, sizeof *def);
+}
+
+static mercer_status reserve(mrc_deflated *def, mercer_error *err)
+{
+    enum { AT_FIRST = 256 }; /* rows room is made for at once when that many may come */
+    int64_t wanted = def->capacity ? 2 * def->capacity : AT_FIRST;
+    mercer_status rc = MERCER_OK;
+    if (def->count < def->capacity)
+        return MERCER_OK;
+    wanted = wanted < def->most ? wanted : def->most;
+    wanted = wanted < def->n ? wanted : def->n;
+    MRC_TRY(mrc_grow(&def->selected, wanted, sizeof *def->selected, err));
+    MRC_TRY(mrc_grow(&def->projections, wanted * def->n, sizeof(double), err));
+    MRC_TRY(mrc_grow(&def->coefficients, wanted * (wanted + 1) / 2, sizeof(double), err));
+    if (is_lowrank(def))
+        MRC_TRY(mrc_grow(&def->directions, wanted * def->gram->rank, sizeof(double), err));
+    def->capacity = wanted;
+out:
+    return rc;
+}
+
+/* ---- exact energies ---- */
+
+/* A group of rows of K^i, MRC_GATHER x n, on its way to sums. */
+struct group {
+    const mrc_deflated *def;
+    int64_t count;
+    double *block;
+    const double *own; /* U_J, count x i */
+    double *out;
+};
+
+static void deflate_range(void *arg, int64_t task, int worker)
+{
+    const struct group *w = arg;
+    const mrc_deflated *def = w->def;
+    int64_t c = task * MRC_TILE, cols = def->n - c < MRC_TILE ? def->n - c : MRC_TILE;
+    (void)worker;
+    mrc_gemm(false, false, w->count, cols, def->count, -1, w->own, def->count, def->projections + c,
+             def->n, 1, w->block + c, def->n);
+}
+
+static void sum_squares(void *arg, int64_t i, int worker)
+{
+    const struct group *w = arg;
+    const mrc_deflated *def = w->def;
+    const double *row = w->block + i * def->n;
+    double sum = 0, mean = 0;
+    (void)worker;
+    for (int64_t t = 0; def->about_mean && t < def->n; t++)
+        mean += row[t];
+    mean /= (double)def->n;
+    if (def->mask)
+        for (int64_t t = 0; t < def->n; t++)
+            sum += def->mask[t] ? row[t] * row[t] : 0;
+    else
+        for (int64_t t = 0; t < def->n; t++)
+            sum += (row[t] - mean) * (row[t] - mean);
+    w->out[i] = sum;
+}
+
+/* Rows J (at most MRC_GATHER) of K^i into block; own: MRC_GATHER x i of scratch. */
+static mercer_status deflated_rows(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                   double *block, double *own, mercer_error *err)
+{
+    mercer_status rc = mrc_gram_columns(def->gram, rows, count, block, err);
+    if (rc != MERCER_OK || def->count == 0)
+        return rc;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < def->count; j++)
+            own[i * def->count + j] = def->projections[j * def->n + rows[i]];
+    struct group w = {.def = def, .count = count, .block = block, .own = own};
+    mrc_parfor(def->ctx, (def->n + MRC_TILE - 1) / MRC_TILE, deflate_range, &w);
+    return mrc_check_cancel(def->ctx, err);
+}
+
+static int64_t group_size(int64_t first, int64_t count)
+{
+    return count - first < MRC_GATHER ? count - first : MRC_GATHER;
+}
+
+static mercer_status energies_by_rows(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                      double *out, mercer_error *err)
+{
+    int64_t *all = NULL;
+    double *block = NULL, *own = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&block, group_size(0, count), def->n, sizeof *block, err));
+    MRC_TRY(mrc_alloc2_raw(&own, MRC_GATHER, def->count + 1, sizeof *own, err));
+    MRC_TRY(mrc_alloc(&all, MRC_GATHER, sizeof *all, err));
+    for (int64_t first = 0; first < count; first += MRC_GATHER) {
+        int64_t size = group_size(first, count);
+        for (int64_t i = 0; i < size; i++)
+            all[i] = rows ? rows[first + i] : first + i;
+        MRC_TRY(deflated_rows(def, all, size, block, own, err));
+        struct group w = {.def = def, .block = block, .out = out + first};
+        mrc_parfor_sized(def->ctx, size, 4 * (double)size * (double)def->n, sum_squares, &w);
+    }
+out:
+    mrc_free(all);
+    mrc_free(block);
+    mrc_free(own);
+    return rc;
+}
+
+/* F_J' S F_J for rows J. */
+static mercer_status energies_by_inner(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                       double *out, mercer_error *err)
+{
+    int64_t q = def->gram->rank;
+    double *factor = NULL, *product = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&factor, count, q, sizeof *factor, err));
+    MRC_TRY(mrc_alloc2_raw(&product, count, q, sizeof *product, err));
+    mrc_lowrank_rows(def->gram, rows, count, factor);
+    mrc_tall_times(def->ctx, count, q, q, 1, factor, q, def->inner, q, 0, product, q);
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = 0;
+        for (int64_t c = 0; c < q; c++)
+            out[i] += factor[i * q + c] * product[i * q + c];
+    }
+out:
+    mrc_free(factor);
+    mrc_free(product);
+    return rc;
+}
+
+/* Add sign times the squares of the rows T of K^i to the energies of all rows. */
+static mercer_status accumulate(mrc_deflated *def, const int64_t *rows, int64_t count, double sign,
+                                mercer_error *err)
+{
+    double *block = NULL, *own = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&block, group_size(0, count), def->n, sizeof *block, err));
+    MRC_TRY(mrc_alloc2_raw(&own, MRC_GATHER, def->count + 1, sizeof *own, err));
+    for (int64_t first = 0; first < count; first += MRC_GATHER) {
+        int64_t size = group_size(first, count);
+        MRC_TRY(deflated_rows(def, rows + first, size, block, own, err));
+        for (int64_t i = 0; i < size; i++)
+            for (int64_t t = 0; t < def->n; t++)
+                def->energy[t] += sign * block[i * def->n + t] * block[i * def->n + t];
+    }
+out:
+    mrc_free(block);
+    mrc_free(own);
+    return rc;
+}
+
+mercer_status mrc_deflated_energies(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                    double *out, mercer_error *err)
+{
+    return def->inner ? energies_by_inner(def, rows, count, out, err)
+                      : energies_by_rows(def, rows, count, out, err);
+}
+
+mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                    mercer_error *err)
+{
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (rows) {
+        MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
+        MRC_TRY(mrc_deflated_energies(def, rows, count, values, err));
+        for (int64_t i = 0; i < count; i++)
+            def->energy[rows[i]] = def->evaluated[rows[i]] = values[i];
+        goto out;
+    }
+    if (def->inner) {
+        MRC_TRY(mrc_lowrank_quadratic(def->gram, def->inner, def->energy, err));
+    } else if (def->held_rows) {
+        memset(def->energy, 0, (size_t)def->n * sizeof *def->energy);
+        MRC_TRY(accumulate(def, def->held_rows, def->active, 1, err));
+    } else if (def->count == 0 && def->about_mean) {
+        MRC_TRY(mrc_gram_row_variances(def->gram, def->energy, err));
+    } else if (def->count == 0) {
+        MRC_TRY(mrc_gram_row_norms2(def->gram, NULL, def->n, def->mask, def->energy, err));
+    } else {
+        MRC_TRY(energies_by_rows(def, NULL, def->n, def->energy, err));
+    }
+    memcpy(def->evaluated, def->energy, (size_t)def->n * sizeof *def->energy);
+out:
+    mrc_free(values);
+    return rc;
+}
+
+/* ---- the data side ---- */
+
+static mercer_status hold_columns(mrc_deflated *def, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&def->held_rows, def->active, sizeof *def->held_rows, err));
+    for (int64_t t = 0, i = 0; t < def->n; t++)
+        if (def->mask[t])
+            def->held_rows[i++] = t;
+    MRC_TRY(mrc_alloc2_raw(&def->held, def->active, def->n, sizeof(double), err));
+    MRC_TRY(mrc_gram_columns(def->gram, def->held_rows, def->active, def->held, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_deflated_start(mrc_deflated *def, const unsigned char *mask, bool about_mean,
+                                 bool hold, mercer_error *err)
+{
+    int64_t n = def->n;
+    mercer_status rc = MERCER_OK;
+    def->about_mean = about_mean;
+    if (mask) {
+        MRC_TRY(mrc_alloc(&def->mask, n, 1, err));
+        memcpy(def->mask, mask, (size_t)n);
+        def->active = 0;
+        for (int64_t t = 0; t < n; t++)
+            def->active += mask[t] != 0;
+    }
+    MRC_TRY(mrc_alloc(&def->energy, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->evaluated, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->image, n, sizeof(double), err));
+    if (is_lowrank(def)) {
+        int64_t q = def->gram->rank;
+        MRC_TRY(mrc_alloc2(&def->inner, q, q, sizeof(double), err));
+        MRC_TRY(mrc_lowrank_inner(def->gram, def->mask, about_mean, def->inner, err));
+    } else if (hold) {
+        MRC_TRY(hold_columns(def, err));
+    }
+    MRC_TRY(mrc_deflated_evaluate(def, NULL, n, err));
+out:
+    return rc;
+}
+
+/* What is left of rows J of F: F_J (I - QQ'), count x q. */
+static void left_of_factor_rows(const mrc_deflated *def, const int64_t *rows, int64_t count,
+                                double *left)
+{
+    int64_t q = def->gram->rank;
+    mrc_lowrank_rows(def->gram, rows, count, left);
+    /* Twice is enough: the second time takes off what rounding left of the first. */
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < def->count; j++) {
+                const double *direction = def->directions + j * q;
+                double dot = 0, *row = left + i * q;
+                for (int64_t c = 0; c < q; c++)
+                    dot += row[c] * direction[c];
+                for (int64_t c = 0; c < q; c++)
+                    row[c] -= dot * direction[c];
+            }
+}
+
+/* S -= G'G with G what is left of the dropped rows; then all energies from the new S. */
+static mercer_status drop_from_inner(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                     mercer_error *err)
+{
+    int64_t q = def->gram->rank;
+    double *left = NULL, *product = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&left, count, q, sizeof *left, err));
+    MRC_TRY(mrc_alloc2(&product, q, q, sizeof *product, err));
+    left_of_factor_rows(def, rows, count, left);
+    MRC_TRY(mrc_gram_of_columns(def->ctx, left, count, q, q, product, err));
+    for (int64_t i = 0; i < q * q; i++)
+        def->inner[i] -= product[i];
+    MRC_TRY(mrc_deflated_evaluate(def, NULL, def->n, err));
+out:
+    mrc_free(left);
+    mrc_free(product);
+    return rc;
+}
+
+mercer_status mrc_deflated_drop(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                mercer_error *err)
+{
+    int64_t *kept = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!def->mask) {
+        MRC_TRY(mrc_alloc(&def->mask, def->n, 1, err));
+        memset(def->mask, 1, (size_t)def->n);
+    }
+    for (int64_t i = 0; i < count; i++)
+        def->mask[rows[i]] = 0;
+    def->active -= count;
+    def->only_active = true;
+    if (def->inner) {
+        rc = drop_from_inner(def, rows, count, err);
+    } else if (count <= def->active) {
+        rc = accumulate(def, rows, count, -1, err);
+    } else if (def->active > 0) { /* fewer stay than go */
+        MRC_TRY(mrc_alloc(&kept, def->active, sizeof *kept, err));
+        for (int64_t t = 0, i = 0; t < def->n; t++)
+            if (def->mask[t])
+                kept[i++] = t;
+        MRC_TRY(mrc_deflated_evaluate(def, kept, def->active, err));
+    }
+out:
+    mrc_free(kept);
+    return rc;
+}
+
+/* ---- taking a row ---- */
+
+/* u~ = M u. */
+static void keep_data(const mrc_deflated *def, const double *u, double *kept)
+{
+    double mean = 0;
+    for (int64_t t = 0; def->about_mean && t < def->n; t++)
+        mean += u[t];
+    mean /= (double)def->n;
+    for (int64_t t = 0; t < def->n; t++)
+        kept[t] = def->mask && !def->mask[t] ? 0 : u[t] - mean;
+}
+
+/* image = K v for v zero outside the mask. */
+static mercer_status apply_data(mrc_deflated *def, const double *v, mercer_error *err)
+{
+    double *values = NULL;
+    int64_t *rows = NULL;
+    mercer_status rc = MERCER_OK;
+    if (def->held) {
+        MRC_TRY(mrc_alloc(&values, def->active, sizeof *values, err));
+        for (int64_t i = 0; i < def->active; i++)
+            values[i] = v[def->held_rows[i]];
+        mrc_wide_times(def->ctx, def->held, def->active, def->n, 1, values, 0, def->image);
+    } else if (def->only_active && 2 * def->active < def->n) {
+        MRC_TRY(mrc_alloc(&rows, def->active, sizeof *rows, err));
+        MRC_TRY(mrc_alloc(&values, def->active, sizeof *values, err));
+        for (int64_t t = 0, i = 0; t < def->n; t++)
+            if (def->mask[t])
+                rows[i++] = t;
+        MRC_TRY(mrc_gram_apply_rows(def->gram, rows, def->active, v, 1, values, err));
+        memset(def->image, 0, (size_t)def->n * sizeof *def->image);
+        for (int64_t i = 0; i < def->active; i++)
+            def->image[rows[i]] = values[i];
+    } else {
+        MRC_TRY(mrc_gram_apply(def->gram, v, 1, def->image, err));
+    }
+out:
+    mrc_free(values);
+    mrc_free(rows);
+    return rc;
+}
+
+/* u = K^i_p / sqrt(d_p) and, when wanted, image = K^i M u. */
+static mercer_status take_by_rows(mrc_deflated *def, int64_t p, bool energies, double *u,
+                                  const double *own, mercer_error *err)
+{
+    int64_t n = def->n;
+    double root = sqrt(def->residual[p]), *kept = def->scratch;
+    double *dots = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_columns(def->gram, &p, 1, u, err));
+    mrc_wide_times(def->ctx, def->projections, def->count, n, -1 / root, own, 1 / root, u);
+    u[p] = root;
+    if (!energies)
+        goto out;
+    keep_data(def, u, kept);
+    MRC_TRY(apply_data(def, kept, err));
+    MRC_TRY(mrc_alloc(&dots, def->count + 1, sizeof *dots, err));
+    MRC_TRY(mrc_wide_dots(def->ctx, def->projections, def->count, n, kept, dots, err));
+    mrc_wide_times(def->ctx, def->projections, def->count, n, -1, dots, 1, def->image);
+    def->data_norm2 = 0;
+    for (int64_t t = 0; t < n; t++)
+        def->data_norm2 += kept[t] * kept[t];
+out:
+    mrc_free(dots);
+    return rc;
+}
+
+/* The same in the coordinates of the factor: u = F v, image = F S v. */
+static mercer_status take_by_factor(mrc_deflated *def, int64_t p, bool energies, double *u,
+                                    mercer_error *err)
+{
+    int64_t n = def->n, q = def->gram->rank, width = energies ? 2 : 1;
+    double *v = def->directions + def->count * q, norm2 = 0;
+    double *weights = NULL, *product = def->scratch;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&weights, q, 3, sizeof *weights, err));
+    left_of_factor_rows(def, &p, 1, v);
+    for (int64_t c = 0; c < q; c++)
+        norm2 += v[c] * v[c];
+    def->residual[p] = norm2;
+    for (int64_t c = 0; c < q; c++)
+        v[c] /= sqrt(norm2);
+    double *image = weights + 2 * q; /* S v */
+    if (energies) {
+        mrc_gemm(false, false, q, 1, q, 1, def->inner, q, v, 1, 0, image, 1);
+        def->data_norm2 = 0;
+        for (int64_t c = 0; c < q; c++)
+            def->data_norm2 += v[c] * image[c];
+    }
+    for (int64_t c = 0; c < q; c++) {
+        weights[c * width] = v[c];
+        if (energies)
+            weights[c * width + 1] = image[c];
+    }
+    MRC_TRY(mrc_lowrank_times(def->gram, weights, width, product, err));
+    for (int64_t t = 0; t < n; t++) {
+        u[t] = product[t * width];
+        if (energies)
+            def->image[t] = product[t * width + 1];
+    }
+    for (int64_t i = 0; energies && i < q; i++)
+        for (int64_t c = 0; c < q; c++)
+            def->inner[i * q + c] -=
+                v[i] * image[c] + image[i] * v[c] - def->data_norm2 * v[i] * v[c];
+out:
+    mrc_free(weights);
+    return rc;
+}
+
+/* Column j of C: v_j = (phi_p - sum_s U_ps v_s) / sqrt(d_p). */
+static void add_coefficients(mrc_deflated *def, const double *own, double root)
+{
+    int64_t j = def->count;
+    double *column = def->coefficients + j * (j + 1) / 2;
+    memset(column, 0, (size_t)j * sizeof *column);
+    for (int64_t s = 0; s < j; s++) {
+        const double *earlier = def->coefficients + s * (s + 1) / 2;
+        for (int64_t k = 0; k <= s; k++)
+            column[k] -= own[s] / root * earlier[k];
+    }
+    column[j] = 1 / root;
+}
+
+mercer_status mrc_deflated_take(mrc_deflated *def, int64_t p, bool energies, mercer_error *err)
+{
+    int64_t n = def->n;
+    double *own = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(reserve(def, err));
+    MRC_TRY(mrc_alloc(&own, def->count + 1, sizeof *own, err));
+    double *u = def->projections + def->count * n;
+    for (int64_t j = 0; j < def->count; j++)
+        own[j] = def->projections[j * n + p];
+    energies = energies && def->energy;
+    if (is_lowrank(def))
+        MRC_TRY(take_by_factor(def, p, energies, u, err));
+    else
+        MRC_TRY(take_by_rows(def, p, energies, u, own, err));
+    add_coefficients(def, own, sqrt(def->residual[p]));
+    for (int64_t t = 0; t < n; t++)
+        def->residual[t] -= u[t] * u[t];
+    for (int64_t t = 0; energies && t < n; t++) {
+        def->energy[t] -= 2 * u[t] * def->image[t] - u[t] * u[t] * def->data_norm2;
+        def->image[t] -= u[t] * def->data_norm2;
+    }
+    def->selected[def->count++] = p;
+    for (int64_t j = 0; j < def->count; j++)
+        def->residual[def->selected[j]] = 0;
+out:
+    mrc_free(own);
+    return rc;
+}
+
+void mrc_deflated_coefficients(const mrc_deflated *def, double *c)
+{
+    int64_t l = def->count;
+    memset(c, 0, (size_t)(l * l) * sizeof *c);
+    for (int64_t j = 0; j < l; j++)
+        for (int64_t s = 0; s <= j; s++)
+            c[s * l + j] = def->coefficients[j * (j + 1) / 2 + s];
+}

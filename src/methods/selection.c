@@ -1,0 +1,436 @@
+/* The greedy engine; see selection.h.
+ *
+ * The guard: a score from the recurrence is trusted to 64 eps (r_j when last evaluated + r_j kmax /
+ * d_j). Rows that this leaves as possible winners are evaluated from the matrix itself, until the
+ * winner and its rivals all are. Mostly that is one row a step or none. Cost of l rows: l products
+ * with the operator (one more at the start) and 4 n l^2. */
+#include "methods/selection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double TIE = 1e-10;         /* scores this close are equal */
+static const double LEAST_SHARE = 1e-10; /* of the diagonal that a candidate has left */
+enum { SAFETY = 64 }; /* rounding errors in units of eps; raising it evaluates more rows anew */
+
+void mrc_selection_destroy(mrc_selection *s)
+{
+    mrc_deflated_destroy(&s->def);
+    mrc_free(s->score);
+    mrc_free(s->residual);
+    mrc_free(s->error);
+    mrc_free(s->variance);
+    mrc_free(s->scores);
+    mrc_free(s->l1);
+    mrc_free(s->weights);
+    mrc_free(s->list);
+    mrc_free(s->fresh);
+    mrc_free(s->listed);
+    memset(s, 0, sizeof *s);
+}
+
+bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n)
+{
+    int64_t looked_at = rule->score == MRC_SCORE_RESIDUAL ? 1
+                        : rule->candidates                ? rule->candidates
+                        : rule->depth                     ? rule->depth
+                                                          : n;
+    return rule->terms == 0 && (double)looked_at * (double)rule->most < (double)n / 2;
+}
+
+/* ---- candidates ---- */
+
+static bool is_candidate(const mrc_selection *s, int64_t j)
+{
+    return s->def.residual[j] > s->least_residual &&
+           (s->delta <= 0 || !s->def.mask || s->def.mask[j]) && (s->list_count < 0 || s->listed[j]);
+}
+
+static int64_t count_candidates(const mrc_selection *s, int64_t *list)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; j < s->def.n; j++)
+        if (is_candidate(s, j))
+            list[count++] = j;
+    return count;
+}
+
+/* The first `wanted` of list at random; the rest of it in any order. */
+static void draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
+{
+    for (int64_t i = 0; i < wanted; i++) {
+        int64_t other = i + mrc_rng_below(rng, count - i), swap = list[i];
+        list[i] = list[other];
+        list[other] = swap;
+    }
+}
+
+struct ranked {
+    double residual;
+    int64_t row;
+};
+
+static int by_residual(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->residual != y->residual)
+        return x->residual < y->residual ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static mercer_status keep_largest(mrc_selection *s, int64_t count, int64_t wanted,
+                                  mercer_error *err)
+{
+    struct ranked *ranked = NULL;
+    mercer_status rc = mrc_alloc(&ranked, count, sizeof *ranked, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < count; i++)
+        ranked[i] = (struct ranked){s->def.residual[s->list[i]], s->list[i]};
+    if (rc == MERCER_OK)
+        qsort(ranked, (size_t)count, sizeof *ranked, by_residual);
+    for (int64_t i = 0; rc == MERCER_OK && i < wanted; i++)
+        s->list[i] = ranked[i].row;
+    mrc_free(ranked);
+    return rc;
+}
+
+/* Which rows this step looks at: all candidates (list_count < 0), or those in list. */
+static mercer_status choose_candidates(mrc_selection *s, mercer_error *err)
+{
+    const mrc_selection_rule *rule = s->rule;
+    mercer_status rc = MERCER_OK;
+    s->list_count = -1;
+    if (!rule->candidates && !rule->depth)
+        return MERCER_OK;
+    int64_t count = count_candidates(s, s->list);
+    int64_t wanted = rule->candidates ? rule->candidates : rule->depth;
+    wanted = wanted < count ? wanted : count;
+    if (rule->candidates)
+        draw(&s->def.ctx->rng, s->list, count, wanted);
+    else if (wanted < count)
+        rc = keep_largest(s, count, wanted, err);
+    for (int64_t j = 0; j < s->def.n; j++)
+        s->listed[j] = 0;
+    for (int64_t i = 0; i < wanted; i++)
+        s->listed[s->list[i]] = 1;
+    s->list_count = wanted;
+    return rc;
+}
+
+/* ---- scores ---- */
+
+/* What r_j is divided by. */
+static double divisor(const mrc_selection *s, int64_t j)
+{
+    return s->rule->score == MRC_SCORE_DIRECTION ? s->def.residual[j] : s->l1[j] * s->l1[j];
+}
+
+/* Largest error of score j that rounding explains. */
+static double score_error(const mrc_selection *s, int64_t j)
+{
+    const mrc_deflated *def = &s->def;
+    if (!def->energy || s->rule->rescore)
+        return 0;
+    double energy = fmax(def->energy[j], 0);
+    return SAFETY * s->rounding *
+           (def->evaluated[j] + energy * mrc_gram_kmax(def->gram) / def->residual[j]) /
+           divisor(s, j);
+}
+
+/* Scores of the rows in list, for a rule whose energies are not carried. */
+static mercer_status score_list(mrc_selection *s, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (s->rule->score == MRC_SCORE_RESIDUAL) {
+        memcpy(s->scores, s->def.residual, (size_t)s->def.n * sizeof *s->scores);
+        return MERCER_OK;
+    }
+    double *energies = NULL;
+    MRC_TRY(mrc_alloc(&energies, s->list_count, sizeof *energies, err));
+    MRC_TRY(mrc_deflated_energies(&s->def, s->list, s->list_count, energies, err));
+    for (int64_t i = 0; i < s->list_count; i++)
+        s->scores[s->list[i]] = energies[i] / divisor(s, s->list[i]);
+out:
+    mrc_free(energies);
+    return rc;
+}
+
+static mercer_status score_all(mrc_selection *s, mercer_error *err)
+{
+    const mrc_selection_rule *rule = s->rule;
+    if (rule->rescore)
+        return rule->rescore(rule->self, s, s->scores, err);
+    for (int64_t j = 0; j < s->def.n; j++)
+        if (is_candidate(s, j))
+            s->scores[j] = s->def.energy[j] / divisor(s, j);
+    return MERCER_OK;
+}
+
+/* The candidate of largest score, or -1. */
+static int64_t find_best(const mrc_selection *s)
+{
+    int64_t best = -1;
+    for (int64_t j = 0; j < s->def.n; j++)
+        if (is_candidate(s, j) && (best < 0 || s->scores[j] > s->scores[best]))
+            best = j;
+    return best;
+}
+
+/* Relative difference of scores that rounding explains, for a row with this residual. */
+static double tie_width(const mrc_selection *s, int64_t j)
+{
+    const mrc_deflated *def = &s->def;
+    double noise =
+        fmax(SAFETY * s->rounding * mrc_gram_kmax(def->gram), mrc_gram_left_out(def->gram));
+    return fmin(fmax(TIE, noise / def->residual[j]), 0.5);
+}
+
+/* Rows whose place against the best is in doubt into list; their number. */
+static int64_t list_doubtful(const mrc_selection *s, int64_t best, int64_t *list)
+{
+    const mrc_deflated *def = &s->def;
+    double best_error = score_error(s, best);
+    double floor = (s->scores[best] - best_error) * (1 - tie_width(s, best));
+    int64_t count = 0, rivals = 0, step = def->count;
+    for (int64_t j = 0; j < def->n; j++)
+        if (is_candidate(s, j) && s->scores[j] + score_error(s, j) >= floor) {
+            rivals += j != best;
+            if (s->fresh[j] != step)
+                list[count++] = j;
+        }
+    bool sure =
+        best_error <= 1e-9 * s->scores[best] && def->energy[best] >= 1e-5 * def->evaluated[best];
+    return rivals == 0 && sure ? 0 : count;
+}
+
+/* Evaluate the energies of the doubtful rows until there are none. */
+static mercer_status settle_doubts(mrc_selection *s, mercer_error *err)
+{
+    int64_t *doubtful = NULL, step = s->def.count, best, count;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&doubtful, s->def.n, sizeof *doubtful, err));
+    while ((best = find_best(s)) >= 0 && (count = list_doubtful(s, best, doubtful)) > 0) {
+        bool all = 2 * count > s->def.n;
+        MRC_TRY(mrc_deflated_evaluate(&s->def, all ? NULL : doubtful, count, err));
+        for (int64_t i = 0; i < (all ? s->def.n : count); i++)
+            s->fresh[all ? i : doubtful[i]] = step;
+        MRC_TRY(score_all(s, err));
+    }
+out:
+    mrc_free(doubtful);
+    return rc;
+}
+
+/* The row to take: the lowest of those whose score equals the largest to rounding; -1: none. */
+static mercer_status pick(mrc_selection *s, int64_t *out, mercer_error *err)
+{
+    bool carried = s->def.energy != NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(choose_candidates(s, err));
+    if (!carried)
+        MRC_TRY(score_list(s, err));
+    else
+        MRC_TRY(score_all(s, err));
+    if (carried && !s->rule->rescore)
+        MRC_TRY(settle_doubts(s, err));
+    int64_t best = find_best(s);
+    *out = best;
+    if (best < 0)
+        goto out;
+    double floor = s->scores[best] * (1 - tie_width(s, best));
+    for (*out = 0; !is_candidate(s, *out) || s->scores[*out] < floor; (*out)++)
+        ;
+out:
+    return rc;
+}
+
+/* ---- the steps ---- */
+
+/* ACKFA: rows below delta leave candidates and data. */
+static mercer_status cut(mrc_selection *s, mercer_error *err)
+{
+    mrc_deflated *def = &s->def;
+    int64_t count = 0;
+    for (int64_t j = 0; j < def->n; j++)
+        if ((!def->mask || def->mask[j]) && def->residual[j] < s->delta)
+            s->list[count++] = j;
+    s->cut += count;
+    return count > 0 ? mrc_deflated_drop(def, s->list, count, err) : MERCER_OK;
+}
+
+static mercer_status reserve(mrc_selection *s, mercer_error *err)
+{
+    int64_t count = s->def.count, wanted = s->capacity ? 2 * s->capacity : 16;
+    mercer_status rc = MERCER_OK;
+    if (count < s->capacity)
+        return MERCER_OK;
+    MRC_TRY(mrc_grow(&s->score, wanted, sizeof(double), err));
+    MRC_TRY(mrc_grow(&s->residual, wanted, sizeof(double), err));
+    MRC_TRY(mrc_grow(&s->error, wanted, sizeof(double), err));
+    MRC_TRY(mrc_grow(&s->variance, wanted, sizeof(double), err));
+    if (s->rule->score == MRC_SCORE_L1_IMAGES)
+        MRC_TRY(mrc_grow(&s->weights, wanted * s->def.n, sizeof(double), err));
+    s->capacity = wanted;
+out:
+    return rc;
+}
+
+/* L after the newest row p was taken. */
+static void update_l1(mrc_selection *s, int64_t p, double residual)
+{
+    const mrc_deflated *def = &s->def;
+    int64_t n = def->n, newest = def->count - 1;
+    const double *u = def->projections + newest * n;
+    const double *column = def->coefficients + newest * (newest + 1) / 2;
+    if (s->rule->score == MRC_SCORE_L1_FEATURES) {
+        double factor = s->l1[p] / sqrt(residual);
+        for (int64_t j = 0; j < n; j++)
+            s->l1[j] += fabs(u[j]) * factor;
+        return;
+    }
+    /* Phi_j + sum_s W_js Phi_s: what is left of image j. */
+    memset(s->weights + newest * n, 0, (size_t)n * sizeof *s->weights);
+    for (int64_t j = 0; j < n; j++)
+        s->l1[j] = 1;
+    for (int64_t k = 0; k <= newest; k++) {
+        double *weights = s->weights + k * n;
+        for (int64_t j = 0; j < n; j++) {
+            weights[j] -= u[j] * column[k];
+            s->l1[j] += fabs(weights[j]);
+        }
+    }
+}
+
+/* What row p, taken last, achieved. */
+static void record(mrc_selection *s, double score, double residual)
+{
+    const mrc_deflated *def = &s->def;
+    int64_t newest = def->count - 1;
+    const double *u = def->projections + newest * def->n;
+    double n = (double)def->n, error = 0, mean = 0, captured = 0;
+    for (int64_t j = 0; j < def->n; j++) {
+        error += def->residual[j];
+        mean += u[j];
+    }
+    mean = s->rule->centred ? mean / n : 0;
+    for (int64_t j = 0; j < def->n; j++)
+        captured += (u[j] - mean) * (u[j] - mean);
+    if (s->rule->score == MRC_SCORE_RESIDUAL) /* as if the others had been looked at */
+        score = captured;
+    s->score[newest] = score / n;
+    s->residual[newest] = residual;
+    s->error[newest] = error / n;
+    s->variance[newest] = (newest > 0 ? s->variance[newest - 1] : 0) + captured / n;
+}
+
+static bool is_done(const mrc_selection *s)
+{
+    const mrc_selection_rule *rule = s->rule;
+    int64_t count = s->def.count;
+    if (count == 0)
+        return false;
+    if (count >= rule->most ||
+        (rule->captured > 0 && s->variance[count - 1] >= rule->captured * s->total_variance) ||
+        (rule->mserr > 0 && s->error[count - 1] <= rule->mserr))
+        return true;
+    for (int64_t j = 0; rule->maxerr > 0 && j < s->def.n; j++)
+        if (s->def.residual[j] > rule->maxerr)
+            return false;
+    return rule->maxerr > 0;
+}
+
+/* Mean squared norm of the images, about their mean where that is to be captured. */
+static mercer_status measure_total(mrc_selection *s, mercer_error *err)
+{
+    mrc_deflated *def = &s->def;
+    double n = (double)def->n, *ones = NULL, *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    s->total_variance = 0;
+    for (int64_t j = 0; j < def->n; j++)
+        s->total_variance += def->residual[j] / n;
+    if (!s->rule->centred || s->rule->captured <= 0)
+        goto out;
+    MRC_TRY(mrc_alloc(&ones, def->n, sizeof *ones, err));
+    MRC_TRY(mrc_alloc(&sums, def->n, sizeof *sums, err));
+    for (int64_t j = 0; j < def->n; j++)
+        ones[j] = 1 / n;
+    MRC_TRY(mrc_gram_apply(def->gram, ones, 1, sums, err));
+    for (int64_t j = 0; j < def->n; j++)
+        s->total_variance -= sums[j] / n;
+out:
+    mrc_free(ones);
+    mrc_free(sums);
+    return rc;
+}
+
+static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, mercer_error *err)
+{
+    const mrc_selection_rule *rule = s->rule;
+    int64_t n = mrc_gram_size(gram);
+    unsigned char *mask = NULL;
+    double largest = 0;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(mrc_deflated_init(&s->def, ctx, gram, rule->most, err));
+    s->rounding = mrc_gram_eps(gram);
+    for (int64_t j = 0; j < n; j++)
+        largest = fmax(largest, s->def.residual[j]);
+    /* Centring takes off the diagonal, but not off its rounding errors. */
+    double share = fmax(LEAST_SHARE, fmin((double)n * s->rounding, 1e-3));
+    s->least_residual = fmax(share * largest, SAFETY * s->rounding * mrc_gram_kmax(gram));
+    MRC_TRY(measure_total(s, err));
+    s->delta = rule->delta * (rule->relative ? s->total_variance : 1);
+    MRC_TRY(mrc_alloc(&s->scores, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s->list, n, sizeof *s->list, err));
+    MRC_TRY(mrc_alloc(&s->fresh, n, sizeof *s->fresh, err));
+    MRC_TRY(mrc_alloc(&s->listed, n, 1, err));
+    MRC_TRY(mrc_alloc(&s->l1, n, sizeof(double), err));
+    for (int64_t j = 0; j < n; j++)
+        s->l1[j] = 1;
+
+    bool listed = rule->candidates > 0 || (rule->depth > 0 && rule->depth < n);
+    bool cheap = mrc_gram_store(gram) == MRC_STORE_LOWRANK || rule->terms > 0;
+    if (rule->score == MRC_SCORE_RESIDUAL || (listed && !cheap && !rule->rescore))
+        goto out; /* columns of a few rows a step cost less than a product */
+    if (rule->terms > 0 && rule->terms < n) {
+        MRC_TRY(mrc_alloc(&mask, n, 1, err));
+        for (int64_t j = 0; j < n; j++)
+            s->list[j] = j;
+        draw(&ctx->rng, s->list, n, rule->terms);
+        for (int64_t i = 0; i < rule->terms; i++)
+            mask[s->list[i]] = 1;
+    }
+    /* The columns of the terms are held where they are few: a product then is the smaller one. */
+    bool hold = mask && 8 * rule->terms <= n && 8 * rule->terms * n < ctx->memory / 4;
+    MRC_TRY(mrc_deflated_start(&s->def, mask, rule->about_mean, hold, err));
+out:
+    mrc_free(mask);
+    return rc;
+}
+
+mercer_status mrc_selection_run(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram,
+                                const mrc_selection_rule *rule, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    s->rule = rule;
+    MRC_TRY(start(s, ctx, gram, err));
+    while (!is_done(s)) {
+        int64_t p, count = s->def.count;
+        mrc_progress(ctx, "select", (double)count / (double)rule->most);
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(reserve(s, err));
+        if (s->delta > 0)
+            MRC_TRY(cut(s, err));
+        MRC_TRY(pick(s, &p, err));
+        s->exhausted = p < 0;
+        if (p < 0)
+            break;
+        double score = s->scores[p], residual = s->def.residual[p];
+        MRC_TRY(mrc_deflated_take(&s->def, p, count + 1 < rule->most, err));
+        if (rule->score == MRC_SCORE_L1_IMAGES || rule->score == MRC_SCORE_L1_FEATURES)
+            update_l1(s, p, residual);
+        record(s, score, residual);
+    }
+out:
+    return rc;
+}
