@@ -50,6 +50,7 @@ struct deflated {
     int64_t n, wanted, count; /* rows, picks asked for, picks made */
     double kmax;              /* largest diagonal entry of the Gram matrix as given */
     int64_t *selected;
+    double *scores;   /* of every row at each pick, wanted x n; -1: no candidate */
     double *score;    /* of each pick */
     double *at;       /* its residual when it was picked */
     double *error;    /* mean residual after it */
@@ -62,6 +63,7 @@ struct deflated {
 static inline void deflated_free(struct deflated *f)
 {
     mrc_free(f->selected);
+    mrc_free(f->scores);
     mrc_free(f->score);
     mrc_free(f->at);
     mrc_free(f->error);
@@ -176,7 +178,7 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
                                               const struct rule *rule)
 {
     struct deflated f = {.n = n, .wanted = wanted};
-    double *k = ref_alloc(n, n), *score = ref_alloc(n, 1), *sum = ref_alloc(n, 1);
+    double *k = ref_alloc(n, n), *sum = ref_alloc(n, 1);
     double *w = ref_alloc(n, wanted); /* coefficients of what was taken off each image */
     double *column = ref_alloc(n, 1);
     bool *active = NULL;
@@ -184,6 +186,7 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
     if (mrc_alloc(&active, n, sizeof *active, NULL) != MERCER_OK ||
         mrc_alloc(&f.selected, wanted, sizeof *f.selected, NULL) != MERCER_OK)
         fail_msg("out of memory");
+    f.scores = ref_alloc(wanted, n);
     f.score = ref_alloc(wanted, 1);
     f.at = ref_alloc(wanted, 1);
     f.error = ref_alloc(wanted, 1);
@@ -198,6 +201,7 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
         active[j] = true;
     }
     while (f.count < wanted) {
+        double *score = f.scores + f.count * n;
         double before = rule->top ? top_variance(&f, NULL, rule->top) : 0;
         for (int64_t j = 0; j < n; j++)
             active[j] = active[j] && (rule->delta == 0 || k[j * (n + 1)] >= rule->delta);
@@ -235,7 +239,6 @@ static inline struct deflated deflate_plainly(const double *gram, int64_t n, int
             }
     }
     mrc_free(k);
-    mrc_free(score);
     mrc_free(sum);
     mrc_free(w);
     mrc_free(column);
