@@ -152,6 +152,32 @@ static void plain_nystroem(const double *k, int64_t n, int64_t m, int64_t l, dou
     free(s);
 }
 
+/* What rkpca makes of the points it chose. */
+static void test_subset_is_nystroem_of_its_points(void **state)
+{
+    enum { N = 100, M = 6, L = 3 };
+    double *x = new_doubles(2 * (N + M)), *ring = ring_rows(45, N), spectrum[L], plain[N * L];
+    mercer_rows *rows = view(ctx, ring, N, 2);
+    struct outcome o = fit_well("rkpca:points=6", "rbf:sigma=4", "span", "dense", L, rows);
+    double *y = features_of(&o, rows, NULL, NULL), *gram;
+    (void)state;
+    memcpy(x, ring, 2 * N * sizeof *x);
+    for (int64_t i = 0; i < M; i++)
+        memcpy(x + 2 * (N + i), ring + 2 * o.info.selected[i], 2 * sizeof *x);
+    gram = gram_of("rbf:sigma=4", x, N + M, 2, false);
+    plain_nystroem(gram, N, M, L, spectrum, plain);
+    for (int64_t i = 0; i < N * L; i++)
+        y[i] = fabs(y[i]);
+    assert_close(y, plain, N * L, 1e-10 * largest_modulus(plain, N * L));
+    assert_close(o.info.spectrum, spectrum, L, 1e-10 * spectrum[0]);
+    mercer_model_free(o.model);
+    mercer_rows_free(rows);
+    free(ring);
+    free(gram);
+    free(x);
+    free(y);
+}
+
 static void test_subset_given_landmarks(void **state)
 {
     static const char *const specs[] = {"rbf:sigma=4", "laplacian:gamma=0.1", "poly:degree=2"};
@@ -285,6 +311,7 @@ int main(void)
         TEST(test_subset_greedy),
         TEST(test_subset_top_eigenvalues),
         TEST(test_subset_of_all_rows_is_kpca),
+        TEST(test_subset_is_nystroem_of_its_points),
         TEST(test_subset_given_landmarks),
         TEST(test_subset_beats_random_points),
         TEST(test_subset_in_groups),
