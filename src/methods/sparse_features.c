@@ -354,6 +354,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
         MRC_TRY(expand_directions(&s, &e, model, err));
     MRC_TRY(mrc_selection_describe(&s, model, err));
     model->orthonormal = true;
+    model->correlated = true;
     problem->report->projection_variance = model->total_variance - model->reconstruction_error;
     problem->report->passes = s.def.count;
     problem->report->residual = NAN;
