@@ -251,6 +251,18 @@ void cli_print_novelty(FILE *out, const mercer_model_info *info);
 /* The eigenvalues as a table with bars; factor turns them into shares of the variance. */
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor);
 
+/* The rows a method selected, one line each: what each was worth, and the error it left. */
+void cli_print_selection(FILE *out, const mercer_model_info *info);
+
+/* The row "points kept" of a summary. */
+void cli_print_points(FILE *out, const mercer_model_info *info);
+
+/* Spectrum, selection or both, whichever tell something; factor: share per unit of spectrum. */
+void cli_print_features(FILE *out, const mercer_model_info *info, double factor);
+
+/* Set "selected", the 0-based rows, and "selection", an object for each of them. */
+void cli_json_selection(json_t *json, const mercer_model_info *info);
+
 /* A horizontal bar of share x width columns, in eighths; owned by the caller. */
 char *cli_bar(double share, int width);
 

@@ -26,9 +26,6 @@ static double share_factor(const outcome *o)
 static json_t *report_json(const cli_app *app, const outcome *o)
 {
     const mercer_model_info *info = &o->info;
-    json_t *selected = json_array();
-    for (int64_t i = 0; info->selected && i < info->selected_count; i++)
-        json_array_append_new(selected, json_integer(info->selected[i]));
     json_t *json = json_object();
     cli_json_method(json, info->method);
     json_object_set_new(json, "kernel", cli_json_text(info->kernel));
@@ -40,7 +37,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "labels", cli_json_text(o->origin));
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
-    json_object_set_new(json, "selected", selected);
+    cli_json_selection(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share",
                         cli_json_reals(info->spectrum, info->components, share_factor(o)));
@@ -135,16 +132,13 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       (long long)info->components, app->set.components);
     else
         cli_print_row(out, "components", "%lld", (long long)info->components);
-    if (info->expansion_points)
-        cli_print_row(out, "points kept", "%s", cli_text_count(info->expansion_points).text);
-    else
-        cli_print_row(out, "points kept", "none: the linear map is kept instead");
+    cli_print_points(out, info);
     if (report->store[0])
         cli_print_row(out, "kernel matrix", "%s%s%s", report->store,
                       report->store_reason[0] ? ": " : "", report->store_reason);
     fprintf(out, "\n");
     if (info->spectrum && info->components) {
-        cli_print_spectrum(out, info->spectrum, info->components, factor);
+        cli_print_features(out, info, factor);
         fprintf(out, "\n");
     }
     if (report->total_variance > 0 && isfinite(report->reconstruction_error))

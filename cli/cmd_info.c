@@ -8,9 +8,7 @@
 
 static json_t *info_json(const mercer_model *model, const mercer_model_info *info, double factor)
 {
-    json_t *selected = json_array(), *names = json_array();
-    for (int64_t i = 0; info->selected && i < info->selected_count; i++)
-        json_array_append_new(selected, json_integer(info->selected[i]));
+    json_t *names = json_array();
     for (int64_t j = 0; j < info->columns && mercer_model_column_name(model, j); j++)
         json_array_append_new(names, cli_json_text(mercer_model_column_name(model, j)));
     json_t *json = json_object();
@@ -26,7 +24,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
     json_object_set_new(json, "head_rows", json_integer(0));
     json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
-    json_object_set_new(json, "selected", selected);
+    cli_json_selection(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share", cli_json_reals(info->spectrum, info->components, factor));
     json_object_set_new(json, "total_variance", cli_json_real(info->total_variance));
@@ -86,10 +84,7 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "fitted to", "%s rows", cli_text_count(info.rows).text);
     print_columns(model, info.columns);
     cli_print_row(stdout, "components", "%lld", (long long)info.components);
-    if (info.expansion_points)
-        cli_print_row(stdout, "points kept", "%s", cli_text_count(info.expansion_points).text);
-    else
-        cli_print_row(stdout, "points kept", "none: the linear map is kept instead");
+    cli_print_points(stdout, &info);
     cli_print_row(stdout, "reconstruction error", "%s",
                   cli_text_number(info.reconstruction_error).text);
     cli_print_row(stdout, "total variance", "%s", cli_text_number(info.total_variance).text);
@@ -102,7 +97,7 @@ static int run_info(cli_app *app)
         cli_print_row(stdout, "data hash", "%s", info.data_hash);
     if (info.spectrum && info.components) {
         printf("\n");
-        cli_print_spectrum(stdout, info.spectrum, info.components, factor);
+        cli_print_features(stdout, &info, factor);
     }
     mercer_model_free(model);
     return CLI_DONE;

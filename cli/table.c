@@ -130,3 +130,84 @@ void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double
                 (long long)(count - shown), (long long)count, 100 * sum);
     }
 }
+
+void cli_print_selection(FILE *out, const mercer_model_info *info)
+{
+    enum { MOST = 12, SHOWN = 10, BAR = 16 };
+    const int64_t count = info->selected_count, shown = count > MOST ? SHOWN : count;
+    const double *last = info->selection + (count - 1) * MERCER_SELECTION_COLUMNS;
+    const double most = last[MERCER_SELECTION_VARIANCE];
+    const int room = cli_terminal_width() - 62;
+    const int bar_width = room > BAR ? BAR : room;
+    cli_table table = {.align = "lrrrrrl", .header = true};
+    cli_table_cell(&table, info->correlated ? "feature" : "point");
+    cli_table_cell(&table, "row*");
+    cli_table_cell(&table, "score");
+    cli_table_cell(&table, "residual");
+    cli_table_cell(&table, "error");
+    cli_table_cell(&table, "captured");
+    cli_table_cell(&table, "%s", "");
+    for (int64_t i = 0; i < shown; i++) {
+        const double *row = info->selection + i * MERCER_SELECTION_COLUMNS;
+        const double share = row[MERCER_SELECTION_VARIANCE] / most;
+        cli_table_cell(&table, "%s%lld", info->correlated ? "f" : "", (long long)i + 1);
+        cli_table_cell(&table, "%lld", (long long)info->selected[i]);
+        cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_SCORE]);
+        cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_RESIDUAL]);
+        cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_ERROR]);
+        cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_VARIANCE]);
+        char *bar = bar_width > 3 ? cli_bar(share, bar_width) : cli_copy("");
+        cli_table_cell(&table, "%s", bar);
+        free(bar);
+    }
+    cli_table_print(&table, out, 2);
+    if (shown < count)
+        fprintf(out, "  ... and %lld more, down to an error of %.4g (--json lists them)\n",
+                (long long)(count - shown), last[MERCER_SELECTION_ERROR]);
+    fprintf(out, "  * rows count from 0; error and captured: means over all rows so far\n");
+}
+
+void cli_print_points(FILE *out, const mercer_model_info *info)
+{
+    if (!info->expansion_points)
+        cli_print_row(out, "points kept", "none: the linear map is kept instead");
+    else if (info->selected_count > 0 && info->expansion_points > info->selected_count)
+        cli_print_row(out, "points kept", "%s: %s selected, the others for the exact mean",
+                      cli_text_count(info->expansion_points).text,
+                      cli_text_count(info->selected_count).text);
+    else
+        cli_print_row(out, "points kept", "%s", cli_text_count(info->expansion_points).text);
+}
+
+void cli_print_features(FILE *out, const mercer_model_info *info, double factor)
+{
+    const bool selection = info->selection && info->selected_count > 0;
+    if (selection)
+        cli_print_selection(out, info);
+    if (selection && !info->correlated)
+        fprintf(out, "\n");
+    if (info->spectrum && info->components && !(selection && info->correlated))
+        cli_print_spectrum(out, info->spectrum, info->components, factor);
+}
+
+void cli_json_selection(json_t *json, const mercer_model_info *info)
+{
+    json_t *selected = json_array(), *selection = json_array();
+    for (int64_t i = 0; info->selected && i < info->selected_count; i++) {
+        json_array_append_new(selected, json_integer(info->selected[i]));
+        if (!info->selection)
+            continue;
+        const double *row = info->selection + i * MERCER_SELECTION_COLUMNS;
+        json_t *step = json_object();
+        json_object_set_new(step, "row", json_integer(info->selected[i]));
+        json_object_set_new(step, "score", cli_json_real(row[MERCER_SELECTION_SCORE]));
+        json_object_set_new(step, "residual", cli_json_real(row[MERCER_SELECTION_RESIDUAL]));
+        json_object_set_new(step, "reconstruction_error",
+                            cli_json_real(row[MERCER_SELECTION_ERROR]));
+        json_object_set_new(step, "projection_variance",
+                            cli_json_real(row[MERCER_SELECTION_VARIANCE]));
+        json_array_append_new(selection, step);
+    }
+    json_object_set_new(json, "selected", selected);
+    json_object_set_new(json, "selection", selection);
+}

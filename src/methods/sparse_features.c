@@ -284,9 +284,10 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_se
                    (long long)s->def.count, s->delta);
     else if (s->exhausted && wanted > 0)
         mrc_notice(ctx,
-                   "%lld features asked for, but no row has anything left after %lld (of %.3g at "
-                   "most)",
-                   wanted, (long long)s->def.count, s->least_residual);
+                   "%lld features asked for, but after %lld no row has anything left: the "
+                   "%skernel matrix has no higher rank",
+                   wanted, (long long)s->def.count,
+                   problem->center == MRC_CENTER_NONE ? "" : "centred ");
     if (model->center == MRC_CENTER_EXACT && model->points > found) {
         double size, difference;
         span_difference(p, n, &size, &difference);
@@ -354,6 +355,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
         MRC_TRY(expand_directions(&s, &e, model, err));
     MRC_TRY(mrc_selection_describe(&s, model, err));
     model->orthonormal = true;
+    model->correlated = true;
     problem->report->projection_variance = model->total_variance - model->reconstruction_error;
     problem->report->passes = s.def.count;
     problem->report->residual = NAN;

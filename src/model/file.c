@@ -290,6 +290,8 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_int(meta, "components", model->components, err));
     MRC_TRY(put_int(meta, "expansion_points", model->points, err));
     MRC_TRY(put_text(meta, "orthonormal", model->orthonormal ? "true" : "false", err));
+    if (model->correlated)
+        MRC_TRY(put_text(meta, "correlated", "true", err));
     MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
@@ -822,6 +824,7 @@ static mercer_status get_choices(const struct metadata *meta, mercer_model *mode
     model->orthonormal = strcmp(text, "true") == 0;
     if (!model->orthonormal && strcmp(text, "false") != 0)
         MRC_TRY(damaged(meta->source, "orthonormal is neither true nor false", NULL, err));
+    model->correlated = json_object_get(meta->json, "correlated") != NULL;
 out:
     return rc;
 }

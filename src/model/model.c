@@ -254,6 +254,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .rows = model->rows,
         .expansion_points = model->points,
         .orthonormal = model->orthonormal,
+        .correlated = model->correlated,
         .spectrum = model->spectrum,
         .total_variance = model->total_variance,
         .reconstruction_error = model->reconstruction_error,

@@ -2,6 +2,7 @@
  *
  * The features of every method so far are nested: feature j does not depend on how many follow it.
  * So the first l columns of B (or W), of b and of the spectrum are the model with l components.
+ * Points that only the dropped ones needed go, too, unless the mean stands on them.
  * What the dropped ones carried becomes error: with orthonormal directions the mean reconstruction
  * error grows by (lambda_l+1 + ... ) / n. Cost: a copy of the model. */
 #include "base/memory.h"
@@ -28,20 +29,63 @@ static mercer_status copy_all(double **out, const double *x, int64_t rows, int64
     return copy_columns(out, x, rows, columns, columns, err);
 }
 
-/* What does not depend on the number of components. */
+/* Points of the basis that the first `kept` components need: the later rows of B are zero for
+ * directions of selected rows. */
+static int64_t needed_points(const mercer_model *model, int64_t kept)
+{
+    int64_t m = model->basis_points, l = model->components;
+    for (; m > 1; m--)
+        for (int64_t j = 0; j < kept; j++)
+            if (model->coefficients[(m - 1) * l + j] != 0)
+                return m;
+    return m;
+}
+
+/* Their number in the model to be, and that of all points. */
+static void count_points(mercer_model *copy, const mercer_model *model)
+{
+    copy->basis_points = needed_points(model, copy->components);
+    copy->points = model->mean ? model->points : copy->basis_points;
+    /* The points of a precomputed kernel are rows in training order once all are kept. */
+    if (model->kernel.kind == MRC_KERNEL_precomputed && model->points == model->columns)
+        copy->points = copy->basis_points = model->points;
+}
+
+static mercer_status copy_selection(mercer_model *copy, const mercer_model *model,
+                                    mercer_error *err)
+{
+    int64_t count = model->selected_count, width = MERCER_SELECTION_COLUMNS;
+    mercer_status rc = MERCER_OK;
+    if (!model->selected)
+        return MERCER_OK;
+    if (model->correlated) /* feature j is the direction of selected row j */
+        count = copy->components < count ? copy->components : count;
+    if (model->kernel.kind == MRC_KERNEL_precomputed && copy->points != model->columns)
+        count = copy->points;
+    MRC_TRY(mrc_alloc(&copy->selected, count, sizeof *copy->selected, err));
+    memcpy(copy->selected, model->selected, (size_t)count * sizeof *copy->selected);
+    MRC_TRY(copy_all(&copy->selection, model->selection, count, width, err));
+    copy->selected_count = count;
+out:
+    return rc;
+}
+
+/* What does not depend on the number of components, and the points. */
 static mercer_status copy_common(mercer_model *copy, const mercer_model *model, mercer_error *err)
 {
-    int64_t m = model->points, d = model->columns;
+    int64_t d = model->columns;
     mercer_rows *z = NULL;
+    int64_t *which = NULL;
     mercer_status rc = MERCER_OK;
     copy->kernel = model->kernel;
     copy->center = model->center;
     copy->rows = model->rows;
     copy->columns = d;
-    copy->points = m;
-    copy->basis_points = model->basis_points;
+    if (model->coefficients)
+        count_points(copy, model);
     copy->mean_norm2 = model->mean_norm2;
     copy->orthonormal = model->orthonormal;
+    copy->correlated = model->correlated;
     copy->total_variance = model->total_variance;
     copy->seed = model->seed;
     copy->scale.kind = model->scale.kind;
@@ -49,14 +93,17 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
     if (model->z_rows) { /* dense or sparse */
-        MRC_TRY(mrc_rows_clone(model->z_rows, &z, err));
+        MRC_TRY(mrc_alloc(&which, copy->points, sizeof *which, err));
+        for (int64_t i = 0; i < copy->points; i++)
+            which[i] = i;
+        MRC_TRY(mrc_rows_take(model->z_rows, which, copy->points, &z, err));
         copy->z = z->owned;
         copy->z_csr = z->owned_csr;
-        copy->z_entries = model->z_entries;
+        copy->z_entries = mercer_rows_is_sparse(z) ? mercer_rows_entries(z) : 0;
         z->owned = NULL;
         z->owned_csr = (mrc_csr_owned){0};
     }
-    MRC_TRY(copy_all(&copy->mean, model->mean, m, 1, err));
+    MRC_TRY(copy_all(&copy->mean, model->mean, copy->points, 1, err));
     MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
     MRC_TRY(mrc_strdup(&copy->method, model->method, err));
     MRC_TRY(mrc_strdup(&copy->version, model->version, err));
@@ -64,13 +111,9 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     MRC_TRY(mrc_strdup(&copy->data_hash, model->data_hash, err));
     MRC_TRY(mrc_prepare_copy(&model->prepare, &copy->prepare, err));
     MRC_TRY(mrc_copy_names(&copy->column_names, model->column_names, d, err));
-    if (model->selected) {
-        MRC_TRY(mrc_alloc(&copy->selected, model->selected_count, sizeof *copy->selected, err));
-        memcpy(copy->selected, model->selected,
-               (size_t)model->selected_count * sizeof *copy->selected);
-        copy->selected_count = model->selected_count;
-    }
+    MRC_TRY(copy_selection(copy, model, err));
 out:
+    mrc_free(which);
     mercer_rows_free(z);
     return rc;
 }
@@ -101,8 +144,9 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(mrc_model_new(&copy, err));
     copy->components = components;
     MRC_TRY(copy_common(copy, model, err));
-    MRC_TRY(copy_columns(&copy->coefficients, model->coefficients, model->basis_points, l,
+    MRC_TRY(copy_columns(&copy->coefficients, model->coefficients, copy->basis_points, l,
                          components, err));
+    MRC_TRY(copy_columns(&copy->mean_weights, model->mean_weights, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->weights, model->weights, d, l, components, err));
     MRC_TRY(copy_columns(&copy->offsets, model->offsets, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));

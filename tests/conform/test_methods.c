@@ -103,15 +103,8 @@ static double rounding_of(const mercer_model *model, const mercer_rows *rows)
     return 64 * DBL_EPSILON * kmax;
 }
 
-/* Whether features are directions of selected rows, which may be correlated. */
-static bool is_selection(const char *method)
-{
-    return strncmp(method, "akfa", 4) == 0 || strncmp(method, "ackfa", 5) == 0 ||
-           strncmp(method, "skfa", 4) == 0;
-}
-
-/* Scores of the training rows: finite, uncorrelated, with squared lengths equal to the spectrum,
- * and the mean error equal to what the fit reported. */
+/* Scores of the training rows: finite, uncorrelated unless the model says otherwise, with squared
+ * lengths equal to the spectrum, and the mean error equal to what the fit reported. */
 static void check_scores(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows)
 {
     mercer_model_info info = info_of(model);
@@ -122,7 +115,7 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
     for (int64_t i = 0; i < n * l; i++)
         assert_true(isfinite(scores[i]));
     for (int64_t j = 0; info.spectrum && j < l; j++)
-        for (int64_t k = is_selection(info.method) ? j : 0; k <= j; k++) {
+        for (int64_t k = info.correlated ? j : 0; k <= j; k++) {
             double dot = j == k ? -info.spectrum[j] : 0;
             for (int64_t i = 0; i < n; i++)
                 dot += scores[i * l + j] * scores[i * l + k];
