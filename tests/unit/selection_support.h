@@ -169,7 +169,7 @@ static inline double *gram_copy(const double *gram, int64_t n, bool centered, bo
 
 /* Whether a step has no best row: one direction is left, and every candidate points to it. Rounding
  * then decides, for rows of small residual by more than the rule for ties covers. */
-static inline bool all_alike(const struct deflated *f, int64_t step, double *most)
+static inline bool all_alike(const struct deflated *f, int64_t step, double width, double *most)
 {
     const double *scores = f->scores + step * f->n;
     double least = INFINITY;
@@ -178,7 +178,7 @@ static inline bool all_alike(const struct deflated *f, int64_t step, double *mos
         *most = fmax(*most, scores[t]);
         least = scores[t] >= 0 ? fmin(least, scores[t]) : least;
     }
-    return least >= *most * (1 - 1e-6);
+    return least >= *most * (1 - width);
 }
 
 /* The picks of a fit are the plain ones, as far as these had residuals above floor kmax. Returns
@@ -193,7 +193,7 @@ static inline bool check_picks(const char *what, const struct outcome *o, const 
     for (int64_t i = 0; i < length && i < count; i++)
         if (fast[i] != f->selected[i]) {
             double most, *scores = f->scores + i * f->n;
-            if (all_alike(f, i, &most) && scores[fast[i]] >= 0)
+            if (all_alike(f, i, floor < 1e-3 ? 1e-6 : 1e-4, &most) && scores[fast[i]] >= 0)
                 return false;
             complain(what,
                      "pick %lld of %lld is row %lld, plain row %lld (residual %.3g of kmax); below "
@@ -409,10 +409,8 @@ static inline void run_trial(const struct trial *trial, const struct set *set, i
             continue;
         }
         if (s == 4) { /* plain deflation of the rounded matrix */
-            struct rule rounded = *trial->rule;
             double *coarse = gram_copy(gram, set->n, trial->centered, true);
-            rounded.eps = FLT_EPSILON;
-            struct deflated of_single = deflate_plainly(coarse, set->n, trial->picks, &rounded);
+            struct deflated of_single = deflate_plainly(coarse, set->n, trial->picks, trial->rule);
             check_picks(what, &o, &of_single, 1e-3);
             deflated_free(&of_single);
             free(coarse);
