@@ -1019,7 +1019,7 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->input.shown, columns, &block->x, block->n,
                                  &reader->done, err));
         int64_t width = mrc_prepare_width(prepare, columns->data);
-        MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
+        MRC_TRY(mrc_rows_adopt(MRC_F64, block->x, block->n, width, &table->rows, err));
         block->x = NULL;
     }
     if (prepare->sources > 0)

@@ -31,7 +31,7 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
 static mercer_status copy_points(const mercer_rows *rows, mercer_model *model, mercer_error *err)
 {
     mercer_rows *copy = NULL;
-    mercer_status rc = mrc_rows_clone(rows, &copy, err);
+    mercer_status rc = mrc_rows_take(rows, NULL, rows->n, &copy, err);
     if (rc != MERCER_OK)
         return rc;
     model->z = copy->owned;
@@ -171,7 +171,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     int64_t wanted = problem->components < n ? problem->components : n, points = 0;
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
         points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
-                           mrc_points_row_size(problem->kernel, problem->rows));
+                           mrc_points_row_size(ctx, problem->kernel, problem->rows));
     MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + points,
                              mrc_spectrum_columns(n, wanted), &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));

@@ -49,7 +49,7 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
     if (model->z_rows) { /* dense or sparse */
-        MRC_TRY(mrc_rows_clone(model->z_rows, &z, err));
+        MRC_TRY(mrc_rows_take(model->z_rows, NULL, m, &z, err));
         copy->z = z->owned;
         copy->z_csr = z->owned_csr;
         copy->z_entries = model->z_entries;
