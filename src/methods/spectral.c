@@ -27,18 +27,14 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
     }
 }
 
-/* Rows as the model's points, dense or sparse as they are. */
+/* Rows as the model's points, dense, packed or sparse as they are. */
 static mercer_status copy_points(const mercer_rows *rows, mercer_model *model, mercer_error *err)
 {
     mercer_rows *copy = NULL;
     mercer_status rc = mrc_rows_take(rows, NULL, rows->n, &copy, err);
     if (rc != MERCER_OK)
         return rc;
-    model->z = copy->owned;
-    model->z_csr = copy->owned_csr;
-    model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
-    copy->owned = NULL;
-    copy->owned_csr = (mrc_csr_owned){0};
+    mrc_model_take_points(model, copy);
     mercer_rows_free(copy);
     return MERCER_OK;
 }
@@ -66,33 +62,53 @@ static void collapse_sparse(const mercer_rows *rows, const double *b, int64_t l,
     }
 }
 
+/* W = (X - c)' B and c for dense rows, of which a block at a time is copied. */
+static mercer_status collapse_dense(mercer_ctx *ctx, const mercer_rows *rows, const double *b,
+                                    int64_t l, bool centered, mercer_model *model,
+                                    mercer_error *err)
+{
+    enum { BLOCK_DOUBLES = 1 << 21, LEAST_ROWS = 1024 }; /* fewer rows make slow products */
+    int64_t n = rows->n, d = rows->d, block = BLOCK_DOUBLES / d;
+    double *x = NULL, *product = NULL, *center = model->input_center;
+    mercer_status rc = MERCER_OK;
+    block = block < LEAST_ROWS ? LEAST_ROWS : block;
+    block = block < n ? block : n;
+    MRC_TRY(mrc_alloc2_raw(&x, block, d, sizeof *x, err));
+    MRC_TRY(mrc_alloc2_raw(&product, d, l, sizeof *product, err));
+    for (int64_t i = 0; centered && i < n; i++) {
+        const double *line = mrc_rows_line(rows, i, x);
+        for (int64_t k = 0; k < d; k++)
+            center[k] += line[k] / (double)n;
+    }
+    for (int64_t i = 0; i < n; i += block) {
+        int64_t count = n - i < block ? n - i : block;
+        mercer_rows_copy(rows, i, count, x);
+        for (int64_t r = 0; r < count; r++) /* the centre of uncentred rows is zero */
+            for (int64_t k = 0; k < d; k++)
+                x[r * d + k] -= center[k];
+        MRC_TRY(mrc_tall_product(ctx, x, d, d, b + i * l, l, l, count, product, err));
+        for (int64_t k = 0; k < d * l; k++)
+            model->weights[k] += product[k];
+    }
+out:
+    mrc_free(x);
+    mrc_free(product);
+    return rc;
+}
+
 /* Linear kernel: W = (X - c)' B with c the mean (or zero). */
 static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const double *b,
                               int64_t l, bool centered, mercer_model *model, mercer_error *err)
 {
-    int64_t n = problem->rows->n, d = problem->rows->d;
-    double *shifted = NULL;
+    int64_t d = problem->rows->d;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&model->weights, d, l, sizeof(double), err));
-    if (mercer_rows_is_sparse(problem->rows)) {
+    if (mercer_rows_is_sparse(problem->rows))
         collapse_sparse(problem->rows, b, l, centered, model);
-        goto out;
-    }
-    MRC_TRY(mrc_alloc2_raw(&shifted, n, d, sizeof *shifted, err));
-    mercer_rows_copy(problem->rows, 0, n, shifted);
-    if (centered) {
-        double *center = model->input_center;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t k = 0; k < d; k++)
-                center[k] += shifted[i * d + k] / (double)n;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t k = 0; k < d; k++)
-                shifted[i * d + k] -= center[k];
-    }
-    MRC_TRY(mrc_tall_product(ctx, shifted, d, d, b, l, l, n, model->weights, err));
+    else
+        MRC_TRY(collapse_dense(ctx, problem->rows, b, l, centered, model, err));
 out:
-    mrc_free(shifted);
     return rc;
 }
 
@@ -170,7 +186,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
      * is done. */
     int64_t wanted = problem->components < n ? problem->components : n, points = 0;
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
-        points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
+        points = (int64_t)(mrc_rows_bytes(problem->rows) / (double)n / 8 +
                            mrc_points_row_size(ctx, problem->kernel, problem->rows));
     MRC_TRY(mrc_problem_gram(ctx, problem, centered, 3 * wanted + points,
                              mrc_spectrum_columns(n, wanted), &gram, err));

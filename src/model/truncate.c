@@ -48,13 +48,9 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     copy->scale.d = model->scale.d;
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
-    if (model->z_rows) { /* dense or sparse */
+    if (model->z_rows) { /* dense, packed or sparse */
         MRC_TRY(mrc_rows_take(model->z_rows, NULL, m, &z, err));
-        copy->z = z->owned;
-        copy->z_csr = z->owned_csr;
-        copy->z_entries = model->z_entries;
-        z->owned = NULL;
-        z->owned_csr = (mrc_csr_owned){0};
+        mrc_model_take_points(copy, z);
     }
     MRC_TRY(copy_all(&copy->mean, model->mean, m, 1, err));
     MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
