@@ -304,8 +304,8 @@ static void test_foreign_files(void **state)
     refuse_header("[1, 2]", 0, "is not a Mercer model (it has no safetensors header)");
     refuse_header("{\"a\":", 0, "is damaged (its header is not valid JSON");
     refuse_header("{\"a\":1,\"a\":2}", 0, "not valid JSON");
-    refuse_header(META("3", "2") "}", 0,
-                  "x: was written by a newer Mercer (format 3, this reads up to 1)");
+    refuse_header(META("4", "3") "}", 0,
+                  "x: was written by a newer Mercer (format 4, this reads up to 2)");
     refuse_header(META("1", "1") "}", 0, "no metadata rows");
     refuse_header(META("0", "0") "}", 0, "format 0");
     refuse_header(META("x", "1") "}", 0, "not a usable integer: format_version");

@@ -57,7 +57,7 @@ static void holds(int64_t n, int64_t d, const double *expected)
     assert_int_equal(rows->n, n);
     assert_int_equal(rows->d, d);
     for (int64_t i = 0; i < n * d; i++)
-        assert_true(rows->x[i] == expected[i]);
+        assert_true(mrc_rows_at(rows, 0, i) == expected[i]);
 }
 
 static void swap_bytes(void *data, size_t count, size_t width)
