@@ -535,7 +535,7 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
         else if (!points->packed)
             row.value = points->x + (first + i) * points->ld;
         for (int64_t k = 0; k < row.count; k++) {
-            double x = row.value ? row.value[k] : packed_value(points, first + i, k);
+            double x = points->packed ? packed_value(points, first + i, k) : row.value[k];
             dot += kernel->kind == MRC_KERNEL_intersection ? x : x * x;
         }
         switch (kernel->kind) {

@@ -13,6 +13,7 @@
 
 #include "kernel/sparse.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -320,6 +321,7 @@ int64_t mrc_points_gather_size(const mrc_points *points)
 static mrc_points gather_sparse(const mrc_points *points, const int64_t *index, int64_t count,
                                 double *storage)
 {
+    assert(index); /* sparse points need no windows */
     for (int64_t i = 0; points->norm2 && i < count; i++)
         storage[i] = points->norm2[index[i]];
     return (mrc_points){.n = count,
@@ -336,15 +338,16 @@ static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t
     int64_t d = points->d;
     if (mrc_points_are_sparse(points))
         return gather_sparse(points, index, count, storage);
-    double *transposed = points->by_columns ? storage + count * d : NULL;
-    double *norms = storage + (transposed ? 2 : 1) * count * d;
+    bool by_columns = points->by_columns;
+    double *transposed = storage + count * d,
+           *norms = by_columns ? transposed + count * d : transposed;
     for (int64_t i = 0; i < count; i++) {
         int64_t row = index ? index[i] : first + i;
         double *to = storage + i * d;
         const double *x = mrc_points_row(points, row, to);
         if (x != to)
             memcpy(to, x, (size_t)d * sizeof *x);
-        for (int64_t k = 0; transposed && k < d; k++)
+        for (int64_t k = 0; by_columns && k < d; k++)
             transposed[k * count + i] = x[k];
         norms[i] = points->norm2 ? points->norm2[row] : 0;
     }
@@ -352,8 +355,8 @@ static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t
                         .d = d,
                         .x = storage,
                         .ld = d,
-                        .transposed = transposed,
-                        .by_columns = points->by_columns,
+                        .transposed = by_columns ? transposed : NULL,
+                        .by_columns = by_columns,
                         .norm2 = points->norm2 ? norms : NULL,
                         .shift = points->shift};
 }
