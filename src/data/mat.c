@@ -409,6 +409,14 @@ static size_t width_of(enum matio_types type)
     }
 }
 
+/* What holds all values of the type, which may be a smaller one than the class of the array. */
+static mrc_dtype dtype_of(enum matio_types type)
+{
+    return type == MAT_T_UINT8                           ? MRC_U8
+           : type == MAT_T_SINGLE || width_of(type) <= 2 ? MRC_F32
+                                                         : MRC_F64;
+}
+
 /* Value k of a sparse matrix; the type is one that width_of() knows. */
 static double sparse_value(enum matio_types type, const void *data, int64_t k)
 {
@@ -476,6 +484,7 @@ static mercer_status read_values(struct variable *v, const char *name, mrc_matri
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                         shown);
     matrix->read = read_rows;
+    matrix->dtype = dtype_of(v->var->data_type);
     return MERCER_OK;
 }
 

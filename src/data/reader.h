@@ -56,6 +56,8 @@ const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *colu
 typedef struct mrc_block {
     int64_t n, capacity;
     double *x;       /* capacity x data */
+    void *packed;    /* the same instead of x, when dtype is not MRC_F64 */
+    mrc_dtype dtype; /* set by the reader */
     double *values;  /* capacity x targets, when there are targets */
     int64_t *codes;  /* capacity, when there are classes */
     bool with_codes; /* set by the reader */

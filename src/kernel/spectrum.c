@@ -187,8 +187,9 @@ static bool keeps_images(const mrc_gram *g)
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double prepared =
-        g->kernel->kind == MRC_KERNEL_precomputed ? 0 : mrc_points_row_size(g->kernel, g->rows);
+    double prepared = g->kernel->kind == MRC_KERNEL_precomputed
+                          ? 0
+                          : mrc_points_row_size(g->ctx, g->kernel, g->rows);
     double fixed = 8 * (double)g->n * (prepared + (double)(4 + 4 * count + krylov_extra(count)));
     if (g->store == MRC_STORE_IMPLICIT)
         fixed += 8 * (double)mrc_implicit_inner_size(g, krylov_block(count) + 1);

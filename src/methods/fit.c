@@ -172,10 +172,10 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
     MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
     MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
     for (int64_t k = 0; k < d; k++) {
-        double least = rows->x[k], most = rows->x[k];
+        double least = mrc_rows_at(rows, 0, k), most = least;
         for (int64_t i = 1; i < rows->n; i++) {
-            least = fmin(least, rows->x[i * rows->ld + k]);
-            most = fmax(most, rows->x[i * rows->ld + k]);
+            least = fmin(least, mrc_rows_at(rows, i, k));
+            most = fmax(most, mrc_rows_at(rows, i, k));
         }
         spread[k] = most - least;
         if (spread[k] > 0)
@@ -220,14 +220,19 @@ static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mr
     return rc;
 }
 
-/* A checksum of the numbers themselves, so that a model tells which data made it. */
+/* A checksum of the numbers themselves, so that a model tells which data made it: packed rows have
+ * that of the same numbers as doubles. */
 static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error *err)
 {
     uLong crc = crc32(0, NULL, 0);
+    double *line = NULL;
     char text[64];
+    mercer_status rc = MERCER_OK;
+    if (rows->packed)
+        MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
-        crc = crc32_z(crc, (const Bytef *)(rows->x + i * rows->ld),
-                      (size_t)rows->d * sizeof *rows->x);
+        crc = crc32_z(crc, (const Bytef *)mrc_rows_line(rows, i, line),
+                      (size_t)rows->d * sizeof *line);
     if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
         size_t entries = (size_t)mercer_rows_entries(rows);
         crc = crc32_z(crc, (const Bytef *)rows->csr.start,
@@ -237,7 +242,10 @@ static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error
     }
     snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
              (long long)rows->d);
-    return mrc_strdup(out, text, err);
+    rc = mrc_strdup(out, text, err);
+out:
+    mrc_free(line);
+    return rc;
 }
 
 static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,

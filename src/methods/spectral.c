@@ -64,8 +64,8 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
      * is done. */
     int64_t wanted = problem->components < n ? problem->components : n, points = 0;
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
-        points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
-                           mrc_points_row_size(problem->kernel, problem->rows));
+        points = (int64_t)(mrc_rows_bytes(problem->rows) / (double)n / 8 +
+                           mrc_points_row_size(ctx, problem->kernel, problem->rows));
     mrc_gram_request request = {.centered = centered,
                                 .work_columns = 3 * wanted + points,
                                 .solver_columns = mrc_spectrum_columns(n, wanted)};

@@ -45,15 +45,20 @@ struct job {
     const mercer_model *model;
     int64_t batch;        /* rows of the buffers: whole panels */
     int64_t first, count; /* rows of features in this batch */
-    double *y;            /* batch x l, padded by zeroes: coefficients of the w_j */
-    double *gamma;        /* batch x m */
-    double *dots;         /* batch x m: <P, phi(z_i)> */
-    double *diag;         /* m: k(z_i, z_i) */
-    double *center;       /* d, Gaussian only: the mean of the points */
-    double *centred;      /* m x d, Gaussian only: z_i - center, which sum without losing digits */
-    double *x;            /* batch x d: results */
-    double *value;        /* batch: f(x) */
-    double *scratch;      /* per worker */
+    const double *z;      /* m x d: the points, and as the kernel wants them */
+    const mrc_points *points;
+    mercer_rows
+        *wide; /* behind both when the model's are packed: every step goes through them all */
+    mrc_points wide_points;
+    double *y;       /* batch x l, padded by zeroes: coefficients of the w_j */
+    double *gamma;   /* batch x m */
+    double *dots;    /* batch x m: <P, phi(z_i)> */
+    double *diag;    /* m: k(z_i, z_i) */
+    double *center;  /* d, Gaussian only: the mean of the points */
+    double *centred; /* m x d, Gaussian only: z_i - center, which sum without losing digits */
+    double *x;       /* batch x d: results */
+    double *value;   /* batch: f(x) */
+    double *scratch; /* per worker */
     int64_t scratch_size;
     _Atomic bool out_of_memory;
 };
@@ -115,13 +120,13 @@ static void search_block(void *arg, int64_t task, int worker)
         memset(job->dots + i * m + b0, 0, (size_t)nb * sizeof(double));
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = least(TILE, m - z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &model->z_points, z0, nz, &model->z_points,
-                        b0, nb, k, BLOCK);
+        mrc_kernel_tile(&model->kernel, job->ctx->simd, job->points, z0, nz, job->points, b0, nb, k,
+                        BLOCK);
         for (int64_t p = 0; p < job->batch; p += PANEL)
             mrc_gemm(false, false, PANEL, nb, nz, 1.0, job->gamma + p * m + z0, m, k, BLOCK, 1.0,
                      job->dots + p * m + b0, m);
     }
-    mrc_kernel_diag(&model->kernel, &model->z_points, b0, nb, job->diag + b0);
+    mrc_kernel_diag(&model->kernel, job->points, b0, nb, job->diag + b0);
 }
 
 /* The STARTS points with the smallest f, best first; the lower index wins a tie. Returns how many
@@ -201,7 +206,7 @@ static void slots_init(struct slots *slots, struct job *job, int64_t task, int w
             int s = r * STARTS + k;
             slots->row[s] = row;
             slots->active[s] = true;
-            memcpy(slots->x + s * d, job->model->z + points[k] * d, (size_t)d * sizeof(double));
+            memcpy(slots->x + s * d, job->z + points[k] * d, (size_t)d * sizeof(double));
         }
     }
 }
@@ -254,8 +259,7 @@ static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], dou
     int64_t d = model->columns, m = model->points;
     mercer_rows rows = {.n = SLOTS, .d = d, .ld = d, .x = slots->x};
     mrc_points points;
-    mercer_status rc =
-        mrc_points_init(&points, job->ctx, &model->kernel, &rows, &model->z_points, NULL);
+    mercer_status rc = mrc_points_init(&points, job->ctx, &model->kernel, &rows, job->points, NULL);
     if (rc != MERCER_OK)
         return rc;
     memset(slots->sum, 0, (size_t)(SLOTS * d) * sizeof(double));
@@ -263,7 +267,7 @@ static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], dou
     memset(size, 0, SLOTS * sizeof *size);
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = least(TILE, m - z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &points, 0, SLOTS, &model->z_points, z0, nz,
+        mrc_kernel_tile(&model->kernel, job->ctx->simd, &points, 0, SLOTS, job->points, z0, nz,
                         slots->tile, TILE);
         for (int s = 0; s < SLOTS; s++) {
             double *w = slots->tile + s * TILE;
@@ -326,8 +330,8 @@ static void products_with_points(const struct slots *slots, const double *rows, 
     const mercer_model *model = slots->job->model;
     int64_t d = model->columns, m = model->points;
     for (int64_t z0 = 0; z0 < m; z0 += TILE)
-        mrc_gemm(false, true, SLOTS, least(TILE, m - z0), d, 1.0, rows, d, model->z + z0 * d, d,
-                 0.0, out + z0, m);
+        mrc_gemm(false, true, SLOTS, least(TILE, m - z0), d, 1.0, rows, d, slots->job->z + z0 * d,
+                 d, 0.0, out + z0, m);
 }
 
 /* sum = sum_i w_i z_i with w_i = g_i (a u_i + c_s)^exponent; total = sum_i w_i. */
@@ -350,7 +354,7 @@ static void weighted_points(struct slots *slots, double a, const double c[SLOTS]
                 total[s] += w[i];
             }
         }
-        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, model->z + z0 * d, d, 1.0,
+        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, job->z + z0 * d, d, 1.0,
                  slots->sum, d);
     }
 }
@@ -532,7 +536,7 @@ static void linear_block(void *arg, int64_t task, int worker)
                      1.0, x, d);
         for (int64_t z0 = 0; z0 < m; z0 += TILE)
             mrc_gemm(false, false, PANEL, nc, least(TILE, m - z0), 1.0, job->gamma + p * m + z0, m,
-                     model->z + z0 * d + c0, d, 1.0, x, d);
+                     job->z + z0 * d + c0, d, 1.0, x, d);
     }
 }
 
@@ -613,10 +617,27 @@ static mercer_status center_points(struct job *job, mercer_error *err)
     MRC_TRY(mrc_alloc2_raw(&job->centred, m, d, sizeof(double), err));
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
-            job->center[j] += model->z[i * d + j] / (double)m;
+            job->center[j] += job->z[i * d + j] / (double)m;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
-            job->centred[i * d + j] = model->z[i * d + j] - job->center[j];
+            job->centred[i * d + j] = job->z[i * d + j] - job->center[j];
+out:
+    return rc;
+}
+
+/* The points as doubles. */
+static mercer_status open_points(struct job *job, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    mercer_status rc = MERCER_OK;
+    job->z = model->z;
+    job->points = &model->z_points;
+    if (!model->z_packed)
+        goto out;
+    MRC_TRY(mrc_rows_widen(model->z_rows, &job->wide, err));
+    MRC_TRY(mrc_points_init(&job->wide_points, job->ctx, &model->kernel, job->wide, NULL, err));
+    job->z = job->wide->x;
+    job->points = &job->wide_points;
 out:
     return rc;
 }
@@ -631,6 +652,7 @@ static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
     while (panels > 1 && panels * PANEL * m > PANEL_DOUBLES)
         panels--;
     job->batch = panels * PANEL;
+    MRC_TRY(open_points(job, err));
     MRC_TRY(mrc_alloc2(&job->y, job->batch, model->components, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&job->x, job->batch, model->columns, sizeof(double), err));
     MRC_TRY(mrc_alloc(&job->value, job->batch, sizeof(double), err));
@@ -650,6 +672,8 @@ out:
 
 static void job_destroy(struct job *job)
 {
+    mrc_points_destroy(&job->wide_points);
+    mercer_rows_free(job->wide);
     mrc_free(job->y);
     mrc_free(job->x);
     mrc_free(job->value);

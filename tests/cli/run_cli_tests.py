@@ -917,6 +917,25 @@ def test_kernel_combinations():
 
 
 @test
+def test_floats_and_bytes():
+    """Small types give the features, errors and hash of doubles, in a smaller model."""
+    x = np.clip(np.round(100 + 30 * cloud(300, 12)), 0, 255)
+    for scale in ["none", "standard"]:
+        reports, sizes = [], []
+        for kind in ["f8", "f4", "u1"]:
+            np.save(f"{kind}.npy", x.astype(kind))
+            mercer("fit", f"{kind}.npy", "-m", "kpca", "-n", 3, "--scale", scale, "-o", "x.model",
+                   "--quiet")
+            info = json.loads(mercer("info", "x.model", "--json").out)
+            reports.append((mercer("transform", "x.model", f"{kind}.npy", "--errors").out,
+                            info["data_hash"]))
+            sizes.append(os.path.getsize("x.model"))
+        assert reports[0] == reports[1] == reports[2]
+        saved = 0 if scale == "standard" else x.size
+        assert [sizes[0] - size for size in sizes] == [0, 4 * saved, 7 * saved], sizes
+
+
+@test
 def test_precomputed_kernel():
     x = cloud(40, 3)
     k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)
