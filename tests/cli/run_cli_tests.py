@@ -1341,6 +1341,27 @@ def test_inverse_takes_noise_off():
 
 
 @test
+def test_inverse_of_sparse_points():
+    # All components of a model of sparse points lead back to its rows, in every form of output.
+    x = cloud(30, 5)
+    x[np.random.default_rng(2).random(x.shape) < 0.6] = 0
+    write("x.svm", "".join("0 " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row.tolist()) if v) +
+                           "\n" for row in x))
+    for kernel, count in (("rbf:sigma=2", 30), ("poly:degree=2,gamma=1", 20)):
+        mercer("fit", "x.svm", "-m", "kpca", "-k", kernel, "-n", count, "-o", "x.model", "--quiet")
+        mercer("transform", "x.model", "x.svm", "-o", "f.csv", "--quiet")
+        names, back = numbers(mercer("inverse", "x.model", "f.csv").out)
+        assert names == [f"x{j}" for j in range(1, 6)]
+        assert np.allclose(back, x, atol=1e-6), (kernel, np.abs(back - x).max())
+        mercer("inverse", "x.model", "f.csv", "-o", "b.npy", "--quiet")
+        assert np.array_equal(np.load("b.npy"), back)
+        mercer("inverse", "x.model", "f.csv", "-o", "b.svm", "--quiet")
+        for line, row in zip(pathlib.Path("b.svm").read_text().splitlines(), back):
+            pairs = [p.split(":") for p in line.split()[1:]]
+            assert [(int(j), float(v)) for j, v in pairs] == [(j + 1, v) for j, v in enumerate(row) if v]
+
+
+@test
 def test_inverse_matches_feature_names():
     ring_model()
     header, f = numbers(mercer("transform", "ring.model", "ring.csv").out)
