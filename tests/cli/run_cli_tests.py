@@ -1255,6 +1255,34 @@ def test_rows_without_names_are_answered_at_once():
 
 
 @test
+def test_libsvm_rows_are_answered_at_once():
+    write("x.svm", "".join(f"{i / 2} {i % 3 + 1}:{i + 1} {i % 4 + 4}:0.5\n" for i in range(40)))
+    lines = pathlib.Path("x.svm").read_bytes().splitlines(keepends=True)
+    mercer("fit", "x.svm", "-m", "kpca", "-k", "rbf:sigma=9", "-n", 2, "-o", "x.model", "--quiet")
+    expected = mercer("transform", "x.model", "x.svm").out.splitlines()
+    with running("transform", "x.model", "-", "--format", "libsvm") as process:
+        assert answer(process, lines[0], 2) == expected[:2]
+        assert answer(process, b"# nothing\n\n" + lines[1]) == [expected[2]]
+        process.stdin.write(lines[2][:6])
+        process.stdin.flush()
+        time.sleep(0.05)
+        assert answer(process, lines[2][6:]) == [expected[3]]
+        assert answer(process, b"".join(lines[3:]), 37) == expected[4:]
+        process.stdin.close()
+        assert process.wait(LIMIT) == 0
+    # With labels to keep it takes a word on what they are.
+    kept = ["transform", "x.model", "-", "--format", "libsvm", "--keep-label"]
+    expected = mercer("transform", "x.model", "x.svm", "--keep-label").out.splitlines()
+    with running(*kept, "--target", "target") as process:
+        assert answer(process, lines[0], 2) == expected[:2]
+        assert answer(process, lines[1]) == [expected[2]]
+    assert mercer(*kept, stdin=b"".join(lines)).out.splitlines() == expected
+    with running("inverse", "x.model", "-", "--format", "libsvm") as process:
+        assert len(answer(process, b"0 1:0.1 2:0.2\n", 2)) == 2
+        assert len(answer(process, b"7.5 1:0.2\n")) == 1
+
+
+@test
 def test_pieces_of_a_pipe_change_nothing():
     ring_model(rows=3000)
     text = pathlib.Path("ring.csv").read_bytes()

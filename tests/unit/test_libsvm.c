@@ -244,6 +244,43 @@ static void test_streams(void **state)
     }
 }
 
+/* A block ends where the next line has not come yet, once columns and labels are settled. */
+static void test_streams_are_not_waited_for(void **state)
+{
+    static const char first[] = "1 1:1\n# a comment\n2.5 2", rest[] = ":3\n", last[] = "word 2:4\n";
+    mercer_read_options options;
+    mercer_reader *reader;
+    mercer_table *block;
+    int ends[2];
+    char path[32];
+    (void)state;
+    mercer_read_options_init(&options);
+    options.format = "libsvm";
+    options.columns = 2;
+    options.skip_labels = 1;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], first, sizeof first - 1), sizeof first - 1);
+    assert_ok(mercer_reader_open(ctx, path, &options, &reader, &err));
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){1, 0});
+    assert_int_equal(mercer_targets_kind(mercer_table_targets(block)), MERCER_TARGET_NONE);
+    mercer_table_free(block);
+    assert_int_equal(write(ends[1], rest, sizeof rest - 1), sizeof rest - 1);
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){0, 3});
+    mercer_table_free(block);
+    assert_int_equal(write(ends[1], last, sizeof last - 1), sizeof last - 1);
+    close(ends[1]);
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){0, 4});
+    mercer_table_free(block);
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_null(block);
+    mercer_reader_close(reader);
+    close(ends[0]);
+}
+
 /* Gzip is no stream: the file can be read twice. */
 static void test_gzip_blocks(void **state)
 {
@@ -326,9 +363,17 @@ static void test_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),     TEST(test_values), TEST(test_label_options), TEST(test_columns),
-        TEST(test_refusals), TEST(test_blocks), TEST(test_streams),       TEST(test_gzip_blocks),
-        TEST(test_failing),  TEST(test_locale),
+        TEST(test_rows),
+        TEST(test_values),
+        TEST(test_label_options),
+        TEST(test_columns),
+        TEST(test_refusals),
+        TEST(test_blocks),
+        TEST(test_streams),
+        TEST(test_gzip_blocks),
+        TEST(test_failing),
+        TEST(test_locale),
+        TEST(test_streams_are_not_waited_for),
     };
     return RUN_TESTS(tests);
 }
