@@ -242,6 +242,12 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* How full sparse rows are, given their entries, or -1 for dense rows: ", sparse: 1,500,000 entries
+ * (0.15 %)" or nothing, for the caller to free; and the keys "entries" and "density" of a report.
+ */
+char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns);
+void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t columns);
+
 /* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
 void cli_print_preparation(FILE *out, const mercer_model_info *info);
 void cli_json_preparation(json_t *json, const mercer_model_info *info);

@@ -24,6 +24,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
+    cli_json_sparse(json, info->expansion_entries, info->expansion_points, info->columns);
     json_object_set_new(json, "head_rows", json_integer(0));
     json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
     json_object_set_new(json, "selected", selected);
@@ -86,10 +87,13 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "fitted to", "%s rows", cli_text_count(info.rows).text);
     print_columns(model, info.columns);
     cli_print_row(stdout, "components", "%lld", (long long)info.components);
+    char *sparse = cli_sparse_text(info.expansion_entries, info.expansion_points, info.columns);
     if (info.expansion_points)
-        cli_print_row(stdout, "points kept", "%s", cli_text_count(info.expansion_points).text);
+        cli_print_row(stdout, "points kept", "%s%s", cli_text_count(info.expansion_points).text,
+                      sparse);
     else
         cli_print_row(stdout, "points kept", "none: the linear map is kept instead");
+    free(sparse);
     cli_print_row(stdout, "reconstruction error", "%s",
                   cli_text_number(info.reconstruction_error).text);
     cli_print_row(stdout, "total variance", "%s", cli_text_number(info.total_variance).text);

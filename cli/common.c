@@ -525,6 +525,27 @@ void cli_json_print(FILE *out, json_t *object)
 
 /* Preparation of the input. */
 
+static double density(int64_t entries, int64_t rows, int64_t columns)
+{
+    return (double)entries / ((double)rows * (double)columns);
+}
+
+char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns)
+{
+    if (entries < 0)
+        return cli_copy("");
+    return cli_format(", sparse: %s entr%s (%.2g %%)", cli_text_count(entries).text,
+                      entries == 1 ? "y" : "ies", 100 * density(entries, rows, columns));
+}
+
+void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t columns)
+{
+    const bool sparse = entries >= 0;
+    json_object_set_new(json, "entries", sparse ? json_integer(entries) : json_null());
+    json_object_set_new(json, "density",
+                        cli_json_real(sparse ? density(entries, rows, columns) : NAN));
+}
+
 void cli_print_preparation(FILE *out, const mercer_model_info *info)
 {
     if (strcmp(info->encode, "none") != 0)

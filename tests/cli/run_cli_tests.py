@@ -1255,6 +1255,26 @@ def test_rows_without_names_are_answered_at_once():
 
 
 @test
+def test_reports_say_how_full_sparse_rows_are():
+    write("x.svm", "".join(f"0 {i % 7 + 1}:1 {i % 13 + 8}:2\n" for i in range(50)))
+    fit = ["fit", "x.svm", "-m", "kpca", "-n", 2, "-k"]
+    fitted = report(*fit, "rbf:sigma=1", "-o", "x.model")
+    assert (fitted["entries"], fitted["density"]) == (100, 0.1)
+    kept = report("info", "x.model")
+    assert (kept["entries"], kept["density"]) == (100, 0.1)
+    said = ", sparse: 100 entries (10 %)"
+    assert "50 rows x 20 columns" + said in mercer(*fit, "rbf").out
+    assert "50" + said in mercer("info", "x.model").out
+    # A linear map keeps no points, dense rows have no zeroes to leave out.
+    assert report(*fit, "linear", "-o", "x.model")["entries"] == 100
+    table("d.csv", cloud())
+    dense = report("fit", "d.csv", "-m", "kpca", "-o", "d.model")
+    for other in (report("info", "x.model"), dense, report("info", "d.model")):
+        assert other["entries"] is None and other["density"] is None
+    assert "sparse" not in mercer("info", "d.model").out
+
+
+@test
 def test_libsvm_rows_are_answered_at_once():
     write("x.svm", "".join(f"{i / 2} {i % 3 + 1}:{i + 1} {i % 4 + 4}:0.5\n" for i in range(40)))
     lines = pathlib.Path("x.svm").read_bytes().splitlines(keepends=True)
