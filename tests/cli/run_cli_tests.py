@@ -783,6 +783,22 @@ def test_ignored_hangup_stays_ignored():
 # -------------------------------------------------------------------------------------------- fit
 
 @test
+def test_fit_advises_to_scale_columns():
+    x = cloud(40, 5)
+    x[:, 2] *= 1000
+    spreads = np.ptp(x, axis=0)
+    said = f"spreads {spreads[2] / np.median(spreads):.0f} times as wide as the median column"
+    fit = ["fit", "x.csv", "-m", "pca", "-n", 2]
+    table("x.csv", x)
+    assert report(*fit)["notices"][0].startswith("column 3 " + said)
+    table("x.csv", x, "abcde")
+    assert report(*fit)["notices"][0].startswith("column 'c' " + said)
+    assert report(*fit, "--scale", "standard")["notices"] == []
+    table("x.csv", cloud(40, 5) - 1000)
+    assert report(*fit)["notices"] == []
+
+
+@test
 def test_fit_report_keys():
     ring(300)
     result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 6, "-o", "r.model")
