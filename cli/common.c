@@ -235,9 +235,15 @@ int cli_finish_stdout(int status)
 
 int64_t cli_block_rows(int64_t numbers, int64_t most)
 {
-    /* Raising BYTES saves little: a block already takes far longer than its overhead. */
-    enum { BYTES = 8 << 20, FIRST = 64 };
-    int64_t rows = BYTES / (8 * (numbers + 1));
+    /* Raising BYTES saves little: a block already takes far longer than its overhead. But the
+     * library computes with CHUNK rows a thread, and fewer cost as much. */
+    enum { BYTES = 8 << 20, MOST_BYTES = 64 << 20, CHUNK = 64, FEW = 4 * CHUNK, FIRST = 64 };
+    const int64_t bytes = 8 * (numbers + 1);
+    int64_t rows = BYTES / bytes;
+    if (rows < FEW)
+        rows = MOST_BYTES / bytes < FEW ? MOST_BYTES / bytes : FEW;
+    if (rows > CHUNK)
+        rows -= rows % CHUNK;
     if (rows < 1)
         rows = 1;
     if (most == 0)
