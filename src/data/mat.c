@@ -5,7 +5,8 @@
  * elements of the file are therefore walked through: each must end inside the file, and so must the
  * parts of the array that is meant (and the heads of all others), once it is unpacked; its check
  * sum is verified on the way. A version 7.3 file is an HDF5 file. Sparse matrices, stored as
- * compressed columns, become sparse rows. */
+ * compressed columns, become sparse rows. Arrays of more than two axes are stacks of images, of
+ * which the last axis counts the rows. */
 #include "base/number.h"
 #include "data/hdf5.h"
 #include "data/sparse.h"
@@ -44,10 +45,18 @@ enum {
     VERSION_73 = 0x0200
 };
 
+/* Rows and columns, and how the values of an array stand. A matrix is stored by columns; a stack
+ * image by image, each by columns, as A(:,:,i) gives it, or in colour A(:,:,:,i), channel after
+ * channel. */
+struct layout {
+    int64_t rows, columns;
+    int64_t height, width, channels; /* of images; 0: a matrix */
+};
+
 struct variable {
     mat_t *mat;
     matvar_t *var;
-    int64_t rows, columns;
+    struct layout layout;
 };
 
 static uint32_t get4(const unsigned char *p, bool swapped)
@@ -279,9 +288,43 @@ static mercer_status check_header(mrc_input *input, int *version, bool *swapped,
     return MERCER_OK;
 }
 
+/* Find the layout of a variable; false when it is none that we read. */
+static bool take_layout(const matvar_t *var, struct layout *out)
+{
+    const size_t *dims = var->dims;
+    *out = (struct layout){0};
+    if (!dims || var->rank < 2 || var->rank > 4 ||
+        (var->rank > 2 && var->class_type == MAT_C_SPARSE))
+        return false;
+    for (int i = 0; i < var->rank; i++)
+        if (dims[i] > INT64_MAX)
+            return false;
+    out->rows = (int64_t)dims[var->rank == 2 ? 0 : var->rank - 1];
+    out->columns = (int64_t)dims[var->rank == 2 ? 1 : 0];
+    if (var->rank == 2)
+        return true;
+    out->height = out->columns;
+    out->width = (int64_t)dims[1];
+    out->channels = var->rank == 4 ? (int64_t)dims[2] : 1;
+    return (out->channels == 1 || out->channels == 3) &&
+           !__builtin_mul_overflow(out->columns, out->width, &out->columns) &&
+           !__builtin_mul_overflow(out->columns, out->channels, &out->columns);
+}
+
+/* Where the first value of a column stands; images are flattened row-major, channels last. */
+static int64_t column_start(const struct layout *layout, int64_t column)
+{
+    if (!layout->channels)
+        return column * layout->rows;
+    int64_t pixel = column / layout->channels, channel = column % layout->channels;
+    return (channel * layout->width + pixel % layout->width) * layout->height +
+           pixel / layout->width;
+}
+
 /* What a variable is, when it cannot be read; else NULL. */
 static const char *not_numbers(const matvar_t *var)
 {
+    struct layout layout;
     switch (var->class_type) {
     case MAT_C_DOUBLE:
     case MAT_C_SINGLE:
@@ -294,7 +337,9 @@ static const char *not_numbers(const matvar_t *var)
     case MAT_C_INT64:
     case MAT_C_UINT64:
     case MAT_C_SPARSE:
-        return var->isComplex ? "complex" : var->rank != 2 || !var->dims ? "not 2-D" : NULL;
+        return var->isComplex               ? "complex"
+               : !take_layout(var, &layout) ? "neither a matrix nor a stack of images"
+                                            : NULL;
     case MAT_C_CELL:
         return "a cell array";
     case MAT_C_STRUCT:
@@ -308,9 +353,15 @@ static const char *not_numbers(const matvar_t *var)
     }
 }
 
-/* List the variables; index[i] is the element in the file that holds the i-th, which may be sparse.
- */
-static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index, bool **sparse,
+/* What is known of a variable before it is read. */
+struct listed {
+    int64_t element; /* in the file, that holds it */
+    bool sparse;
+    struct layout layout;
+};
+
+/* List the variables; (*list)[i] belongs to the i-th of the arrays. */
+static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, struct listed **list,
                                     mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -318,15 +369,17 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **in
     for (int64_t i = 0; i < MRC_ARRAYS_MOST && (var = Mat_VarReadNextInfo(mat)); i++) {
         if (var->name && *var->name) { /* the nameless one belongs to objects */
             const char *other = not_numbers(var);
-            MRC_TRY(mrc_grow(index, arrays->count + 1, sizeof **index, err));
-            MRC_TRY(mrc_grow(sparse, arrays->count + 1, sizeof **sparse, err));
-            (*index)[arrays->count] = i;
-            (*sparse)[arrays->count] = var->class_type == MAT_C_SPARSE;
+            MRC_TRY(mrc_grow(list, arrays->count + 1, sizeof **list, err));
+            struct listed *entry = &(*list)[arrays->count];
+            *entry = (struct listed){.element = i, .sparse = var->class_type == MAT_C_SPARSE};
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
-                int64_t shape[2] = {(int64_t)var->dims[0], (int64_t)var->dims[1]};
-                MRC_TRY(mrc_arrays_add(arrays, var->name, 2, shape, err));
+                int64_t shape[4] = {0};
+                take_layout(var, &entry->layout);
+                for (int k = 0; k < var->rank; k++)
+                    shape[k] = (int64_t)var->dims[k];
+                MRC_TRY(mrc_arrays_add(arrays, var->name, var->rank, shape, err));
             }
         }
         Mat_VarFree(var);
@@ -358,14 +411,17 @@ static mercer_status read_rows(void *self, mercer_ctx *ctx, int64_t first, int64
                                double *out, mercer_error *err)
 {
     const struct variable *v = self;
+    const struct layout *layout = &v->layout;
+    int64_t columns = layout->columns, step = layout->channels ? columns : 1; /* to the next row */
     (void)ctx;
     (void)err;
 #define COPY(code, type)                                                                           \
     case code:                                                                                     \
-        for (int64_t j = 0; j < v->columns; j++) {                                                 \
-            const type *column = (const type *)v->var->data + j * v->rows + first;                 \
+        for (int64_t j = 0; j < columns; j++) {                                                    \
+            const type *column =                                                                   \
+                (const type *)v->var->data + column_start(layout, j) + first * step;               \
             for (int64_t i = 0; i < count; i++)                                                    \
-                out[i * v->columns + j] = (double)column[i];                                       \
+                out[i * columns + j] = (double)column[i * step];                                   \
         }                                                                                          \
         break;
     switch (v->var->data_type) {
@@ -438,12 +494,12 @@ static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, m
     mrc_entries entries = {0};
     mercer_status rc = MERCER_OK;
     bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
-                (int64_t)sparse->njc > v->columns;
-    for (int64_t j = 0; j < v->columns && good; j++) {
+                (int64_t)sparse->njc > matrix->columns;
+    for (int64_t j = 0; j < matrix->columns && good; j++) {
         good = sparse->jc[j + 1] >= sparse->jc[j] && sparse->jc[j + 1] <= sparse->nir &&
                sparse->jc[j + 1] <= sparse->ndata;
         for (int64_t k = sparse->jc[j]; good && k < sparse->jc[j + 1]; k++) {
-            good = sparse->ir[k] < v->rows;
+            good = sparse->ir[k] < matrix->rows;
             if (good)
                 MRC_TRY(mrc_entries_add(&entries, sparse->ir[k], j,
                                         sparse_value(v->var->data_type, sparse->data, k), err));
@@ -463,16 +519,17 @@ static mercer_status read_values(struct variable *v, const char *name, mrc_matri
                                  mercer_error *err)
 {
     const char *shown = matrix->shown;
+    struct layout layout;
     v->var = Mat_VarReadInfo(v->mat, name);
-    if (!v->var || not_numbers(v->var) || (int64_t)v->var->dims[0] != v->rows ||
-        (int64_t)v->var->dims[1] != v->columns || Mat_VarReadDataAll(v->mat, v->var) != 0 ||
-        !v->var->data)
+    if (!v->var || not_numbers(v->var) || !take_layout(v->var, &layout) ||
+        memcmp(&layout, &v->layout, sizeof layout) != 0 ||
+        Mat_VarReadDataAll(v->mat, v->var) != 0 || !v->var->data)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: cannot be read; damaged file?", shown);
     if (v->var->class_type == MAT_C_SPARSE)
         return take_sparse(v, matrix, err);
     size_t width = width_of(v->var->data_type);
     if (!width || (size_t)v->var->data_size != width ||
-        v->var->nbytes < (size_t)v->rows * (size_t)v->columns * width)
+        v->var->nbytes < (size_t)layout.rows * (size_t)layout.columns * width)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                         shown);
     matrix->read = read_rows;
@@ -484,11 +541,12 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
                                    mrc_matrix *matrix, char **shown, mercer_error *err)
 {
     mrc_arrays arrays = {0};
-    int64_t *index = NULL, chosen = -1;
+    struct listed *list = NULL;
+    int64_t chosen = -1;
     const char *file = input->shown;
     char *full = NULL;
     int version;
-    bool swapped, *sparse = NULL;
+    bool swapped;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_header(input, &version, &swapped, err));
     if (version == VERSION_5)
@@ -497,9 +555,9 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (!v->mat)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not a whole MAT file (damaged or truncated)",
                  file);
-    MRC_TRY(list_variables(v->mat, &arrays, &index, &sparse, err));
+    MRC_TRY(list_variables(v->mat, &arrays, &list, err));
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
-    assert(arrays.list); /* mrc_arrays_choose found one in it */
+    assert(arrays.list && list); /* mrc_arrays_choose found one in it */
     const mrc_array *found = &arrays.list[chosen];
     size_t room = strlen(file) + strlen(found->name) + 2;
     MRC_TRY(mrc_alloc(&full, (int64_t)room, 1, err));
@@ -507,23 +565,29 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     mrc_free(*shown);
     *shown = full;
     if (found->axes == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real 2-D arrays of numbers are read", full,
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%s: is %s; only real numbers are read, in matrices or stacks of images", full,
                  found->note);
-    v->rows = found->rows;
-    v->columns = found->rest;
-    *matrix = (mrc_matrix){.shown = full, .rows = v->rows, .columns = v->columns, .vouched = true};
-    MRC_TRY(sparse[chosen] ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
+    const struct layout *layout = &list[chosen].layout;
+    bool sparse = list[chosen].sparse;
+    v->layout = *layout;
+    *matrix = (mrc_matrix){
+        .shown = full, .rows = layout->rows, .columns = layout->columns, .vouched = true};
+    MRC_TRY(sparse ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
+    if (layout->channels)
+        matrix->size = mrc_matrix_images(
+            4, (int64_t[]){layout->rows, layout->height, layout->width, layout->channels});
     if (version == VERSION_5) {
-        MRC_TRY(check_elements(input, swapped, index[chosen], err));
+        MRC_TRY(check_elements(input, swapped, list[chosen].element, err));
         /* Compressed data grow by 1032 at most, and values widen from 1 byte to 8. */
-        if (!sparse[chosen] && (double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
+        if (!sparse &&
+            (double)layout->rows * (double)layout->columns > 1032.0 * (double)input->size)
             MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                      full);
     }
     MRC_TRY(read_values(v, found->name, matrix, err));
 out:
-    mrc_free(index);
-    mrc_free(sparse);
+    mrc_free(list);
     mrc_arrays_destroy(&arrays);
     return rc;
 }
