@@ -3,10 +3,10 @@
  * Arrays are stored by columns, so the one that is meant is read whole and handed out by rows. The
  * library overlooks much of what can be wrong with a version 5 file. Before it is let in, the
  * elements of the file are therefore walked through: each must end inside the file, and so must the
- * parts of the array that is meant (and the heads of all others), once it is unpacked; its check
- * sum is verified on the way. A version 7.3 file is an HDF5 file. Sparse matrices, stored as
- * compressed columns, become sparse rows. Arrays of more than two axes are stacks of images, of
- * which the last axis counts the rows. */
+ * parts of the array that is meant (and the heads of all others), once it is unpacked; it must have
+ * the values its dimensions announce, and its check sum is verified on the way. A version 7.3 file
+ * is an HDF5 file. Sparse matrices, stored as compressed columns, become sparse rows. Arrays of
+ * more than two axes are stacks of images, of which the last axis counts the rows. */
 #include "base/number.h"
 #include "data/hdf5.h"
 #include "data/sparse.h"
@@ -33,11 +33,20 @@ mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matr
 enum {
     HEADER = 128, /* text, version, byte order */
     TAG = 8,      /* in front of each element: type and length */
+    TAG_DATA = 4, /* bytes that may stand in the tag itself */
+    TYPE_INT32 = 5,
+    TYPE_UINT32 = 6,
     TYPE_MATRIX = 14,
     TYPE_COMPRESSED = 15,
-    CLASS_CELL = 1, /* and struct, and object: arrays that hold arrays */
+    CLASS_CELL = 1, /* this and the next two, and functions, hold arrays */
+    CLASS_STRUCT = 2,
     CLASS_OBJECT = 3,
-    PARTS_OF_HEAD = 3,    /* flags, dimensions, name */
+    CLASS_SPARSE = 5,
+    CLASS_FUNCTION = 16,
+    CLASS_OPAQUE = 17, /* has no dimensions */
+    PARTS_OF_HEAD = 3, /* flags, dimensions, name */
+    PARTS_OF_DATA = 3, /* of a sparse array: rows, starts of columns, values */
+    STARTS = 1,
     HEAD_PART_MOST = 256, /* bytes of each: 64 dimensions; names have up to 63 letters */
     DEPTH_MOST = 64,
     BUFFER_SIZE = 1 << 16,
@@ -157,73 +166,173 @@ out:
     return rc;
 }
 
-/* The tag of a part of an array, and how many bytes of *left it leaves for its data, padding
- * included. Up to four bytes may stand in the tag itself, which is then all there is. */
-static mercer_status part_tag(struct element *e, int64_t *left, uint32_t *type, int64_t *bytes,
+/* The tag of a part of an array. */
+struct part {
+    uint32_t type;
+    int64_t bytes;  /* of its data */
+    int64_t behind; /* bytes behind the tag, padding included; 0 when the data stand in the tag */
+};
+
+/* Read the next tag; *left bytes of the array are then left behind the part. */
+static mercer_status part_tag(struct element *e, int64_t *left, struct part *part,
                               mercer_error *err)
 {
     unsigned char tag[TAG];
     mercer_status rc = element_read(e, tag, TAG, err);
     if (rc != MERCER_OK)
         return rc;
-    *type = get4(tag, e->swapped);
-    *bytes = (int64_t)get4(tag + 4, e->swapped);
-    if (*type >> 16) {
-        *type &= 0xffff;
-        *bytes = 0;
-    }
     *left -= TAG;
+    part->type = get4(tag, e->swapped);
+    part->bytes = part->behind = (int64_t)get4(tag + 4, e->swapped);
+    if (part->type >> 16) {
+        part->bytes = part->type >> 16;
+        part->behind = 0;
+        part->type &= 0xffff;
+    }
     /* The last part need not be padded, nor are the arrays inside an array. */
-    if (*type != TYPE_MATRIX && *bytes % TAG && *bytes / TAG * TAG + TAG <= *left)
-        *bytes += TAG - *bytes % TAG;
-    if (*left < 0 || *bytes > *left)
+    if (part->type != TYPE_MATRIX && part->behind % TAG && part->behind / TAG * TAG + TAG <= *left)
+        part->behind += TAG - part->behind % TAG;
+    if (*left < 0 || part->behind > *left || (part->behind == 0 && part->bytes > TAG_DATA))
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: a part of an array reaches beyond its end",
                         e->input->shown);
-    *left -= *bytes;
+    *left -= part->behind;
     return MERCER_OK;
+}
+
+/* Values in a part, by its type: 8 bits to 64, signed and unsigned, float and double; 0 for what
+ * are no numbers. */
+static int64_t values_of(const struct part *part)
+{
+    static const int8_t width[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8};
+    int8_t bytes = part->type < sizeof width ? width[part->type] : 0;
+    return bytes > 0 ? part->bytes / bytes : 0;
+}
+
+/* What the head of an array announces, and what is there. */
+struct claims {
+    uint32_t class;
+    double values;                /* product of the dimensions; -1 as long as there are none */
+    double columns;               /* the second one */
+    int64_t found[PARTS_OF_DATA]; /* values in each part behind the head */
+    int64_t entries;              /* of a sparse array: where its last column ends */
+    int64_t inside;               /* arrays in this one */
+};
+
+static bool holds_arrays(const struct claims *claims)
+{
+    return (claims->class >= CLASS_CELL && claims->class <= CLASS_OBJECT) ||
+           claims->class == CLASS_FUNCTION;
+}
+
+/* The library takes memory by the dimensions, and hands it out whether or not it was filled. */
+static mercer_status check_claims(const struct claims *claims, const char *shown, mercer_error *err)
+{
+    const int64_t *found = claims->found;
+    bool good = claims->values >= 0;
+    if (claims->class == CLASS_SPARSE)
+        good &= (double)found[STARTS] > claims->columns && found[0] >= claims->entries &&
+                found[PARTS_OF_DATA - 1] >= claims->entries;
+    else if ((claims->class == CLASS_STRUCT && found[1] == 0) ||
+             (claims->class == CLASS_OBJECT && found[2] == 0))
+        good = true; /* there are no fields, whose names would stand in this part */
+    else
+        good &= (double)(holds_arrays(claims) ? claims->inside : found[0]) >= claims->values;
+    if (!good)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
+                        shown);
+    return MERCER_OK;
+}
+
+/* Flags and dimensions, as they stand behind their tags; false unless they are of the form that the
+ * library takes for granted. */
+static bool take_head(int part, const struct part *tag, const unsigned char *data, bool swapped,
+                      struct claims *claims)
+{
+    if (part == 0) {
+        claims->class = get4(data, swapped) & 0xff;
+        return tag->type == TYPE_UINT32 && tag->behind == TAG;
+    }
+    if (part > 1 || claims->class == CLASS_OPAQUE)
+        return true;
+    if (tag->type != TYPE_INT32 || tag->behind < 2 * (int64_t)sizeof(int32_t))
+        return false;
+    claims->values = 1;
+    for (int64_t i = 0; i < tag->bytes / (int64_t)sizeof(int32_t); i++) {
+        double length = get4(data + i * (int64_t)sizeof(int32_t), swapped);
+        claims->values *= length;
+        claims->columns = i == 1 ? length : claims->columns;
+    }
+    return true;
+}
+
+/* Read a part, the tag of which is known, and note what it says. */
+static mercer_status check_part(struct element *e, int part, const struct part *tag,
+                                struct claims *claims, mercer_error *err)
+{
+    unsigned char head[HEAD_PART_MOST] = {0}, last[sizeof(int32_t)];
+    int data = part - PARTS_OF_HEAD;
+    bool index = claims->class == CLASS_SPARSE && data <= STARTS; /* rows, or starts of columns */
+    bool whole_numbers = tag->type == TYPE_INT32 || tag->type == TYPE_UINT32;
+    mercer_status rc = MERCER_OK;
+    if (data < 0) {
+        bool fits = tag->behind <= HEAD_PART_MOST;
+        MRC_TRY(element_read(e, head, fits ? tag->behind : 0, err));
+        if (!fits || !take_head(part, tag, head, e->swapped, claims))
+            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the head of an array is damaged",
+                     e->input->shown);
+        goto out;
+    }
+    if (data < PARTS_OF_DATA && (!index || whole_numbers))
+        claims->found[data] = values_of(tag);
+    if (!index || data != STARTS || tag->behind < (int64_t)sizeof last) {
+        MRC_TRY(element_read(e, NULL, tag->behind, err));
+        goto out;
+    }
+    MRC_TRY(element_read(e, NULL, tag->bytes - (int64_t)sizeof last, err));
+    MRC_TRY(element_read(e, last, sizeof last, err));
+    MRC_TRY(element_read(e, NULL, tag->behind - tag->bytes, err));
+    claims->entries = get4(last, e->swapped);
+out:
+    return rc;
 }
 
 /* Walk through the parts of an array of `left` bytes: flags, dimensions, name and, with `whole`,
  * all that follows. The library takes memory by these lengths before it looks at what is there. */
 static mercer_status check_array(struct element *e, int64_t left, bool whole, int depth,
-                                 mercer_error *err)
+                                 struct claims *claims, mercer_error *err)
 {
-    unsigned char flags[TAG] = {0};
-    uint32_t type = 0;
-    int64_t bytes;
+    struct part tag;
     mercer_status rc = MERCER_OK;
+    *claims = (struct claims){.values = -1};
     if (depth > DEPTH_MOST)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: arrays inside arrays, more than %d deep",
                  e->input->shown, DEPTH_MOST);
     for (int part = 0; left >= TAG && (part < PARTS_OF_HEAD || whole); part++) {
-        MRC_TRY(part_tag(e, &left, &type, &bytes, err));
-        if (type == TYPE_MATRIX) {
-            MRC_TRY(check_array(e, bytes, whole, depth + 1, err));
+        MRC_TRY(part_tag(e, &left, &tag, err));
+        if (tag.type == TYPE_MATRIX) {
+            struct claims inside;
+            MRC_TRY(check_array(e, tag.behind, whole, depth + 1, &inside, err));
+            claims->inside++;
             continue;
         }
-        if (part < PARTS_OF_HEAD && bytes > HEAD_PART_MOST)
-            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the head of an array is damaged",
-                     e->input->shown);
-        if (part == 0 && bytes == TAG) {
-            MRC_TRY(element_read(e, flags, TAG, err));
-            uint32_t class = get4(flags, e->swapped) & 0xff;
-            whole |= class >= CLASS_CELL && class <= CLASS_OBJECT; /* the library looks inside */
-            continue;
-        }
-        MRC_TRY(element_read(e, NULL, bytes, err));
+        MRC_TRY(check_part(e, part, &tag, claims, err));
+        whole |= holds_arrays(claims); /* the library looks inside */
     }
     if (whole)
         MRC_TRY(element_read(e, NULL, left, err));
+    if (holds_arrays(claims))
+        MRC_TRY(check_claims(claims, e->input->shown, err));
 out:
     return rc;
 }
 
-/* Look into the element at this offset. */
+/* Look into the element at this offset; with `whole` it is an array of numbers. */
 static mercer_status check_element(mrc_input *input, int64_t offset, int64_t bytes, uint32_t type,
                                    bool swapped, bool whole, mercer_error *err)
 {
     struct element e = {.input = input, .offset = offset, .left = bytes, .swapped = swapped};
     unsigned char tag[TAG];
+    struct claims claims;
     mercer_status rc = MERCER_OK;
     if (type != TYPE_MATRIX && type != TYPE_COMPRESSED)
         goto out;
@@ -234,7 +343,9 @@ static mercer_status check_element(mrc_input *input, int64_t offset, int64_t byt
             goto out;
         bytes = (int64_t)get4(tag + 4, swapped);
     }
-    MRC_TRY(check_array(&e, bytes, whole, 0, err));
+    MRC_TRY(check_array(&e, bytes, whole, 0, &claims, err));
+    if (whole)
+        MRC_TRY(check_claims(&claims, input->shown, err));
     size_t got = 1;
     while (whole && e.packed && got > 0) /* up to the check sum */
         MRC_TRY(unpack(&e, (unsigned char[1024]){0}, 1024, &got, err));
@@ -577,14 +688,8 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (layout->channels)
         matrix->size = mrc_matrix_images(
             4, (int64_t[]){layout->rows, layout->height, layout->width, layout->channels});
-    if (version == VERSION_5) {
+    if (version == VERSION_5)
         MRC_TRY(check_elements(input, swapped, list[chosen].element, err));
-        /* Compressed data grow by 1032 at most, and values widen from 1 byte to 8. */
-        if (!sparse &&
-            (double)layout->rows * (double)layout->columns > 1032.0 * (double)input->size)
-            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
-                     full);
-    }
     MRC_TRY(read_values(v, found->name, matrix, err));
 out:
     mrc_free(list);

@@ -346,6 +346,22 @@ def test_mat():
     for length, words in ((0x7fffff00, "beyond its end"), (1 << 10, "beyond its end")):
         path.write_bytes(whole[:at] + struct.pack("<I", length) + whole[at + 4:])
         refuses(f"mat dimensions of {length} bytes", "s.mat", ["s.mat", words])
+    # What makes matio take memory by a number that nothing in the file bears out, or hand out memory
+    # that it never filled: sizes are checked before it reads.
+    cells = np.empty((1, 2), object)
+    cells[0] = 1.0, 2.0
+    tall = scipy.sparse.csc_matrix(np.arange(6.0).reshape(2, 3))
+    for value, name, at, number, words in (
+            (np.eye(2), "columns", 164, 515, "fewer values"),
+            (np.eye(2), "length of the flags", 140, 24, "head of an array"),
+            (tall, "columns of a sparse array", 164, 515, "fewer values"),
+            (tall, "end of a sparse column", 228, 0x41000005, "fewer values"),
+            (tall, "type of row numbers", 176, 1, "fewer values"),
+            (cells, "rows of a cell array", 160, 0x08000001, "fewer values")):
+        scipy.io.savemat(path, {"x": value, "y": np.eye(2)})
+        whole = path.read_bytes()
+        path.write_bytes(whole[:at] + struct.pack("<I", number) + whole[at + 4:])
+        refuses(f"mat {name}", "s.mat:x", ["s.mat", words])
     if shutil.which("octave-cli"): # stacks of MATLAB's own kind
         subprocess.run(["octave-cli", "--norc", "--eval", "for i = 1:2, A(:,:,i) = i * [1 2 3; 4 5 6];"
                         " end; save -v6 o.mat A; A = uint8(A); save -v7 p.mat A"], check=True)
