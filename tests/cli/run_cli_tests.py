@@ -250,6 +250,53 @@ def test_bash_completion():
 
 
 @test
+def test_zsh_completion():
+    if not shutil.which("zsh"):
+        raise Skip("zsh is not installed")
+    # ^T writes the line as it stands to a file, so that nobody has to look at the screen.
+    setup = (f"PS1=; fpath=({ROOT}/completions $fpath); autoload -Uz compinit; compinit -D -u; "
+             "zle-line-init() { print > ready }; zle -N zle-line-init; "
+             "tell() { print -r -- $BUFFER > line.part; mv line.part line; BUFFER= }; zle -N tell; "
+             "bindkey '^T' tell; bindkey '^I' complete-word; unsetopt beep\n")
+    write("data.csv", "1,2\n")
+    write("my.model", "")
+    here, there = pty.openpty()
+    shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=there, stdout=there, stderr=there,
+                             env=dict(os.environ, TERM="xterm"), start_new_session=True)
+    os.close(there)
+
+    def typed(text, answer):
+        """What stands in the answer file after this was typed."""
+        os.write(here, text.encode())
+        end = time.monotonic() + 30
+        while not os.path.exists(answer):
+            assert time.monotonic() < end and shell.poll() is None, f"no answer to {text!r}"
+            if select.select([here], [], [], 0.01)[0]:
+                os.read(here, 1 << 16)
+        line = pathlib.Path(answer).read_text()
+        os.remove(answer)
+        return line
+
+    try:
+        typed(setup, "ready")
+        for words, expected in (("inv", "inverse "), ("tr", "tr"), ("fit da", "fit data.csv "),
+                                ("fit -m kp", "fit -m kpca "), ("fit -k cos", "fit -k cosine "),
+                                ("fit data.csv --sca", "fit data.csv --scale="),
+                                ("fit --scale=u", "fit --scale=unit "),
+                                ("fit --image-features h", "fit --image-features haar "),
+                                ("transform my.model d", "transform my.model data.csv "),
+                                ("generate swiss-r", "generate swiss-roll "),
+                                ("kernels coss", "kernels coss"), ("help dem", "help demo "),
+                                ("nonsense da", "nonsense da")):
+            found = typed(f"mercer {words}\t\x14", "line")
+            assert found == f"mercer {expected}\n", (words, found)
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+        os.close(here)
+
+
+@test
 def test_man_page():
     if not shutil.which("groff"):
         raise Skip("groff is not installed")
