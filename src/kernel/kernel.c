@@ -519,7 +519,7 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
                             out + i, 1);
             continue;
         }
-        mrc_sparse_row row = mrc_sparse_row_of(points, first + i);
+        mrc_sparse_row row = mrc_any_row_of(points, first + i);
         for (int64_t k = 0; k < row.count; k++)
             dot += kernel->kind == MRC_KERNEL_intersection ? row.value[k]
                                                            : row.value[k] * row.value[k];

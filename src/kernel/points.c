@@ -113,7 +113,7 @@ static mercer_status prepare_norms(mrc_points *points, mrc_kernel_kind kind, mer
     bool absolute = kind == MRC_KERNEL_laplacian || kind == MRC_KERNEL_chi2;
     mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(points, i);
+        mrc_sparse_row row = mrc_any_row_of(points, i);
         for (int64_t k = 0; k < row.count; k++)
             points->norm2[i] += absolute ? fabs(row.value[k]) : row.value[k] * row.value[k];
     }

@@ -52,12 +52,17 @@ struct mrc_sparse_index {
 
 mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i)
 {
-    if (!mrc_points_are_sparse(points))
-        return (mrc_sparse_row){.value = points->x + i * points->ld, .count = points->d};
     int64_t row = points->picked ? points->picked[i] : i, start = points->csr.start[row];
     return (mrc_sparse_row){.column = points->csr.column + start,
                             .value = points->csr.value + start,
                             .count = points->csr.start[row + 1] - start};
+}
+
+mrc_sparse_row mrc_any_row_of(const mrc_points *points, int64_t i)
+{
+    if (mrc_points_are_sparse(points))
+        return mrc_sparse_row_of(points, i);
+    return (mrc_sparse_row){.value = points->x + i * points->ld, .count = points->d};
 }
 
 /* ---- the index ---- */
@@ -488,7 +493,7 @@ static int64_t column_of(mrc_sparse_row row, int64_t entry)
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j)
 {
-    mrc_sparse_row x = mrc_sparse_row_of(a, i), y = mrc_sparse_row_of(b, j);
+    mrc_sparse_row x = mrc_any_row_of(a, i), y = mrc_sparse_row_of(b, j);
     double sum = 0;
     for (int64_t p = 0, q = 0; p < x.count || q < y.count;) {
         if (q == y.count || (p < x.count && column_of(x, p) < y.column[q]))

@@ -30,13 +30,14 @@ void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int6
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j);
 
-/* Entries of row i; those of a dense row are all its values. */
+/* Entries of row i, and the same of any points: those of a dense row are all its values. */
 typedef struct mrc_sparse_row {
     const int32_t *column; /* NULL: 0, 1, ... */
     const double *value;
     int64_t count;
 } mrc_sparse_row;
 mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i);
+mrc_sparse_row mrc_any_row_of(const mrc_points *points, int64_t i);
 
 /* Product of a sparse row with a dense one. */
 static inline double mrc_sparse_dot(mrc_sparse_row row, const double *x)
