@@ -13,6 +13,7 @@ typedef struct outcome {
     const char *origin; /* where labels came from, or NULL */
     int64_t classes;    /* number of classes, or 0 */
     int64_t columns;    /* columns of the data */
+    int64_t entries;    /* of sparse data, or -1 */
     double seconds_read, seconds_write;
 } outcome;
 
@@ -34,6 +35,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
     json_object_set_new(json, "rows", json_integer(info->rows));
     json_object_set_new(json, "columns", json_integer(o->columns));
+    cli_json_sparse(json, o->entries, info->rows, o->columns);
     json_object_set_new(json, "labels", cli_json_text(o->origin));
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
@@ -113,8 +115,10 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
 
     const int name = (int)strcspn(info->method, ":");
     fprintf(out, "Fitted %.*s to %s\n\n", name, info->method, cli_shown(app->set.operand[0]));
-    cli_print_row(out, "data", "%s rows x %s column%s", cli_text_count(info->rows).text,
-                  cli_text_count(o->columns).text, o->columns == 1 ? "" : "s");
+    char *sparse = cli_sparse_text(o->entries, info->rows, o->columns);
+    cli_print_row(out, "data", "%s rows x %s column%s%s", cli_text_count(info->rows).text,
+                  cli_text_count(o->columns).text, o->columns == 1 ? "" : "s", sparse);
+    free(sparse);
     if (o->origin && o->classes)
         cli_print_row(out, "labels", "%s (%lld classes); %.*s does not use them", o->origin,
                       (long long)o->classes, name, info->method);
@@ -226,6 +230,7 @@ static int run_fit(cli_app *app)
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
     o.columns = mercer_rows_columns(rows);
+    o.entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : -1;
     o.origin = mercer_table_target_origin(table);
     if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);

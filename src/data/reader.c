@@ -1122,7 +1122,7 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     else
         MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows, block,
                              err));
-    reader->ended = block->n < max_rows && !reader->csv.paused;
+    reader->ended = block->n < max_rows && !reader->csv.text.paused && !reader->libsvm.text.paused;
     if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
         MRC_TRY(mrc_input_drain(&reader->input, err));
     for (int64_t i = 0; reader->folder_classes && i < block->n; i++) {
@@ -1197,7 +1197,7 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
-    reader->csv.patient = true;
+    reader->csv.text.patient = reader->libsvm.text.patient = true;
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:

@@ -530,10 +530,8 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
             continue;
         }
         mrc_sparse_row row = {.count = points->d};
-        if (mrc_points_are_sparse(points))
-            row = mrc_sparse_row_of(points, first + i);
-        else if (!points->packed)
-            row.value = points->x + (first + i) * points->ld;
+        if (!points->packed)
+            row = mrc_any_row_of(points, first + i);
         for (int64_t k = 0; k < row.count; k++) {
             double x = points->packed ? packed_value(points, first + i, k) : row.value[k];
             dot += kernel->kind == MRC_KERNEL_intersection ? x : x * x;

@@ -86,7 +86,8 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows 
                                     int64_t first, mercer_error *err);
 
 /* Prepared rows. Two sets can be combined when both are dense and were prepared with the same
- * shift, or both are sparse. */
+ * shift, or both are sparse; rbf, exponential, matern and rq also take dense rows beside sparse
+ * ones that they were prepared for. */
 typedef struct mrc_points {
     int64_t n, d;
     const double *x; /* n x d, row stride ld: the rows as the kernel wants them; or NULL */

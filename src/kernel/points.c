@@ -154,14 +154,13 @@ static mercer_status prepare_directions(mrc_points *points, const mercer_rows *r
     return MERCER_OK;
 }
 
-/* norm2 of sparse rows: what distances start from. */
-static mercer_status prepare_sparse_norms(mrc_points *points, mrc_kernel_kind kind,
-                                          mercer_error *err)
+/* norm2 of sparse rows, and of those beside them: what distances start from. */
+static mercer_status prepare_norms(mrc_points *points, mrc_kernel_kind kind, mercer_error *err)
 {
     bool absolute = kind == MRC_KERNEL_laplacian || kind == MRC_KERNEL_chi2;
     mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(points, i);
+        mrc_sparse_row row = mrc_any_row_of(points, i);
         for (int64_t k = 0; k < row.count; k++)
             points->norm2[i] += absolute ? fabs(row.value[k]) : row.value[k] * row.value[k];
     }
@@ -183,7 +182,7 @@ static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
     case MRC_KERNEL_rq:
     case MRC_KERNEL_laplacian:
     case MRC_KERNEL_chi2:
-        return prepare_sparse_norms(points, kind, err);
+        return prepare_norms(points, kind, err);
     case MRC_KERNEL_cosine:
         rc = mrc_alloc2_raw(&points->storage, entries, 1, sizeof(double), err);
         if (rc != MERCER_OK || entries == 0)
@@ -210,7 +209,8 @@ static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kern
     points->ld = rows->ld;
     if (rows->csr.start)
         return prepare_sparse(points, kind, rows, err);
-    if (stays_packed(ctx, kind, rows))
+    bool beside_sparse = shift_from && mrc_points_are_sparse(shift_from);
+    if (stays_packed(ctx, kind, rows) && !beside_sparse)
         points->packed = rows;
     else if (rows->packed)
         rc = copy_rows(points, rows, err);
@@ -221,6 +221,8 @@ static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kern
     case MRC_KERNEL_exponential:
     case MRC_KERNEL_matern:
     case MRC_KERNEL_rq:
+        if (shift_from && mrc_points_are_sparse(shift_from))
+            return prepare_norms(points, kind, err);
         return rows->d <= MRC_SMALL_DIMENSION ? prepare_differences(points, rows, err)
                                               : prepare_distances(points, rows, shift_from, err);
     case MRC_KERNEL_laplacian:

@@ -163,21 +163,26 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
                                     const struct request *r, mercer_error *err)
 {
     static const double WORTH_SAYING = 100; /* largest spread over the median one */
-    double *spread = NULL, *sorted = NULL;
+    double *least = NULL, *spread = NULL, *sorted = NULL;
     int64_t d = rows->d, widest = 0, count = 0;
     mercer_status rc = MERCER_OK;
     if (r->scale != MRC_SCALE_NONE || r->kernel.kind == MRC_KERNEL_precomputed || d < 2 ||
         mercer_rows_is_sparse(rows)) /* whose columns cannot be shifted anyway */
         return MERCER_OK;
+    MRC_TRY(mrc_alloc(&least, d, sizeof *least, err));
     MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
     MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
-    for (int64_t k = 0; k < d; k++) {
-        double least = mrc_rows_at(rows, 0, k), most = least;
-        for (int64_t i = 1; i < rows->n; i++) {
-            least = fmin(least, mrc_rows_at(rows, i, k));
-            most = fmax(most, mrc_rows_at(rows, i, k));
+    mercer_rows_copy(rows, 0, 1, least);
+    mercer_rows_copy(rows, 0, 1, spread);   /* the largest values, at first */
+    for (int64_t i = 1; i < rows->n; i++) { /* in the order of memory */
+        const double *x = mrc_rows_line(rows, i, sorted);
+        for (int64_t k = 0; k < d; k++) {
+            least[k] = x[k] < least[k] ? x[k] : least[k];
+            spread[k] = x[k] > spread[k] ? x[k] : spread[k];
         }
-        spread[k] = most - least;
+    }
+    for (int64_t k = 0; k < d; k++) {
+        spread[k] -= least[k];
         if (spread[k] > 0)
             sorted[count++] = spread[k];
         if (spread[k] > spread[widest])
@@ -196,6 +201,7 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
                    "if that is not meant, scale the columns (--scale standard)",
                    (long long)(widest + 1), factor);
 out:
+    mrc_free(least);
     mrc_free(spread);
     mrc_free(sorted);
     return rc;

@@ -292,6 +292,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .image_channels = prepare->size.channels,
         .missing = mrc_missing_name(prepare->missing),
         .encode = prepare->sources > 0 ? "onehot" : "none",
+        .expansion_entries = model->z_csr.start ? model->z_entries : -1,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

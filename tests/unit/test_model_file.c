@@ -233,7 +233,7 @@ static void test_header_layout(void **state)
     assert_int_equal((8 + header) % 8, 0);
     assert_int_equal(bytes[8], '{');
     assert_true(8 + header < length);
-    assert_non_null(strstr(bytes + 8, "\"format\":\"mercer-model\",\"format_version\":\"2\""));
+    assert_non_null(strstr(bytes + 8, "\"format\":\"mercer-model\",\"format_version\":\"1\""));
     assert_non_null(strstr(bytes + 8, "\"kernel\":\"rbf:sigma=1.7\""));
     test_free(bytes);
     mercer_model_free(model);
@@ -407,7 +407,7 @@ static void test_wrong_contents_are_refused(void **state)
                  "not finite");
     /* What a later format adds is passed over. */
     memcpy(copy, bytes, length);
-    replace(copy, length, "\"format_version\":\"2\"", "\"format_version\":\"7\"");
+    replace(copy, length, "\"format_version\":\"1\"", "\"format_version\":\"7\"");
     replace(copy, length, "\"spectrum\":{", "\"specials\":{");
     assert_ok(mrc_model_load_memory(ctx, "x", copy, length, &out, &err));
     assert_null(out->spectrum);
