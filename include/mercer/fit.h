@@ -23,6 +23,12 @@ typedef struct mercer_fit_options {
     double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
                               new rows from the same source exceeds. Costs a second fit, to 80 % of
                               the rows; the model is the same otherwise */
+    const mercer_rows *landmarks; /* points that rkpca, greedy and nystroem use instead of choosing
+                                     rows; NULL: none. Like the rows in everything: units, columns
+                                     (matched by name when both have names) and preparation. For a
+                                     precomputed kernel one column of row numbers, from 0. Borrowed
+                                     for the call */
+    int expects_landmarks; /* for mercer_fit_options_check() alone: 1 when there will be some */
 } mercer_fit_options;
 MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 

@@ -56,8 +56,7 @@ static int64_t count_candidates(const mrc_selection *s, int64_t *list)
     return count;
 }
 
-/* The first `wanted` of list at random; the rest of it in any order. */
-static void draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
+void mrc_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
 {
     for (int64_t i = 0; i < wanted; i++) {
         int64_t other = i + mrc_rng_below(rng, count - i), swap = list[i];
@@ -106,7 +105,7 @@ static mercer_status choose_candidates(mrc_selection *s, mercer_error *err)
     int64_t wanted = rule->candidates ? rule->candidates : rule->depth;
     wanted = wanted < count ? wanted : count;
     if (rule->candidates)
-        draw(&s->def.ctx->rng, s->list, count, wanted);
+        mrc_draw(&s->def.ctx->rng, s->list, count, wanted);
     else if (wanted < count)
         rc = keep_largest(s, count, wanted, err);
     for (int64_t j = 0; j < s->def.n; j++)
@@ -129,7 +128,7 @@ static double divisor(const mrc_selection *s, int64_t j)
 static double score_error(const mrc_selection *s, int64_t j)
 {
     const mrc_deflated *def = &s->def;
-    if (!def->energy || s->rule->rescore)
+    if (!def->energy)
         return 0;
     double energy = fmax(def->energy[j], 0);
     return SAFETY * s->rounding *
@@ -221,23 +220,41 @@ out:
     return rc;
 }
 
+/* Of the given rows the one with most left, so that the basis is as well conditioned as they allow;
+ * -1: the others are combinations of those taken. */
+static int64_t next_given(const mrc_selection *s)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < s->rule->given_count; i++) {
+        int64_t j = s->rule->given[i];
+        if (is_candidate(s, j) && (best < 0 || s->def.residual[j] > s->def.residual[best]))
+            best = j;
+    }
+    return best;
+}
+
 /* The row to take: the lowest of those whose score equals the largest to rounding; -1: none. */
 static mercer_status pick(mrc_selection *s, int64_t *out, mercer_error *err)
 {
     bool carried = s->def.energy != NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(choose_candidates(s, err));
+    if (s->rule->given) {
+        *out = next_given(s);
+        goto out;
+    }
     if (!carried)
         MRC_TRY(score_list(s, err));
     else
         MRC_TRY(score_all(s, err));
-    if (carried && !s->rule->rescore)
+    if (carried)
         MRC_TRY(settle_doubts(s, err));
     int64_t best = find_best(s);
     *out = best;
     if (best < 0)
         goto out;
-    double floor = s->scores[best] * (1 - tie_width(s, best));
+    /* Rounding can leave no score above zero. */
+    double floor = s->scores[best] - fabs(s->scores[best]) * tie_width(s, best);
     for (*out = 0; !is_candidate(s, *out) || s->scores[*out] < floor; (*out)++)
         ;
 out:
@@ -396,7 +413,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
         MRC_TRY(mrc_alloc(&mask, n, 1, err));
         for (int64_t j = 0; j < n; j++)
             s->list[j] = j;
-        draw(&ctx->rng, s->list, n, rule->terms);
+        mrc_draw(&ctx->rng, s->list, n, rule->terms);
         for (int64_t i = 0; i < rule->terms; i++)
             mask[s->list[i]] = 1;
     }
