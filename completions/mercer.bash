@@ -19,6 +19,7 @@ _mercer() {
         fit:-o|fit:--output) words='files' ;;
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
+        fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -72,7 +73,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --novelty --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
