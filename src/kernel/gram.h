@@ -57,6 +57,9 @@ mercer_status mrc_gram_diag(mrc_gram *gram, const double **out, mercer_error *er
  * is not centred. */
 mercer_status mrc_gram_means(mrc_gram *gram, const double **out, double *grand, mercer_error *err);
 
+/* The mean of all entries, which is the squared norm of the images' mean. Costs a pass. */
+mercer_status mrc_gram_grand_mean(mrc_gram *gram, double *out, mercer_error *err);
+
 /* out (n x l) = K V. */
 mercer_status mrc_gram_apply(mrc_gram *gram, const double *v, int64_t l, double *out,
                              mercer_error *err);

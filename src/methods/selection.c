@@ -360,23 +360,14 @@ static bool is_done(const mrc_selection *s)
 static mercer_status measure_total(mrc_selection *s, mercer_error *err)
 {
     mrc_deflated *def = &s->def;
-    double n = (double)def->n, *ones = NULL, *sums = NULL;
+    double mean = 0;
     mercer_status rc = MERCER_OK;
     s->total_variance = 0;
     for (int64_t j = 0; j < def->n; j++)
-        s->total_variance += def->residual[j] / n;
-    if (!s->rule->centred || s->rule->captured <= 0)
-        goto out;
-    MRC_TRY(mrc_alloc(&ones, def->n, sizeof *ones, err));
-    MRC_TRY(mrc_alloc(&sums, def->n, sizeof *sums, err));
-    for (int64_t j = 0; j < def->n; j++)
-        ones[j] = 1 / n;
-    MRC_TRY(mrc_gram_apply(def->gram, ones, 1, sums, err));
-    for (int64_t j = 0; j < def->n; j++)
-        s->total_variance -= sums[j] / n;
-out:
-    mrc_free(ones);
-    mrc_free(sums);
+        s->total_variance += def->residual[j] / (double)def->n;
+    if (s->rule->centred && s->rule->captured > 0)
+        rc = mrc_gram_grand_mean(def->gram, &mean, err);
+    s->total_variance -= mean;
     return rc;
 }
 

@@ -66,25 +66,6 @@ out:
 
 /* ---- training rows as points ---- */
 
-/* Squared norm of the mean of the images. */
-static mercer_status norm_of_mean(mrc_gram *gram, int64_t n, double *out, mercer_error *err)
-{
-    double *ones = NULL, *sums = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&ones, n, sizeof *ones, err));
-    MRC_TRY(mrc_alloc(&sums, n, sizeof *sums, err));
-    for (int64_t i = 0; i < n; i++)
-        ones[i] = 1 / (double)n;
-    MRC_TRY(mrc_gram_apply(gram, ones, 1, sums, err));
-    *out = 0;
-    for (int64_t i = 0; i < n; i++)
-        *out += sums[i] / (double)n;
-out:
-    mrc_free(ones);
-    mrc_free(sums);
-    return rc;
-}
-
 /* The frame of selected rows; takes the projections of s over. */
 static mercer_status frame_of_rows(struct frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
                                    mercer_error *err)
@@ -98,7 +79,7 @@ static mercer_status frame_of_rows(struct frame *f, mrc_gram *gram, mrc_selectio
     f->coordinates = s->def.projections;
     s->def.projections = NULL;
     if (exact)
-        MRC_TRY(norm_of_mean(gram, f->n, &f->grand, err));
+        MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
 out:
     return rc;
 }
