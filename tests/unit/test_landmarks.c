@@ -371,6 +371,35 @@ static void test_subset_by_share(void **state)
     free(x);
 }
 
+/* Every allocation fails in turn, on the ways that a fit by defaults does not go. */
+static void test_subset_survives_failing_allocations(void **state)
+{
+    static const char *const methods[] = {"rkpca:points=6,criterion=top",
+                                          "nystroem:points=6,sampling=kmeans", "greedy"};
+    double *x = normal_rows(11, 40, 2, 0, 1);
+    mercer_rows *rows = view(ctx, x, 40, 2), *landmarks = view(ctx, x, 5, 2);
+    (void)state;
+    for (int m = 0; m < 3; m++) {
+        mercer_fit_options options = options_of(methods[m], "rbf", m == 2 ? landmarks : NULL);
+        int64_t alive = mrc_alloc_live(), after = 0;
+        mercer_status rc;
+        options.scale = "standard";
+        do {
+            mercer_model *model = NULL;
+            mrc_alloc_fail_after(after++);
+            rc = mercer_fit(ctx, &options, rows, NULL, &model, NULL, NULL);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            mercer_model_free(model);
+            assert_int_equal(mrc_alloc_live(), alive);
+        } while (rc != MERCER_OK);
+        assert_true(after > 10);
+    }
+    mercer_rows_free(rows);
+    mercer_rows_free(landmarks);
+    free(x);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -385,6 +414,7 @@ int main(void)
         TEST(test_subset_means),
         TEST(test_kmeans_finds_clusters),
         TEST(test_subset_by_share),
+        TEST(test_subset_survives_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
