@@ -191,6 +191,29 @@ static int check_call(const cli_settings *set)
     return status;
 }
 
+/* Landmarks are read like the data: by the same columns, prepared alike. For a precomputed kernel
+ * they are row numbers. */
+static mercer_status read_landmarks(const cli_app *app, const mercer_table *data,
+                                    mercer_table **out, mercer_error *err)
+{
+    const cli_settings *set = &app->set;
+    mercer_read_options reading;
+    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0) {
+        mercer_read_options_init(&reading);
+    } else {
+        cli_read_options(set, &reading);
+        mercer_table_read_options(data, &reading);
+        if (mercer_format_name(set->landmarks, NULL))
+            reading.format = NULL;
+    }
+    if (reading.only) { /* labels are among the columns that are skipped */
+        reading.label = reading.target = NULL;
+        reading.no_label = 1;
+    }
+    reading.labels_file = NULL;
+    return mercer_table_read(app->ctx, set->landmarks, &reading, out, err);
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -200,7 +223,7 @@ static int run_fit(cli_app *app)
         return status;
 
     mercer_error err = {MERCER_OK, ""};
-    mercer_table *table = NULL;
+    mercer_table *table = NULL, *landmarks = NULL;
     mercer_model *model = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
@@ -217,6 +240,7 @@ static int run_fit(cli_app *app)
     options.scale = set->scale;
     options.command = app->command_line;
     options.novelty = set->novelty;
+    options.expects_landmarks = set->landmarks != NULL;
 
     /* A typing error must not wait until a large file has been read. */
     mercer_status rc = mercer_fit_options_check(&options, &err);
@@ -226,6 +250,14 @@ static int run_fit(cli_app *app)
     rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
         goto out;
+    if (set->landmarks) {
+        path = set->landmarks;
+        rc = read_landmarks(app, table, &landmarks, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        path = set->operand[0];
+        options.landmarks = mercer_table_rows(landmarks);
+    }
     o.seconds_read = cli_now() - start;
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
@@ -258,6 +290,7 @@ out:
         status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
     mercer_table_free(table);
+    mercer_table_free(landmarks);
     return status;
 }
 
@@ -287,6 +320,9 @@ static const cli_option options[] = {
                "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
                "scaling done first and kept in the model; default none"),
+    CLI_OPTION("landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
+               "rkpca, greedy, nystroem: features stand on the rows of this file instead of chosen "
+               "ones; with a precomputed kernel it holds row numbers, from 0"),
     CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "

@@ -70,6 +70,9 @@ MERCER_API const mercer_targets *mercer_table_targets(const mercer_table *table)
 /* One line that says where labels or targets came from ("classes from column 'label'"), or NULL. */
 MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
 MERCER_API void mercer_table_free(mercer_table *table);
+/* Set what a reader of more rows like those of a table needs: its columns by name, how many there
+ * are, and how they are prepared. What is set is borrowed from the table. */
+MERCER_API void mercer_table_read_options(const mercer_table *table, mercer_read_options *options);
 
 /* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
  * last one. From a pipe or terminal a block of text ends early rather than wait for rows that have

@@ -1204,3 +1204,9 @@ out:
     mercer_reader_close(reader);
     return rc;
 }
+
+void mercer_table_read_options(const mercer_table *table, mercer_read_options *options)
+{
+    const mercer_rows *rows = table->rows;
+    mrc_read_options_like(rows->prepare, rows->names, rows->d, options);
+}

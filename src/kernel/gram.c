@@ -857,6 +857,24 @@ static void cross_group(void *arg, int64_t task, int worker)
     }
 }
 
+mercer_status mrc_gram_grand_mean(mrc_gram *g, double *out, mercer_error *err)
+{
+    double n = (double)g->n, *shares = NULL, *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&shares, g->n, sizeof *shares, err));
+    MRC_TRY(mrc_alloc(&means, g->n, sizeof *means, err));
+    for (int64_t i = 0; i < g->n; i++)
+        shares[i] = 1 / n;
+    MRC_TRY(mrc_gram_apply(g, shares, 1, means, err));
+    *out = 0;
+    for (int64_t i = 0; i < g->n; i++)
+        *out += means[i] / n;
+out:
+    mrc_free(shares);
+    mrc_free(means);
+    return rc;
+}
+
 mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first, int64_t count,
                              double *out, mercer_error *err)
 {

@@ -105,6 +105,36 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
     return rc;
 }
 
+/* Landmarks take the place of everything a method could be told about its choice. */
+static mercer_status check_landmarks(const struct request *r, mercer_error *err)
+{
+    const struct mercer_entry *entry = &r->method->entry;
+    char text[256];
+    mercer_status rc = MERCER_OK;
+    if (!r->method->takes_landmarks)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "landmarks: method %s does not stand on chosen points; rkpca, greedy and "
+                        "nystroem do",
+                        entry->name);
+    if (r->problem.center == MRC_CENTER_EXACT)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "landmarks go with center span or none: span gives the same features as "
+                        "exact");
+    if (r->kernel.kind == MRC_KERNEL_precomputed && r->options.novelty > 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "novelty: landmarks of a precomputed kernel may be among the rows held "
+                        "out");
+    MRC_TRY(mrc_params_format(entry->params, entry->name, r->params, 0, text, sizeof text, err));
+    for (const char *key = strchr(text, ':'); key; key = strchr(key + 1, ','))
+        if (strncmp(key + 1, "components=", strlen("components=")) != 0)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "method %s: %.*s does not go with landmarks, which leave nothing to "
+                            "choose",
+                            entry->name, (int)strcspn(key + 1, "="), key + 1);
+out:
+    return rc;
+}
+
 static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
                                   struct request *r, mercer_error *err)
 {
@@ -139,6 +169,8 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
                  "precision single: a precomputed kernel matrix is used as it is given");
     if (r->kernel.kind == MRC_KERNEL_precomputed && r->scale != MRC_SCALE_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
+    if (options->landmarks || options->expects_landmarks)
+        MRC_TRY(check_landmarks(r, err));
 out:
     return rc;
 }
@@ -278,13 +310,91 @@ out:
     return rc;
 }
 
+/* The columns of landmarks in the model's order, sparse or dense as rows are. */
+static mercer_status arrange_landmarks(const mercer_rows *landmarks, const mercer_rows *rows,
+                                       const mercer_model *model, mercer_rows **out,
+                                       mercer_error *err)
+{
+    int64_t n = landmarks->n, d = model->columns, *map = NULL;
+    bool sparse = mercer_rows_is_sparse(rows);
+    double *line = NULL, *x = NULL;
+    mrc_csr_owned csr = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&map, d, sizeof *map, err));
+    MRC_TRY(mrc_model_map_columns(model, landmarks, map, err));
+    MRC_TRY(mrc_alloc(&line, landmarks->d, sizeof *line, err));
+    if (sparse)
+        MRC_TRY(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
+    else
+        MRC_TRY(mrc_alloc2(&x, n, d, sizeof *x, err));
+    for (int64_t i = 0, end = 0; i < n; i++) {
+        mercer_rows_copy(landmarks, i, 1, line);
+        if (sparse) {
+            MRC_TRY(mrc_grow(&csr.column, end + d, sizeof *csr.column, err));
+            MRC_TRY(mrc_grow(&csr.value, end + d, sizeof *csr.value, err));
+        }
+        for (int64_t k = 0; k < d; k++) {
+            double value = line[map[k]];
+            if (!sparse) {
+                x[i * d + k] = value;
+            } else if (value != 0) {
+                csr.column[end] = (int32_t)k;
+                csr.value[end++] = value;
+            }
+        }
+        if (sparse)
+            csr.start[i + 1] = end;
+    }
+    rc = sparse ? mrc_rows_adopt_csr(&csr, n, d, out, err)
+                : mrc_rows_adopt(MRC_F64, x, n, d, out, err);
+    x = rc == MERCER_OK ? NULL : x;
+out:
+    mrc_free(map);
+    mrc_free(line);
+    mrc_free(x);
+    mrc_csr_owned_destroy(&csr);
+    return rc;
+}
+
+/* Landmarks as rows are: *arranged in the caller's units, problem->landmarks scaled (*scaled). */
+static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
+                                    const mercer_model *model, mercer_rows **arranged,
+                                    mercer_rows **scaled, mercer_error *err)
+{
+    const mercer_rows *landmarks = r->options.landmarks;
+    mercer_status rc = MERCER_OK;
+    if (!landmarks)
+        return MERCER_OK;
+    if (r->kernel.kind == MRC_KERNEL_precomputed) {
+        if (landmarks->d != 1)
+            MRC_FAIL(err, MERCER_ERR_DATA,
+                     "landmarks: %lld columns where one was expected: row numbers, from 0",
+                     (long long)landmarks->d);
+        r->problem.landmarks = landmarks;
+        goto out;
+    }
+    rc = arrange_landmarks(landmarks, rows, model, arranged, err);
+    if (rc != MERCER_OK) {
+        char why[sizeof err->text];
+        snprintf(why, sizeof why, "%s", err ? err->text : "");
+        MRC_FAIL(err, rc, "landmarks: %s", why);
+    }
+    r->problem.landmarks = r->options.landmarks = *arranged;
+    if (r->scale != MRC_SCALE_NONE) {
+        MRC_TRY(mrc_scale_rows(&model->scale, *arranged, scaled, err));
+        r->problem.landmarks = *scaled;
+    }
+out:
+    return rc;
+}
+
 mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
 {
     struct request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
-    mercer_rows *scaled = NULL;
+    mercer_rows *scaled = NULL, *landmarks = NULL, *scaled_landmarks = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
@@ -301,6 +411,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
     r.problem.kernel = &r.kernel;
     MRC_TRY(describe(ctx, rows, &r, model, err));
+    MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
     if (r.options.novelty > 0)
@@ -318,6 +429,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
 out:
     mercer_model_free(model);
     mercer_rows_free(scaled);
+    mercer_rows_free(landmarks);
+    mercer_rows_free(scaled_landmarks);
     mrc_free(r.params);
     return rc;
 }

@@ -304,28 +304,12 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
     return model->column_names[column];
 }
 
-static bool has_name(char *const *names, int64_t count, const char *name)
-{
-    for (int64_t j = 0; names && j < count; j++)
-        if (strcmp(names[j], name) == 0)
-            return true;
-    return false;
-}
-
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
 {
-    bool encoded = model->prepare.sources > 0;
-    char *const *names = encoded ? model->prepare.source_names : model->column_names;
-    int64_t count = encoded ? model->prepare.sources : model->columns;
-    bool named = options->label || options->target || options->labels_file;
-    options->prepare = &model->prepare;
-    if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
-        options->no_label = 1;
-    if (model->kernel.kind == MRC_KERNEL_precomputed)
-        return;
-    options->columns = model->columns;
-    if (names) {
-        options->only = (const char *const *)names;
-        options->only_count = count;
+    mrc_read_options_like(&model->prepare, model->column_names, model->columns, options);
+    if (model->kernel.kind == MRC_KERNEL_precomputed) {
+        options->columns = 0;
+        options->only = NULL;
+        options->only_count = 0;
     }
 }

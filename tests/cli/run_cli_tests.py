@@ -1446,6 +1446,50 @@ def test_novelty_refusals():
             says=("ring.csv", "at least 95 rows", "there are 60"))
 
 
+@test
+def test_landmarks():
+    x = cloud(80, 3)
+    table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(80)])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=2", "-n", 3, "--scale", "standard"]
+    chosen = report(*words, "-m", "rkpca:points=9", "-o", "chosen.model")
+    assert len(chosen["selected"]) == chosen["expansion_points"] == len(chosen["selection"]) == 9
+    points = x[chosen["selected"]]
+    table("z.csv", points[:, [2, 0, 1]], "cab", label=["w"] * 9)  # matched by name, labels skipped
+    expected = numbers(mercer("transform", "chosen.model", "x.csv").out)[1]
+    for method in ("rkpca", "greedy", "nystroem"):
+        given = report(*words, "-m", method, "--landmarks", "z.csv", "-o", "given.model")
+        assert given["expansion_points"] == 9 and given["selected"] == []
+        features = numbers(mercer("transform", "given.model", "x.csv").out)[1]
+        assert np.allclose(features, expected, atol=1e-9)
+    k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)
+    np.save("k.npy", k)
+    table("rows.csv", np.array(chosen["selected"])[:, None])
+    words = ["fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "-n", 3, "--landmarks", "rows.csv"]
+    assert sorted(report(*words)["selected"]) == sorted(chosen["selected"])
+
+
+@test
+def test_landmarks_refusals():
+    ring(60)
+    words = ["fit", "ring.csv", "-n", 2, "--landmarks"]
+    missing = [*words, "missing.csv", "-m"]  # nothing is read before the call is right
+    refused(*missing, "kpca", status=2, says=("method kpca", "rkpca"))
+    refused(*missing, "rkpca:points=5", status=2, says="points does not go with landmarks")
+    refused(*missing, "rkpca", "--center", "exact", status=2, says="span gives the same features")
+    refused(*missing, "rkpca", status=1, says="missing.csv")
+    write("z.csv", "a,b\n1,2\n")
+    done = refused(*words, "z.csv", "-m", "rkpca", status=1, says=("z.csv", "'x'"))
+    assert "ring.csv" not in done.err
+    write("z.csv", "1,2,3\n")
+    refused(*words, "z.csv", "-m", "rkpca", status=1, says="landmarks: 3 columns where 2")
+    np.save("k.npy", np.eye(5))
+    for text, says in (("1\n1\n", "row 1 is given twice"), ("5\n", "5 is not the number of a row"),
+                       ("1,2\n", "2 columns where one")):
+        write("rows.csv", text)
+        refused("fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "--landmarks", "rows.csv",
+                status=1, says=says)
+
+
 # ------------------------------------------------------------------------ the rest of the commands
 
 @test
