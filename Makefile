@@ -44,7 +44,7 @@ fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
 
 bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run, DOCS=1 for docs/BENCH.md
 	@tools/install-packages bench
-	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
+	@$(PYTHON) bench/run_kpca.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
 
 docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer
