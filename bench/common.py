@@ -103,6 +103,8 @@ def measure_limits(bench):
 def seconds(value):
     if value is None:
         return ""
+    if value < 1e-3:
+        return f"{1e6 * value:.0f} us"
     return f"{1e3 * value:.1f} ms" if value < 0.1 else f"{value:.2f} s"
 
 
