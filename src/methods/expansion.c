@@ -206,7 +206,7 @@ static mercer_status expand(const mrc_problem *problem, mrc_expansion *e, mercer
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));
     MRC_TRY(find_offsets(e, model, sums, err));
-    bool in_order = precomputed && !all && (exact || e->count == n);
+    bool in_order = precomputed && e->selected && (exact || e->count == n);
     if (in_order)
         MRC_TRY(spread(e, n, sums, exact, err));
     if (precomputed)
