@@ -97,8 +97,11 @@ mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, doubl
     file->texts_open = false;
     for (int64_t j = 0; j < d && !any; j++)
         any = has_words(x, n, d, j);
-    if (!any) /* nothing to encode */
+    if (!any) { /* nothing to encode, and texts of rows that were left out are no texts of columns
+                 */
+        rc = mrc_encode_load(prepare, file, err);
         goto out;
+    }
     MRC_TRY(mrc_alloc(&prepare->encodings, d, sizeof *prepare->encodings, err));
     prepare->sources = d;
     for (int64_t j = 0; j < d; j++)

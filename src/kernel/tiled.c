@@ -277,7 +277,10 @@ static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t rou
     const double *tile = tile_of(g, i, j, worker, &stride);
     await_turn(sweep, i, round);
     await_turn(sweep, j, round);
-    if (i == j)
+    if (l == 1)
+        p->loops->both_one(tile, stride, rows, cols, p->v + i * MRC_TILE, p->v + j * MRC_TILE,
+                           p->out + i * MRC_TILE, i == j ? NULL : p->out + j * MRC_TILE);
+    else if (i == j)
         p->loops->times(tile, stride, rows, cols, 1, p->v + j * MRC_TILE * l, l, 1,
                         p->out + i * MRC_TILE * l, l, l);
     else
@@ -298,7 +301,8 @@ static void change_width(int64_t n, const double *from, int64_t l, double *to, i
 mercer_status mrc_tiled_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                               mercer_error *err)
 {
-    int64_t width = (l + MRC_NARROW_LANES - 1) / MRC_NARROW_LANES * MRC_NARROW_LANES;
+    int64_t lanes = (l + MRC_NARROW_LANES - 1) / MRC_NARROW_LANES * MRC_NARROW_LANES;
+    int64_t width = l == 1 ? 1 : lanes;
     struct product p = {.loops = mrc_narrow_for(g->ctx->simd), .v = v, .out = out, .l = width};
     double *wide = NULL, *wide_out = NULL;
     mercer_status rc = MERCER_OK;

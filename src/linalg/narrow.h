@@ -22,6 +22,10 @@ typedef struct mrc_narrow {
     void (*both)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                  const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
                  int64_t width);
+    /* The same for one vector: y_rows += T v_cols and, unless y_cols is NULL, y_cols += T' v_rows.
+     */
+    void (*both_one)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                     const double *v_rows, const double *v_cols, double *y_rows, double *y_cols);
     /* A sparse row and a panel of MRC_NARROW_LANES columns: panel[column[k]] += value[k] across,
      * and out = sum over k of value[k] panel[column[k]]. */
     void (*scatter)(const int32_t *column, const double *value, int64_t count, const double *across,

@@ -125,6 +125,51 @@ static void both(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                       y_rows + i * width + w, y_cols + w, width, 1);
 }
 
+/* One vector: along the rows of T, ONE_ROWS of them at a time, so that each value of T is used for
+ * both products and y_cols is read and written once for several rows. */
+enum { ONE_ROWS = 4 };
+
+ALWAYS void one_rows(const double *tile, int64_t stride, int64_t cols, const double *v_rows,
+                     const double *v_cols, double *y_rows, double *y_cols, int count)
+{
+    vector sum[ONE_ROWS];
+    int64_t j = 0;
+    for (int r = 0; r < count; r++)
+        sum[r] = (vector){0};
+    for (; j + WIDTH <= cols; j += WIDTH) {
+        vector down = load(v_cols + j), out = y_cols ? load(y_cols + j) : down;
+        for (int r = 0; r < count; r++) {
+            vector values = load(tile + r * stride + j);
+            sum[r] += values * down;
+            if (y_cols)
+                out += values * v_rows[r];
+        }
+        if (y_cols)
+            store(y_cols + j, out);
+    }
+    for (int r = 0; r < count; r++) {
+        double total = 0;
+        for (int p = 0; p < WIDTH; p++)
+            total += sum[r][p];
+        for (int64_t k = j; k < cols; k++) {
+            total += tile[r * stride + k] * v_cols[k];
+            if (y_cols)
+                y_cols[k] += tile[r * stride + k] * v_rows[r];
+        }
+        y_rows[r] += total;
+    }
+}
+
+static void both_one(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                     const double *v_rows, const double *v_cols, double *y_rows, double *y_cols)
+{
+    int64_t i = 0;
+    for (; i + ONE_ROWS <= rows; i += ONE_ROWS)
+        one_rows(tile + i * stride, stride, cols, v_rows + i, v_cols, y_rows + i, y_cols, ONE_ROWS);
+    for (; i < rows; i++)
+        one_rows(tile + i * stride, stride, cols, v_rows + i, v_cols, y_rows + i, y_cols, 1);
+}
+
 static void scatter(const int32_t *column, const double *value, int64_t count, const double *across,
                     double *panel)
 {
@@ -157,6 +202,7 @@ const mrc_narrow *TABLE(void)
         .times = times,
         .transposed_times = transposed_times,
         .both = both,
+        .both_one = both_one,
         .scatter = scatter,
         .gather = gather,
     };
