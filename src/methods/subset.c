@@ -134,19 +134,19 @@ static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
                                  mrc_subset_choice *choice, mrc_gram *gram, mrc_selection *s,
                                  mercer_error *err)
 {
+    const mercer_rows *landmarks = problem->landmarks;
     mrc_selection_rule *rule = &choice->rule;
-    int64_t n = problem->rows->n, count = rule->most, *list = NULL;
+    mrc_subset_choose choose = landmarks ? NULL : choice->choose;
+    int64_t count = landmarks ? landmarks->n : rule->most, *list = NULL;
     mercer_status rc = MERCER_OK;
-    if (problem->landmarks || choice->choose) {
-        *rule =
-            (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL, .most = n, .centred = rule->centred};
-        MRC_TRY(
-            mrc_alloc(&list, problem->landmarks ? problem->landmarks->n : n, sizeof *list, err));
-        if (problem->landmarks) {
-            count = problem->landmarks->n;
+    if (landmarks || choose) {
+        int64_t room = landmarks ? count : problem->rows->n;
+        *rule = (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL, .centred = rule->centred};
+        MRC_TRY(mrc_alloc(&list, room, sizeof *list, err));
+        if (landmarks)
             MRC_TRY(read_numbers(problem, list, err));
-        } else
-            MRC_TRY(choice->choose(ctx, problem, gram, list, &count, err));
+        if (choose)
+            MRC_TRY(choose(ctx, problem, gram, list, &count, err));
         rule->given = list;
         rule->most = rule->given_count = count;
     }

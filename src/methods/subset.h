@@ -5,14 +5,17 @@
 
 #include "methods/selection.h"
 
+/* Choose up to *count rows, put them into list (room for n) and set *count. gram is the uncentred
+ * operator. */
+typedef mercer_status (*mrc_subset_choose)(mercer_ctx *ctx, const mrc_problem *problem,
+                                           mrc_gram *gram, int64_t *list, int64_t *count,
+                                           mercer_error *err);
+
 typedef struct mrc_subset_choice {
-    mrc_selection_rule rule; /* a greedy one; what the problem says of it is set here */
-    int64_t points;          /* asked for; 0: the default */
-    bool depth_of_points;    /* the rule looks at as many rows in each step as it will take */
-    /* Choose up to *count rows, put them into list (room for n) and set *count; instead of the
-     * rule. gram is the uncentred operator. */
-    mercer_status (*choose)(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
-                            int64_t *list, int64_t *count, mercer_error *err);
+    mrc_selection_rule rule;  /* a greedy one; what the problem says of it is set here */
+    int64_t points;           /* asked for; 0: the default */
+    bool depth_of_points;     /* the rule looks at as many rows in each step as it will take */
+    mrc_subset_choose choose; /* instead of the rule, or NULL */
 } mrc_subset_choice;
 
 /* Choose the points, or take the problem's landmarks, and fill the model. */

@@ -231,7 +231,7 @@ def test_bash_completion():
     assert completed("") == COMMANDS + ["help", "--help", "--version"]
     assert completed("tr") == ["transform", "truncate"]
     assert sorted(completed("fit", "")) == ["data.csv", "my.model"]
-    assert completed("fit", "data.csv", "-m", "") == ["pca", "kpca"]
+    assert completed("fit", "data.csv", "-m", "")[:2] == ["pca", "kpca"]
     assert completed("fit", "data.csv", "-k", "r") == ["rbf", "rq"]
     assert completed("fit", "data.csv", "--sc") == ["--scale"]
     assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
