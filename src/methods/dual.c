@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A feature must keep this much of what rounding could have left of it. */
-static const double LEAST = 1e-10;
+/* What the earlier features must leave of a direction: of a combination of rows in units of what
+ * rounding could make of it, of a single row in units of its own column. */
+static const double LEAST = 1e-10, LEAST_OF_ROW = 1e-8;
 
 mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, const double *y,
                             int64_t outputs, int64_t most, bool single_rows, mercer_error *err)
@@ -41,6 +42,8 @@ mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, con
     } else {
         MRC_TRY(mrc_alloc2_raw(&dual->beta, dual->most, n, sizeof(double), err));
     }
+    if (single_rows)
+        goto out;
     MRC_TRY(mrc_alloc(&norms2, n, sizeof *norms2, err));
     MRC_TRY(mrc_gram_row_norms2(gram, NULL, n, NULL, norms2, err));
     for (int64_t i = 0; i < n; i++)
@@ -113,8 +116,8 @@ static void take_off_targets(mrc_dual *dual)
         ((double)dual->n * (double)dual->n);
 }
 
-/* Add the feature whose K beta stands in q + count n; weight: sum |beta|. */
-static mercer_status add_image(mrc_dual *dual, double weight, bool *added, mercer_error *err)
+/* Add the feature whose K beta stands in q + count n unless what is left of it is no larger. */
+static mercer_status add_image(mrc_dual *dual, double least, bool *added, mercer_error *err)
 {
     int64_t j = dual->count;
     double *tau = dual->q + j * dual->n, *dots = NULL;
@@ -124,7 +127,7 @@ static mercer_status add_image(mrc_dual *dual, double weight, bool *added, merce
     MRC_TRY(mrc_alloc(&dots, j + 1, sizeof *dots, err));
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = norm_of(tau, dual->n);
-    if (!(norm > LEAST * dual->largest * weight))
+    if (!(norm > least))
         goto out;
     for (int64_t t = 0; t < j; t++)
         column[t] = dots[t] / dual->norms[t];
@@ -148,7 +151,7 @@ mercer_status mrc_dual_add(mrc_dual *dual, const double *beta, const double *ima
         weight += fabs(beta[i]);
     memcpy(dual->q + dual->count * dual->n, image, (size_t)dual->n * sizeof *image);
     memcpy(dual->beta + dual->count * dual->n, beta, (size_t)dual->n * sizeof *beta);
-    return add_image(dual, weight, added, err);
+    return add_image(dual, LEAST * dual->largest * weight, added, err);
 }
 
 mercer_status mrc_dual_add_row(mrc_dual *dual, int64_t row, double scale, bool *added,
@@ -162,7 +165,7 @@ mercer_status mrc_dual_add_row(mrc_dual *dual, int64_t row, double scale, bool *
         tau[i] *= scale;
     dual->selected[dual->count] = row;
     dual->scale[dual->count] = scale;
-    return add_image(dual, fabs(scale), added, err);
+    return add_image(dual, LEAST_OF_ROW * norm_of(tau, dual->n), added, err);
 }
 
 /* A = B M^-1, points x k, column by column: a_j = beta_j - sum_t M_tj a_t. */

@@ -24,7 +24,7 @@ typedef struct mrc_dual {
     double *beta;      /* directions of all rows, count x n; NULL for those of single rows */
     int64_t *selected; /* directions of single rows: beta_j = scale_j e_selected[j] */
     double *scale;
-    double largest;    /* max_i |k_i|, for the stopping rule */
+    double largest;    /* max_i |k_i|, for the stopping rule; not with single rows */
     double *aligned;   /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
     double *covariance; /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
     int64_t evaluations; /* kernel values asked for, as rows of the matrix */

@@ -46,7 +46,11 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");
     int64_t most = wanted > 0 && wanted < n ? wanted : n;
-    mrc_gram_request request = {.centered = problem->center != MRC_CENTER_NONE,
+    bool centered = problem->center != MRC_CENTER_NONE;
+    bool few = method->few_columns > 0 &&
+               (double)method->few_columns * (double)most < (double)n / 2;
+    mrc_gram_request request = {.centered = centered,
+                                .few_columns = few && !centered,
                                 .work_columns =
                                     (method->single_rows ? 1 : 3) * most + 4 * outputs + 8};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
