@@ -8,8 +8,11 @@
 #include "kernel/gram_parts.h"
 #include "linalg/linalg.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
+
+enum { ROUNDINGS = 8 }; /* of one sum, in units of eps; raising it evaluates more rows anew */
 
 static bool is_lowrank(const mrc_deflated *def)
 {
@@ -40,7 +43,7 @@ void mrc_deflated_destroy(mrc_deflated *def)
     mrc_free(def->coefficients);
     mrc_free(def->residual);
     mrc_free(def->energy);
-    mrc_free(def->evaluated);
+    mrc_free(def->doubt);
     mrc_free(def->image);
     mrc_free(def->mask);
     mrc_free(def->held_rows);
@@ -67,6 +70,71 @@ static mercer_status reserve(mrc_deflated *def, mercer_error *err)
         MRC_TRY(mrc_grow(&def->directions, wanted * def->gram->rank, sizeof(double), err));
     def->capacity = wanted;
 out:
+    return rc;
+}
+
+/* ---- the factor's coordinates ---- */
+
+/* What is left of rows J of F: F_J (I - QQ'), count x q. */
+static void left_of_factor_rows(const mrc_deflated *def, const int64_t *rows, int64_t count,
+                                double *left)
+{
+    int64_t q = def->gram->rank;
+    mrc_lowrank_rows(def->gram, rows, count, left);
+    /* Twice is enough: the second time takes off what rounding left of the first. */
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < def->count; j++) {
+                const double *direction = def->directions + j * q;
+                double dot = 0, *row = left + i * q;
+                for (int64_t c = 0; c < q; c++)
+                    dot += row[c] * direction[c];
+                for (int64_t c = 0; c < q; c++)
+                    row[c] -= dot * direction[c];
+            }
+}
+
+/* S = G' M G from the factor. */
+static mercer_status compute_inner(mrc_deflated *def, mercer_error *err)
+{
+    mrc_lowrank_sums sums = {.mask = def->mask,
+                             .about_mean = def->about_mean,
+                             .directions = def->directions,
+                             .count = def->count};
+    mercer_status rc = mrc_lowrank_inner(def->gram, &sums, def->inner, err);
+    def->inner_trace = 0;
+    for (int64_t c = 0; c < def->gram->rank; c++)
+        def->inner_trace += def->inner[c * def->gram->rank + c];
+    return rc;
+}
+
+/* The same once updates have taken off most of it, and with it most of its digits. */
+static mercer_status renew_inner(mrc_deflated *def, mercer_error *err)
+{
+    static const double MOST_LOST = 1e-4; /* lower: fewer passes over F, less exact scores */
+    double trace = 0;
+    for (int64_t c = 0; c < def->gram->rank; c++)
+        trace += def->inner[c * def->gram->rank + c];
+    return trace < MOST_LOST * def->inner_trace ? compute_inner(def, err) : MERCER_OK;
+}
+
+/* S <- (I - QQ') S (I - QQ'), which takes the rounding errors along Q off it. */
+static mercer_status project_inner(mrc_deflated *def, mercer_error *err)
+{
+    int64_t q = def->gram->rank, l = def->count;
+    double *product = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&product, l + 1, q, sizeof *product, err));
+    for (int side = 0; side < 2 && l > 0; side++) {
+        /* S is symmetric: its rows, then its columns. */
+        mrc_gemm(false, side == 0, l, q, q, 1, def->directions, q, def->inner, q, 0, product, q);
+        if (side == 0)
+            mrc_gemm(true, false, q, q, l, -1, product, q, def->directions, q, 1, def->inner, q);
+        else
+            mrc_gemm(true, false, q, q, l, -1, def->directions, q, product, q, 1, def->inner, q);
+    }
+out:
+    mrc_free(product);
     return rc;
 }
 
@@ -154,7 +222,14 @@ out:
     return rc;
 }
 
-/* F_J' S F_J for rows J. */
+/* Rounding errors of S in units of one: what was taken off it since it was computed. */
+static double inner_doubt(const mrc_deflated *def, int64_t row)
+{
+    return def->inner ? ROUNDINGS * DBL_EPSILON * def->inner_trace * fabs(def->residual[row]) : 0;
+}
+
+/* G_J' S G_J for rows J, G = F (I - QQ'): S has rounding errors along Q, which F_J would enlarge.
+ */
 static mercer_status energies_by_inner(mrc_deflated *def, const int64_t *rows, int64_t count,
                                        double *out, mercer_error *err)
 {
@@ -163,7 +238,7 @@ static mercer_status energies_by_inner(mrc_deflated *def, const int64_t *rows, i
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&factor, count, q, sizeof *factor, err));
     MRC_TRY(mrc_alloc2_raw(&product, count, q, sizeof *product, err));
-    mrc_lowrank_rows(def->gram, rows, count, factor);
+    left_of_factor_rows(def, rows, count, factor);
     mrc_tall_times(def->ctx, count, q, q, 1, factor, q, def->inner, q, 0, product, q);
     for (int64_t i = 0; i < count; i++) {
         out[i] = 0;
@@ -213,10 +288,13 @@ mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int6
         MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
         MRC_TRY(mrc_deflated_energies(def, rows, count, values, err));
         for (int64_t i = 0; i < count; i++)
-            def->energy[rows[i]] = def->evaluated[rows[i]] = values[i];
+            def->energy[rows[i]] = values[i];
+        for (int64_t i = 0; i < count; i++)
+            def->doubt[rows[i]] = inner_doubt(def, rows[i]);
         goto out;
     }
     if (def->inner) {
+        MRC_TRY(project_inner(def, err));
         MRC_TRY(mrc_lowrank_quadratic(def->gram, def->inner, def->energy, err));
     } else if (def->held_rows) {
         memset(def->energy, 0, (size_t)def->n * sizeof *def->energy);
@@ -228,7 +306,8 @@ mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int6
     } else {
         MRC_TRY(energies_by_rows(def, NULL, def->n, def->energy, err));
     }
-    memcpy(def->evaluated, def->energy, (size_t)def->n * sizeof *def->energy);
+    for (int64_t t = 0; t < def->n; t++)
+        def->doubt[t] = inner_doubt(def, t);
 out:
     mrc_free(values);
     return rc;
@@ -263,37 +342,18 @@ mercer_status mrc_deflated_start(mrc_deflated *def, const unsigned char *mask, b
             def->active += mask[t] != 0;
     }
     MRC_TRY(mrc_alloc(&def->energy, n, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&def->evaluated, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->doubt, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&def->image, n, sizeof(double), err));
     if (is_lowrank(def)) {
         int64_t q = def->gram->rank;
         MRC_TRY(mrc_alloc2(&def->inner, q, q, sizeof(double), err));
-        MRC_TRY(mrc_lowrank_inner(def->gram, def->mask, about_mean, def->inner, err));
+        MRC_TRY(compute_inner(def, err));
     } else if (hold) {
         MRC_TRY(hold_columns(def, err));
     }
     MRC_TRY(mrc_deflated_evaluate(def, NULL, n, err));
 out:
     return rc;
-}
-
-/* What is left of rows J of F: F_J (I - QQ'), count x q. */
-static void left_of_factor_rows(const mrc_deflated *def, const int64_t *rows, int64_t count,
-                                double *left)
-{
-    int64_t q = def->gram->rank;
-    mrc_lowrank_rows(def->gram, rows, count, left);
-    /* Twice is enough: the second time takes off what rounding left of the first. */
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < count; i++)
-            for (int64_t j = 0; j < def->count; j++) {
-                const double *direction = def->directions + j * q;
-                double dot = 0, *row = left + i * q;
-                for (int64_t c = 0; c < q; c++)
-                    dot += row[c] * direction[c];
-                for (int64_t c = 0; c < q; c++)
-                    row[c] -= dot * direction[c];
-            }
 }
 
 /* S -= G'G with G what is left of the dropped rows; then all energies from the new S. */
@@ -309,6 +369,7 @@ static mercer_status drop_from_inner(mrc_deflated *def, const int64_t *rows, int
     MRC_TRY(mrc_gram_of_columns(def->ctx, left, count, q, q, product, err));
     for (int64_t i = 0; i < q * q; i++)
         def->inner[i] -= product[i];
+    MRC_TRY(renew_inner(def, err));
     MRC_TRY(mrc_deflated_evaluate(def, NULL, def->n, err));
 out:
     mrc_free(left);
@@ -329,7 +390,9 @@ mercer_status mrc_deflated_drop(mrc_deflated *def, const int64_t *rows, int64_t 
         def->mask[rows[i]] = 0;
     def->active -= count;
     def->only_active = true;
-    if (def->inner) {
+    if (!def->energy) {
+        /* Nothing is carried: the mask is all. */
+    } else if (def->inner) {
         rc = drop_from_inner(def, rows, count, err);
     } else if (count <= def->active) {
         rc = accumulate(def, rows, count, -1, err);
@@ -488,11 +551,17 @@ mercer_status mrc_deflated_take(mrc_deflated *def, int64_t p, bool energies, mer
     add_coefficients(def, own, sqrt(def->residual[p]));
     for (int64_t t = 0; t < n; t++)
         def->residual[t] -= u[t] * u[t];
+    /* Rounding of the product z, n terms of size kmax times |u|, and of the sums themselves. */
+    double eps = ROUNDINGS * DBL_EPSILON;
+    double noise = mrc_gram_kmax(def->gram) * sqrt((double)n * def->data_norm2);
     for (int64_t t = 0; energies && t < n; t++) {
+        def->doubt[t] += eps * (fabs(def->energy[t]) + 2 * fabs(u[t]) * noise);
         def->energy[t] -= 2 * u[t] * def->image[t] - u[t] * u[t] * def->data_norm2;
         def->image[t] -= u[t] * def->data_norm2;
     }
     def->selected[def->count++] = p;
+    if (energies && def->inner)
+        MRC_TRY(renew_inner(def, err));
     for (int64_t j = 0; j < def->count; j++)
         def->residual[def->selected[j]] = 0;
 out:

@@ -714,7 +714,8 @@ static mercer_status lowrank_row_norms2(mrc_gram *g, struct row_work *w, mercer_
     int64_t q = g->rank;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
-    MRC_TRY(mrc_lowrank_inner(g, w->mask, false, inner, err));
+    mrc_lowrank_sums sums = {.mask = w->mask};
+    MRC_TRY(mrc_lowrank_inner(g, &sums, inner, err));
     if (!w->rows) {
         rc = mrc_lowrank_quadratic(g, inner, w->out, err);
         goto out;
@@ -773,7 +774,8 @@ mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err
     mercer_status rc = MERCER_OK;
     if (g->store == MRC_STORE_LOWRANK) {
         MRC_TRY(mrc_alloc2(&inner, g->rank, g->rank, sizeof *inner, err));
-        MRC_TRY(mrc_lowrank_inner(g, NULL, true, inner, err));
+        mrc_lowrank_sums sums = {.about_mean = true};
+        MRC_TRY(mrc_lowrank_inner(g, &sums, inner, err));
         MRC_TRY(mrc_lowrank_quadratic(g, inner, out, err));
     } else if (g->store == MRC_STORE_IMPLICIT) {
         MRC_TRY(mrc_implicit_columns(g, NULL, g->n, vary_columns, &w, err));

@@ -78,8 +78,16 @@ mercer_status mrc_lowrank_apply(mrc_gram *g, const double *v, int64_t l, double 
                                 mercer_error *err);
 /* out (count x rank): rows J of F. */
 void mrc_lowrank_rows(const mrc_gram *g, const int64_t *rows, int64_t count, double *out);
-/* s (rank x rank) = sum_t mask[t] F_t F_t', or with F_t about their mean over all t. */
-mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, bool about_mean, double *s,
+/* s (rank x rank) = sum of F_t F_t' over the rows t under mask (NULL: all), F_t about their mean
+ * over all rows when about_mean says so, and without their part along the orthonormal directions
+ * (count x rank). sums = NULL: F'F. */
+typedef struct mrc_lowrank_sums {
+    const unsigned char *mask;
+    bool about_mean;
+    const double *directions;
+    int64_t count;
+} mrc_lowrank_sums;
+mercer_status mrc_lowrank_inner(mrc_gram *g, const mrc_lowrank_sums *sums, double *s,
                                 mercer_error *err);
 /* out (rank x l) = F' v for v n x l. */
 mercer_status mrc_lowrank_transposed_times(mrc_gram *g, const double *v, int64_t l, double *out,

@@ -499,13 +499,25 @@ enum { PARTS = 16 };
 
 struct inner {
     mrc_gram *g;
-    const unsigned char *mask;
+    mrc_lowrank_sums sums;
     const double *mean; /* taken off F first, or NULL */
     const double *v;    /* NULL: F'F, else F'V */
     int64_t l, strips_per_part, width;
     double *partial;
     double **scratch;
 };
+
+/* Rows of a strip without their part along the directions; dots: rows x count of scratch. Twice,
+ * for what rounding leaves of the first time. */
+static void take_off(const mrc_lowrank_sums *sums, double *strip, int64_t rows, int64_t q,
+                     double *dots)
+{
+    int64_t l = sums->count;
+    for (int pass = 0; pass < 2; pass++) {
+        mrc_gemm(false, true, rows, l, q, 1, strip, q, sums->directions, q, 0, dots, l);
+        mrc_gemm(false, false, rows, q, l, -1, dots, l, sums->directions, q, 1, strip, q);
+    }
+}
 
 static void inner_part(void *arg, int64_t part, int worker)
 {
@@ -519,10 +531,11 @@ static void inner_part(void *arg, int64_t part, int worker)
         pack_strip(g, first, rows, q, strip);
         for (int64_t i = 0; w->mean && i < rows * q; i++)
             strip[i] -= w->mean[i % q];
-        if (w->mask)
-            for (int64_t r = 0; r < rows; r++)
-                if (!w->mask[first + r])
-                    memset(strip + r * q, 0, (size_t)q * sizeof *strip);
+        for (int64_t r = 0; w->sums.mask && r < rows; r++)
+            if (!w->sums.mask[first + r])
+                memset(strip + r * q, 0, (size_t)q * sizeof *strip);
+        if (w->sums.count > 0)
+            take_off(&w->sums, strip, rows, q, strip + STRIP * q);
         if (w->v)
             mrc_gemm(true, false, q, w->l, rows, 1, strip, q, w->v + first * w->l, w->l, 1, sum,
                      w->l);
@@ -554,13 +567,15 @@ out:
     return rc;
 }
 
-mercer_status mrc_lowrank_inner(mrc_gram *g, const unsigned char *mask, bool about_mean, double *s,
+mercer_status mrc_lowrank_inner(mrc_gram *g, const mrc_lowrank_sums *sums, double *s,
                                 mercer_error *err)
 {
-    struct inner w = {.g = g, .mask = mask};
+    struct inner w = {.g = g};
     double *mean = NULL;
     mercer_status rc = MERCER_OK;
-    if (about_mean) {
+    if (sums)
+        w.sums = *sums;
+    if (w.sums.about_mean) {
         MRC_TRY(mrc_alloc(&mean, g->rank, sizeof *mean, err));
         factor_mean(g, mean);
         w.mean = mean;

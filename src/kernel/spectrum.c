@@ -152,7 +152,7 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
     MRC_TRY(mrc_alloc(&values, q, sizeof *values, err));
     MRC_TRY(trace_of(g, &out->trace, err));
-    MRC_TRY(mrc_lowrank_inner(g, NULL, false, inner, err));
+    MRC_TRY(mrc_lowrank_inner(g, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
     MRC_TRY(mrc_eigen_symmetric(g->ctx, q, inner, values, err));
     MRC_TRY(take_leading(g, q, values, inner, count, share, out, &leading, err));

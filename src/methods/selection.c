@@ -1,9 +1,11 @@
 /* The greedy engine; see selection.h.
  *
- * The guard: a score from the recurrence is trusted to 64 eps (r_j when last evaluated + r_j kmax /
- * d_j). Rows that this leaves as possible winners are evaluated from the matrix itself, until the
- * winner and its rivals all are. Mostly that is one row a step or none. Cost of l rows: l products
- * with the operator (one more at the start) and 4 n l^2. */
+ * The guard: a score from the recurrence is trusted to the doubt that deflated.h adds up, and to 64
+ * eps r_j kmax / d_j, which no way of computing it avoids (eps of doubles, also where the matrix is
+ * stored in single precision: what is stored is computed with exactly). Rows that this leaves as
+ * possible winners are evaluated from the matrix itself, until the winner and its rivals all are.
+ * Mostly that is one row a step or none. Cost of l rows: l products with the operator (one more at
+ * the start) and 4 n l^2. */
 #include "methods/selection.h"
 
 #include <math.h>
@@ -131,10 +133,8 @@ static double score_error(const mrc_selection *s, int64_t j)
     const mrc_deflated *def = &s->def;
     if (!def->energy || s->rule->rescore)
         return 0;
-    double energy = fmax(def->energy[j], 0);
-    return SAFETY * s->rounding *
-           (def->evaluated[j] + energy * mrc_gram_kmax(def->gram) / def->residual[j]) /
-           divisor(s, j);
+    double inherent = SAFETY * DBL_EPSILON * mrc_gram_kmax(def->gram) / def->residual[j];
+    return (def->doubt[j] + fmax(def->energy[j], 0) * inherent) / divisor(s, j);
 }
 
 /* Scores of the rows in list, for a rule whose energies are not carried. */
@@ -162,7 +162,7 @@ static mercer_status score_all(mrc_selection *s, mercer_error *err)
         return rule->rescore(rule->self, s, s->scores, err);
     for (int64_t j = 0; j < s->def.n; j++)
         if (is_candidate(s, j))
-            s->scores[j] = s->def.energy[j] / divisor(s, j);
+            s->scores[j] = fmax(s->def.energy[j], 0) / divisor(s, j); /* rounding may go below */
     return MERCER_OK;
 }
 
@@ -180,8 +180,7 @@ static int64_t find_best(const mrc_selection *s)
 static double tie_width(const mrc_selection *s, int64_t j)
 {
     const mrc_deflated *def = &s->def;
-    double noise =
-        fmax(SAFETY * s->rounding * mrc_gram_kmax(def->gram), mrc_gram_left_out(def->gram));
+    double noise = fmax(SAFETY * DBL_EPSILON * s->largest, mrc_gram_left_out(def->gram));
     return fmin(fmax(TIE, noise / def->residual[j]), 0.5);
 }
 
@@ -198,8 +197,7 @@ static int64_t list_doubtful(const mrc_selection *s, int64_t best, int64_t *list
             if (s->fresh[j] != step)
                 list[count++] = j;
         }
-    bool sure =
-        best_error <= 1e-9 * s->scores[best] && def->energy[best] >= 1e-5 * def->evaluated[best];
+    bool sure = def->doubt[best] <= 1e-9 * fmax(def->energy[best], 0);
     return rivals == 0 && sure ? 0 : count;
 }
 
@@ -368,16 +366,15 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     const mrc_selection_rule *rule = s->rule;
     int64_t n = mrc_gram_size(gram);
     unsigned char *mask = NULL;
-    double largest = 0;
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_deflated_init(&s->def, ctx, gram, rule->most, err));
-    s->rounding = mrc_gram_eps(gram);
     for (int64_t j = 0; j < n; j++)
-        largest = fmax(largest, s->def.residual[j]);
+        s->largest = fmax(s->largest, s->def.residual[j]);
     /* Centring takes off the diagonal, but not off its rounding errors. */
-    double share = fmax(LEAST_SHARE, fmin((double)n * s->rounding, 1e-3));
-    s->least_residual = fmax(share * largest, SAFETY * s->rounding * mrc_gram_kmax(gram));
+    double rounding = mrc_gram_eps(gram), share = fmin((double)n * rounding, 1e-3);
+    share = fmax(LEAST_SHARE, share);
+    s->least_residual = fmax(share * s->largest, SAFETY * rounding * mrc_gram_kmax(gram));
     MRC_TRY(measure_total(s, err));
     s->delta = rule->delta * (rule->relative ? s->total_variance : 1);
     MRC_TRY(mrc_alloc(&s->scores, n, sizeof(double), err));

@@ -49,8 +49,8 @@ struct mrc_selection {
      * reconstruction error and the variance captured. */
     double *score, *residual, *error, *variance;
     double total_variance; /* mean of what the features could capture */
+    double largest;        /* entry of the diagonal before any row was taken */
     double least_residual; /* candidates have more */
-    double rounding;       /* of the store's values */
     double delta;          /* as used */
     bool exhausted;        /* no candidate was left before the rule stopped */
     int64_t cut;           /* rows that fell below delta */
