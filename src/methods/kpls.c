@@ -72,12 +72,18 @@ out:
     return rc;
 }
 
+mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
+                                mercer_model *model, mercer_error *err)
+{
+    mrc_supervised method = {.choose = choose, .balanced = discriminant};
+    return mrc_supervised_fit(ctx, problem, &method, model, err);
+}
+
 static mercer_status kpls_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
 {
     const struct kpls_params *p = params;
-    mrc_supervised method = {.choose = choose, .balanced = p->discriminant == 1};
-    return mrc_supervised_fit(ctx, problem, &method, model, err);
+    return mrc_kpls_features(ctx, problem, p->discriminant == 1, model, err);
 }
 
 const mrc_method mrc_method_kpls = {

@@ -25,4 +25,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err);
 
+/* The features of kernel partial least squares; discriminant: classes weigh the same. */
+mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
+                                mercer_model *model, mercer_error *err);
+
 #endif
