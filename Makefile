@@ -42,9 +42,10 @@ fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
 	@tools/install-packages build fuzz
 	@tools/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGET)
 
-bench: build ## Mercer and its peers side by side; QUICK=1 for a smoke run, DOCS=1 for docs/BENCH.md
+bench: build ## Mercer and its peers; ONLY=kpca or greedy, QUICK=1: a smoke run, DOCS=1: into docs/
 	@tools/install-packages bench
-	@$(PYTHON) bench/run.py --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs)
+	@status=0; for part in $(or $(ONLY),kpca greedy); do $(PYTHON) bench/run_$$part.py \
+	    --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs) || status=1; done; exit $$status
 
 docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer

@@ -1,36 +1,20 @@
 /* Time mercer_fit and mercer_model_transform alone, with the data in memory.
  *
- *     bench_mercer DATA KERNEL COMPONENTS STORE THREADS REPEATS [MEMORY-BYTES [NEW-DATA]]
+ *     bench_mercer DATA METHOD KERNEL COMPONENTS CENTER STORE THREADS REPEATS
+ *                  [MEMORY-BYTES [NEW-DATA]]
  *
  * Prints one JSON object: the smallest wall time of the repetitions and its CPU time, the peak of
- * resident memory over what the process held before the first fit, the spectrum, and what the fit
- * says about its store. MEMORY-BYTES 0 leaves the budget at its default. */
-#include <mercer/mercer.h>
+ * resident memory over what the process held before the first fit, the mean of the reconstruction
+ * errors (repetition i has seed i), the spectrum, points and selected rows of the last model, and
+ * what the fit says about its store. CENTER - is the method's own; MEMORY-BYTES 0 leaves the budget
+ * at its default. */
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 struct timing {
     double wall, cpu; /* seconds, of the repetition with the smallest wall time */
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 static void keep_smallest(struct timing *best, double wall, double cpu, int repetition)
 {
@@ -62,72 +46,60 @@ static void reset_peak(void)
     }
 }
 
-static void die(const char *what, const mercer_error *err)
-{
-    fprintf(stderr, "bench_mercer: %s: %s\n", what, err->text);
-    exit(EXIT_FAILURE);
-}
-
-static mercer_table *read_table(mercer_ctx *ctx, const char *path)
-{
-    mercer_error err;
-    mercer_table *table = NULL;
-    if (mercer_table_read(ctx, path, NULL, &table, &err) != MERCER_OK)
-        die(path, &err);
-    return table;
-}
-
 static void print_report(const mercer_fit_report *report, const mercer_model_info *info)
 {
     printf("\"store\": \"%s\", \"reason\": \"%s\", \"solver\": \"%s\", \"store_mb\": %.1f, "
-           "\"rank\": %lld, \"passes\": %lld, \"residual\": %.3g, \"error\": %.6g, \"eig\": [",
+           "\"rank\": %lld, \"passes\": %lld, \"points\": %lld, ",
            report->store, report->store_reason, report->solver, (double)report->store_bytes / 1e6,
-           (long long)report->store_rank, (long long)report->passes, report->residual,
-           report->reconstruction_error);
-    for (int64_t i = 0; i < info->components; i++)
+           (long long)report->store_rank, (long long)report->passes,
+           (long long)info->expansion_points);
+    print_rows("selected", info->selected, info->selected_count);
+    printf(", \"eig\": [");
+    for (int64_t i = 0; info->spectrum && i < info->components; i++)
         printf("%s%.17g", i ? ", " : "", info->spectrum[i]);
     printf("]");
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 7) {
-        fprintf(stderr, "usage: bench_mercer DATA KERNEL COMPONENTS STORE THREADS REPEATS "
-                        "[MEMORY-BYTES [NEW-DATA]]\n");
+    if (argc < 9) {
+        fprintf(stderr, "usage: bench_mercer DATA METHOD KERNEL COMPONENTS CENTER STORE THREADS "
+                        "REPEATS [MEMORY-BYTES [NEW-DATA]]\n");
         return 2;
     }
     mercer_error err;
-    mercer_ctx *ctx = NULL;
     mercer_fit_options options;
     mercer_fit_report report = {.struct_size = sizeof report};
     mercer_model_info info = {.struct_size = sizeof info};
     mercer_model *model = NULL;
-    int repeats = (int)strtol(argv[6], NULL, 10);
-    long long memory = argc > 7 ? strtoll(argv[7], NULL, 10) : 0;
+    mercer_ctx *ctx = open_context((int)strtol(argv[7], NULL, 10));
+    int repeats = (int)strtol(argv[8], NULL, 10);
+    long long memory = argc > 9 ? strtoll(argv[9], NULL, 10) : 0;
 
-    if (mercer_ctx_new(&ctx, &err) != MERCER_OK ||
-        mercer_ctx_set_threads(ctx, (int)strtol(argv[5], NULL, 10), &err) != MERCER_OK ||
-        (memory > 0 && mercer_ctx_set_memory(ctx, memory, &err) != MERCER_OK))
-        die("context", &err);
+    if (memory > 0 && mercer_ctx_set_memory(ctx, memory, &err) != MERCER_OK)
+        die("memory", err.text);
     mercer_fit_options_init(&options);
-    options.method = "kpca";
-    options.kernel = argv[2];
-    options.components = strtod(argv[3], NULL);
-    options.store = argv[4];
+    options.method = argv[2];
+    options.kernel = argv[3];
+    options.components = strtod(argv[4], NULL);
+    options.center = strcmp(argv[5], "-") == 0 ? NULL : argv[5];
+    options.store = argv[6];
     mercer_table *data = read_table(ctx, argv[1]);
-    mercer_table *fresh = argc > 8 ? read_table(ctx, argv[8]) : NULL;
+    mercer_table *fresh = argc > 10 ? read_table(ctx, argv[10]) : NULL;
 
     struct timing fit = {0}, transform = {0};
+    double error = 0;
     reset_peak();
     double base = status_mb("VmRSS");
     for (int i = 0; i < repeats; i++) {
         mercer_model_free(model);
-        mercer_ctx_set_seed(ctx, 1);
+        mercer_ctx_set_seed(ctx, (uint64_t)i + 1);
         double wall = now(), cpu = cpu_seconds();
         if (mercer_fit(ctx, &options, mercer_table_rows(data), NULL, &model, &report, &err) !=
             MERCER_OK)
-            die("fit", &err);
+            die("fit", err.text);
         keep_smallest(&fit, now() - wall, cpu_seconds() - cpu, i);
+        error += report.reconstruction_error / repeats;
     }
     double peak = status_mb("VmHWM");
     mercer_model_get_info(model, &info);
@@ -138,7 +110,7 @@ int main(int argc, char **argv)
         double wall = now(), cpu = cpu_seconds();
         if (mercer_model_transform(ctx, model, mercer_table_rows(fresh), NULL, features, NULL,
                                    &err) != MERCER_OK)
-            die("transform", &err);
+            die("transform", err.text);
         keep_smallest(&transform, now() - wall, cpu_seconds() - cpu, i);
     }
 
@@ -146,6 +118,7 @@ int main(int argc, char **argv)
     if (fresh)
         printf("\"transform_s\": %.6g, \"transform_cpu_s\": %.6g, ", transform.wall, transform.cpu);
     printf("\"base_mb\": %.1f, \"peak_mb\": %.1f, ", base, peak - base);
+    print_number("error", error);
     print_report(&report, &info);
     printf("}\n");
     free(features);

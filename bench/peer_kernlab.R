@@ -2,25 +2,12 @@
 #
 #     Rscript peer_kernlab.R DATA GAMMA COMPONENTS REPEATS [NEW-DATA]
 #
-# DATA is a file of raw doubles, row by row, with "ROWSxCOLUMNS" as its ending. Prints one JSON object
-# with the fields of bench_mercer.
-suppressPackageStartupMessages(library(kernlab))
+# Prints one JSON object with the fields of bench_mercer.
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "common.R"))
 
-argument <- commandArgs(trailingOnly = TRUE)
-read_rows <- function(path) {
-  shape <- as.integer(strsplit(sub(".*\\.", "", path), "x")[[1]])
-  matrix(readBin(path, "double", prod(shape)), shape[1], shape[2], byrow = TRUE)
-}
 status_mb <- function(key) {
   line <- grep(key, readLines("/proc/self/status"), value = TRUE)
   as.numeric(strsplit(line, "[[:space:]]+")[[1]][2]) / 1024
-}
-smallest <- function(repeats, work) {
-  times <- sapply(seq_len(repeats), function(i) {
-    t <- system.time(work())
-    c(t[["elapsed"]], t[["user.self"]] + t[["sys.self"]])
-  })
-  c(times[, which.min(times[1, ])], sum(times[1, ]))
 }
 
 rows <- read_rows(argument[1])
@@ -29,7 +16,7 @@ components <- as.integer(argument[3])
 repeats <- as.integer(argument[4])
 try(writeLines("5", "/proc/self/clear_refs"), silent = TRUE)
 base <- status_mb("VmRSS")
-fit <- smallest(repeats, function() {
+fit <- smallest(repeats, function(i) {
   model <<- kpca(rows, kernel = "rbfdot", kpar = list(sigma = sigma), features = components)
 })
 peak <- status_mb("VmHWM") - base
@@ -37,7 +24,7 @@ extra <- ""
 timed <- fit[3]
 if (length(argument) > 4) {
   fresh <- read_rows(argument[5])
-  transform <- smallest(repeats, function() predict(model, fresh))
+  transform <- smallest(repeats, function(i) predict(model, fresh))
   extra <- sprintf("\"transform_s\": %.6g, \"transform_cpu_s\": %.6g, ", transform[1], transform[2])
   timed <- timed + transform[3]
 }

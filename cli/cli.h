@@ -95,8 +95,9 @@ int cli_check_model_output(const char *command, const char *path);
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
 
-/* Rows to read at a time, so that a block takes about 8 MB for `numbers` numbers a row; at most
- * `most`. The first block (most = 0) is small: only after it the width of the file is known. */
+/* Rows to read at a time, so that a block takes about 8 MB for `numbers` numbers a row, or up to 64
+ * MB where these are few rows; at most `most`. The first block (most = 0) is small: only after it
+ * the width of the file is known. */
 int64_t cli_block_rows(int64_t numbers, int64_t most);
 
 /* A table going out: leading text column (class names), leading target values, numbers. */
@@ -241,6 +242,12 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 /* One line of a summary: name, then text, wrapped. */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* How full sparse rows are, given their entries, or -1 for dense rows: ", sparse: 1,500,000 entries
+ * (0.15 %)" or nothing, for the caller to free; and the keys "entries" and "density" of a report.
+ */
+char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns);
+void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t columns);
 
 /* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
 void cli_print_preparation(FILE *out, const mercer_model_info *info);

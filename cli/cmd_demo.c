@@ -1,8 +1,9 @@
 /* mercer demo: the noisy ring, small and large, with pictures.
  *
  * Kernel PCA of points on a noisy circle. The first two features are the circle again; the features
- * of a row lead back to a row with less noise; and a ring of 100,000 rows needs a kernel matrix
- * that no machine holds, which the low-rank store never forms. */
+ * of a row lead back to a row with less noise; a ring of 100,000 rows needs a kernel matrix that no
+ * machine holds, which the low-rank store never forms; and methods that choose a few rows are put
+ * beside kernel PCA. */
 #include "cli.h"
 
 #include <math.h>
@@ -193,6 +194,135 @@ static void compare(const trial *trials, int count)
     printf("  * of %s rows\n", cli_text_count(trials[0].shown).text);
 }
 
+/* ---- methods side by side ---- */
+
+/* A method on the rows of the small ring. */
+typedef struct entrant {
+    const char *name, *method, *center;
+    double seconds_transform;
+    mercer_fit_report report;
+    mercer_model_info info;
+    mercer_model *model; /* owned */
+} entrant;
+
+enum { KPCA, AKFA, AKFA_SPAN, ACKFA, SKFA, RKPCA, ENTRANTS };
+
+static mercer_status run_entrant(cli_app *app, const mercer_rows *rows, entrant *e,
+                                 mercer_error *err)
+{
+    const int64_t n = mercer_rows_count(rows);
+    mercer_fit_options fitting;
+    mercer_fit_options_init(&fitting);
+    fitting.method = e->method;
+    fitting.kernel = KERNEL;
+    fitting.components = COMPONENTS;
+    fitting.center = e->center;
+    e->report.struct_size = sizeof e->report;
+    e->info.struct_size = sizeof e->info;
+    mercer_status rc = mercer_fit(app->ctx, &fitting, rows, NULL, &e->model, &e->report, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mercer_model_get_info(e->model, &e->info);
+    double *features = cli_alloc((size_t)n, (size_t)e->info.components * sizeof *features);
+    const double start = cli_now();
+    rc = mercer_model_transform(app->ctx, e->model, rows, NULL, features, NULL, err);
+    e->seconds_transform = cli_now() - start;
+    free(features);
+    return rc;
+}
+
+/* The rows and which of them a method selected. */
+static char **draw_selected(const double *x, int64_t rows, const entrant *e, int width, int height)
+{
+    double *marked = cli_alloc((size_t)e->info.selected_count, 2 * sizeof *marked);
+    for (int64_t i = 0; i < e->info.selected_count; i++)
+        memcpy(marked + 2 * i, x + 2 * e->info.selected[i], 2 * sizeof *marked);
+    char *title = cli_format("rows that %s selects", e->name);
+    const cli_plot plot = {.title = title,
+                           .x = x,
+                           .y = x + 1,
+                           .count = rows,
+                           .stride = 2,
+                           .mark_x = marked,
+                           .mark_y = marked + 1,
+                           .marks = e->info.selected_count,
+                           .width = width,
+                           .height = height,
+                           .colour = cli_terminal_colour(),
+                           .square = true};
+    char **drawing = cli_plot_draw(&plot);
+    free(title);
+    free(marked);
+    return drawing;
+}
+
+static void print_entrants(const entrant *entrants, int64_t rows)
+{
+    cli_table table = {.align = "lrrrrr", .header = true};
+    cli_table_cell(&table, "method");
+    cli_table_cell(&table, "error");
+    cli_table_cell(&table, "rows used");
+    cli_table_cell(&table, "points kept");
+    cli_table_cell(&table, "fit");
+    cli_table_cell(&table, "transform*");
+    for (int i = 0; i < ENTRANTS; i++) {
+        const entrant *e = &entrants[i];
+        const int64_t used =
+            e->info.selected_count ? e->info.selected_count : e->info.expansion_points;
+        cli_table_cell(&table, "%s", e->name);
+        cli_table_cell(&table, "%.4f", e->report.reconstruction_error);
+        cli_table_cell(&table, "%s", cli_text_count(used).text);
+        cli_table_cell(&table, "%s", cli_text_count(e->info.expansion_points).text);
+        cli_table_cell(&table, "%s", cli_text_seconds(e->report.seconds).text);
+        cli_table_cell(&table, "%s", cli_text_seconds(e->seconds_transform).text);
+    }
+    cli_table_print(&table, stdout, 2);
+    printf("  * of %s rows\n", cli_text_count(rows).text);
+}
+
+/* Kernel PCA beside methods whose features lean on a few rows: x has `rows` rows. */
+static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows, mercer_error *err)
+{
+    enum { WIDE = 42, BESIDE = 70 };
+    entrant entrants[ENTRANTS] = {
+        [KPCA] = {.name = "kpca", .method = "kpca"},
+        [AKFA] = {.name = "akfa", .method = "akfa"},
+        [AKFA_SPAN] = {.name = "akfa, span", .method = "akfa", .center = "span"},
+        [ACKFA] = {.name = "ackfa", .method = "ackfa:delta=0.4"},
+        [SKFA] = {.name = "skfa", .method = "skfa"},
+        [RKPCA] = {.name = "rkpca", .method = "rkpca"}};
+    const int width = cli_terminal_width(), each = width / 2 > WIDE ? WIDE : width / 2;
+    const int high = (each - 10) / 2 + 4;
+    mercer_rows *view = NULL;
+    mercer_status rc = mercer_rows_view(app->ctx, x, rows, 2, 2, &view, err);
+    for (int i = 0; rc == MERCER_OK && i < ENTRANTS; i++)
+        rc = run_entrant(app, view, &entrants[i], err);
+    if (rc != MERCER_OK)
+        goto out;
+    cli_progress_clear();
+    printf("\nFeatures that lean on a few rows, %d each, on the same ring:\n\n", COMPONENTS);
+    if (width >= BESIDE) {
+        char **drawing[] = {draw_selected(x, rows, &entrants[AKFA], each, high),
+                            draw_selected(x, rows, &entrants[SKFA], each, high)};
+        cli_plot_print(stdout, drawing, 2, high, 0);
+        printf("\n");
+    }
+    print_entrants(entrants, rows);
+    printf("\n");
+    cli_print_wrapped(
+        stdout,
+        "akfa, ackfa and skfa choose a row for each feature; with the exact mean of all rows the "
+        "model still keeps them all. With the mean taken in the span of the chosen rows "
+        "(--center span) it keeps only those; rkpca is centred and sparse from the start, on "
+        "three rows for each feature.",
+        0, width);
+out:
+    for (int i = 0; i < ENTRANTS; i++)
+        mercer_model_free(entrants[i].model);
+    mercer_rows_free(view);
+    return rc;
+}
+
 static int run_demo(cli_app *app)
 {
     const int64_t rows = app->set.rows ? app->set.rows : ROWS;
@@ -249,13 +379,20 @@ static int run_demo(cli_app *app)
         free(text);
     }
     cli_print_notices(app);
+    const bool quiet = app->set.quiet;
+    app->set.quiet = true; /* the notes of the methods are said in one sentence */
+    rc = compare_methods(app, trials[0].x, trials[0].shown, &err);
+    app->set.quiet = quiet;
+    if (rc != MERCER_OK)
+        goto out;
     printf("\nPeak memory of all this: %s.\n", cli_text_bytes((double)cli_peak_memory()).text);
     printf("\nNext, on a file:\n"
            "  mercer generate circle -o ring.csv\n"
            "  mercer fit ring.csv -m kpca -k rbf:sigma=4 -n 10 -o ring.model\n"
            "  mercer transform ring.model ring.csv --errors | head\n"
            "and on your own table, with a kernel width taken from the data:\n"
-           "  mercer fit YOUR.csv -m kpca --scale standard\n");
+           "  mercer fit YOUR.csv -m kpca --scale standard\n"
+           "  mercer fit YOUR.csv -m rkpca --scale standard\n");
 out:
     for (int i = 0; i < 2; i++)
         trial_destroy(&trials[i]);

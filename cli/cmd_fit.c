@@ -13,6 +13,7 @@ typedef struct outcome {
     const char *origin; /* where labels came from, or NULL */
     int64_t classes;    /* number of classes, or 0 */
     int64_t columns;    /* columns of the data */
+    int64_t entries;    /* of sparse data, or -1 */
     double seconds_read, seconds_write;
 } outcome;
 
@@ -34,6 +35,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
     json_object_set_new(json, "rows", json_integer(info->rows));
     json_object_set_new(json, "columns", json_integer(o->columns));
+    cli_json_sparse(json, o->entries, info->rows, o->columns);
     json_object_set_new(json, "labels", cli_json_text(o->origin));
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
@@ -113,8 +115,10 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
 
     const int name = (int)strcspn(info->method, ":");
     fprintf(out, "Fitted %.*s to %s\n\n", name, info->method, cli_shown(app->set.operand[0]));
-    cli_print_row(out, "data", "%s rows x %s column%s", cli_text_count(info->rows).text,
-                  cli_text_count(o->columns).text, o->columns == 1 ? "" : "s");
+    char *sparse = cli_sparse_text(o->entries, info->rows, o->columns);
+    cli_print_row(out, "data", "%s rows x %s column%s%s", cli_text_count(info->rows).text,
+                  cli_text_count(o->columns).text, o->columns == 1 ? "" : "s", sparse);
+    free(sparse);
     if (o->origin && o->classes)
         cli_print_row(out, "labels", "%s (%lld classes); %.*s does not use them", o->origin,
                       (long long)o->classes, name, info->method);
@@ -187,6 +191,29 @@ static int check_call(const cli_settings *set)
     return status;
 }
 
+/* Landmarks are read like the data: by the same columns, prepared alike. For a precomputed kernel
+ * they are row numbers. */
+static mercer_status read_landmarks(const cli_app *app, const mercer_table *data,
+                                    mercer_table **out, mercer_error *err)
+{
+    const cli_settings *set = &app->set;
+    mercer_read_options reading;
+    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0) {
+        mercer_read_options_init(&reading);
+    } else {
+        cli_read_options(set, &reading);
+        mercer_table_read_options(data, &reading);
+        if (mercer_format_name(set->landmarks, NULL))
+            reading.format = NULL;
+    }
+    if (reading.only) { /* labels are among the columns that are skipped */
+        reading.label = reading.target = NULL;
+        reading.no_label = 1;
+    }
+    reading.labels_file = NULL;
+    return mercer_table_read(app->ctx, set->landmarks, &reading, out, err);
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -196,7 +223,7 @@ static int run_fit(cli_app *app)
         return status;
 
     mercer_error err = {MERCER_OK, ""};
-    mercer_table *table = NULL;
+    mercer_table *table = NULL, *landmarks = NULL;
     mercer_model *model = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
@@ -213,6 +240,7 @@ static int run_fit(cli_app *app)
     options.scale = set->scale;
     options.command = app->command_line;
     options.novelty = set->novelty;
+    options.expects_landmarks = set->landmarks != NULL;
 
     /* A typing error must not wait until a large file has been read. */
     mercer_status rc = mercer_fit_options_check(&options, &err);
@@ -222,10 +250,19 @@ static int run_fit(cli_app *app)
     rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
         goto out;
+    if (set->landmarks) {
+        path = set->landmarks;
+        rc = read_landmarks(app, table, &landmarks, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        path = set->operand[0];
+        options.landmarks = mercer_table_rows(landmarks);
+    }
     o.seconds_read = cli_now() - start;
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
     o.columns = mercer_rows_columns(rows);
+    o.entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : -1;
     o.origin = mercer_table_target_origin(table);
     if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);
@@ -253,6 +290,7 @@ out:
         status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
     mercer_table_free(table);
+    mercer_table_free(landmarks);
     return status;
 }
 
@@ -282,6 +320,9 @@ static const cli_option options[] = {
                "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
                "scaling done first and kept in the model; default none"),
+    CLI_OPTION("landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
+               "rkpca, greedy, nystroem: features stand on the rows of this file instead of chosen "
+               "ones; with a precomputed kernel it holds row numbers, from 0"),
     CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "

@@ -22,6 +22,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
+    cli_json_sparse(json, info->expansion_entries, info->expansion_points, info->columns);
     json_object_set_new(json, "head_rows", json_integer(0));
     json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
     cli_json_selection(json, info);

@@ -33,6 +33,7 @@ static int run_inverse(cli_app *app)
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
     reading.columns = l;
+    reading.skip_labels = 1;
     rc = cli_passage_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
                           app->set.errors);
     if (rc != MERCER_OK)

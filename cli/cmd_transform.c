@@ -74,6 +74,7 @@ static int run_transform(cli_app *app)
     mercer_read_options reading;
     cli_read_options(set, &reading);
     mercer_model_read_options(p.model, &reading);
+    reading.skip_labels = !set->keep_label;
     const int extra = set->errors + (set->errors && p.info.novelty_share > 0);
     rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
                           extra);

@@ -235,9 +235,15 @@ int cli_finish_stdout(int status)
 
 int64_t cli_block_rows(int64_t numbers, int64_t most)
 {
-    /* Raising BYTES saves little: a block already takes far longer than its overhead. */
-    enum { BYTES = 8 << 20, FIRST = 64 };
-    int64_t rows = BYTES / (8 * (numbers + 1));
+    /* Raising BYTES saves little: a block already takes far longer than its overhead. But the
+     * library computes with CHUNK rows a thread, and fewer cost as much. */
+    enum { BYTES = 8 << 20, MOST_BYTES = 64 << 20, CHUNK = 64, FEW = 4 * CHUNK, FIRST = 64 };
+    const int64_t bytes = 8 * (numbers + 1);
+    int64_t rows = BYTES / bytes;
+    if (rows < FEW)
+        rows = MOST_BYTES / bytes < FEW ? MOST_BYTES / bytes : FEW;
+    if (rows > CHUNK)
+        rows -= rows % CHUNK;
     if (rows < 1)
         rows = 1;
     if (most == 0)
@@ -524,6 +530,27 @@ void cli_json_print(FILE *out, json_t *object)
 }
 
 /* Preparation of the input. */
+
+static double density(int64_t entries, int64_t rows, int64_t columns)
+{
+    return (double)entries / ((double)rows * (double)columns);
+}
+
+char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns)
+{
+    if (entries < 0)
+        return cli_copy("");
+    return cli_format(", sparse: %s entr%s (%.2g %%)", cli_text_count(entries).text,
+                      entries == 1 ? "y" : "ies", 100 * density(entries, rows, columns));
+}
+
+void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t columns)
+{
+    const bool sparse = entries >= 0;
+    json_object_set_new(json, "entries", sparse ? json_integer(entries) : json_null());
+    json_object_set_new(json, "density",
+                        cli_json_real(sparse ? density(entries, rows, columns) : NAN));
+}
 
 void cli_print_preparation(FILE *out, const mercer_model_info *info)
 {

@@ -34,7 +34,7 @@ mercer_status cli_passage_open(cli_passage *p, const mercer_read_options *readin
     p->width = width;
     p->extra = extra;
     p->besides = besides;
-    p->room = cli_block_rows(columns + besides, INT64_MAX);
+    p->room = cli_block_rows(besides, INT64_MAX);
     p->wanted = cli_block_rows(columns + besides, 0);
     const mercer_status rc = mercer_reader_open(p->app->ctx, p->path, reading, &p->reader, &p->err);
     if (rc != MERCER_OK)
@@ -98,7 +98,7 @@ mercer_status cli_passage_write(cli_passage *p, const mercer_targets *kept)
     if (rc != MERCER_OK)
         return rc;
     p->done += count;
-    p->wanted = cli_block_rows(mercer_rows_columns(rows) + p->besides, p->room);
+    p->wanted = cli_block_rows(mercer_rows_entries(rows) / count + p->besides, p->room);
     char phase[48];
     snprintf(phase, sizeof phase, "%s rows", cli_text_count(p->done).text);
     if (!p->live || !cli_is_stdout(set->output)) /* else a bar would stand between the answers */

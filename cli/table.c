@@ -169,14 +169,21 @@ void cli_print_selection(FILE *out, const mercer_model_info *info)
 
 void cli_print_points(FILE *out, const mercer_model_info *info)
 {
-    if (!info->expansion_points)
+    if (!info->expansion_points) {
         cli_print_row(out, "points kept", "none: the linear map is kept instead");
-    else if (info->selected_count > 0 && info->expansion_points > info->selected_count)
-        cli_print_row(out, "points kept", "%s: %s selected, the others for the exact mean",
-                      cli_text_count(info->expansion_points).text,
-                      cli_text_count(info->selected_count).text);
-    else
-        cli_print_row(out, "points kept", "%s", cli_text_count(info->expansion_points).text);
+        return;
+    }
+    char *sparse = cli_sparse_text(info->expansion_entries, info->expansion_points, info->columns);
+    char *others = cli_copy("");
+    if (info->selected_count > 0 && info->expansion_points > info->selected_count) {
+        free(others);
+        others = cli_format(": %s selected, the others for the exact mean",
+                            cli_text_count(info->selected_count).text);
+    }
+    cli_print_row(out, "points kept", "%s%s%s", cli_text_count(info->expansion_points).text, sparse,
+                  others);
+    free(sparse);
+    free(others);
 }
 
 void cli_print_features(FILE *out, const mercer_model_info *info, double factor)

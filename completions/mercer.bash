@@ -13,12 +13,13 @@ _mercer() {
         words='fit transform inverse info truncate scale generate methods kernels demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
+        fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -72,7 +73,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --novelty --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
@@ -87,7 +88,7 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;

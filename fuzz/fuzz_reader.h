@@ -32,10 +32,11 @@ static inline uint64_t fuzz_check_rows(const mercer_rows *rows, int64_t before)
                 sum += fuzz_hash(before + i, rows->csr.column[k], rows->csr.value[k]);
         return sum;
     }
-    if (mrc_first_not_finite(rows->x, rows->n * rows->d) >= 0)
+    const void *x = rows->x ? rows->x : rows->packed;
+    if (mrc_first_not_finite_of(rows->dtype, x, 0, rows->n * rows->d) >= 0)
         abort();
     for (int64_t i = 0; i < rows->n * rows->d; i++)
-        sum += fuzz_hash(before + i / rows->d, i % rows->d, rows->x[i]);
+        sum += fuzz_hash(before + i / rows->d, i % rows->d, mrc_rows_at(rows, 0, i));
     return sum;
 }
 

@@ -23,6 +23,12 @@ typedef struct mercer_fit_options {
     double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
                               new rows from the same source exceeds. Costs a second fit, to 80 % of
                               the rows; the model is the same otherwise */
+    const mercer_rows *landmarks; /* points that rkpca, greedy and nystroem use instead of choosing
+                                     rows; NULL: none. Like the rows in everything: units, columns
+                                     (matched by name when both have names) and preparation. For a
+                                     precomputed kernel one column of row numbers, from 0. Borrowed
+                                     for the call */
+    int expects_landmarks; /* for mercer_fit_options_check() alone: 1 when there will be some */
 } mercer_fit_options;
 MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 
@@ -36,7 +42,7 @@ typedef struct mercer_fit_report {
     size_t struct_size;
     char store[16];              /* dense, stream, lowrank, precomputed */
     char store_reason[224];      /* why that one, for people */
-    char solver[16];             /* lapack, krylov, lowrank */
+    char solver[16];             /* lapack, krylov, lowrank, greedy, split */
     int64_t store_bytes;         /* memory the store takes */
     int64_t store_rank;          /* columns of the low-rank factor, else 0 */
     int64_t passes;              /* applications of the Gram operator to a block */

@@ -45,6 +45,8 @@ typedef struct mercer_read_options {
     const mercer_prepare *prepare; /* prepare the rows as those of a model were; NULL: by the
                                       fields above. Images of a folder are then resized to the
                                       model's size by themselves */
+    int skip_labels; /* 1: labels in front of LIBSVM text are not looked at, unless label or target
+                        asks for them */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
@@ -68,10 +70,14 @@ MERCER_API const mercer_targets *mercer_table_targets(const mercer_table *table)
 /* One line that says where labels or targets came from ("classes from column 'label'"), or NULL. */
 MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
 MERCER_API void mercer_table_free(mercer_table *table);
+/* Set what a reader of more rows like those of a table needs: its columns by name, how many there
+ * are, and how they are prepared. What is set is borrowed from the table. */
+MERCER_API void mercer_table_read_options(const mercer_table *table, mercer_read_options *options);
 
 /* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
- * last one. From a pipe or terminal a block of CSV or TSV ends early rather than wait for rows that
- * have not come yet. The class indices of later blocks continue those of earlier ones. */
+ * last one. From a pipe or terminal a block of text ends early rather than wait for rows that have
+ * not come yet; LIBSVM text only when it is settled what its labels are (see the options). The
+ * class indices of later blocks continue those of earlier ones. */
 typedef struct mercer_reader mercer_reader;
 MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                             const mercer_read_options *options, mercer_reader **out,

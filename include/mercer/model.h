@@ -49,8 +49,9 @@ typedef struct mercer_model_info {
     double novelty_share;       /* of rows like the training rows above it; 0: not learnt */
     const char *image_features; /* "pixels" or "haar"; NULL: not fitted to images */
     int64_t image_width, image_height, image_channels;
-    const char *missing; /* "error", "mean" or "drop" */
-    const char *encode;  /* "onehot" when text columns are encoded, else "none" */
+    const char *missing;       /* "error", "mean" or "drop" */
+    const char *encode;        /* "onehot" when text columns are encoded, else "none" */
+    int64_t expansion_entries; /* of sparse rows kept; -1 when they are dense, or none are kept */
     int correlated; /* 1: features of the training rows may be correlated, and spectrum holds their
                        sums of squares instead of eigenvalues */
     const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */

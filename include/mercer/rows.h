@@ -17,6 +17,11 @@ typedef struct mercer_targets mercer_targets;
 MERCER_API mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d,
                                           int64_t ld, mercer_rows **out, mercer_error *err);
 
+/* The same for floats. They stay floats as long as nothing changes them, in half the memory; every
+ * computation is done in doubles, and its results are those of the same numbers as doubles. */
+MERCER_API mercer_status mercer_rows_view_f32(mercer_ctx *ctx, const float *x, int64_t n, int64_t d,
+                                              int64_t ld, mercer_rows **out, mercer_error *err);
+
 /* View sparse rows (CSR): row i has the entries start[i] .. start[i + 1) - 1 of column (counted
  * from 0, increasing within a row) and value; start[0] is 0. All three arrays are borrowed and must
  * outlive the view. They are checked here: MERCER_ERR_DATA names the first bad entry. Everything

@@ -105,6 +105,11 @@ out:
     return rc;
 }
 
+bool mrc_text_would_wait(const mrc_text *text)
+{
+    return !text->patient && !text->ended && !mrc_input_ready(text->input);
+}
+
 void mrc_text_destroy(mrc_text *text)
 {
     mrc_free(text->data);
@@ -573,12 +578,6 @@ static enum outcome parse_row(mrc_csv *csv, const mrc_columns *columns, mrc_clas
     return CELL_LAST;
 }
 
-/* Whether going on means waiting for bytes that may only come after these rows are answered. */
-static bool would_wait(const mrc_csv *csv)
-{
-    return !csv->patient && !csv->text.ended && !mrc_input_ready(csv->text.input);
-}
-
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err)
 {
@@ -586,10 +585,10 @@ mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *col
     mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
     mercer_status rc = MERCER_OK;
     bool end = false;
-    csv->paused = false;
+    text->paused = false;
     while (block->n < most) {
-        if (text->start == text->end && block->n > 0 && would_wait(csv)) {
-            csv->paused = true;
+        if (text->start == text->end && block->n > 0 && mrc_text_would_wait(text)) {
+            text->paused = true;
             break;
         }
         char c = text->data[text->start];
@@ -607,8 +606,8 @@ mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *col
                       block->codes ? block->codes + block->n : NULL, &local);
         if (outcome == CELL_LAST) {
             block->n++;
-        } else if (outcome == CELL_MORE && block->n > 0 && would_wait(csv)) {
-            csv->paused = true;
+        } else if (outcome == CELL_MORE && block->n > 0 && mrc_text_would_wait(text)) {
+            text->paused = true;
             break;
         } else if (outcome == CELL_MORE) {
             MRC_TRY(mrc_check_cancel(ctx, err));

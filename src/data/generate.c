@@ -212,7 +212,7 @@ mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
     if (bad >= 0)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: noise of %g gives numbers that are not finite",
                  set->name, taken.noise);
-    MRC_TRY(mrc_rows_adopt(x, taken.rows, set->columns, &table->rows, err));
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, taken.rows, set->columns, &table->rows, err));
     x = NULL;
     MRC_TRY(name_columns(set, table->rows, err));
     if (set->classes) {

@@ -196,6 +196,21 @@ static int64_t choose_chunk(hid_t data, int64_t columns)
     return fitting > 0 ? fitting : 1;
 }
 
+/* What holds all values of the dataset. */
+static mrc_dtype dtype_of(hid_t data)
+{
+    hid_t type = H5Dget_type(data);
+    if (type < 0)
+        return MRC_F64;
+    size_t bytes = H5Tget_size(type);
+    bool real = H5Tget_class(type) == H5T_FLOAT;
+    bool byte = !real && bytes == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
+    bool single = real ? H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F32BE) > 0
+                       : bytes <= 2;
+    H5Tclose(type);
+    return byte ? MRC_U8 : single ? MRC_F32 : MRC_F64;
+}
+
 /* Open the file and choose the dataset; the library is ours. */
 static mercer_status open_dataset(struct dataset *set, const char *file, const char *array,
                                   char **shown, mercer_error *err)
@@ -270,6 +285,7 @@ mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *mat
         shape[i] = (int64_t)set->shape[i];
     matrix->size = mrc_matrix_images(set->axes, shape);
     matrix->chunk_rows = choose_chunk(set->data, set->columns);
+    matrix->dtype = dtype_of(set->data);
     matrix->self = set;
     matrix->destroy = destroy;
 out:

@@ -471,6 +471,7 @@ mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *s
                            .columns = images->width * images->height * images->channels,
                            .vouched = true,
                            .size = {images->width, images->height, images->channels},
+                           .dtype = width > 0 ? MRC_F64 : MRC_U8, /* averages are no bytes */
                            .read = read_rows};
     MRC_TRY(mrc_matrix_check(matrix, err));
     matrix->self = images;

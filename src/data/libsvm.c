@@ -9,7 +9,8 @@
  * which. In doubt they are taken for classes until the first one that is no whole number comes, and
  * the classes so far, whose names are numbers, then become values again. How many columns there are
  * shows only at the end. To read block by block both are therefore found in a pass of their own
- * over the file, unless the caller knows the columns: of a stream there is no second pass.
+ * over the file, unless the caller knows the columns: of a stream there is no second pass. A stream
+ * of which both are known is answered as it comes: a block ends before it would have to wait.
  *
  * A line is parsed when the buffer has all of it. Cost: O(bytes), no allocation per entry. */
 #include "base/number.h"
@@ -38,11 +39,17 @@ static const char *word_end(const char *p, const char *end)
 }
 
 /* The next line that has a row, without comment and blanks around it; *first NULL at the end of the
- * file. */
-static mercer_status next_line(mrc_text *text, mercer_ctx *ctx, const char **first,
+ * file, or with text->paused where there is none without waiting, if it may pause. */
+static mercer_status next_line(mrc_text *text, mercer_ctx *ctx, bool may_pause, const char **first,
                                const char **end, mercer_error *err)
 {
     for (;;) {
+        *first = NULL;
+        text->paused = may_pause &&
+                       !memchr(text->data + text->start, '\n', text->end - text->start) &&
+                       mrc_text_would_wait(text);
+        if (text->paused)
+            return MERCER_OK;
         mercer_status rc = mrc_text_line(text, ctx, first, end, err);
         if (rc != MERCER_OK || !*first)
             return rc;
@@ -304,7 +311,7 @@ static mercer_status look_through(mrc_libsvm *libsvm, mercer_ctx *ctx, mercer_er
     int64_t widest = 0;
     mercer_status rc = MERCER_OK;
     for (;;) {
-        MRC_TRY(next_line(&libsvm->text, ctx, &first, &end, err));
+        MRC_TRY(next_line(&libsvm->text, ctx, false, &first, &end, err));
         if (!first)
             break;
         const char *stop = label_end(first, end), *p = end;
@@ -349,6 +356,7 @@ mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
     libsvm->labels = options->no_label || options->labels_file ? MRC_LABELS_NONE
                      : options->label                          ? MRC_LABELS_CLASSES
                      : options->target                         ? MRC_LABELS_VALUES
+                     : options->skip_labels                    ? MRC_LABELS_NONE
                                                                : MRC_LABELS_UNDECIDED;
     MRC_TRY(mrc_text_init(&libsvm->text, input, err));
 out:
@@ -373,7 +381,9 @@ mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *
     block->with_codes |= libsvm->started && (libsvm->labels == MRC_LABELS_CLASSES ||
                                              libsvm->labels == MRC_LABELS_UNDECIDED);
     while (block->n < most) {
-        MRC_TRY(next_line(&libsvm->text, ctx, &first, &end, err));
+        /* Columns, and what labels are, must not depend on when rows come. */
+        bool may_pause = block->n > 0 && libsvm->columns && libsvm->labels != MRC_LABELS_UNDECIDED;
+        MRC_TRY(next_line(&libsvm->text, ctx, may_pause, &first, &end, err));
         if (!first)
             break;
         MRC_TRY(check_label(libsvm, columns, classes, block, first, end, err));

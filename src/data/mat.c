@@ -3,9 +3,10 @@
  * Arrays are stored by columns, so the one that is meant is read whole and handed out by rows. The
  * library overlooks much of what can be wrong with a version 5 file. Before it is let in, the
  * elements of the file are therefore walked through: each must end inside the file, and so must the
- * parts of the array that is meant (and the heads of all others), once it is unpacked; its check
- * sum is verified on the way. A version 7.3 file is an HDF5 file. Sparse matrices, stored as
- * compressed columns, become sparse rows. */
+ * parts of the array that is meant (and the heads of all others), once it is unpacked; it must have
+ * the values its dimensions announce, and its check sum is verified on the way. A version 7.3 file
+ * is an HDF5 file. Sparse matrices, stored as compressed columns, become sparse rows. Arrays of
+ * more than two axes are stacks of images, of which the last axis counts the rows. */
 #include "base/number.h"
 #include "data/hdf5.h"
 #include "data/sparse.h"
@@ -32,11 +33,20 @@ mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matr
 enum {
     HEADER = 128, /* text, version, byte order */
     TAG = 8,      /* in front of each element: type and length */
+    TAG_DATA = 4, /* bytes that may stand in the tag itself */
+    TYPE_INT32 = 5,
+    TYPE_UINT32 = 6,
     TYPE_MATRIX = 14,
     TYPE_COMPRESSED = 15,
-    CLASS_CELL = 1, /* and struct, and object: arrays that hold arrays */
+    CLASS_CELL = 1, /* this and the next two, and functions, hold arrays */
+    CLASS_STRUCT = 2,
     CLASS_OBJECT = 3,
-    PARTS_OF_HEAD = 3,    /* flags, dimensions, name */
+    CLASS_SPARSE = 5,
+    CLASS_FUNCTION = 16,
+    CLASS_OPAQUE = 17, /* has no dimensions */
+    PARTS_OF_HEAD = 3, /* flags, dimensions, name */
+    PARTS_OF_DATA = 3, /* of a sparse array: rows, starts of columns, values */
+    STARTS = 1,
     HEAD_PART_MOST = 256, /* bytes of each: 64 dimensions; names have up to 63 letters */
     DEPTH_MOST = 64,
     BUFFER_SIZE = 1 << 16,
@@ -44,10 +54,18 @@ enum {
     VERSION_73 = 0x0200
 };
 
+/* Rows and columns, and how the values of an array stand. A matrix is stored by columns; a stack
+ * image by image, each by columns, as A(:,:,i) gives it, or in colour A(:,:,:,i), channel after
+ * channel. */
+struct layout {
+    int64_t rows, columns;
+    int64_t height, width, channels; /* of images; 0: a matrix */
+};
+
 struct variable {
     mat_t *mat;
     matvar_t *var;
-    int64_t rows, columns;
+    struct layout layout;
 };
 
 static uint32_t get4(const unsigned char *p, bool swapped)
@@ -148,73 +166,173 @@ out:
     return rc;
 }
 
-/* The tag of a part of an array, and how many bytes of *left it leaves for its data, padding
- * included. Up to four bytes may stand in the tag itself, which is then all there is. */
-static mercer_status part_tag(struct element *e, int64_t *left, uint32_t *type, int64_t *bytes,
+/* The tag of a part of an array. */
+struct part {
+    uint32_t type;
+    int64_t bytes;  /* of its data */
+    int64_t behind; /* bytes behind the tag, padding included; 0 when the data stand in the tag */
+};
+
+/* Read the next tag; *left bytes of the array are then left behind the part. */
+static mercer_status part_tag(struct element *e, int64_t *left, struct part *part,
                               mercer_error *err)
 {
     unsigned char tag[TAG];
     mercer_status rc = element_read(e, tag, TAG, err);
     if (rc != MERCER_OK)
         return rc;
-    *type = get4(tag, e->swapped);
-    *bytes = (int64_t)get4(tag + 4, e->swapped);
-    if (*type >> 16) {
-        *type &= 0xffff;
-        *bytes = 0;
-    }
     *left -= TAG;
+    part->type = get4(tag, e->swapped);
+    part->bytes = part->behind = (int64_t)get4(tag + 4, e->swapped);
+    if (part->type >> 16) {
+        part->bytes = part->type >> 16;
+        part->behind = 0;
+        part->type &= 0xffff;
+    }
     /* The last part need not be padded, nor are the arrays inside an array. */
-    if (*type != TYPE_MATRIX && *bytes % TAG && *bytes / TAG * TAG + TAG <= *left)
-        *bytes += TAG - *bytes % TAG;
-    if (*left < 0 || *bytes > *left)
+    if (part->type != TYPE_MATRIX && part->behind % TAG && part->behind / TAG * TAG + TAG <= *left)
+        part->behind += TAG - part->behind % TAG;
+    if (*left < 0 || part->behind > *left || (part->behind == 0 && part->bytes > TAG_DATA))
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: a part of an array reaches beyond its end",
                         e->input->shown);
-    *left -= *bytes;
+    *left -= part->behind;
     return MERCER_OK;
+}
+
+/* Values in a part, by its type: 8 bits to 64, signed and unsigned, float and double; 0 for what
+ * are no numbers. */
+static int64_t values_of(const struct part *part)
+{
+    static const int8_t width[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8};
+    int8_t bytes = part->type < sizeof width ? width[part->type] : 0;
+    return bytes > 0 ? part->bytes / bytes : 0;
+}
+
+/* What the head of an array announces, and what is there. */
+struct claims {
+    uint32_t class;
+    double values;                /* product of the dimensions; -1 as long as there are none */
+    double columns;               /* the second one */
+    int64_t found[PARTS_OF_DATA]; /* values in each part behind the head */
+    int64_t entries;              /* of a sparse array: where its last column ends */
+    int64_t inside;               /* arrays in this one */
+};
+
+static bool holds_arrays(const struct claims *claims)
+{
+    return (claims->class >= CLASS_CELL && claims->class <= CLASS_OBJECT) ||
+           claims->class == CLASS_FUNCTION;
+}
+
+/* The library takes memory by the dimensions, and hands it out whether or not it was filled. */
+static mercer_status check_claims(const struct claims *claims, const char *shown, mercer_error *err)
+{
+    const int64_t *found = claims->found;
+    bool good = claims->values >= 0;
+    if (claims->class == CLASS_SPARSE)
+        good &= (double)found[STARTS] > claims->columns && found[0] >= claims->entries &&
+                found[PARTS_OF_DATA - 1] >= claims->entries;
+    else if ((claims->class == CLASS_STRUCT && found[1] == 0) ||
+             (claims->class == CLASS_OBJECT && found[2] == 0))
+        good = true; /* there are no fields, whose names would stand in this part */
+    else
+        good &= (double)(holds_arrays(claims) ? claims->inside : found[0]) >= claims->values;
+    if (!good)
+        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
+                        shown);
+    return MERCER_OK;
+}
+
+/* Flags and dimensions, as they stand behind their tags; false unless they are of the form that the
+ * library takes for granted. */
+static bool take_head(int part, const struct part *tag, const unsigned char *data, bool swapped,
+                      struct claims *claims)
+{
+    if (part == 0) {
+        claims->class = get4(data, swapped) & 0xff;
+        return tag->type == TYPE_UINT32 && tag->behind == TAG;
+    }
+    if (part > 1 || claims->class == CLASS_OPAQUE)
+        return true;
+    if (tag->type != TYPE_INT32 || tag->behind < 2 * (int64_t)sizeof(int32_t))
+        return false;
+    claims->values = 1;
+    for (int64_t i = 0; i < tag->bytes / (int64_t)sizeof(int32_t); i++) {
+        double length = get4(data + i * (int64_t)sizeof(int32_t), swapped);
+        claims->values *= length;
+        claims->columns = i == 1 ? length : claims->columns;
+    }
+    return true;
+}
+
+/* Read a part, the tag of which is known, and note what it says. */
+static mercer_status check_part(struct element *e, int part, const struct part *tag,
+                                struct claims *claims, mercer_error *err)
+{
+    unsigned char head[HEAD_PART_MOST] = {0}, last[sizeof(int32_t)];
+    int data = part - PARTS_OF_HEAD;
+    bool index = claims->class == CLASS_SPARSE && data <= STARTS; /* rows, or starts of columns */
+    bool whole_numbers = tag->type == TYPE_INT32 || tag->type == TYPE_UINT32;
+    mercer_status rc = MERCER_OK;
+    if (data < 0) {
+        bool fits = tag->behind <= HEAD_PART_MOST;
+        MRC_TRY(element_read(e, head, fits ? tag->behind : 0, err));
+        if (!fits || !take_head(part, tag, head, e->swapped, claims))
+            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the head of an array is damaged",
+                     e->input->shown);
+        goto out;
+    }
+    if (data < PARTS_OF_DATA && (!index || whole_numbers))
+        claims->found[data] = values_of(tag);
+    if (!index || data != STARTS || tag->behind < (int64_t)sizeof last) {
+        MRC_TRY(element_read(e, NULL, tag->behind, err));
+        goto out;
+    }
+    MRC_TRY(element_read(e, NULL, tag->bytes - (int64_t)sizeof last, err));
+    MRC_TRY(element_read(e, last, sizeof last, err));
+    MRC_TRY(element_read(e, NULL, tag->behind - tag->bytes, err));
+    claims->entries = get4(last, e->swapped);
+out:
+    return rc;
 }
 
 /* Walk through the parts of an array of `left` bytes: flags, dimensions, name and, with `whole`,
  * all that follows. The library takes memory by these lengths before it looks at what is there. */
 static mercer_status check_array(struct element *e, int64_t left, bool whole, int depth,
-                                 mercer_error *err)
+                                 struct claims *claims, mercer_error *err)
 {
-    unsigned char flags[TAG] = {0};
-    uint32_t type = 0;
-    int64_t bytes;
+    struct part tag;
     mercer_status rc = MERCER_OK;
+    *claims = (struct claims){.values = -1};
     if (depth > DEPTH_MOST)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: arrays inside arrays, more than %d deep",
                  e->input->shown, DEPTH_MOST);
     for (int part = 0; left >= TAG && (part < PARTS_OF_HEAD || whole); part++) {
-        MRC_TRY(part_tag(e, &left, &type, &bytes, err));
-        if (type == TYPE_MATRIX) {
-            MRC_TRY(check_array(e, bytes, whole, depth + 1, err));
+        MRC_TRY(part_tag(e, &left, &tag, err));
+        if (tag.type == TYPE_MATRIX) {
+            struct claims inside;
+            MRC_TRY(check_array(e, tag.behind, whole, depth + 1, &inside, err));
+            claims->inside++;
             continue;
         }
-        if (part < PARTS_OF_HEAD && bytes > HEAD_PART_MOST)
-            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: the head of an array is damaged",
-                     e->input->shown);
-        if (part == 0 && bytes == TAG) {
-            MRC_TRY(element_read(e, flags, TAG, err));
-            uint32_t class = get4(flags, e->swapped) & 0xff;
-            whole |= class >= CLASS_CELL && class <= CLASS_OBJECT; /* the library looks inside */
-            continue;
-        }
-        MRC_TRY(element_read(e, NULL, bytes, err));
+        MRC_TRY(check_part(e, part, &tag, claims, err));
+        whole |= holds_arrays(claims); /* the library looks inside */
     }
     if (whole)
         MRC_TRY(element_read(e, NULL, left, err));
+    if (holds_arrays(claims))
+        MRC_TRY(check_claims(claims, e->input->shown, err));
 out:
     return rc;
 }
 
-/* Look into the element at this offset. */
+/* Look into the element at this offset; with `whole` it is an array of numbers. */
 static mercer_status check_element(mrc_input *input, int64_t offset, int64_t bytes, uint32_t type,
                                    bool swapped, bool whole, mercer_error *err)
 {
     struct element e = {.input = input, .offset = offset, .left = bytes, .swapped = swapped};
     unsigned char tag[TAG];
+    struct claims claims;
     mercer_status rc = MERCER_OK;
     if (type != TYPE_MATRIX && type != TYPE_COMPRESSED)
         goto out;
@@ -225,7 +343,9 @@ static mercer_status check_element(mrc_input *input, int64_t offset, int64_t byt
             goto out;
         bytes = (int64_t)get4(tag + 4, swapped);
     }
-    MRC_TRY(check_array(&e, bytes, whole, 0, err));
+    MRC_TRY(check_array(&e, bytes, whole, 0, &claims, err));
+    if (whole)
+        MRC_TRY(check_claims(&claims, input->shown, err));
     size_t got = 1;
     while (whole && e.packed && got > 0) /* up to the check sum */
         MRC_TRY(unpack(&e, (unsigned char[1024]){0}, 1024, &got, err));
@@ -279,9 +399,43 @@ static mercer_status check_header(mrc_input *input, int *version, bool *swapped,
     return MERCER_OK;
 }
 
+/* Find the layout of a variable; false when it is none that we read. */
+static bool take_layout(const matvar_t *var, struct layout *out)
+{
+    const size_t *dims = var->dims;
+    *out = (struct layout){0};
+    if (!dims || var->rank < 2 || var->rank > 4 ||
+        (var->rank > 2 && var->class_type == MAT_C_SPARSE))
+        return false;
+    for (int i = 0; i < var->rank; i++)
+        if (dims[i] > INT64_MAX)
+            return false;
+    out->rows = (int64_t)dims[var->rank == 2 ? 0 : var->rank - 1];
+    out->columns = (int64_t)dims[var->rank == 2 ? 1 : 0];
+    if (var->rank == 2)
+        return true;
+    out->height = out->columns;
+    out->width = (int64_t)dims[1];
+    out->channels = var->rank == 4 ? (int64_t)dims[2] : 1;
+    return (out->channels == 1 || out->channels == 3) &&
+           !__builtin_mul_overflow(out->columns, out->width, &out->columns) &&
+           !__builtin_mul_overflow(out->columns, out->channels, &out->columns);
+}
+
+/* Where the first value of a column stands; images are flattened row-major, channels last. */
+static int64_t column_start(const struct layout *layout, int64_t column)
+{
+    if (!layout->channels)
+        return column * layout->rows;
+    int64_t pixel = column / layout->channels, channel = column % layout->channels;
+    return (channel * layout->width + pixel % layout->width) * layout->height +
+           pixel / layout->width;
+}
+
 /* What a variable is, when it cannot be read; else NULL. */
 static const char *not_numbers(const matvar_t *var)
 {
+    struct layout layout;
     switch (var->class_type) {
     case MAT_C_DOUBLE:
     case MAT_C_SINGLE:
@@ -294,7 +448,9 @@ static const char *not_numbers(const matvar_t *var)
     case MAT_C_INT64:
     case MAT_C_UINT64:
     case MAT_C_SPARSE:
-        return var->isComplex ? "complex" : var->rank != 2 || !var->dims ? "not 2-D" : NULL;
+        return var->isComplex               ? "complex"
+               : !take_layout(var, &layout) ? "neither a matrix nor a stack of images"
+                                            : NULL;
     case MAT_C_CELL:
         return "a cell array";
     case MAT_C_STRUCT:
@@ -308,9 +464,15 @@ static const char *not_numbers(const matvar_t *var)
     }
 }
 
-/* List the variables; index[i] is the element in the file that holds the i-th, which may be sparse.
- */
-static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **index, bool **sparse,
+/* What is known of a variable before it is read. */
+struct listed {
+    int64_t element; /* in the file, that holds it */
+    bool sparse;
+    struct layout layout;
+};
+
+/* List the variables; (*list)[i] belongs to the i-th of the arrays. */
+static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, struct listed **list,
                                     mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -318,15 +480,17 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, int64_t **in
     for (int64_t i = 0; i < MRC_ARRAYS_MOST && (var = Mat_VarReadNextInfo(mat)); i++) {
         if (var->name && *var->name) { /* the nameless one belongs to objects */
             const char *other = not_numbers(var);
-            MRC_TRY(mrc_grow(index, arrays->count + 1, sizeof **index, err));
-            MRC_TRY(mrc_grow(sparse, arrays->count + 1, sizeof **sparse, err));
-            (*index)[arrays->count] = i;
-            (*sparse)[arrays->count] = var->class_type == MAT_C_SPARSE;
+            MRC_TRY(mrc_grow(list, arrays->count + 1, sizeof **list, err));
+            struct listed *entry = &(*list)[arrays->count];
+            *entry = (struct listed){.element = i, .sparse = var->class_type == MAT_C_SPARSE};
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
-                int64_t shape[2] = {(int64_t)var->dims[0], (int64_t)var->dims[1]};
-                MRC_TRY(mrc_arrays_add(arrays, var->name, 2, shape, err));
+                int64_t shape[4] = {0};
+                take_layout(var, &entry->layout);
+                for (int k = 0; k < var->rank; k++)
+                    shape[k] = (int64_t)var->dims[k];
+                MRC_TRY(mrc_arrays_add(arrays, var->name, var->rank, shape, err));
             }
         }
         Mat_VarFree(var);
@@ -358,14 +522,17 @@ static mercer_status read_rows(void *self, mercer_ctx *ctx, int64_t first, int64
                                double *out, mercer_error *err)
 {
     const struct variable *v = self;
+    const struct layout *layout = &v->layout;
+    int64_t columns = layout->columns, step = layout->channels ? columns : 1; /* to the next row */
     (void)ctx;
     (void)err;
 #define COPY(code, type)                                                                           \
     case code:                                                                                     \
-        for (int64_t j = 0; j < v->columns; j++) {                                                 \
-            const type *column = (const type *)v->var->data + j * v->rows + first;                 \
+        for (int64_t j = 0; j < columns; j++) {                                                    \
+            const type *column =                                                                   \
+                (const type *)v->var->data + column_start(layout, j) + first * step;               \
             for (int64_t i = 0; i < count; i++)                                                    \
-                out[i * v->columns + j] = (double)column[i];                                       \
+                out[i * columns + j] = (double)column[i * step];                                   \
         }                                                                                          \
         break;
     switch (v->var->data_type) {
@@ -409,6 +576,14 @@ static size_t width_of(enum matio_types type)
     }
 }
 
+/* What holds all values of the type, which may be a smaller one than the class of the array. */
+static mrc_dtype dtype_of(enum matio_types type)
+{
+    return type == MAT_T_UINT8                           ? MRC_U8
+           : type == MAT_T_SINGLE || width_of(type) <= 2 ? MRC_F32
+                                                         : MRC_F64;
+}
+
 /* Value k of a sparse matrix; the type is one that width_of() knows. */
 static double sparse_value(enum matio_types type, const void *data, int64_t k)
 {
@@ -438,12 +613,12 @@ static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, m
     mrc_entries entries = {0};
     mercer_status rc = MERCER_OK;
     bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
-                (int64_t)sparse->njc > v->columns;
-    for (int64_t j = 0; j < v->columns && good; j++) {
+                (int64_t)sparse->njc > matrix->columns;
+    for (int64_t j = 0; j < matrix->columns && good; j++) {
         good = sparse->jc[j + 1] >= sparse->jc[j] && sparse->jc[j + 1] <= sparse->nir &&
                sparse->jc[j + 1] <= sparse->ndata;
         for (int64_t k = sparse->jc[j]; good && k < sparse->jc[j + 1]; k++) {
-            good = sparse->ir[k] < v->rows;
+            good = sparse->ir[k] < matrix->rows;
             if (good)
                 MRC_TRY(mrc_entries_add(&entries, sparse->ir[k], j,
                                         sparse_value(v->var->data_type, sparse->data, k), err));
@@ -463,19 +638,21 @@ static mercer_status read_values(struct variable *v, const char *name, mrc_matri
                                  mercer_error *err)
 {
     const char *shown = matrix->shown;
+    struct layout layout;
     v->var = Mat_VarReadInfo(v->mat, name);
-    if (!v->var || not_numbers(v->var) || (int64_t)v->var->dims[0] != v->rows ||
-        (int64_t)v->var->dims[1] != v->columns || Mat_VarReadDataAll(v->mat, v->var) != 0 ||
-        !v->var->data)
+    if (!v->var || not_numbers(v->var) || !take_layout(v->var, &layout) ||
+        memcmp(&layout, &v->layout, sizeof layout) != 0 ||
+        Mat_VarReadDataAll(v->mat, v->var) != 0 || !v->var->data)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: cannot be read; damaged file?", shown);
     if (v->var->class_type == MAT_C_SPARSE)
         return take_sparse(v, matrix, err);
     size_t width = width_of(v->var->data_type);
     if (!width || (size_t)v->var->data_size != width ||
-        v->var->nbytes < (size_t)v->rows * (size_t)v->columns * width)
+        v->var->nbytes < (size_t)layout.rows * (size_t)layout.columns * width)
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
                         shown);
     matrix->read = read_rows;
+    matrix->dtype = dtype_of(v->var->data_type);
     return MERCER_OK;
 }
 
@@ -484,11 +661,12 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
                                    mrc_matrix *matrix, char **shown, mercer_error *err)
 {
     mrc_arrays arrays = {0};
-    int64_t *index = NULL, chosen = -1;
+    struct listed *list = NULL;
+    int64_t chosen = -1;
     const char *file = input->shown;
     char *full = NULL;
     int version;
-    bool swapped, *sparse = NULL;
+    bool swapped;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_header(input, &version, &swapped, err));
     if (version == VERSION_5)
@@ -497,9 +675,9 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (!v->mat)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not a whole MAT file (damaged or truncated)",
                  file);
-    MRC_TRY(list_variables(v->mat, &arrays, &index, &sparse, err));
+    MRC_TRY(list_variables(v->mat, &arrays, &list, err));
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
-    assert(arrays.list); /* mrc_arrays_choose found one in it */
+    assert(arrays.list && list); /* mrc_arrays_choose found one in it */
     const mrc_array *found = &arrays.list[chosen];
     size_t room = strlen(file) + strlen(found->name) + 2;
     MRC_TRY(mrc_alloc(&full, (int64_t)room, 1, err));
@@ -507,23 +685,23 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     mrc_free(*shown);
     *shown = full;
     if (found->axes == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real 2-D arrays of numbers are read", full,
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%s: is %s; only real numbers are read, in matrices or stacks of images", full,
                  found->note);
-    v->rows = found->rows;
-    v->columns = found->rest;
-    *matrix = (mrc_matrix){.shown = full, .rows = v->rows, .columns = v->columns, .vouched = true};
-    MRC_TRY(sparse[chosen] ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
-    if (version == VERSION_5) {
-        MRC_TRY(check_elements(input, swapped, index[chosen], err));
-        /* Compressed data grow by 1032 at most, and values widen from 1 byte to 8. */
-        if (!sparse[chosen] && (double)v->rows * (double)v->columns > 1032.0 * (double)input->size)
-            MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has fewer values than it says (damaged file)",
-                     full);
-    }
+    const struct layout *layout = &list[chosen].layout;
+    bool sparse = list[chosen].sparse;
+    v->layout = *layout;
+    *matrix = (mrc_matrix){
+        .shown = full, .rows = layout->rows, .columns = layout->columns, .vouched = true};
+    MRC_TRY(sparse ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
+    if (layout->channels)
+        matrix->size = mrc_matrix_images(
+            4, (int64_t[]){layout->rows, layout->height, layout->width, layout->channels});
+    if (version == VERSION_5)
+        MRC_TRY(check_elements(input, swapped, list[chosen].element, err));
     MRC_TRY(read_values(v, found->name, matrix, err));
 out:
-    mrc_free(index);
-    mrc_free(sparse);
+    mrc_free(list);
     mrc_arrays_destroy(&arrays);
     return rc;
 }

@@ -41,7 +41,8 @@ static mercer_status class_of(double value, mrc_classes *classes, int64_t *code,
     return mrc_classes_code(classes, text, (size_t)length, code, err);
 }
 
-/* Put count whole rows (as doubles) where the roles of their columns say. */
+/* Put count whole rows (as doubles) where the roles of their columns say, packed if that is asked
+ * for. */
 static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *columns,
                                 mrc_classes *classes, int64_t count, mrc_block *block,
                                 mercer_error *err)
@@ -52,7 +53,8 @@ static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *col
         for (int64_t j = 0; j < matrix->columns; j++) {
             int64_t role = columns->role[j];
             if (role >= 0) {
-                block->x[at * columns->data + role] = row[j];
+                mrc_pack(block->dtype, &row[j], 1, block->packed ? block->packed : block->x,
+                         at * columns->data + role);
             } else if (role == MRC_ROLE_LABEL) {
                 mercer_status rc = class_of(row[j], classes, &block->codes[at], err);
                 if (rc != MERCER_OK)
@@ -159,7 +161,8 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
         MRC_TRY(sparse_rows(matrix, columns, classes, most, block, err));
         goto out;
     }
-    if (!whole && !matrix->wide)
+    bool direct = whole && block->dtype == MRC_F64;
+    if (!direct && !matrix->wide)
         MRC_TRY(mrc_alloc2_raw(&matrix->wide, chunk < matrix->rows ? chunk : matrix->rows,
                                matrix->columns, sizeof *matrix->wide, err));
     while (block->n < most) {
@@ -171,11 +174,14 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
             else
                 MRC_TRY(mrc_block_grow(block, columns, most, err));
         }
-        double *x = whole ? block->x + block->n * columns->data : matrix->wide;
+        double *x = direct ? block->x + block->n * columns->data : matrix->wide;
         MRC_TRY(matrix->read(matrix->self, ctx, matrix->next, count, x, err));
         MRC_TRY(check_finite(matrix, columns, x, count, err));
         if (!whole)
             MRC_TRY(distribute(matrix, columns, classes, count, block, err));
+        else if (!direct)
+            mrc_pack(block->dtype, x, count * columns->data, block->packed,
+                     block->n * columns->data);
         block->n += count;
         matrix->next += count;
         mrc_progress(ctx, "reading", (double)matrix->next / (double)matrix->rows);

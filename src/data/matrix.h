@@ -11,6 +11,7 @@ struct mrc_matrix {
     int64_t chunk_rows;  /* rows to ask for at a time; 0: as many as fit the cache */
     bool vouched;        /* the file's size proves that the rows are there */
     mrc_image_size size; /* when each row is an image */
+    mrc_dtype dtype;     /* the smallest that holds every value, whatever it is in the file */
     /* Rows first .. first + count, in order and each once, as doubles. */
     mercer_status (*read)(void *self, mercer_ctx *ctx, int64_t first, int64_t count, double *out,
                           mercer_error *err);
@@ -18,7 +19,7 @@ struct mrc_matrix {
     void (*destroy)(void *self); /* or NULL */
     void *self;
     int64_t next; /* row that comes next */
-    double *wide; /* a chunk, when columns have to be taken apart; or NULL */
+    double *wide; /* a chunk, when columns have to be taken apart or values packed; or NULL */
 };
 
 /* Refuse an empty shape, and one whose doubles could not be addressed. */

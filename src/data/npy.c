@@ -3,7 +3,7 @@
  * A magic string, a version, the length of a header, the header (a Python dictionary with 'descr',
  * 'fortran_order' and 'shape') and the raw values. Of more than two axes the first counts the rows
  * and the others are flattened row-major; of one axis every value is a row. All real dtypes are
- * turned into doubles: integers beyond 2^53 round.
+ * turned into doubles, of which integers beyond 2^53 round; small types are kept in little memory.
  *
  * Nothing is believed: lengths are compared with the bytes that are there before memory is asked
  * for, and where their number is not known (a pipe, gzip) memory grows as they come. C order is
@@ -403,6 +403,14 @@ out:
     return rc;
 }
 
+/* What holds all values of the array. */
+static mrc_dtype dtype_of(const mrc_npy *npy)
+{
+    if (npy->width == 1 && npy->kind != 'i')
+        return MRC_U8;
+    return npy->width <= 2 || (npy->width == 4 && npy->kind == 'f') ? MRC_F32 : MRC_F64;
+}
+
 void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix)
 {
     *matrix = (mrc_matrix){.shown = npy->input->shown,
@@ -410,6 +418,7 @@ void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix)
                            .columns = npy->columns,
                            .vouched = mrc_input_left(npy->input) < INT64_MAX,
                            .size = npy->size,
+                           .dtype = dtype_of(npy),
                            .read = read_rows,
                            .self = npy};
     npy->chunk_rows = mrc_matrix_chunk(matrix);

@@ -261,3 +261,28 @@ mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const c
 out:
     return rc;
 }
+
+static bool has_name(char *const *names, int64_t count, const char *name)
+{
+    for (int64_t j = 0; names && j < count; j++)
+        if (strcmp(names[j], name) == 0)
+            return true;
+    return false;
+}
+
+void mrc_read_options_like(const mercer_prepare *prepare, char *const *names, int64_t columns,
+                           mercer_read_options *options)
+{
+    bool encoded = prepare && prepare->sources > 0;
+    int64_t count = encoded ? prepare->sources : columns;
+    bool named = options->label || options->target || options->labels_file;
+    names = encoded ? prepare->source_names : names;
+    options->prepare = prepare;
+    if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
+        options->no_label = 1;
+    options->columns = columns;
+    if (names) {
+        options->only = (const char *const *)names;
+        options->only_count = count;
+    }
+}

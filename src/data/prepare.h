@@ -83,6 +83,11 @@ mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, 
 /* Columns that come out when `columns` go in. */
 int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns);
 
+/* Make options read more rows like those that had these columns and were prepared like this: the
+ * bodies of mercer_table_read_options() and mercer_model_read_options(). names may be NULL. */
+void mrc_read_options_like(const mercer_prepare *prepare, char *const *names, int64_t columns,
+                           mercer_read_options *options);
+
 /* What happened to rows, for a notice. */
 typedef struct mrc_prepared {
     int64_t filled;  /* missing values replaced */

@@ -196,7 +196,10 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
         block->csr.start[0] = 0;
     } else {
         MRC_TRY(mrc_size_mul(rows, columns->data, &cells, err));
-        MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+        if (block->dtype == MRC_F64)
+            MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+        else
+            MRC_TRY(mrc_grow(&block->packed, (int64_t)cells, mrc_dtype_bytes(block->dtype), err));
     }
     if (columns->targets) {
         MRC_TRY(mrc_size_mul(rows, columns->targets, &cells, err));
@@ -239,6 +242,7 @@ static void block_destroy(mrc_block *block)
 {
     mrc_csr_owned_destroy(&block->csr);
     mrc_free(block->x);
+    mrc_free(block->packed);
     mrc_free(block->values);
     mrc_free(block->codes);
     *block = (mrc_block){0};
@@ -1015,11 +1019,15 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
     if (block->sparse) {
         MRC_TRY(reserve_entries(block, block->csr.start[block->n], err));
         MRC_TRY(mrc_rows_adopt_csr(&block->csr, block->n, columns->data, &table->rows, err));
+    } else if (block->packed) {
+        MRC_TRY(mrc_rows_adopt(block->dtype, block->packed, block->n, columns->data, &table->rows,
+                               err));
+        block->packed = NULL;
     } else {
         MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->input.shown, columns, &block->x, block->n,
                                  &reader->done, err));
         int64_t width = mrc_prepare_width(prepare, columns->data);
-        MRC_TRY(mrc_rows_adopt(block->x, block->n, width, &table->rows, err));
+        MRC_TRY(mrc_rows_adopt(MRC_F64, block->x, block->n, width, &table->rows, err));
         block->x = NULL;
     }
     if (prepare->sources > 0)
@@ -1102,6 +1110,10 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     mercer_status rc = MERCER_OK;
     block->with_codes = reader->with_labels || reader->folder_classes || reader->columns.label >= 0;
     block->sparse = is_sparse(reader);
+    /* What will be changed has to be doubles. */
+    if (!reader->columns.missing && !reader->columns.encode &&
+        reader->prepare->image != MRC_IMAGE_HAAR)
+        block->dtype = reader->matrix.dtype;
     if (reader->matrix.shown)
         MRC_TRY(mrc_matrix_rows(&reader->matrix, ctx, &reader->columns, &reader->classes, max_rows,
                                 block, err));
@@ -1110,7 +1122,7 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     else
         MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows, block,
                              err));
-    reader->ended = block->n < max_rows && !reader->csv.paused;
+    reader->ended = block->n < max_rows && !reader->csv.text.paused && !reader->libsvm.text.paused;
     if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
         MRC_TRY(mrc_input_drain(&reader->input, err));
     for (int64_t i = 0; reader->folder_classes && i < block->n; i++) {
@@ -1185,10 +1197,16 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
-    reader->csv.patient = true;
+    reader->csv.text.patient = reader->libsvm.text.patient = true;
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:
     mercer_reader_close(reader);
     return rc;
+}
+
+void mercer_table_read_options(const mercer_table *table, mercer_read_options *options)
+{
+    const mercer_rows *rows = table->rows;
+    mrc_read_options_like(rows->prepare, rows->names, rows->d, options);
 }

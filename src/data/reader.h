@@ -56,6 +56,8 @@ const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *colu
 typedef struct mrc_block {
     int64_t n, capacity;
     double *x;       /* capacity x data */
+    void *packed;    /* the same instead of x, when dtype is not MRC_F64 */
+    mrc_dtype dtype; /* set by the reader */
     double *values;  /* capacity x targets, when there are targets */
     int64_t *codes;  /* capacity, when there are classes */
     bool with_codes; /* set by the reader */
@@ -84,6 +86,8 @@ typedef struct mrc_text {
     size_t start, end, capacity; /* unread: data[start .. end), data[end] == '\n' */
     bool ended;                  /* nothing more comes from the input */
     int64_t line;                /* physical line number of data[start], from 1 */
+    bool patient;                /* set by the reader: a block waits until it is full */
+    bool paused;                 /* the last block ended because the next bytes have not come yet */
 } mrc_text;
 
 /* Borrow input; the first bytes are read, a byte order mark is skipped, binary files are refused.
@@ -95,6 +99,8 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err);
  * NULL behind the last line. Polls for cancellation and shows progress. */
 mercer_status mrc_text_line(mrc_text *text, mercer_ctx *ctx, const char **first, const char **end,
                             mercer_error *err);
+/* Whether going on means waiting for bytes that may only come after these rows are answered. */
+bool mrc_text_would_wait(const mrc_text *text);
 void mrc_text_destroy(mrc_text *text);
 
 typedef struct mrc_csv {
@@ -103,14 +109,12 @@ typedef struct mrc_csv {
     char *scratch; /* a quoted cell without its escapes */
     size_t scratch_size;
     int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
-    bool patient;       /* set by the reader: a block waits until it is full */
-    bool paused;        /* the last block ended because the next bytes have not come yet */
 } mrc_csv;
 
 /* Find header and columns (names and count of columns are set). */
 mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
                            mrc_columns *columns, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file, or when `paused`. */
+/* Append up to most - block->n rows; fewer only at the end of the file, or when text.paused. */
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
 void mrc_csv_destroy(mrc_csv *csv);
@@ -140,8 +144,8 @@ typedef struct mrc_libsvm {
 
 mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
                               const mercer_read_options *options, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file. Sets count, data and
- * targets of columns, and the block's with_codes. */
+/* Append up to most - block->n rows; fewer only at the end of the file, or when text.paused. Sets
+ * count, data and targets of columns, and the block's with_codes. */
 mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *columns,
                               mrc_classes *classes, int64_t most, mrc_block *block,
                               mercer_error *err);

@@ -1,6 +1,7 @@
 /* Rows, targets and tables: the objects themselves, without files.
  *
- * Rows are n x d doubles, row-major with a stride, or sparse (CSR). They either borrow the caller's
+ * Rows are n x d numbers, row-major with a stride, as doubles or packed (floats, bytes), or sparse
+ * (CSR). They either borrow the caller's
  * memory (a view, whose values are checked once, here) or own what a reader has filled (adopted,
  * already checked).
  */
@@ -55,13 +56,52 @@ int64_t mrc_first_not_finite(const double *x, int64_t count)
     return -1;
 }
 
-mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t ld,
-                               mercer_rows **out, mercer_error *err)
+size_t mrc_dtype_bytes(mrc_dtype dtype)
+{
+    return dtype == MRC_F64 ? sizeof(double) : dtype == MRC_F32 ? sizeof(float) : 1;
+}
+
+void mrc_unpack(mrc_dtype dtype, const void *from, int64_t first, int64_t count, double *out)
+{
+    if (dtype == MRC_F64)
+        memcpy(out, (const double *)from + first, (size_t)count * sizeof *out);
+    for (int64_t k = 0; dtype == MRC_F32 && k < count; k++)
+        out[k] = (double)((const float *)from)[first + k];
+    for (int64_t k = 0; dtype == MRC_U8 && k < count; k++)
+        out[k] = ((const uint8_t *)from)[first + k];
+}
+
+void mrc_pack(mrc_dtype dtype, const double *x, int64_t count, void *to, int64_t first)
+{
+    if (dtype == MRC_F64)
+        memcpy((double *)to + first, x, (size_t)count * sizeof *x);
+    for (int64_t k = 0; dtype == MRC_F32 && k < count; k++)
+        ((float *)to)[first + k] = (float)x[k];
+    for (int64_t k = 0; dtype == MRC_U8 && k < count; k++)
+        ((uint8_t *)to)[first + k] = (uint8_t)x[k];
+}
+
+int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, int64_t count)
+{
+    enum { PART = 256 }; /* unpacked at a time */
+    double part[PART];
+    for (int64_t k = 0; k < count; k += PART) {
+        int64_t length = count - k < PART ? count - k : PART;
+        mrc_unpack(dtype, x, first + k, length, part);
+        int64_t bad = mrc_first_not_finite(part, length);
+        if (bad >= 0)
+            return k + bad;
+    }
+    return -1;
+}
+
+/* Borrow numbers of any type, which must be finite. */
+static mercer_status view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
+                          mercer_rows **out, mercer_error *err)
 {
     mercer_rows *rows = NULL;
     size_t bytes;
     mercer_status rc = MERCER_OK;
-    (void)ctx;
     *out = NULL;
     if (!x || n < 0 || d < 0 || ld < d)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
@@ -70,31 +110,53 @@ mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int6
     if (n == 0 || d == 0)
         MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", n == 0 ? "rows" : "columns");
     MRC_TRY(mrc_size_mul(n, ld, &bytes, err));
-    MRC_TRY(mrc_size_mul((int64_t)bytes, sizeof *x, &bytes, err));
+    MRC_TRY(mrc_size_mul((int64_t)bytes, sizeof(double), &bytes, err));
     for (int64_t i = 0; i < n; i++) {
-        int64_t bad = mrc_first_not_finite(x + i * ld, d);
+        int64_t bad = mrc_first_not_finite_of(dtype, x, i * ld, d);
         if (bad >= 0) {
             char number[MRC_NUMBER_SIZE];
-            mrc_format_double(x[i * ld + bad], number);
+            double value;
+            mrc_unpack(dtype, x, i * ld + bad, 1, &value);
+            mrc_format_double(value, number);
             MRC_FAIL(err, MERCER_ERR_DATA, "row %lld, column %lld: %s is not finite",
                      (long long)i + 1, (long long)bad + 1, number);
         }
     }
-    MRC_TRY(mrc_alloc(&rows, 1, sizeof *rows, err));
-    *rows = (mercer_rows){.n = n, .d = d, .ld = ld, .x = x};
+    MRC_TRY(mrc_rows_adopt(dtype, (void *)(uintptr_t)x, n, d, &rows, err));
+    rows->owned = NULL;
+    rows->ld = ld;
     *out = rows;
 out:
     return rc;
 }
 
-mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out, mercer_error *err)
+mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t ld,
+                               mercer_rows **out, mercer_error *err)
+{
+    (void)ctx;
+    return view(MRC_F64, x, n, d, ld, out, err);
+}
+
+mercer_status mercer_rows_view_f32(mercer_ctx *ctx, const float *x, int64_t n, int64_t d,
+                                   int64_t ld, mercer_rows **out, mercer_error *err)
+{
+    (void)ctx;
+    return view(MRC_F32, x, n, d, ld, out, err);
+}
+
+mercer_status mrc_rows_adopt(mrc_dtype dtype, void *x, int64_t n, int64_t d, mercer_rows **out,
+                             mercer_error *err)
 {
     mercer_rows *rows;
     *out = NULL;
     mercer_status rc = mrc_alloc(&rows, 1, sizeof *rows, err);
     if (rc != MERCER_OK)
         return rc;
-    *rows = (mercer_rows){.n = n, .d = d, .ld = d, .x = x, .owned = x};
+    *rows = (mercer_rows){.n = n, .d = d, .ld = d, .dtype = dtype, .owned = x};
+    if (dtype == MRC_F64)
+        rows->x = x;
+    else
+        rows->packed = x;
     *out = rows;
     return MERCER_OK;
 }
@@ -183,41 +245,6 @@ void mrc_csr_owned_destroy(mrc_csr_owned *csr)
     *csr = (mrc_csr_owned){0};
 }
 
-static mercer_status clone_csr(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
-{
-    int64_t entries = mercer_rows_entries(rows);
-    mrc_csr_owned copy = {0};
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&copy.start, rows->n + 1, 1, sizeof *copy.start, err));
-    MRC_TRY(mrc_alloc2_raw(&copy.column, entries, 1, sizeof *copy.column, err));
-    MRC_TRY(mrc_alloc2_raw(&copy.value, entries, 1, sizeof *copy.value, err));
-    memcpy(copy.start, rows->csr.start, (size_t)(rows->n + 1) * sizeof *copy.start);
-    if (entries > 0) {
-        memcpy(copy.column, rows->csr.column, (size_t)entries * sizeof *copy.column);
-        memcpy(copy.value, rows->csr.value, (size_t)entries * sizeof *copy.value);
-    }
-    MRC_TRY(mrc_rows_adopt_csr(&copy, rows->n, rows->d, out, err));
-out:
-    mrc_csr_owned_destroy(&copy);
-    return rc;
-}
-
-mercer_status mrc_rows_clone(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
-{
-    double *copy = NULL;
-    mercer_status rc = MERCER_OK;
-    *out = NULL;
-    if (is_sparse(rows))
-        return clone_csr(rows, out, err);
-    MRC_TRY(mrc_alloc2_raw(&copy, rows->n, rows->d, sizeof *copy, err));
-    mercer_rows_copy(rows, 0, rows->n, copy);
-    MRC_TRY(mrc_rows_adopt(copy, rows->n, rows->d, out, err));
-    copy = NULL;
-out:
-    mrc_free(copy);
-    return rc;
-}
-
 int mercer_rows_is_sparse(const mercer_rows *rows)
 {
     return is_sparse(rows);
@@ -226,6 +253,12 @@ int mercer_rows_is_sparse(const mercer_rows *rows)
 int64_t mercer_rows_entries(const mercer_rows *rows)
 {
     return is_sparse(rows) ? rows->csr.start[rows->n] : rows->n * rows->d;
+}
+
+double mrc_rows_bytes(const mercer_rows *rows)
+{
+    size_t one = mrc_dtype_bytes(rows->dtype) + (is_sparse(rows) ? sizeof *rows->csr.column : 0);
+    return (double)mercer_rows_entries(rows) * (double)one;
 }
 
 mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names, mercer_error *err)
@@ -266,16 +299,24 @@ int64_t mrc_rows_find(const mercer_rows *rows, const char *name)
     return -1;
 }
 
+const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch)
+{
+    if (rows->x)
+        return rows->x + i * rows->ld;
+    mrc_unpack(rows->dtype, rows->packed, i * rows->ld, rows->d, scratch);
+    return scratch;
+}
+
 void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count, double *out)
 {
-    size_t width = (size_t)rows->d * sizeof *out;
     for (int64_t i = 0; i < count; i++) {
         double *to = out + i * rows->d;
         if (!is_sparse(rows)) {
-            memcpy(to, rows->x + (first + i) * rows->ld, width);
+            mrc_unpack(rows->dtype, rows->x ? rows->x : rows->packed, (first + i) * rows->ld,
+                       rows->d, to);
             continue;
         }
-        memset(to, 0, width);
+        memset(to, 0, (size_t)rows->d * sizeof *to);
         for (int64_t k = rows->csr.start[first + i]; k < rows->csr.start[first + i + 1]; k++)
             to[rows->csr.column[k]] = rows->csr.value[k];
     }

@@ -22,20 +22,47 @@ typedef struct mrc_csr_owned {
     double *value;
 } mrc_csr_owned;
 
-/* n x d numbers, either dense (row i starts at x + i*ld) or sparse (x is NULL). */
+/* What dense numbers are kept as. Packed ones take less room and are the same numbers: floats and
+ * bytes become doubles without rounding, and all work on them is done in doubles. */
+typedef enum mrc_dtype { MRC_F64, MRC_F32, MRC_U8 } mrc_dtype;
+
+/* n x d numbers: dense (row i starts at number i*ld of x), packed (the same with packed, x being
+ * NULL), or sparse (both are NULL). */
 struct mercer_rows {
     int64_t n, d, ld;
     const double *x;
+    const void *packed;
+    mrc_dtype dtype; /* of packed; else MRC_F64 */
     mrc_csr csr;
-    double *owned;           /* == x when dense rows own their storage, else NULL */
+    void *owned;             /* == x or packed when the rows own their storage, else NULL */
     mrc_csr_owned owned_csr; /* the same for sparse rows */
     char **names;            /* d strings, or NULL */
     mercer_prepare *prepare; /* how they came about; owned, or NULL */
 };
 
+/* Bytes of one number. */
+size_t mrc_dtype_bytes(mrc_dtype dtype);
+/* out[k] = number first + k of an array, count of them. */
+void mrc_unpack(mrc_dtype dtype, const void *from, int64_t first, int64_t count, double *out);
+/* The way back, for numbers that dtype can hold: number first + k of an array becomes x[k]. */
+void mrc_pack(mrc_dtype dtype, const double *x, int64_t count, void *to, int64_t first);
+
+/* One number of dense or packed rows; for whole rows mrc_rows_line() is faster. */
+static inline double mrc_rows_at(const mercer_rows *rows, int64_t i, int64_t j)
+{
+    int64_t at = i * rows->ld + j;
+    if (rows->x)
+        return rows->x[at];
+    return rows->dtype == MRC_F32 ? (double)((const float *)rows->packed)[at]
+                                  : ((const uint8_t *)rows->packed)[at];
+}
+/* A dense or packed row: borrowed from the rows, or unpacked into scratch (d doubles). */
+const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch);
+
 /* Rows that take over the storage x (n x d, tightly packed, from mrc_alloc2 or mrc_grow); on error
  * x still belongs to the caller. The values are trusted to be finite. */
-mercer_status mrc_rows_adopt(double *x, int64_t n, int64_t d, mercer_rows **out, mercer_error *err);
+mercer_status mrc_rows_adopt(mrc_dtype dtype, void *x, int64_t n, int64_t d, mercer_rows **out,
+                             mercer_error *err);
 /* The same for sparse rows (arrays from mrc_alloc or mrc_grow); *csr is zeroed on success. */
 mercer_status mrc_rows_adopt_csr(mrc_csr_owned *csr, int64_t n, int64_t d, mercer_rows **out,
                                  mercer_error *err);
@@ -43,17 +70,21 @@ void mrc_csr_owned_destroy(mrc_csr_owned *csr);
 /* MERCER_ERR_DATA unless start, columns and values are as they must be; `what` begins messages. */
 mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
                             mercer_error *err);
-/* Rows of their own with the same numbers, sparse or dense as the given ones; names are left out.
- */
-mercer_status mrc_rows_clone(const mercer_rows *rows, mercer_rows **out, mercer_error *err);
-
-/* The rows which[0], which[1], ... as rows of their own, sparse or dense as the given ones; names
- * are left out. */
+/* The rows which[0], which[1], ..., or the first count when which is NULL, as rows of their own,
+ * sparse, dense or packed as the given ones; names are left out. */
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err);
 
+/* A copy of dense or packed rows as doubles; names are left out. */
+mercer_status mrc_rows_widen(const mercer_rows *rows, mercer_rows **out, mercer_error *err);
+
 /* Index of the first value that is not finite, or -1. */
 int64_t mrc_first_not_finite(const double *x, int64_t count);
+/* The same from number `first` on of an array that may be packed. */
+int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, int64_t count);
+
+/* Bytes that the numbers take, roughly: with their columns when they are sparse. */
+double mrc_rows_bytes(const mercer_rows *rows);
 
 /* Index of the column called name, or -1. */
 int64_t mrc_rows_find(const mercer_rows *rows, const char *name);

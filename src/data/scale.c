@@ -76,6 +76,7 @@ static bool is_constant(double least, double most)
 struct stats {
     double *least, *most, *power, *mean, *sd; /* mean and sd in units of the data */
     double *part, *square;                    /* of one block of rows */
+    double *line;                             /* of packed rows, as doubles */
 };
 
 /* Smallest and largest value of each column of sparse rows. */
@@ -104,9 +105,9 @@ static void find_ranges(const mercer_rows *rows, struct stats *s)
         return; /* only minmax comes here, which needs no powers */
     }
     for (int64_t j = 0; j < rows->d; j++)
-        s->least[j] = s->most[j] = rows->x[j];
+        s->least[j] = s->most[j] = mrc_rows_at(rows, 0, j);
     for (int64_t i = 1; i < rows->n; i++) {
-        const double *x = rows->x + i * rows->ld;
+        const double *x = mrc_rows_line(rows, i, s->line);
         for (int64_t j = 0; j < rows->d; j++) {
             s->least[j] = x[j] < s->least[j] ? x[j] : s->least[j];
             s->most[j] = x[j] > s->most[j] ? x[j] : s->most[j];
@@ -126,7 +127,7 @@ static void add_up(const mercer_rows *rows, struct stats *s, const double *offse
         memset(s->part, 0, (size_t)d * sizeof *s->part);
         memset(s->square, 0, (size_t)d * sizeof *s->square);
         for (int64_t i = start; i < end; i++) {
-            const double *x = rows->x + i * rows->ld;
+            const double *x = mrc_rows_line(rows, i, s->line);
             for (int64_t j = 0; j < d; j++) {
                 double value = x[j] * s->power[j] - offset[j];
                 s->part[j] += value;
@@ -225,14 +226,15 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
         goto out;
     MRC_TRY(mrc_alloc2(&scale->shift, d, 1, sizeof *scale->shift, err));
     MRC_TRY(mrc_alloc2(&scale->factor, d, 1, sizeof *scale->factor, err));
-    MRC_TRY(mrc_alloc2(&work, 8, d, sizeof *work, err));
+    MRC_TRY(mrc_alloc2(&work, 9, d, sizeof *work, err));
     struct stats s = {.least = work,
                       .most = work + d,
                       .power = work + 2 * d,
                       .mean = work + 3 * d,
                       .sd = work + 4 * d,
                       .part = work + 5 * d,
-                      .square = work + 6 * d};
+                      .square = work + 6 * d,
+                      .line = work + 8 * d};
     find_ranges(rows, &s);
     if (kind != MRC_SCALE_MINMAX)
         find_moments(rows, &s, work + 7 * d);
@@ -366,7 +368,9 @@ mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, me
         MRC_TRY(check_kind_sparse(scale->kind, err));
         MRC_TRY(check_shift_sparse(scale, rows, err));
     }
-    MRC_TRY(mrc_rows_clone(rows, &scaled, err));
+    MRC_TRY(scale->kind == MRC_SCALE_NONE || mercer_rows_is_sparse(rows)
+                ? mrc_rows_take(rows, NULL, rows->n, &scaled, err)
+                : mrc_rows_widen(rows, &scaled, err));
     if (mercer_rows_is_sparse(rows))
         apply_sparse(scale, scaled->n, &scaled->owned_csr);
     else

@@ -1,4 +1,4 @@
-/* Some rows of a table as rows of their own, dense or sparse like the table. */
+/* Some rows of a table, or all, as rows of their own, of the table's kind or as doubles. */
 #include "data/rows.h"
 
 #include <string.h>
@@ -10,18 +10,19 @@ static mercer_status take_csr(const mercer_rows *rows, const int64_t *which, int
     mrc_csr_owned copy = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&copy.start, count + 1, sizeof *copy.start, err));
-    for (int64_t i = 0; i < count; i++)
-        copy.start[i + 1] = copy.start[i] + csr->start[which[i] + 1] - csr->start[which[i]];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = which ? which[i] : i;
+        copy.start[i + 1] = copy.start[i] + csr->start[row + 1] - csr->start[row];
+    }
     MRC_TRY(mrc_alloc2_raw(&copy.column, copy.start[count], 1, sizeof *copy.column, err));
     MRC_TRY(mrc_alloc2_raw(&copy.value, copy.start[count], 1, sizeof *copy.value, err));
     for (int64_t i = 0; i < count; i++) {
+        int64_t from = csr->start[which ? which[i] : i];
         size_t entries = (size_t)(copy.start[i + 1] - copy.start[i]);
         if (entries == 0)
             continue;
-        memcpy(copy.column + copy.start[i], csr->column + csr->start[which[i]],
-               entries * sizeof *copy.column);
-        memcpy(copy.value + copy.start[i], csr->value + csr->start[which[i]],
-               entries * sizeof *copy.value);
+        memcpy(copy.column + copy.start[i], csr->column + from, entries * sizeof *copy.column);
+        memcpy(copy.value + copy.start[i], csr->value + from, entries * sizeof *copy.value);
     }
     MRC_TRY(mrc_rows_adopt_csr(&copy, count, rows->d, out, err));
 out:
@@ -32,15 +33,32 @@ out:
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err)
 {
-    double *copy = NULL;
+    const char *from = rows->x ? (const char *)rows->x : rows->packed;
+    char *copy = NULL;
+    size_t bytes = mrc_dtype_bytes(rows->dtype), width = (size_t)rows->d * bytes;
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (mercer_rows_is_sparse(rows))
         return take_csr(rows, which, count, out, err);
-    MRC_TRY(mrc_alloc2_raw(&copy, count, rows->d, sizeof *copy, err));
+    MRC_TRY(mrc_alloc2_raw(&copy, count, rows->d, bytes, err));
     for (int64_t i = 0; i < count; i++)
-        mercer_rows_copy(rows, which[i], 1, copy + i * rows->d);
-    MRC_TRY(mrc_rows_adopt(copy, count, rows->d, out, err));
+        memcpy(copy + (size_t)i * width, from + (size_t)((which ? which[i] : i) * rows->ld) * bytes,
+               width);
+    MRC_TRY(mrc_rows_adopt(rows->dtype, copy, count, rows->d, out, err));
+    copy = NULL;
+out:
+    mrc_free(copy);
+    return rc;
+}
+
+mercer_status mrc_rows_widen(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
+{
+    double *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mrc_alloc2_raw(&copy, rows->n, rows->d, sizeof *copy, err));
+    mercer_rows_copy(rows, 0, rows->n, copy);
+    MRC_TRY(mrc_rows_adopt(MRC_F64, copy, rows->n, rows->d, out, err));
     copy = NULL;
 out:
     mrc_free(copy);

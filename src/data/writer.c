@@ -34,7 +34,7 @@ struct mercer_writer {
     z_stream z;
     double *waiting; /* NPY rows that wait for the end */
     int64_t waiting_capacity;
-    double *wide; /* a sparse row with its zeroes */
+    double *wide; /* a sparse or packed row as doubles */
 };
 
 /* Send bytes on, through zlib when the file is compressed. last: nothing follows. */
@@ -364,16 +364,17 @@ mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer, const me
     if (rows->d != writer->columns || writer->with_text != (text != NULL))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: rows that do not fit the table",
                  writer->output.shown);
-    if (!mercer_rows_is_sparse(rows))
+    if (rows->x)
         return mercer_writer_rows(ctx, writer, rows->x, rows->n, rows->ld, text, err);
-    if (writer->format != MRC_FORMAT_LIBSVM && !writer->wide)
+    const bool entries = writer->format == MRC_FORMAT_LIBSVM && csr->start;
+    if (!entries && !writer->wide)
         MRC_TRY(mrc_alloc2_raw(&writer->wide, rows->d, 1, sizeof *writer->wide, err));
     for (int64_t i = 0; i < rows->n; i++) {
         const char *label = text ? text[i] : NULL;
-        int64_t first = csr->start[i];
         if (i % CHECK_ROWS == 0)
             MRC_TRY(mrc_check_cancel(ctx, err));
-        if (writer->format == MRC_FORMAT_LIBSVM) {
+        if (entries) {
+            int64_t first = csr->start[i];
             MRC_TRY(put_libsvm_row(writer, csr->column + first, csr->value + first,
                                    csr->start[i + 1] - first, label, err));
         } else {

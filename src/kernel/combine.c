@@ -243,24 +243,29 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows 
 {
     const mrc_kernel_part *part = find_part(kernel, is_of_host);
     const mrc_csr *csr = &rows->csr;
+    double *line = NULL;
+    mercer_status rc = MERCER_OK;
     if (part && csr->start)
         return mrc_fail(err, MERCER_ERR_DATA, "kernel %s takes dense rows, and these are sparse",
                         part->host.name);
     part = find_part(kernel, mrc_part_needs_nonnegative);
+    if (part && rows->packed)
+        MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; part && i < rows->n; i++) {
         int64_t start = csr->start ? csr->start[i] : 0;
         int64_t count = csr->start ? csr->start[i + 1] - start : rows->d;
-        const double *x = csr->start ? csr->value + start : rows->x + i * rows->ld;
+        const double *x = csr->start ? csr->value + start : mrc_rows_line(rows, i, line);
         for (int64_t k = 0; k < count; k++)
             if (x[k] < 0)
-                return mrc_fail(err, MERCER_ERR_DATA,
-                                "kernel %s: row %lld column %lld is %g, and it takes values >= 0 "
-                                "only (after scaling)",
-                                mrc_kernel_def_of(part->kind)->entry.name,
-                                (long long)(first + i + 1),
-                                (long long)(csr->start ? csr->column[start + k] : k) + 1, x[k]);
+                MRC_FAIL(err, MERCER_ERR_DATA,
+                         "kernel %s: row %lld column %lld is %g, and it takes values >= 0 only "
+                         "(after scaling)",
+                         mrc_kernel_def_of(part->kind)->entry.name, (long long)(first + i + 1),
+                         (long long)(csr->start ? csr->column[start + k] : k) + 1, x[k]);
     }
-    return MERCER_OK;
+out:
+    mrc_free(line);
+    return rc;
 }
 
 double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d)

@@ -47,7 +47,7 @@ struct plan {
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
 {
-    double n = (double)g->n, prepared = mrc_points_row_size(g->kernel, g->rows);
+    double n = (double)g->n, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
     p->request = request;
     p->budget = g->ctx->memory;
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
@@ -145,7 +145,7 @@ static double largest_entry(const mercer_rows *rows)
     double largest = 0;
     for (int64_t i = 0; i < rows->n; i++)
         for (int64_t j = 0; j < rows->d; j++)
-            largest = fmax(largest, fabs(rows->x[i * rows->ld + j]));
+            largest = fmax(largest, fabs(mrc_rows_at(rows, i, j)));
     return largest;
 }
 
@@ -161,7 +161,7 @@ static mercer_status check_precomputed(const mrc_gram *g, mercer_error *err)
     double largest = largest_entry(rows);
     for (int64_t i = 0; i < g->n; i++)
         for (int64_t j = 0; j < i; j++) {
-            double a = rows->x[i * rows->ld + j], b = rows->x[j * rows->ld + i];
+            double a = mrc_rows_at(rows, i, j), b = mrc_rows_at(rows, j, i);
             if (fabs(a - b) > 1e-8 * largest)
                 return mrc_fail(err, MERCER_ERR_DATA,
                                 "kernel precomputed: the matrix is not symmetric: row %lld column "
@@ -291,7 +291,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
                 "kernel precomputed: the matrix is sparse; a kernel matrix must be given dense");
         MRC_TRY(check_precomputed(g, err));
         for (int64_t i = 0; i < g->n; i++)
-            g->raw_diag[i] = rows->x[i * rows->ld + i];
+            g->raw_diag[i] = mrc_rows_at(rows, i, i);
     } else {
         MRC_TRY(mrc_kernel_check_rows(kernel, rows, 0, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
@@ -827,6 +827,8 @@ struct cross_work {
     const mrc_points *points;
     int64_t first, count;
     double *out;
+    double *scratch; /* per worker: windows of both */
+    int64_t scratch_size;
 };
 
 static void cross_group(void *arg, int64_t task, int worker)
@@ -835,12 +837,15 @@ static void cross_group(void *arg, int64_t task, int worker)
     mrc_gram *g = w->g;
     int64_t first = task * MRC_GATHER;
     int64_t rows = w->count - first < MRC_GATHER ? w->count - first : MRC_GATHER;
-    double *out = w->out + first * g->n;
-    (void)worker;
+    double *out = w->out + first * g->n, *scratch = w->scratch + worker * w->scratch_size;
+    int64_t a0 = w->first + first;
+    mrc_points a_own, b_own;
+    const mrc_points *a = mrc_points_window(w->points, &a0, rows, scratch, &a_own);
+    scratch += MRC_GATHER * mrc_points_window_size(w->points);
     for (int64_t c = 0; c < g->n; c += MRC_TILE) {
-        int64_t cols = g->n - c < MRC_TILE ? g->n - c : MRC_TILE;
-        mrc_kernel_tile(g->kernel, g->ctx->simd, w->points, w->first + first, rows, &g->points, c,
-                        cols, out + c, g->n);
+        int64_t cols = g->n - c < MRC_TILE ? g->n - c : MRC_TILE, b0 = c;
+        const mrc_points *b = mrc_points_window(&g->points, &b0, cols, scratch, &b_own);
+        mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, out + c, g->n);
     }
     for (int64_t i = 0; g->centered && i < rows; i++) {
         double *row = out + i * g->n, mean = 0;
@@ -852,10 +857,29 @@ static void cross_group(void *arg, int64_t task, int worker)
     }
 }
 
+mercer_status mrc_gram_grand_mean(mrc_gram *g, double *out, mercer_error *err)
+{
+    double n = (double)g->n, *shares = NULL, *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&shares, g->n, sizeof *shares, err));
+    MRC_TRY(mrc_alloc(&means, g->n, sizeof *means, err));
+    for (int64_t i = 0; i < g->n; i++)
+        shares[i] = 1 / n;
+    MRC_TRY(mrc_gram_apply(g, shares, 1, means, err));
+    *out = 0;
+    for (int64_t i = 0; i < g->n; i++)
+        *out += means[i] / n;
+out:
+    mrc_free(shares);
+    mrc_free(means);
+    return rc;
+}
+
 mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first, int64_t count,
                              double *out, mercer_error *err)
 {
     mrc_points points = {0};
+    struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
     mercer_status rc = MERCER_OK;
     if (g->store == MRC_STORE_PRECOMPUTED)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
@@ -867,10 +891,13 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     MRC_TRY(mrc_kernel_check_rows(g->kernel, rows, 0, err));
     MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));
     MRC_TRY(mrc_points_build_index(&g->points, g->ctx, err)); /* the implicit store has none yet */
-    struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
+    w.scratch_size = MRC_GATHER * mrc_points_window_size(&points) +
+                     MRC_TILE * mrc_points_window_size(&g->points);
+    MRC_TRY(mrc_alloc2_raw(&w.scratch, g->threads, w.scratch_size, sizeof *w.scratch, err));
     mrc_parfor(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w);
     rc = mrc_check_cancel(g->ctx, err);
 out:
     mrc_points_destroy(&points);
+    mrc_free(w.scratch);
     return rc;
 }

@@ -57,6 +57,9 @@ mercer_status mrc_gram_diag(mrc_gram *gram, const double **out, mercer_error *er
  * is not centred. */
 mercer_status mrc_gram_means(mrc_gram *gram, const double **out, double *grand, mercer_error *err);
 
+/* The mean of all entries, which is the squared norm of the images' mean. Costs a pass. */
+mercer_status mrc_gram_grand_mean(mrc_gram *gram, double *out, mercer_error *err);
+
 /* out (n x l) = K V. */
 mercer_status mrc_gram_apply(mrc_gram *gram, const double *v, int64_t l, double *out,
                              mercer_error *err);
@@ -92,6 +95,13 @@ typedef struct mrc_spectrum {
 } mrc_spectrum;
 mercer_status mrc_gram_spectrum(mrc_gram *gram, int64_t count, double share, mrc_spectrum *out,
                                 mercer_error *err);
+/* Eigenvalues of a matrix of n rows, whose values have this rounding error, count above this;
+ * left_out: what a low-rank factor left out of the diagonal. */
+double mrc_rank_floor(int64_t n, double rounding, double left_out);
+/* How many of the leading values (decreasing) are wanted, by count or share as above, and lie above
+ * floor. */
+int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
+                         double share, double trace);
 /* The least number of n-vectors the eigen-solver holds for `count` pairs, for work_columns. */
 int64_t mrc_spectrum_columns(int64_t n, int64_t count);
 void mrc_spectrum_destroy(mrc_spectrum *spectrum);

@@ -213,13 +213,14 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double distance2(const mercer_rows *rows, int64_t i, int64_t j)
+static double distance2(const mercer_rows *rows, int64_t i, int64_t j, double *scratch)
 {
     if (rows->csr.start) {
         mrc_points points = {.n = rows->n, .d = rows->d, .csr = rows->csr};
         return mrc_sparse_pair(MRC_TERM_SQUARE, &points, i, &points, j);
     }
-    const double *a = rows->x + i * rows->ld, *b = rows->x + j * rows->ld;
+    const double *a = mrc_rows_line(rows, i, scratch);
+    const double *b = mrc_rows_line(rows, j, scratch + rows->d);
     double sum = 0;
     for (int64_t k = 0; k < rows->d; k++)
         sum += (a[k] - b[k]) * (a[k] - b[k]);
@@ -234,9 +235,11 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     enum { SAMPLE = 512 };
     int64_t size = rows->n < SAMPLE ? rows->n : SAMPLE, pairs = 0;
     int64_t *chosen = NULL;
-    double *distances = NULL;
+    double *distances = NULL, *scratch = NULL;
     mercer_status rc = MERCER_OK;
 
+    if (rows->packed)
+        MRC_TRY(mrc_alloc2(&scratch, 2, rows->d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&chosen, size, sizeof *chosen, err));
     MRC_TRY(mrc_alloc(&distances, size * (size - 1) / 2, sizeof *distances, err));
     /* One row from each of `size` equal stretches: no duplicates, and no order is favoured. */
@@ -247,7 +250,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     }
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
-            double sum = distance2(rows, chosen[i], chosen[j]);
+            double sum = distance2(rows, chosen[i], chosen[j], scratch);
             if (sum > 0)
                 distances[pairs++] = sqrt(sum);
         }
@@ -258,6 +261,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
 out:
     mrc_free(chosen);
     mrc_free(distances);
+    mrc_free(scratch);
     return rc;
 }
 
@@ -503,6 +507,12 @@ void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_point
                   b0, nb, out, ldo);
 }
 
+/* A number of a packed point, whose length does not matter here. */
+static double packed_value(const mrc_points *points, int64_t i, int64_t k)
+{
+    return mrc_rows_at(points->packed, i, k) - (points->shift ? points->shift[k] : 0.0);
+}
+
 void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int64_t first,
                    int64_t count, double *out)
 {
@@ -520,13 +530,12 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
             continue;
         }
         mrc_sparse_row row = {.count = points->d};
-        if (mrc_points_are_sparse(points))
-            row = mrc_sparse_row_of(points, first + i);
-        else
-            row.value = points->x + (first + i) * points->ld;
-        for (int64_t k = 0; k < row.count; k++)
-            dot += kernel->kind == MRC_KERNEL_intersection ? row.value[k]
-                                                           : row.value[k] * row.value[k];
+        if (!points->packed)
+            row = mrc_any_row_of(points, first + i);
+        for (int64_t k = 0; k < row.count; k++) {
+            double x = points->packed ? packed_value(points, first + i, k) : row.value[k];
+            dot += kernel->kind == MRC_KERNEL_intersection ? x : x * x;
+        }
         switch (kernel->kind) {
         case MRC_KERNEL_poly:
             out[i] = pow(kernel->gamma * dot + kernel->coef0, (double)kernel->degree);

@@ -86,11 +86,15 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows 
                                     int64_t first, mercer_error *err);
 
 /* Prepared rows. Two sets can be combined when both are dense and were prepared with the same
- * shift, or both are sparse. */
+ * shift, or both are sparse; rbf, exponential, matern and rq also take dense rows beside sparse
+ * ones that they were prepared for. */
 typedef struct mrc_points {
     int64_t n, d;
-    const double *x; /* n x d, row stride ld: the rows as the kernel wants them; NULL when sparse */
+    const double *x; /* n x d, row stride ld: the rows as the kernel wants them; or NULL */
     int64_t ld;
+    const mercer_rows *packed;      /* the rows, instead of x: see mrc_points_window(); else NULL */
+    bool by_columns;                /* tiles need transposed */
+    bool directions;                /* rows have length one */
     mrc_csr csr;                    /* sparse rows; csr.start is NULL when they are dense */
     const int64_t *picked;          /* sparse: point i is row picked[i] of csr; NULL: row i */
     struct mrc_sparse_index *index; /* sparse: see sparse.h; or NULL */
@@ -113,7 +117,8 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
 /* Index sparse points, so that tiles with them are fast; nothing to do for dense ones. */
 mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
 /* Doubles that prepared rows and, for sparse ones, their index take per row, roughly. */
-double mrc_points_row_size(const mrc_kernel *kernel, const mercer_rows *rows);
+double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel,
+                           const mercer_rows *rows);
 /* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
  * same, and a large mean costs no digits. */
 mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err);
@@ -125,8 +130,17 @@ int64_t mrc_points_gather_size(const mrc_points *points);
 mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
                              double *storage);
 
+/* Points [*first, *first + count) as tiles need them. Packed ones are unpacked into storage (count
+ * x mrc_points_window_size() doubles, none for others): *window has them then, from *first = 0 on,
+ * as long as storage lives, and must not be destroyed. Others are returned as they are. */
+int64_t mrc_points_window_size(const mrc_points *points);
+const mrc_points *mrc_points_window(const mrc_points *points, int64_t *first, int64_t count,
+                                    double *storage, mrc_points *window);
+/* One dense point: borrowed, or unpacked into scratch (d doubles). */
+const double *mrc_points_row(const mrc_points *points, int64_t i, double *scratch);
+
 /* out (na x nb, row stride ldo) = k(a[a0 + i], b[b0 + j]). Single-threaded, allocates nothing;
- * called inside parfor. Not for precomputed. */
+ * called inside parfor. Not for precomputed, and not for packed points, which need a window. */
 void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
                      int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                      int64_t ldo);

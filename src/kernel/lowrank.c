@@ -72,7 +72,7 @@ struct factorisation {
     double *pivot_columns;          /* columns x BLOCK: the pivots' rows of F, transposed */
     double *pivot_storage;
     mrc_points pivot_points;
-    double **scratch; /* per worker: STRIP x BLOCK values */
+    double **scratch; /* per worker: STRIP x BLOCK values, a window of STRIP packed points */
 };
 
 /* The POOL rows of largest residual, by a heap whose top is the smallest kept. */
@@ -185,8 +185,10 @@ static void extend_strip(void *arg, int64_t task, int worker)
     double *values = f->scratch[worker]; /* STRIP x BLOCK */
 
     memset(values, 0, (size_t)(rows * BLOCK) * sizeof *values);
-    mrc_kernel_tile(g->kernel, g->ctx->simd, &g->points, first, rows, &f->pivot_points, 0, k,
-                    values, BLOCK);
+    int64_t a0 = first;
+    mrc_points own;
+    const mrc_points *a = mrc_points_window(&g->points, &a0, rows, values + STRIP * BLOCK, &own);
+    mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, &f->pivot_points, 0, k, values, BLOCK);
     for (int64_t c = 0; c < q; c += MRC_PANEL)
         narrow->times(panel(g, c) + first * MRC_PANEL, MRC_PANEL, rows, least(MRC_PANEL, q - c), -1,
                       f->pivot_columns + c * BLOCK, BLOCK, 1, values, BLOCK, BLOCK);
@@ -221,7 +223,8 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
                        err));
     MRC_TRY(mrc_alloc(&f->scratch, g->threads, sizeof *f->scratch, err));
     for (int i = 0; i < g->threads; i++)
-        MRC_TRY(mrc_alloc2(&f->scratch[i], STRIP, BLOCK, sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&f->scratch[i], STRIP, BLOCK + mrc_points_window_size(&g->points),
+                           sizeof(double), err));
 out:
     return rc;
 }
@@ -346,15 +349,20 @@ out:
 mercer_status mrc_lowrank_init_linear(mrc_gram *g, mercer_error *err)
 {
     int64_t d = g->rows->d, panels = (d + MRC_PANEL - 1) / MRC_PANEL;
-    mercer_status rc = mrc_alloc2_raw(&g->factor, panels * MRC_PANEL, g->n, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
+    MRC_TRY(mrc_alloc2_raw(&g->factor, panels * MRC_PANEL, g->n, sizeof(double), err));
     g->rank = d;
-    for (int64_t c = 0; c < d; c += MRC_PANEL)
-        for (int64_t i = 0; i < g->n; i++)
-            memcpy(panel(g, c) + i * MRC_PANEL, g->points.x + i * g->points.ld + c,
+    for (int64_t i = 0; i < g->n; i++) {
+        const double *x = mrc_points_row(&g->points, i, scratch);
+        for (int64_t c = 0; c < d; c += MRC_PANEL)
+            memcpy(panel(g, c) + i * MRC_PANEL, x + c,
                    (size_t)least(MRC_PANEL, d - c) * sizeof(double));
-    return MERCER_OK;
+    }
+out:
+    mrc_free(scratch);
+    return rc;
 }
 
 /* Work on strips of F: what to do with a packed strip. */

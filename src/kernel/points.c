@@ -4,23 +4,36 @@
  * copy with rows of length one. The others: the rows themselves. A combination: all this for each
  * of its parts.
  *
+ * Many packed rows stay packed: of each block of them that tiles ask for a window is made, in
+ * doubles and as above. Few are copied.
+ *
  * Sparse rows stay as they are (cosine: with values of their own), with norms where distances need
  * them; nothing is shifted, which would fill them. */
 #include "kernel/points.h"
 
 #include "kernel/sparse.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
+enum { PACKED_FROM = 1024 }; /* rows a thread; windows take 512 a thread, so fewer gain little */
+
+static bool stays_packed(const mercer_ctx *ctx, mrc_kernel_kind kind, const mercer_rows *rows)
+{
+    return rows->packed && rows->n > (int64_t)PACKED_FROM * ctx->threads &&
+           kind != MRC_KERNEL_HOST; /* which is called with whole rows for the diagonal, too */
+}
+
+/* All rows as doubles of our own. */
 static mercer_status copy_rows(mrc_points *points, const mercer_rows *rows, mercer_error *err)
 {
-    mercer_status rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
+    mercer_status rc = MERCER_OK;
+    if (!points->storage)
+        rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
     if (rc != MERCER_OK)
         return rc;
-    for (int64_t i = 0; i < rows->n; i++)
-        memcpy(points->storage + i * rows->d, rows->x + i * rows->ld,
-               (size_t)rows->d * sizeof(double));
+    mercer_rows_copy(rows, 0, rows->n, points->storage);
     points->x = points->storage;
     points->ld = rows->d;
     return MERCER_OK;
@@ -29,56 +42,41 @@ static mercer_status copy_rows(mrc_points *points, const mercer_rows *rows, merc
 static mercer_status choose_shift(mrc_points *points, const mercer_rows *rows,
                                   const mrc_points *shift_from, mercer_error *err)
 {
-    mercer_status rc = mrc_alloc(&points->shift, rows->d, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&points->shift, rows->d, sizeof(double), err));
     if (shift_from) {
         memcpy(points->shift, shift_from->shift, (size_t)rows->d * sizeof(double));
-        return MERCER_OK;
+        goto out;
     }
-    for (int64_t i = 0; i < rows->n; i++)
+    if (rows->packed)
+        MRC_TRY(mrc_alloc(&scratch, rows->d, sizeof *scratch, err));
+    for (int64_t i = 0; i < rows->n; i++) {
+        const double *x = mrc_rows_line(rows, i, scratch);
         for (int64_t k = 0; k < rows->d; k++)
-            points->shift[k] += rows->x[i * rows->ld + k] / (double)rows->n;
-    return MERCER_OK;
+            points->shift[k] += x[k] / (double)rows->n;
+    }
+out:
+    mrc_free(scratch);
+    return rc;
 }
 
-/* A copy shifted by the column means, or by the shift of other points. */
+static void subtract(double *x, const double *shift, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        x[k] -= shift[k];
+}
+
+/* A copy shifted by the column means, or by the shift of other points; packed: the shift alone. */
 static mercer_status prepare_shifted(mrc_points *points, const mercer_rows *rows,
                                      const mrc_points *shift_from, mercer_error *err)
 {
-    mercer_status rc = copy_rows(points, rows, err);
+    mercer_status rc = points->packed ? MERCER_OK : copy_rows(points, rows, err);
     if (rc == MERCER_OK)
         rc = choose_shift(points, rows, shift_from, err);
-    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++)
-        for (int64_t k = 0; k < rows->d; k++)
-            points->storage[i * rows->d + k] -= points->shift[k];
+    for (int64_t i = 0; rc == MERCER_OK && !points->packed && i < rows->n; i++)
+        subtract(points->storage + i * rows->d, points->shift, rows->d);
     return rc;
-}
-
-static mercer_status prepare_distances(mrc_points *points, const mercer_rows *rows,
-                                       const mrc_points *shift_from, mercer_error *err)
-{
-    mercer_status rc = prepare_shifted(points, rows, shift_from, err);
-    if (rc == MERCER_OK)
-        rc = mrc_alloc(&points->norm2, rows->n, sizeof(double), err);
-    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
-        const double *x = points->storage + i * rows->d;
-        for (int64_t k = 0; k < rows->d; k++)
-            points->norm2[i] += x[k] * x[k];
-    }
-    return rc;
-}
-
-static mercer_status prepare_differences(mrc_points *points, const mercer_rows *rows,
-                                         mercer_error *err)
-{
-    mercer_status rc = mrc_alloc2_raw(&points->transposed, rows->d, rows->n, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; i < rows->n; i++)
-        for (int64_t k = 0; k < rows->d; k++)
-            points->transposed[k * rows->n + i] = rows->x[i * rows->ld + k];
-    return MERCER_OK;
 }
 
 static void to_length_one(double *x, int64_t count)
@@ -96,9 +94,58 @@ static void to_length_one(double *x, int64_t count)
         x[k] /= sqrt(sum);
 }
 
+const double *mrc_points_row(const mrc_points *points, int64_t i, double *scratch)
+{
+    if (!points->packed)
+        return points->x + i * points->ld;
+    mercer_rows_copy(points->packed, i, 1, scratch);
+    if (points->shift)
+        subtract(scratch, points->shift, points->d);
+    if (points->directions)
+        to_length_one(scratch, points->d);
+    return scratch;
+}
+
+static mercer_status prepare_distances(mrc_points *points, const mercer_rows *rows,
+                                       const mrc_points *shift_from, mercer_error *err)
+{
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(prepare_shifted(points, rows, shift_from, err));
+    MRC_TRY(mrc_alloc(&points->norm2, rows->n, sizeof(double), err));
+    if (points->packed)
+        MRC_TRY(mrc_alloc(&scratch, rows->d, sizeof *scratch, err));
+    for (int64_t i = 0; i < rows->n; i++) {
+        const double *x = mrc_points_row(points, i, scratch);
+        for (int64_t k = 0; k < rows->d; k++)
+            points->norm2[i] += x[k] * x[k];
+    }
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
+static mercer_status prepare_differences(mrc_points *points, const mercer_rows *rows,
+                                         mercer_error *err)
+{
+    points->by_columns = true;
+    if (points->packed)
+        return MERCER_OK;
+    mercer_status rc = mrc_alloc2_raw(&points->transposed, rows->d, rows->n, sizeof(double), err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (int64_t i = 0; i < rows->n; i++)
+        for (int64_t k = 0; k < rows->d; k++)
+            points->transposed[k * rows->n + i] = points->x[i * points->ld + k];
+    return MERCER_OK;
+}
+
 static mercer_status prepare_directions(mrc_points *points, const mercer_rows *rows,
                                         mercer_error *err)
 {
+    points->directions = true;
+    if (points->packed)
+        return MERCER_OK;
     mercer_status rc = copy_rows(points, rows, err);
     if (rc != MERCER_OK)
         return rc;
@@ -107,14 +154,13 @@ static mercer_status prepare_directions(mrc_points *points, const mercer_rows *r
     return MERCER_OK;
 }
 
-/* norm2 of sparse rows: what distances start from. */
-static mercer_status prepare_sparse_norms(mrc_points *points, mrc_kernel_kind kind,
-                                          mercer_error *err)
+/* norm2 of sparse rows, and of those beside them: what distances start from. */
+static mercer_status prepare_norms(mrc_points *points, mrc_kernel_kind kind, mercer_error *err)
 {
     bool absolute = kind == MRC_KERNEL_laplacian || kind == MRC_KERNEL_chi2;
     mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(points, i);
+        mrc_sparse_row row = mrc_any_row_of(points, i);
         for (int64_t k = 0; k < row.count; k++)
             points->norm2[i] += absolute ? fabs(row.value[k]) : row.value[k] * row.value[k];
     }
@@ -136,7 +182,7 @@ static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
     case MRC_KERNEL_rq:
     case MRC_KERNEL_laplacian:
     case MRC_KERNEL_chi2:
-        return prepare_sparse_norms(points, kind, err);
+        return prepare_norms(points, kind, err);
     case MRC_KERNEL_cosine:
         rc = mrc_alloc2_raw(&points->storage, entries, 1, sizeof(double), err);
         if (rc != MERCER_OK || entries == 0)
@@ -152,20 +198,31 @@ static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
     }
 }
 
-static mercer_status prepare(mrc_points *points, mrc_kernel_kind kind, const mercer_rows *rows,
-                             const mrc_points *shift_from, mercer_error *err)
+static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kernel_kind kind,
+                             const mercer_rows *rows, const mrc_points *shift_from,
+                             mercer_error *err)
 {
+    mercer_status rc = MERCER_OK;
     points->n = rows->n;
     points->d = rows->d;
     points->x = rows->x;
     points->ld = rows->ld;
     if (rows->csr.start)
         return prepare_sparse(points, kind, rows, err);
+    bool beside_sparse = shift_from && mrc_points_are_sparse(shift_from);
+    if (stays_packed(ctx, kind, rows) && !beside_sparse)
+        points->packed = rows;
+    else if (rows->packed)
+        rc = copy_rows(points, rows, err);
+    if (rc != MERCER_OK)
+        return rc;
     switch (kind) {
     case MRC_KERNEL_rbf:
     case MRC_KERNEL_exponential:
     case MRC_KERNEL_matern:
     case MRC_KERNEL_rq:
+        if (shift_from && mrc_points_are_sparse(shift_from))
+            return prepare_norms(points, kind, err);
         return rows->d <= MRC_SMALL_DIMENSION ? prepare_differences(points, rows, err)
                                               : prepare_distances(points, rows, shift_from, err);
     case MRC_KERNEL_laplacian:
@@ -187,13 +244,12 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
                               mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    (void)ctx;
     memset(points, 0, sizeof *points);
-    MRC_TRY(prepare(points, kernel->kind, rows, shift_from, err));
+    MRC_TRY(prepare(points, ctx, kernel->kind, rows, shift_from, err));
     if (kernel->parts > 0)
         MRC_TRY(mrc_alloc(&points->part, kernel->parts, sizeof *points->part, err));
     for (points->parts = 0; points->parts < kernel->parts; points->parts++)
-        MRC_TRY(prepare(&points->part[points->parts], kernel->part[points->parts].kind, rows,
+        MRC_TRY(prepare(&points->part[points->parts], ctx, kernel->part[points->parts].kind, rows,
                         shift_from ? &shift_from->part[points->parts] : NULL, err));
 out:
     if (rc != MERCER_OK) {
@@ -230,9 +286,11 @@ mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer
     return rc;
 }
 
-double mrc_points_row_size(const mrc_kernel *kernel, const mercer_rows *rows)
+double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows)
 {
     double parts = kernel->parts > 1 ? kernel->parts : 1;
+    if (stays_packed(ctx, kernel->kind, rows))
+        return parts; /* norms */
     if (!rows->csr.start)
         return parts * (double)rows->d;
     double entries = (double)rows->csr.start[rows->n], n = (double)rows->n;
@@ -247,10 +305,13 @@ static int64_t header_size(const mrc_points *points)
                      sizeof(double));
 }
 
-/* Doubles a row takes, without the headers. */
+/* Doubles a row takes, without the headers: itself, transposed if need be, and its norm. */
 static int64_t row_size(const mrc_points *points)
 {
-    int64_t one = mrc_points_are_sparse(points) ? 1 : 2 * points->d + 1;
+    bool by_columns = points->by_columns;
+    for (int p = 0; p < points->parts; p++)
+        by_columns = by_columns || points->part[p].by_columns;
+    int64_t one = mrc_points_are_sparse(points) ? 1 : (by_columns ? 2 : 1) * points->d + 1;
     return points->parts ? points->parts * one : one;
 }
 
@@ -262,6 +323,7 @@ int64_t mrc_points_gather_size(const mrc_points *points)
 static mrc_points gather_sparse(const mrc_points *points, const int64_t *index, int64_t count,
                                 double *storage)
 {
+    assert(index); /* sparse points need no windows */
     for (int64_t i = 0; points->norm2 && i < count; i++)
         storage[i] = points->norm2[index[i]];
     return (mrc_points){.n = count,
@@ -271,39 +333,46 @@ static mrc_points gather_sparse(const mrc_points *points, const int64_t *index, 
                         .norm2 = points->norm2 ? storage : NULL};
 }
 
-static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t count,
-                         double *storage)
+/* The rows index[0], ..., or, when it is NULL, those from `first` on. */
+static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t first,
+                         int64_t count, double *storage)
 {
     int64_t d = points->d;
     if (mrc_points_are_sparse(points))
         return gather_sparse(points, index, count, storage);
-    double *transposed = storage + count * d, *norms = transposed + count * d;
+    bool by_columns = points->by_columns;
+    double *transposed = storage + count * d,
+           *norms = by_columns ? transposed + count * d : transposed;
     for (int64_t i = 0; i < count; i++) {
-        const double *x = points->x + index[i] * points->ld;
-        memcpy(storage + i * d, x, (size_t)d * sizeof *x);
-        for (int64_t k = 0; points->transposed && k < d; k++)
+        int64_t row = index ? index[i] : first + i;
+        double *to = storage + i * d;
+        const double *x = mrc_points_row(points, row, to);
+        if (x != to)
+            memcpy(to, x, (size_t)d * sizeof *x);
+        for (int64_t k = 0; by_columns && k < d; k++)
             transposed[k * count + i] = x[k];
-        norms[i] = points->norm2 ? points->norm2[index[i]] : 0;
+        norms[i] = points->norm2 ? points->norm2[row] : 0;
     }
     return (mrc_points){.n = count,
                         .d = d,
                         .x = storage,
                         .ld = d,
-                        .transposed = points->transposed ? transposed : NULL,
+                        .transposed = by_columns ? transposed : NULL,
+                        .by_columns = by_columns,
                         .norm2 = points->norm2 ? norms : NULL,
                         .shift = points->shift};
 }
 
-mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
-                             double *storage)
+static mrc_points gather_all(const mrc_points *points, const int64_t *index, int64_t first,
+                             int64_t count, double *storage)
 {
     if (!points->parts)
-        return gather(points, index, count, storage);
+        return gather(points, index, first, count, storage);
     mrc_points *part = (mrc_points *)(void *)storage;
     double *values = storage + header_size(points);
     int64_t one = row_size(points) / points->parts;
     for (int p = 0; p < points->parts; p++)
-        part[p] = gather(&points->part[p], index, count, values + p * count * one);
+        part[p] = gather(&points->part[p], index, first, count, values + p * count * one);
     /* A combination has no values of its own: those of its first part stand for n, d and ld. */
     return (mrc_points){.n = count,
                         .d = points->d,
@@ -313,6 +382,27 @@ mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int
                         .picked = part[0].picked,
                         .part = part,
                         .parts = points->parts};
+}
+
+mrc_points mrc_points_gather(const mrc_points *points, const int64_t *index, int64_t count,
+                             double *storage)
+{
+    return gather_all(points, index, 0, count, storage);
+}
+
+int64_t mrc_points_window_size(const mrc_points *points)
+{
+    return points->packed ? mrc_points_gather_size(points) : 0;
+}
+
+const mrc_points *mrc_points_window(const mrc_points *points, int64_t *first, int64_t count,
+                                    double *storage, mrc_points *window)
+{
+    if (!points->packed)
+        return points;
+    *window = gather_all(points, NULL, *first, count, storage);
+    *first = 0;
+    return window;
 }
 
 void mrc_points_destroy(mrc_points *points)

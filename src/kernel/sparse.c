@@ -58,6 +58,13 @@ mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i)
                             .count = points->csr.start[row + 1] - start};
 }
 
+mrc_sparse_row mrc_any_row_of(const mrc_points *points, int64_t i)
+{
+    if (mrc_points_are_sparse(points))
+        return mrc_sparse_row_of(points, i);
+    return (mrc_sparse_row){.value = points->x + i * points->ld, .count = points->d};
+}
+
 /* ---- the index ---- */
 
 static int64_t least(int64_t a, int64_t b)
@@ -442,6 +449,12 @@ static inline __attribute__((always_inline)) void sums(mrc_shared_term term, con
 void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
                      const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
+    for (int64_t i = 0; !mrc_points_are_sparse(a) && i < na; i++)
+        for (int64_t j = 0; j < nb; j++)
+            out[i * ldo + j] =
+                mrc_sparse_dot(mrc_sparse_row_of(b, b0 + j), a->x + (a0 + i) * a->ld);
+    if (!mrc_points_are_sparse(a))
+        return;
     switch (term) { /* a loop of its own for each term */
     case MRC_SHARED_PRODUCT:
         sums(MRC_SHARED_PRODUCT, a, a0, na, b, b0, nb, out, ldo);
@@ -472,15 +485,20 @@ static double column_term(mrc_column_term term, double x, double y)
     }
 }
 
+static int64_t column_of(mrc_sparse_row row, int64_t entry)
+{
+    return row.column ? row.column[entry] : entry;
+}
+
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j)
 {
-    mrc_sparse_row x = mrc_sparse_row_of(a, i), y = mrc_sparse_row_of(b, j);
+    mrc_sparse_row x = mrc_any_row_of(a, i), y = mrc_sparse_row_of(b, j);
     double sum = 0;
     for (int64_t p = 0, q = 0; p < x.count || q < y.count;) {
-        if (q == y.count || (p < x.count && x.column[p] < y.column[q]))
+        if (q == y.count || (p < x.count && column_of(x, p) < y.column[q]))
             sum += column_term(term, x.value[p++], 0);
-        else if (p == x.count || y.column[q] < x.column[p])
+        else if (p == x.count || y.column[q] < column_of(x, p))
             sum += column_term(term, 0, y.value[q++]);
         else
             sum += column_term(term, x.value[p++], y.value[q++]);

@@ -22,7 +22,7 @@ void mrc_sparse_index_free(struct mrc_sparse_index *index);
 double mrc_sparse_index_bytes(int64_t rows, int64_t entries);
 
 /* out[i][j] = sum over shared columns of rows a[a0 + i] and b[b0 + j]. Fast when one side has an
- * index, right always. */
+ * index, right always. Dense rows a have dot products only. */
 void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
                      const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo);
 
@@ -30,13 +30,23 @@ void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int6
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j);
 
-/* Entries of row i. */
+/* Entries of row i, and the same of any points: those of a dense row are all its values. */
 typedef struct mrc_sparse_row {
-    const int32_t *column;
+    const int32_t *column; /* NULL: 0, 1, ... */
     const double *value;
     int64_t count;
 } mrc_sparse_row;
 mrc_sparse_row mrc_sparse_row_of(const mrc_points *points, int64_t i);
+mrc_sparse_row mrc_any_row_of(const mrc_points *points, int64_t i);
+
+/* Product of a sparse row with a dense one. */
+static inline double mrc_sparse_dot(mrc_sparse_row row, const double *x)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < row.count; k++)
+        sum += row.value[k] * x[row.column[k]];
+    return sum;
+}
 
 static inline bool mrc_points_are_sparse(const mrc_points *points)
 {

@@ -22,10 +22,15 @@ static const double TOLERANCE = 1e-12;
  * margin they would count as components and their negatives as an indefinite kernel. */
 static const double RANK_MARGIN = 8;
 
-static double floor_of(const mrc_gram *g)
+double mrc_rank_floor(int64_t n, double rounding, double left_out)
 {
     /* What a low-rank factor leaves out may be as large as n times its largest residual. */
-    return (double)g->n * fmax(RANK_MARGIN * g->eps * g->kmax, g->left_out);
+    return (double)n * fmax(RANK_MARGIN * rounding, left_out);
+}
+
+static double floor_of(const mrc_gram *g)
+{
+    return mrc_rank_floor(g->n, g->eps * g->kmax, g->left_out);
 }
 
 static int64_t krylov_block(int64_t count)
@@ -67,13 +72,12 @@ static double target_of(double share, double trace)
     return share * trace * (1 - 1e-12);
 }
 
-/* Number of leading values (decreasing) that are wanted and count as eigenvalues. */
-static int64_t wanted_pairs(const mrc_gram *g, const double *values, int64_t available,
-                            int64_t count, double share, double trace)
+int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
+                         double share, double trace)
 {
     double sum = 0;
     int64_t j = 0;
-    for (; j < available && values[j] > floor_of(g); j++) {
+    for (; j < available && values[j] > floor; j++) {
         if (count > 0 ? j == count : sum >= target_of(share, trace))
             break;
         sum += values[j];
@@ -103,7 +107,7 @@ static mercer_status take_leading(const mrc_gram *g, int64_t m, double *values, 
         values[i] = values[m - 1 - i];
         values[m - 1 - i] = swap;
     }
-    out->count = wanted_pairs(g, values, m, count, share, out->trace);
+    out->count = mrc_wanted_pairs(values, m, floor_of(g), count, share, out->trace);
     MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
     memcpy(out->values, values, (size_t)out->count * sizeof *values);
     MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
@@ -187,8 +191,9 @@ static bool keeps_images(const mrc_gram *g)
 static int64_t krylov_room(const mrc_gram *g, int64_t count)
 {
     double used = g->store == MRC_STORE_DENSE ? (double)mrc_tiled_dense_bytes(g->n, g->single) : 0;
-    double prepared =
-        g->kernel->kind == MRC_KERNEL_precomputed ? 0 : mrc_points_row_size(g->kernel, g->rows);
+    double prepared = g->kernel->kind == MRC_KERNEL_precomputed
+                          ? 0
+                          : mrc_points_row_size(g->ctx, g->kernel, g->rows);
     double fixed = 8 * (double)g->n * (prepared + (double)(4 + 4 * count + krylov_extra(count)));
     if (g->store == MRC_STORE_IMPLICIT)
         fixed += 8 * (double)mrc_implicit_inner_size(g, krylov_block(count) + 1);

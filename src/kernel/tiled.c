@@ -19,6 +19,7 @@
 
 struct worker_space {
     double tile[MRC_TILE * MRC_TILE];
+    double *windows;   /* two of MRC_TILE packed points each, behind gathered */
     double gathered[]; /* MRC_GATHER x mrc_points_gather_size() */
 };
 
@@ -53,10 +54,15 @@ int64_t mrc_tiled_dense_bytes(int64_t n, bool single)
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
+static int64_t gathered_size(const mrc_gram *g)
+{
+    return MRC_GATHER * mrc_points_gather_size(&g->points);
+}
+
 static size_t worker_bytes(const mrc_gram *g)
 {
-    return sizeof(struct worker_space) +
-           (size_t)(MRC_GATHER * mrc_points_gather_size(&g->points)) * sizeof(double);
+    int64_t windows = 2 * MRC_TILE * mrc_points_window_size(&g->points);
+    return sizeof(struct worker_space) + (size_t)(gathered_size(g) + windows) * sizeof(double);
 }
 
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
@@ -66,11 +72,15 @@ int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
 
 /* Compute tile (I, J), I >= J, into values (stride MRC_TILE). The diagonal is exact and a tile on
  * the diagonal is symmetric to the last bit. */
-static void compute_tile(const mrc_gram *g, int64_t i, int64_t j, double *values)
+static void compute_tile(const mrc_gram *g, int64_t i, int64_t j, int worker, double *values)
 {
-    int64_t rows = tile_rows(g, i), cols = tile_rows(g, j);
-    mrc_kernel_tile(g->kernel, g->ctx->simd, &g->points, i * MRC_TILE, rows, &g->points,
-                    j * MRC_TILE, cols, values, MRC_TILE);
+    const struct worker_space *space = g->scratch[worker];
+    double *second = space->windows + MRC_TILE * mrc_points_window_size(&g->points);
+    int64_t rows = tile_rows(g, i), cols = tile_rows(g, j), a0 = i * MRC_TILE, b0 = j * MRC_TILE;
+    mrc_points a_own, b_own;
+    const mrc_points *a = mrc_points_window(&g->points, &a0, rows, space->windows, &a_own);
+    const mrc_points *b = mrc_points_window(&g->points, &b0, cols, second, &b_own);
+    mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, values, MRC_TILE);
     if (i != j)
         return;
     for (int64_t r = 0; r < rows; r++) {
@@ -85,16 +95,17 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
 {
     *stride = MRC_TILE;
     if (g->store == MRC_STORE_PRECOMPUTED) {
-        const double *given = g->rows->x + i * MRC_TILE * g->rows->ld + j * MRC_TILE;
-        if (i != j) {
+        if (i != j && g->rows->x) {
             *stride = g->rows->ld;
-            return given;
+            return g->rows->x + i * MRC_TILE * g->rows->ld + j * MRC_TILE;
         }
-        struct worker_space *own = g->scratch[worker]; /* the lower triangle, mirrored */
+        struct worker_space *own = g->scratch[worker];
         for (int64_t r = 0; r < tile_rows(g, i); r++)
-            for (int64_t c = 0; c <= r; c++)
-                own->tile[r * MRC_TILE + c] = own->tile[c * MRC_TILE + r] =
-                    given[r * g->rows->ld + c];
+            for (int64_t c = 0; c < tile_rows(g, j); c++) { /* the lower triangle, mirrored */
+                int64_t row = i * MRC_TILE + r, column = j * MRC_TILE + c;
+                own->tile[r * MRC_TILE + c] =
+                    mrc_rows_at(g->rows, row > column ? row : column, row > column ? column : row);
+            }
         return own->tile;
     }
     if (g->tile_values)
@@ -105,7 +116,7 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
         for (int64_t k = 0; k < tile_rows(g, i) * MRC_TILE; k++)
             space->tile[k] = from[k];
     } else {
-        compute_tile(g, i, j, space->tile);
+        compute_tile(g, i, j, worker, space->tile);
         if (g->single) /* a single-precision stream rounds like the stored form */
             for (int64_t r = 0; r < tile_rows(g, i); r++)
                 for (int64_t c = 0; c < tile_rows(g, j); c++)
@@ -130,12 +141,12 @@ static void fill_dense_tile(void *arg, int64_t task, int worker)
         double *tile = g->tile_values + tile_offset(g, i, j);
         if (tile_rows(g, j) < MRC_TILE)
             memset(tile, 0, (size_t)size * sizeof *tile);
-        compute_tile(g, i, j, tile);
+        compute_tile(g, i, j, worker, tile);
     } else {
         struct worker_space *space = g->scratch[worker];
         float *to = g->tile_singles + tile_offset(g, i, j);
         memset(space->tile, 0, sizeof space->tile);
-        compute_tile(g, i, j, space->tile);
+        compute_tile(g, i, j, worker, space->tile);
         for (int64_t k = 0; k < size; k++)
             to[k] = (float)space->tile[k];
     }
@@ -146,8 +157,11 @@ mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err)
     mercer_status rc = MERCER_OK;
     g->tiles = (g->n + MRC_TILE - 1) / MRC_TILE;
     MRC_TRY(mrc_alloc(&g->scratch, g->threads, sizeof *g->scratch, err));
-    for (int i = 0; i < g->threads; i++)
+    for (int i = 0; i < g->threads; i++) {
         MRC_TRY(mrc_alloc2(&g->scratch[i], (int64_t)worker_bytes(g), 1, 1, err));
+        struct worker_space *space = g->scratch[i];
+        space->windows = space->gathered + gathered_size(g);
+    }
     if (g->store != MRC_STORE_DENSE)
         goto out;
     int64_t rows = (int64_t)(dense_values(g->n) / MRC_TILE);
@@ -354,8 +368,7 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
         for (int64_t i = 0; i < nrows; i++)
             for (int64_t t = 0; t < count; t++) {
                 int64_t a = rows[i], b = first + t;
-                out[i * ldo + t] =
-                    a >= b ? g->rows->x[a * g->rows->ld + b] : g->rows->x[b * g->rows->ld + a];
+                out[i * ldo + t] = mrc_rows_at(g->rows, a >= b ? a : b, a >= b ? b : a);
             }
         return;
     }
@@ -376,8 +389,11 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
         return;
     }
     struct worker_space *space = g->scratch[worker];
-    mrc_kernel_tile_gather(g->kernel, g->ctx->simd, &g->points, rows, nrows, &g->points, first,
-                           count, space->gathered, out, ldo);
+    int64_t b0 = first;
+    mrc_points own;
+    const mrc_points *b = mrc_points_window(&g->points, &b0, count, space->windows, &own);
+    mrc_kernel_tile_gather(g->kernel, g->ctx->simd, &g->points, rows, nrows, b, b0, count,
+                           space->gathered, out, ldo);
     for (int64_t i = 0; i < nrows; i++) {
         if (rows[i] >= first && rows[i] < first + count)
             out[i * ldo + rows[i] - first] = g->raw_diag[rows[i]];

@@ -10,45 +10,32 @@
 
 #include <string.h>
 
-/* Rows as the model's points, dense or sparse as they are; takes them over. */
-static void adopt_points(mercer_rows *rows, mercer_model *model)
-{
-    model->z = rows->owned;
-    model->z_csr = rows->owned_csr;
-    model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
-    rows->owned = NULL;
-    rows->owned_csr = (mrc_csr_owned){0};
-    mercer_rows_free(rows);
-}
-
 /* ---- collapsed ---- */
-
-static double mean_entries(const mercer_rows *rows)
-{
-    return (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows) /
-           (double)rows->n;
-}
 
 bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t components)
 {
     const mercer_rows *rows = problem->rows;
     /* Few points of few columns may be smaller as they are, but a mean would be kept with them. */
+    double mean_size = (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows) /
+                       (double)rows->n;
     double points = problem->center == MRC_CENTER_NONE ? (double)count : (double)rows->n;
     return problem->kernel->kind == MRC_KERNEL_linear &&
-           (double)(rows->d * components) <= points * (mean_entries(rows) + (double)components);
+           (double)(rows->d * components) <= points * (mean_size + (double)components);
 }
 
-/* Mean of the rows. */
-static void mean_row(const mercer_rows *rows, double *mean)
+/* Mean of the rows; scratch: a row of doubles. */
+static void mean_row(const mercer_rows *rows, double *scratch, double *mean)
 {
     double n = (double)rows->n;
     for (int64_t i = 0; i < rows->n; i++) {
-        if (mercer_rows_is_sparse(rows))
+        if (mercer_rows_is_sparse(rows)) {
             for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
                 mean[rows->csr.column[k]] += rows->csr.value[k] / n;
-        else
-            for (int64_t k = 0; k < rows->d; k++)
-                mean[k] += rows->x[i * rows->ld + k] / n;
+            continue;
+        }
+        const double *line = mrc_rows_line(rows, i, scratch);
+        for (int64_t k = 0; k < rows->d; k++)
+            mean[k] += line[k] / n;
     }
 }
 
@@ -73,20 +60,31 @@ static void collapse_sparse(const mercer_rows *points, const mrc_expansion *e, m
     }
 }
 
+/* The same for dense rows, of which a block at a time is copied. */
 static mercer_status collapse_dense(mercer_ctx *ctx, const mercer_rows *points,
                                     const mrc_expansion *e, mercer_model *model, mercer_error *err)
 {
-    int64_t n = points->n, d = points->d, l = e->components;
-    double *shifted = NULL;
+    enum { BLOCK_DOUBLES = 1 << 21, LEAST_ROWS = 1024 }; /* fewer rows make slow products */
+    int64_t n = points->n, d = points->d, l = e->components, block = BLOCK_DOUBLES / d;
+    double *x = NULL, *product = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&shifted, n, d, sizeof *shifted, err));
-    mercer_rows_copy(points, 0, n, shifted);
-    for (int64_t i = 0; e->centred_images && i < n; i++)
-        for (int64_t k = 0; k < d; k++)
-            shifted[i * d + k] -= model->input_center[k];
-    MRC_TRY(mrc_tall_product(ctx, shifted, d, d, e->coefficients, l, l, n, model->weights, err));
+    block = block < LEAST_ROWS ? LEAST_ROWS : block;
+    block = block < n ? block : n;
+    MRC_TRY(mrc_alloc2_raw(&x, block, d, sizeof *x, err));
+    MRC_TRY(mrc_alloc2_raw(&product, d, l, sizeof *product, err));
+    for (int64_t i = 0; i < n; i += block) {
+        int64_t count = n - i < block ? n - i : block;
+        mercer_rows_copy(points, i, count, x);
+        for (int64_t r = 0; e->centred_images && r < count; r++)
+            for (int64_t k = 0; k < d; k++)
+                x[r * d + k] -= model->input_center[k];
+        MRC_TRY(mrc_tall_product(ctx, x, d, d, e->coefficients + i * l, l, l, count, product, err));
+        for (int64_t k = 0; k < d * l; k++)
+            model->weights[k] += product[k];
+    }
 out:
-    mrc_free(shifted);
+    mrc_free(x);
+    mrc_free(product);
     return rc;
 }
 
@@ -96,16 +94,19 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
                               const mercer_rows *points, mercer_model *model, mercer_error *err)
 {
     int64_t d = problem->rows->d;
+    double *scratch = NULL;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&model->weights, d, e->components, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
-        mean_row(problem->rows, model->input_center);
+        mean_row(problem->rows, scratch, model->input_center);
     if (mercer_rows_is_sparse(points))
         collapse_sparse(points, e, model);
     else
         rc = collapse_dense(ctx, points, e, model, err);
 out:
+    mrc_free(scratch);
     return rc;
 }
 
@@ -178,9 +179,9 @@ static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion
     mercer_rows *kept = NULL;
     mercer_status rc = MERCER_OK;
     if (e->points)
-        MRC_TRY(mrc_rows_clone(e->points, &kept, err));
+        MRC_TRY(mrc_rows_take(e->points, NULL, e->points->n, &kept, err));
     else if (!e->selected)
-        MRC_TRY(mrc_rows_clone(rows, &kept, err));
+        MRC_TRY(mrc_rows_take(rows, NULL, rows->n, &kept, err));
     else if (!exact)
         MRC_TRY(mrc_rows_take(rows, e->selected, e->count, &kept, err));
     else {
@@ -188,8 +189,9 @@ static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion
         MRC_TRY(mrc_rows_take(rows, order, rows->n, &kept, err));
     }
     model->points = kept->n;
-    adopt_points(kept, model);
+    mrc_model_take_points(model, kept);
 out:
+    mercer_rows_free(kept);
     mrc_free(order);
     return rc;
 }
@@ -204,7 +206,7 @@ static mercer_status expand(const mrc_problem *problem, mrc_expansion *e, mercer
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));
     MRC_TRY(find_offsets(e, model, sums, err));
-    bool in_order = precomputed && !all && (exact || e->count == n);
+    bool in_order = precomputed && e->selected && (exact || e->count == n);
     if (in_order)
         MRC_TRY(spread(e, n, sums, exact, err));
     if (precomputed)

@@ -105,6 +105,36 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
     return rc;
 }
 
+/* Landmarks take the place of everything a method could be told about its choice. */
+static mercer_status check_landmarks(const struct request *r, mercer_error *err)
+{
+    const struct mercer_entry *entry = &r->method->entry;
+    char text[256];
+    mercer_status rc = MERCER_OK;
+    if (!r->method->takes_landmarks)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "landmarks: method %s does not stand on chosen points; rkpca, greedy and "
+                        "nystroem do",
+                        entry->name);
+    if (r->problem.center == MRC_CENTER_EXACT)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "landmarks go with center span or none: span gives the same features as "
+                        "exact");
+    if (r->kernel.kind == MRC_KERNEL_precomputed && r->options.novelty > 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "novelty: landmarks of a precomputed kernel may be among the rows held "
+                        "out");
+    MRC_TRY(mrc_params_format(entry->params, entry->name, r->params, 0, text, sizeof text, err));
+    for (const char *key = strchr(text, ':'); key; key = strchr(key + 1, ','))
+        if (strncmp(key + 1, "components=", strlen("components=")) != 0)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "method %s: %.*s does not go with landmarks, which leave nothing to "
+                            "choose",
+                            entry->name, (int)strcspn(key + 1, "="), key + 1);
+out:
+    return rc;
+}
+
 static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
                                   struct request *r, mercer_error *err)
 {
@@ -139,6 +169,8 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
                  "precision single: a precomputed kernel matrix is used as it is given");
     if (r->kernel.kind == MRC_KERNEL_precomputed && r->scale != MRC_SCALE_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
+    if (options->landmarks || options->expects_landmarks)
+        MRC_TRY(check_landmarks(r, err));
 out:
     return rc;
 }
@@ -163,21 +195,26 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
                                     const struct request *r, mercer_error *err)
 {
     static const double WORTH_SAYING = 100; /* largest spread over the median one */
-    double *spread = NULL, *sorted = NULL;
+    double *least = NULL, *spread = NULL, *sorted = NULL;
     int64_t d = rows->d, widest = 0, count = 0;
     mercer_status rc = MERCER_OK;
     if (r->scale != MRC_SCALE_NONE || r->kernel.kind == MRC_KERNEL_precomputed || d < 2 ||
         mercer_rows_is_sparse(rows)) /* whose columns cannot be shifted anyway */
         return MERCER_OK;
+    MRC_TRY(mrc_alloc(&least, d, sizeof *least, err));
     MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
     MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
-    for (int64_t k = 0; k < d; k++) {
-        double least = rows->x[k], most = rows->x[k];
-        for (int64_t i = 1; i < rows->n; i++) {
-            least = fmin(least, rows->x[i * rows->ld + k]);
-            most = fmax(most, rows->x[i * rows->ld + k]);
+    mercer_rows_copy(rows, 0, 1, least);
+    mercer_rows_copy(rows, 0, 1, spread);   /* the largest values, at first */
+    for (int64_t i = 1; i < rows->n; i++) { /* in the order of memory */
+        const double *x = mrc_rows_line(rows, i, sorted);
+        for (int64_t k = 0; k < d; k++) {
+            least[k] = x[k] < least[k] ? x[k] : least[k];
+            spread[k] = x[k] > spread[k] ? x[k] : spread[k];
         }
-        spread[k] = most - least;
+    }
+    for (int64_t k = 0; k < d; k++) {
+        spread[k] -= least[k];
         if (spread[k] > 0)
             sorted[count++] = spread[k];
         if (spread[k] > spread[widest])
@@ -196,6 +233,7 @@ static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *ro
                    "if that is not meant, scale the columns (--scale standard)",
                    (long long)(widest + 1), factor);
 out:
+    mrc_free(least);
     mrc_free(spread);
     mrc_free(sorted);
     return rc;
@@ -220,14 +258,19 @@ static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mr
     return rc;
 }
 
-/* A checksum of the numbers themselves, so that a model tells which data made it. */
+/* A checksum of the numbers themselves, so that a model tells which data made it: packed rows have
+ * that of the same numbers as doubles. */
 static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error *err)
 {
     uLong crc = crc32(0, NULL, 0);
+    double *line = NULL;
     char text[64];
+    mercer_status rc = MERCER_OK;
+    if (rows->packed)
+        MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
-        crc = crc32_z(crc, (const Bytef *)(rows->x + i * rows->ld),
-                      (size_t)rows->d * sizeof *rows->x);
+        crc = crc32_z(crc, (const Bytef *)mrc_rows_line(rows, i, line),
+                      (size_t)rows->d * sizeof *line);
     if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
         size_t entries = (size_t)mercer_rows_entries(rows);
         crc = crc32_z(crc, (const Bytef *)rows->csr.start,
@@ -237,7 +280,10 @@ static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error
     }
     snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
              (long long)rows->d);
-    return mrc_strdup(out, text, err);
+    rc = mrc_strdup(out, text, err);
+out:
+    mrc_free(line);
+    return rc;
 }
 
 static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
@@ -264,13 +310,91 @@ out:
     return rc;
 }
 
+/* The columns of landmarks in the model's order, sparse or dense as rows are. */
+static mercer_status arrange_landmarks(const mercer_rows *landmarks, const mercer_rows *rows,
+                                       const mercer_model *model, mercer_rows **out,
+                                       mercer_error *err)
+{
+    int64_t n = landmarks->n, d = model->columns, *map = NULL;
+    bool sparse = mercer_rows_is_sparse(rows);
+    double *line = NULL, *x = NULL;
+    mrc_csr_owned csr = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&map, d, sizeof *map, err));
+    MRC_TRY(mrc_model_map_columns(model, landmarks, map, err));
+    MRC_TRY(mrc_alloc(&line, landmarks->d, sizeof *line, err));
+    if (sparse)
+        MRC_TRY(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
+    else
+        MRC_TRY(mrc_alloc2(&x, n, d, sizeof *x, err));
+    for (int64_t i = 0, end = 0; i < n; i++) {
+        mercer_rows_copy(landmarks, i, 1, line);
+        if (sparse) {
+            MRC_TRY(mrc_grow(&csr.column, end + d, sizeof *csr.column, err));
+            MRC_TRY(mrc_grow(&csr.value, end + d, sizeof *csr.value, err));
+        }
+        for (int64_t k = 0; k < d; k++) {
+            double value = line[map[k]];
+            if (!sparse) {
+                x[i * d + k] = value;
+            } else if (value != 0) {
+                csr.column[end] = (int32_t)k;
+                csr.value[end++] = value;
+            }
+        }
+        if (sparse)
+            csr.start[i + 1] = end;
+    }
+    rc = sparse ? mrc_rows_adopt_csr(&csr, n, d, out, err)
+                : mrc_rows_adopt(MRC_F64, x, n, d, out, err);
+    x = rc == MERCER_OK ? NULL : x;
+out:
+    mrc_free(map);
+    mrc_free(line);
+    mrc_free(x);
+    mrc_csr_owned_destroy(&csr);
+    return rc;
+}
+
+/* Landmarks as rows are: *arranged in the caller's units, problem->landmarks scaled (*scaled). */
+static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
+                                    const mercer_model *model, mercer_rows **arranged,
+                                    mercer_rows **scaled, mercer_error *err)
+{
+    const mercer_rows *landmarks = r->options.landmarks;
+    mercer_status rc = MERCER_OK;
+    if (!landmarks)
+        return MERCER_OK;
+    if (r->kernel.kind == MRC_KERNEL_precomputed) {
+        if (landmarks->d != 1)
+            MRC_FAIL(err, MERCER_ERR_DATA,
+                     "landmarks: %lld columns where one was expected: row numbers, from 0",
+                     (long long)landmarks->d);
+        r->problem.landmarks = landmarks;
+        goto out;
+    }
+    rc = arrange_landmarks(landmarks, rows, model, arranged, err);
+    if (rc != MERCER_OK) {
+        char why[sizeof err->text];
+        snprintf(why, sizeof why, "%s", err ? err->text : "");
+        MRC_FAIL(err, rc, "landmarks: %s", why);
+    }
+    r->problem.landmarks = r->options.landmarks = *arranged;
+    if (r->scale != MRC_SCALE_NONE) {
+        MRC_TRY(mrc_scale_rows(&model->scale, *arranged, scaled, err));
+        r->problem.landmarks = *scaled;
+    }
+out:
+    return rc;
+}
+
 mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
 {
     struct request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
-    mercer_rows *scaled = NULL;
+    mercer_rows *scaled = NULL, *landmarks = NULL, *scaled_landmarks = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
@@ -287,6 +411,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
     r.problem.kernel = &r.kernel;
     MRC_TRY(describe(ctx, rows, &r, model, err));
+    MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
     if (r.options.novelty > 0)
@@ -304,6 +429,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
 out:
     mercer_model_free(model);
     mercer_rows_free(scaled);
+    mercer_rows_free(landmarks);
+    mercer_rows_free(scaled_landmarks);
     mrc_free(r.params);
     return rc;
 }

@@ -2,20 +2,29 @@
  * training rows (Schoelkopf, Smola, Mueller 1998).
  *
  * Eigenpairs of the centred Gram operator; see spectral.c for the model and kernel/spectrum.c for
- * the solver. Cost: a few passes over the operator (n^2 each), or n q^2 with a low-rank store. */
+ * the solver, split.c for rows in groups. Cost: a few passes over the operator (n^2 each), or n q^2
+ * with a low-rank store. */
 #include "methods/spectral.h"
+#include "methods/split.h"
 
 struct kpca_params {
     double components;
+    int64_t groups;
 };
 
-static const mrc_param kpca_schema[] = {MRC_COMPONENTS(struct kpca_params, 10), MRC_PARAM_END};
+static const mrc_param kpca_schema[] = {
+    MRC_COMPONENTS(struct kpca_params, 10),
+    MRC_INT(struct kpca_params, groups, 1, 1, 1e6,
+            "split the rows into so many groups and merge their components, which is approximate; "
+            "1: exact"),
+    MRC_PARAM_END};
 
 static mercer_status kpca_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
 {
-    (void)params;
-    return mrc_spectral_fit(ctx, problem, model, err);
+    const struct kpca_params *p = params;
+    return p->groups > 1 ? mrc_split_fit(ctx, problem, p->groups, model, err)
+                         : mrc_spectral_fit(ctx, problem, model, err);
 }
 
 const mrc_method mrc_method_kpca = {

@@ -13,6 +13,7 @@ typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
     const mercer_targets *targets;
     const mrc_kernel *kernel;
+    const mercer_rows *landmarks; /* points to use, like rows (precomputed: row numbers); or NULL */
     mrc_center center;
     int64_t components; /* wanted; 0 when given by share */
     double share;       /* of the variance, 0 when components are given */
@@ -49,6 +50,7 @@ typedef struct mrc_method {
     size_t params_size;        /* of a struct that starts like mrc_common_params */
     mrc_needs needs;
     mrc_center default_center;
+    bool takes_landmarks; /* instead of all its keys but components */
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

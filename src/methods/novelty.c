@@ -63,7 +63,7 @@ static mercer_status take_kernel(const mercer_rows *rows, const int64_t *which, 
         for (int64_t j = 0; j < split->fitted; j++)
             x[i * split->fitted + j] = line[split->order[j]];
     }
-    MRC_TRY(mrc_rows_adopt(x, count, split->fitted, out, err));
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, count, split->fitted, out, err));
     x = NULL;
 out:
     mrc_free(line);

@@ -58,8 +58,7 @@ static int64_t count_candidates(const mrc_selection *s, int64_t *list)
     return count;
 }
 
-/* The first `wanted` of list at random; the rest of it in any order. */
-static void draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
+void mrc_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
 {
     for (int64_t i = 0; i < wanted; i++) {
         int64_t other = i + mrc_rng_below(rng, count - i), swap = list[i];
@@ -108,7 +107,7 @@ static mercer_status choose_candidates(mrc_selection *s, mercer_error *err)
     int64_t wanted = rule->candidates ? rule->candidates : rule->depth;
     wanted = wanted < count ? wanted : count;
     if (rule->candidates)
-        draw(&s->def.ctx->rng, s->list, count, wanted);
+        mrc_draw(&s->def.ctx->rng, s->list, count, wanted);
     else if (wanted < count)
         rc = keep_largest(s, count, wanted, err);
     for (int64_t j = 0; j < s->def.n; j++)
@@ -131,7 +130,7 @@ static double divisor(const mrc_selection *s, int64_t j)
 static double score_error(const mrc_selection *s, int64_t j)
 {
     const mrc_deflated *def = &s->def;
-    if (!def->energy || s->rule->rescore)
+    if (!def->energy)
         return 0;
     double inherent = SAFETY * DBL_EPSILON * mrc_gram_kmax(def->gram) / def->residual[j];
     return (def->doubt[j] + fmax(def->energy[j], 0) * inherent) / divisor(s, j);
@@ -219,23 +218,41 @@ out:
     return rc;
 }
 
+/* Of the given rows the one with most left, so that the basis is as well conditioned as they allow;
+ * -1: the others are combinations of those taken. */
+static int64_t next_given(const mrc_selection *s)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < s->rule->given_count; i++) {
+        int64_t j = s->rule->given[i];
+        if (is_candidate(s, j) && (best < 0 || s->def.residual[j] > s->def.residual[best]))
+            best = j;
+    }
+    return best;
+}
+
 /* The row to take: the lowest of those whose score equals the largest to rounding; -1: none. */
 static mercer_status pick(mrc_selection *s, int64_t *out, mercer_error *err)
 {
     bool carried = s->def.energy != NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(choose_candidates(s, err));
+    if (s->rule->given) {
+        *out = next_given(s);
+        goto out;
+    }
     if (!carried)
         MRC_TRY(score_list(s, err));
     else
         MRC_TRY(score_all(s, err));
-    if (carried && !s->rule->rescore)
+    if (carried)
         MRC_TRY(settle_doubts(s, err));
     int64_t best = find_best(s);
     *out = best;
     if (best < 0)
         goto out;
-    double floor = s->scores[best] * (1 - tie_width(s, best));
+    /* Rounding can leave no score above zero. */
+    double floor = s->scores[best] - fabs(s->scores[best]) * tie_width(s, best);
     for (*out = 0; !is_candidate(s, *out) || s->scores[*out] < floor; (*out)++)
         ;
 out:
@@ -341,23 +358,14 @@ static bool is_done(const mrc_selection *s)
 static mercer_status measure_total(mrc_selection *s, mercer_error *err)
 {
     mrc_deflated *def = &s->def;
-    double n = (double)def->n, *ones = NULL, *sums = NULL;
+    double mean = 0;
     mercer_status rc = MERCER_OK;
     s->total_variance = 0;
     for (int64_t j = 0; j < def->n; j++)
-        s->total_variance += def->residual[j] / n;
-    if (!s->rule->centred || s->rule->captured <= 0)
-        goto out;
-    MRC_TRY(mrc_alloc(&ones, def->n, sizeof *ones, err));
-    MRC_TRY(mrc_alloc(&sums, def->n, sizeof *sums, err));
-    for (int64_t j = 0; j < def->n; j++)
-        ones[j] = 1 / n;
-    MRC_TRY(mrc_gram_apply(def->gram, ones, 1, sums, err));
-    for (int64_t j = 0; j < def->n; j++)
-        s->total_variance -= sums[j] / n;
-out:
-    mrc_free(ones);
-    mrc_free(sums);
+        s->total_variance += def->residual[j] / (double)def->n;
+    if (s->rule->centred && s->rule->captured > 0)
+        rc = mrc_gram_grand_mean(def->gram, &mean, err);
+    s->total_variance -= mean;
     return rc;
 }
 
@@ -393,7 +401,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
         MRC_TRY(mrc_alloc(&mask, n, 1, err));
         for (int64_t j = 0; j < n; j++)
             s->list[j] = j;
-        draw(&ctx->rng, s->list, n, rule->terms);
+        mrc_draw(&ctx->rng, s->list, n, rule->terms);
         for (int64_t i = 0; i < rule->terms; i++)
             mask[s->list[i]] = 1;
     }

@@ -36,7 +36,12 @@ typedef struct mrc_selection_rule {
     bool relative;      /* delta is in units of the mean of the diagonal */
     double maxerr;      /* stop when no residual exceeds this; 0: no such stop */
     double mserr;       /* stop when the mean residual does not; 0: no such stop */
-    /* Scores of all rows in place of the above, or NULL; must be set for every candidate. */
+    /* Choose among these rows alone, always the one with most left; NULL: among all. Goes with
+     * MRC_SCORE_RESIDUAL. */
+    const int64_t *given;
+    int64_t given_count;
+    /* Scores of all rows in place of the above, or NULL; must be set for every candidate. They grow
+     * with r_j / d_j, and not faster. */
     mercer_status (*rescore)(void *self, const mrc_selection *selection, double *scores,
                              mercer_error *err);
     void *self;
@@ -68,6 +73,9 @@ struct mrc_selection {
 mercer_status mrc_selection_run(mrc_selection *selection, mercer_ctx *ctx, mrc_gram *gram,
                                 const mrc_selection_rule *rule, mercer_error *err);
 void mrc_selection_destroy(mrc_selection *selection);
+
+/* Make the first `wanted` of `count` entries of list a random choice of them, in random order. */
+void mrc_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted);
 
 /* Whether a rule for n rows needs so few columns of the matrix that it should not be stored. */
 bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n);

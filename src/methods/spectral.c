@@ -12,17 +12,26 @@
 #include <string.h>
 
 /* B: eigenvectors divided by sqrt(lambda); in place. */
-static void scale_to_coefficients(mrc_spectrum *s, int64_t n, bool centered)
+static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
 {
     int64_t l = s->count;
     for (int64_t j = 0; j < l; j++) {
-        double mean = 0, root = sqrt(s->values[j]);
-        for (int64_t i = 0; i < n; i++) {
+        double root = sqrt(s->values[j]);
+        for (int64_t i = 0; i < n; i++)
             s->vectors[i * l + j] /= root;
+    }
+}
+
+/* Columns of B that sum to zero exactly: on centred images that changes no direction. */
+static void center_coefficients(mrc_spectrum *s, int64_t n)
+{
+    int64_t l = s->count;
+    for (int64_t j = 0; j < l; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < n; i++)
             mean += s->vectors[i * l + j];
-        }
         mean /= (double)n;
-        for (int64_t i = 0; centered && i < n; i++)
+        for (int64_t i = 0; i < n; i++)
             s->vectors[i * l + j] -= mean;
     }
 }
@@ -50,12 +59,54 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_sp
                    problem->kernel->sigma);
 }
 
+mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                 mrc_spectrum *s, mercer_model *model, mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = problem->rows->n;
+    mercer_fit_report *report = problem->report;
+    double kept = 0;
+    mercer_status rc = MERCER_OK;
+    if (s->count == 0 && s->most_negative < 0)
+        return mrc_fail(
+            err, MERCER_ERR_DATA,
+            "the %skernel matrix has no positive eigenvalue, so there is no component to extract",
+            centered ? "centred " : "");
+    if (s->count == 0)
+        return mrc_problem_no_component(problem, err);
+    tell(ctx, problem, s);
+    for (int64_t j = 0; j < s->count; j++)
+        kept += s->values[j];
+    model->orthonormal = true;
+    model->total_variance = s->trace / (double)n;
+    model->reconstruction_error = (s->trace - kept) / (double)n;
+    if (model->reconstruction_error < 0 && s->most_negative == 0)
+        model->reconstruction_error = 0; /* rounding */
+    report->projection_variance = kept / (double)n;
+    report->passes = s->passes;
+    report->residual = s->residual;
+    memcpy(report->solver, s->solver, strlen(s->solver) + 1);
+    if (centered)
+        center_coefficients(s, n);
+    model->spectrum = s->values;
+    s->values = NULL;
+    mrc_expansion e = {
+        .count = n, .components = s->count, .coefficients = s->vectors, .centred_images = centered};
+    s->vectors = NULL;
+    if (centered)
+        rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
+    if (rc == MERCER_OK)
+        rc = mrc_expand(ctx, problem, &e, model, err);
+    else
+        mrc_free(e.coefficients);
+    return rc;
+}
+
 mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
                                mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
     int64_t n = problem->rows->n;
-    mercer_fit_report *report = problem->report;
     mrc_gram *gram = NULL;
     mrc_spectrum s = {0};
     mercer_status rc = MERCER_OK;
@@ -64,47 +115,15 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
      * is done. */
     int64_t wanted = problem->components < n ? problem->components : n, points = 0;
     if (problem->kernel->kind != MRC_KERNEL_precomputed)
-        points = (int64_t)(1.5 * (double)mercer_rows_entries(problem->rows) / (double)n +
-                           mrc_points_row_size(problem->kernel, problem->rows));
+        points = (int64_t)(mrc_rows_bytes(problem->rows) / (double)n / 8 +
+                           mrc_points_row_size(ctx, problem->kernel, problem->rows));
     mrc_gram_request request = {.centered = centered,
                                 .work_columns = 3 * wanted + points,
                                 .solver_columns = mrc_spectrum_columns(n, wanted)};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
-    if (s.count == 0 && s.most_negative < 0)
-        MRC_FAIL(
-            err, MERCER_ERR_DATA,
-            "the %skernel matrix has no positive eigenvalue, so there is no component to extract",
-            centered ? "centred " : "");
-    if (s.count == 0)
-        MRC_TRY(mrc_problem_no_component(problem, err));
-    tell(ctx, problem, &s);
-
-    double kept = 0;
-    for (int64_t j = 0; j < s.count; j++)
-        kept += s.values[j];
-    model->orthonormal = true;
-    model->total_variance = s.trace / (double)n;
-    model->reconstruction_error = (s.trace - kept) / (double)n;
-    if (model->reconstruction_error < 0 && s.most_negative == 0)
-        model->reconstruction_error = 0; /* rounding */
-    report->projection_variance = kept / (double)n;
-    report->passes = s.passes;
-    report->residual = s.residual;
-    memcpy(report->solver, s.solver, strlen(s.solver) + 1);
-
-    scale_to_coefficients(&s, n, centered);
-    model->spectrum = s.values;
-    s.values = NULL;
-    mrc_expansion e = {
-        .count = n, .components = s.count, .coefficients = s.vectors, .centred_images = centered};
-    s.vectors = NULL;
-    if (centered)
-        rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
-    if (rc == MERCER_OK)
-        rc = mrc_expand(ctx, problem, &e, model, err);
-    else
-        mrc_free(e.coefficients);
+    scale_to_coefficients(&s, n);
+    MRC_TRY(mrc_spectral_model(ctx, problem, gram, &s, model, err));
 out:
     mrc_spectrum_destroy(&s);
     mrc_gram_free(gram);

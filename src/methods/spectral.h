@@ -8,4 +8,9 @@
 mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
                                mercer_error *err);
 
+/* The model of components over all rows, whatever found them: s->vectors are the coefficients B of
+ * unit directions on the (centred) images. Takes values and vectors of s over. */
+mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                 mrc_spectrum *s, mercer_model *model, mercer_error *err);
+
 #endif

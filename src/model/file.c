@@ -30,9 +30,7 @@
 _Static_assert(sizeof(double) == 8, "model files hold 8-byte doubles");
 
 enum {
-    FORMAT_VERSION = 2,       /* what we write, and the newest we read */
-    MEAN_WEIGHTS_VERSION = 2, /* the oldest reader that understands a model with mean weights */
-    OLDEST_READABLE = 1,      /* and any other */
+    FORMAT_VERSION = 2, /* the newest we read; packed points and mean weights need it */
     MOST_HEADER = 64 << 20,
     CHECKSUM_DIGITS = 8,
     READ_STEP = 1 << 24 /* bytes a pipe must have delivered before its buffer grows */
@@ -276,9 +274,10 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     if (json_object_set_new(header, "__metadata__", meta) != 0) /* header owns meta, also now */
         return no_memory(err);
     MRC_TRY(put_text(meta, "format", "mercer-model", err));
-    MRC_TRY(put_int(meta, "format_version", FORMAT_VERSION, err));
-    MRC_TRY(put_int(meta, "oldest_readable_version",
-                    model->mean_weights ? MEAN_WEIGHTS_VERSION : OLDEST_READABLE, err));
+    /* As old a reader as can be will do. */
+    int version = model->z_packed || model->mean_weights ? FORMAT_VERSION : 1;
+    MRC_TRY(put_int(meta, "format_version", version, err));
+    MRC_TRY(put_int(meta, "oldest_readable_version", version, err));
     MRC_TRY(put_text(meta, "checksum", checksum_blank, err));
     MRC_TRY(put_text(meta, "library_version", model->version, err));
     MRC_TRY(put_text(meta, "method", model->method, err));
@@ -310,12 +309,15 @@ out:
     return rc;
 }
 
+static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype */
+enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
+
 /* The tensors of a model in file order. One list serves both directions. */
 enum { TENSORS = 16 };
 
 struct tensor {
     const char *name;
-    const char *dtype; /* F64, I64 or I32 */
+    const char *dtype; /* F64, F32, U8, I64 or I32 */
     int rank;
     int64_t shape[2];
     void *data; /* address of the model's pointer to it, which is NULL when it has none */
@@ -332,8 +334,8 @@ static void *tensor_data(const struct tensor *tensor)
 static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
 {
     int64_t m = model->points, d = model->columns, l = model->components;
+    void *z = model->z_dtype == MRC_F64 ? (void *)&model->z : &model->z_packed;
     const struct tensor list[TENSORS] = {
-        {"z", "F64", 2, {m, d}, &model->z},
         {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
         {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
         {"coefficients", "F64", 2, {model->basis_points, l}, &model->coefficients},
@@ -353,6 +355,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
         /* Last: the others then lie on multiples of eight bytes. */
+        {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
         {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
     };
     memcpy(tensors, list, sizeof list);
@@ -361,7 +364,8 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
 /* Bytes of one value. */
 static int64_t tensor_width(const struct tensor *tensor)
 {
-    return strcmp(tensor->dtype, "I32") == 0 ? 4 : 8;
+    const char *dtype = tensor->dtype;
+    return strcmp(dtype, "U8") == 0 ? 1 : strstr(dtype, "32") ? 4 : 8;
 }
 
 /* Bytes of a tensor to be written: 0 when the model has none. */
@@ -897,7 +901,16 @@ static bool entry_fits(const struct entry *entry, const struct tensor *tensor)
     return left == 1;
 }
 
-/* Sizes that only the shapes tell. */
+/* How the points are stored; an unknown type is refused like a wrong one. */
+static void dtype_of_points(mercer_model *model, const struct entry *entry)
+{
+    const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
+    for (int i = 0; dtype && i < DTYPES; i++)
+        if (strcmp(dtype, dtype_names[i]) == 0)
+            model->z_dtype = (mrc_dtype)i;
+}
+
+/* Sizes and types that only the arrays tell. */
 static void sizes_from_shapes(mercer_model *model, const struct entry *entries, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -905,7 +918,9 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
         int64_t size = 0;
         if (!get_integer(json_array_get(shape, 0), &size))
             continue;
-        if (strcmp(entries[i].name, "coefficients") == 0)
+        if (strcmp(entries[i].name, "z") == 0)
+            dtype_of_points(model, &entries[i]);
+        else if (strcmp(entries[i].name, "coefficients") == 0)
             model->basis_points = size;
         else if (strcmp(entries[i].name, "selected") == 0)
             model->selected_count = size;

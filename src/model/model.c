@@ -41,6 +41,7 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->command);
     mrc_free(model->data_hash);
     mrc_free(model->z);
+    mrc_free(model->z_packed);
     mrc_csr_owned_destroy(&model->z_csr);
     mrc_free(model->coefficients);
     mrc_free(model->offsets);
@@ -118,7 +119,20 @@ static mercer_status check_scale(const mercer_model *model, mercer_error *err)
 
 static bool has_points(const mercer_model *model)
 {
-    return model->z || model->z_csr.start;
+    return model->z || model->z_packed || model->z_csr.start;
+}
+
+void mrc_model_take_points(mercer_model *model, mercer_rows *rows)
+{
+    if (rows->packed)
+        model->z_packed = rows->owned;
+    else
+        model->z = rows->owned;
+    model->z_dtype = rows->dtype;
+    model->z_csr = rows->owned_csr;
+    model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
+    rows->owned = NULL;
+    rows->owned_csr = (mrc_csr_owned){0};
 }
 
 /* Lengths of the arrays of a sparse Z are as the file says; what stands in them may be anything. */
@@ -127,7 +141,7 @@ static mercer_status check_sparse(const mercer_model *model, mercer_error *err)
     mrc_csr csr = {model->z_csr.start, model->z_csr.column, model->z_csr.value};
     if (!csr.start && !csr.column && !csr.value)
         return MERCER_OK;
-    if (!csr.start || !csr.column || !csr.value || model->z)
+    if (!csr.start || !csr.column || !csr.value || model->z || model->z_packed)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of sparse points are missing");
     if (model->columns > INT32_MAX || csr.start[model->points] != model->z_entries)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: sparse points of the wrong size");
@@ -178,6 +192,9 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     mercer_status rc = MERCER_OK;
     int64_t l = model->components, d = model->columns;
     MRC_TRY(check_finite("z", model->z, model->points, d, err));
+    if (model->z_packed &&
+        mrc_first_not_finite_of(model->z_dtype, model->z_packed, 0, model->points * d) >= 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: z holds a value that is not finite");
     MRC_TRY(check_finite("coefficients", model->coefficients, model->basis_points, l, err));
     MRC_TRY(check_finite("offsets", model->offsets, l, 1, err));
     MRC_TRY(check_finite("mean", model->mean, model->points, 1, err));
@@ -230,6 +247,8 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
         model->z_rows->n = model->points;
         model->z_rows->d = model->z_rows->ld = model->columns;
         model->z_rows->x = model->z;
+        model->z_rows->packed = model->z_packed;
+        model->z_rows->dtype = model->z_dtype;
         model->z_rows->csr = (mrc_csr){model->z_csr.start, model->z_csr.column, model->z_csr.value};
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, model->z_rows, 0, err));
         MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
@@ -273,6 +292,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .image_channels = prepare->size.channels,
         .missing = mrc_missing_name(prepare->missing),
         .encode = prepare->sources > 0 ? "onehot" : "none",
+        .expansion_entries = model->z_csr.start ? model->z_entries : -1,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -284,28 +304,12 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
     return model->column_names[column];
 }
 
-static bool has_name(char *const *names, int64_t count, const char *name)
-{
-    for (int64_t j = 0; names && j < count; j++)
-        if (strcmp(names[j], name) == 0)
-            return true;
-    return false;
-}
-
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
 {
-    bool encoded = model->prepare.sources > 0;
-    char *const *names = encoded ? model->prepare.source_names : model->column_names;
-    int64_t count = encoded ? model->prepare.sources : model->columns;
-    bool named = options->label || options->target || options->labels_file;
-    options->prepare = &model->prepare;
-    if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
-        options->no_label = 1;
-    if (model->kernel.kind == MRC_KERNEL_precomputed)
-        return;
-    options->columns = model->columns;
-    if (names) {
-        options->only = (const char *const *)names;
-        options->only_count = count;
+    mrc_read_options_like(&model->prepare, model->column_names, model->columns, options);
+    if (model->kernel.kind == MRC_KERNEL_precomputed) {
+        options->columns = 0;
+        options->only = NULL;
+        options->only_count = 0;
     }
 }

@@ -31,8 +31,10 @@ struct mercer_model {
     int64_t components;    /* l */
     int64_t points;        /* m; 0 when collapsed */
     int64_t basis_points;  /* m' <= m */
-    double *z;             /* m x d; NULL when collapsed, precomputed or sparse */
-    mrc_csr_owned z_csr;   /* m sparse rows instead; z_entries entries */
+    double *z;             /* m x d; NULL when collapsed, precomputed, packed or sparse */
+    void *z_packed; /* m x d instead, of type z_dtype, which is MRC_F64 when there are none */
+    mrc_dtype z_dtype;
+    mrc_csr_owned z_csr; /* m sparse rows instead; z_entries entries */
     int64_t z_entries;
     double *coefficients; /* B, m' x l */
     double *offsets;      /* b, l */
@@ -42,7 +44,7 @@ struct mercer_model {
     double *weights;      /* W, d x l, collapsed linear models only */
     double *input_center; /* d, collapsed linear models only */
     bool orthonormal;
-    bool correlated; /* features of the training rows may be: the spectrum is no eigenvalues */
+    bool correlated;  /* features of the training rows may be: the spectrum is no eigenvalues */
     double *spectrum; /* l, or NULL */
     double total_variance, reconstruction_error;
     int64_t *selected; /* or NULL */
@@ -60,6 +62,8 @@ struct mercer_model {
 
 /* A model with nothing but zeroes, for a method or the loader to fill. */
 mercer_status mrc_model_new(mercer_model **out, mercer_error *err);
+/* The numbers of rows, which keep only what tells about them, become the points of the model. */
+void mrc_model_take_points(mercer_model *model, mercer_rows *rows);
 /* Check that the parts fit together and build the derived ones; sets kernel_text, and offsets to
  * zero when there are none. Called once, last. A precomputed kernel has z = NULL; its points are
  * the training rows in order when m = columns, else point i is training row selected[i]. */

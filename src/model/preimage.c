@@ -11,10 +11,12 @@
  * fifth by the leading eigenvector of P, seen as a quadratic form (the best rank-one fit).
  *
  * Cost: m^2 kernel values per 64 to 256 rows for the starts, then 5 m (2 d + 1) per iteration and
- * row. Products have fixed shapes, so that a row does not depend on its neighbours.
+ * row; with sparse points 10 multiply-adds an entry and 5 d, since a pre-image is dense.
+ * Products have fixed shapes, so that a row does not depend on its neighbours.
  *
  * Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch: Kernel PCA and de-noising in feature spaces,
  * NIPS 11, 1999. */
+#include "kernel/sparse.h"
 #include "linalg/linalg.h"
 #include "model/model.h"
 
@@ -37,23 +39,30 @@ enum {
     HALVINGS = 40,
     POWER_STEPS = 40 /* a start need not be exact */
 };
-static const double CONVERGED = 1e-10; /* change of x relative to its length, or to sigma */
-static const double VANISHED = 1e-12;  /* a denominator below this share of its terms is noise */
+static const double CONVERGED = 1e-10;        /* change of x relative to its length, or to sigma */
+static const double NOISE = 64 * DBL_EPSILON; /* of sums, relative to the size of their terms */
+static const double VANISHED = 1e-12; /* a denominator below this share of its terms is noise */
 
 struct job {
     mercer_ctx *ctx;
     const mercer_model *model;
-    int64_t batch;        /* rows of the buffers: whole panels */
-    int64_t first, count; /* rows of features in this batch */
-    double *y;            /* batch x l, padded by zeroes: coefficients of the w_j */
-    double *gamma;        /* batch x m */
-    double *dots;         /* batch x m: <P, phi(z_i)> */
-    double *diag;         /* m: k(z_i, z_i) */
-    double *center;       /* d, Gaussian only: the mean of the points */
-    double *centred;      /* m x d, Gaussian only: z_i - center, which sum without losing digits */
-    double *x;            /* batch x d: results */
-    double *value;        /* batch: f(x) */
-    double *scratch;      /* per worker */
+    int64_t batch;            /* rows of the buffers: whole panels */
+    int64_t first, count;     /* rows of features in this batch */
+    const double *z;          /* m x d: the points, NULL when they are sparse, */
+    const mrc_points *points; /* and as the kernel wants them */
+    mercer_rows
+        *wide; /* behind both when the model's are packed: every step goes through them all */
+    mrc_points wide_points;
+    double *y;       /* batch x l, padded by zeroes: coefficients of the w_j */
+    double *gamma;   /* batch x m */
+    double *dots;    /* batch x m: <P, phi(z_i)> */
+    double *diag;    /* m: k(z_i, z_i) */
+    double *center;  /* d, Gaussian only: the mean of the points; zero when they are sparse */
+    double *centred; /* m x d, Gaussian only: z_i - center, which sum without losing digits;
+                        NULL when they are sparse, which this would fill */
+    double *x;       /* batch x d: results */
+    double *value;   /* batch: f(x) */
+    double *scratch; /* per worker */
     int64_t scratch_size;
     _Atomic bool out_of_memory;
 };
@@ -78,6 +87,17 @@ static double dot(const double *a, const double *b, int64_t n)
     for (int64_t i = 0; i < n; i++)
         sum += a[i] * b[i];
     return sum;
+}
+
+/* x (d) += sum_i w_i z_i over sparse points [z0, z0 + nz). */
+static void add_sparse(const mercer_model *model, int64_t z0, int64_t nz, const double *w,
+                       double *x)
+{
+    for (int64_t i = 0; i < nz; i++) {
+        mrc_sparse_row row = mrc_sparse_row_of(&model->z_points, z0 + i);
+        for (int64_t k = 0; k < row.count; k++)
+            x[row.column[k]] += w[i] * row.value[k];
+    }
 }
 
 /* ---- Coefficients of P ---- */
@@ -115,13 +135,13 @@ static void search_block(void *arg, int64_t task, int worker)
         memset(job->dots + i * m + b0, 0, (size_t)nb * sizeof(double));
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = least(TILE, m - z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &model->z_points, z0, nz, &model->z_points,
-                        b0, nb, k, BLOCK);
+        mrc_kernel_tile(&model->kernel, job->ctx->simd, job->points, z0, nz, job->points, b0, nb, k,
+                        BLOCK);
         for (int64_t p = 0; p < job->batch; p += PANEL)
             mrc_gemm(false, false, PANEL, nb, nz, 1.0, job->gamma + p * m + z0, m, k, BLOCK, 1.0,
                      job->dots + p * m + b0, m);
     }
-    mrc_kernel_diag(&model->kernel, &model->z_points, b0, nb, job->diag + b0);
+    mrc_kernel_diag(&model->kernel, job->points, b0, nb, job->diag + b0);
 }
 
 /* The STARTS points with the smallest f, best first; the lower index wins a tie. Returns how many
@@ -151,15 +171,16 @@ static int best_points(const struct job *job, int64_t row, int64_t best[STARTS])
 
 struct slots {
     const struct job *job;
-    int64_t row[SLOTS]; /* of the batch, or -1: not in use (then its coefficients are zero) */
-    bool active[SLOTS];
-    double best[SLOTS]; /* smallest f(x) - |P|^2 seen */
-    double *x;          /* SLOTS x d: the iterates */
-    double *best_x;     /* SLOTS x d */
-    double *sum;        /* SLOTS x d: weighted sums of points */
-    double *tile;       /* SLOTS x TILE */
-    double *step;       /* SLOTS x d, polynomials only, as the next two */
-    double *u, *v;      /* SLOTS x m: x.z_i and step.z_i */
+    int64_t row[SLOTS];  /* of the batch, or -1: not in use */
+    bool active[SLOTS];  /* moves; the sums of the others are not wanted */
+    double best[SLOTS];  /* smallest f(x) - |P|^2 seen */
+    double noise[SLOTS]; /* rounding errors of such values */
+    double *x;           /* SLOTS x d: the iterates */
+    double *best_x;      /* SLOTS x d */
+    double *sum;         /* SLOTS x d: weighted sums of points */
+    double *tile;        /* SLOTS x TILE */
+    double *step;        /* SLOTS x d, polynomials only, as the next two */
+    double *u, *v;       /* SLOTS x m: x.z_i and step.z_i */
 };
 
 static int64_t slots_size(const mercer_model *model)
@@ -193,6 +214,7 @@ static void slots_init(struct slots *slots, struct job *job, int64_t task, int w
         slots->row[s] = -1;
         slots->active[s] = false;
         slots->best[s] = INFINITY;
+        slots->noise[s] = 0;
     }
     for (int r = 0; r < ROWS_PER_TASK; r++) {
         int64_t row = task * ROWS_PER_TASK + r, points[STARTS];
@@ -201,17 +223,33 @@ static void slots_init(struct slots *slots, struct job *job, int64_t task, int w
             int s = r * STARTS + k;
             slots->row[s] = row;
             slots->active[s] = true;
-            memcpy(slots->x + s * d, job->model->z + points[k] * d, (size_t)d * sizeof(double));
+            mercer_rows_copy(job->model->z_rows, points[k], 1, slots->x + s * d);
         }
     }
 }
 
+/* sum (SLOTS x d) += tile times points [z0, z0 + nz), which are the z_i or, when dense, others as
+ * many. */
+static void add_points(struct slots *slots, const double *points, int64_t z0, int64_t nz)
+{
+    const mercer_model *model = slots->job->model;
+    int64_t d = model->columns;
+    if (!model->z_csr.start)
+        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, points + z0 * d, d, 1.0,
+                 slots->sum, d);
+    for (int s = 0; model->z_csr.start && s < SLOTS; s++)
+        if (slots->active[s])
+            add_sparse(model, z0, nz, slots->tile + s * TILE, slots->sum + s * d);
+}
+
+/* Near an optimum f is flat, and rounding alone would pick one of the last iterates: among those
+ * whose f differ by no more than rounding the latest, which is nearest to the end, is kept. */
 static void keep_best(struct slots *slots, int s, double f)
 {
     int64_t d = slots->job->model->columns;
-    if (!(f < slots->best[s]))
+    if (!(f <= slots->best[s] + slots->noise[s]))
         return;
-    slots->best[s] = f;
+    slots->best[s] = fmin(f, slots->best[s]);
     memcpy(slots->best_x + s * d, slots->x + s * d, (size_t)d * sizeof(double));
 }
 
@@ -225,14 +263,14 @@ static bool any_active(const struct slots *slots)
     return false;
 }
 
-/* The best start of each row is its result; the first wins a tie. */
+/* The best start of each row is its result; the first of several that are as good. */
 static void slots_finish(const struct slots *slots, struct job *job)
 {
     int64_t d = job->model->columns, m = job->model->points;
     for (int r = 0; r < ROWS_PER_TASK; r++) {
         int best = r * STARTS;
         for (int s = best + 1; s < (r + 1) * STARTS; s++)
-            if (slots->best[s] < slots->best[best])
+            if (slots->best[s] < slots->best[best] - slots->noise[best])
                 best = s;
         int64_t row = slots->row[best];
         if (row < 0)
@@ -254,8 +292,7 @@ static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], dou
     int64_t d = model->columns, m = model->points;
     mercer_rows rows = {.n = SLOTS, .d = d, .ld = d, .x = slots->x};
     mrc_points points;
-    mercer_status rc =
-        mrc_points_init(&points, job->ctx, &model->kernel, &rows, &model->z_points, NULL);
+    mercer_status rc = mrc_points_init(&points, job->ctx, &model->kernel, &rows, job->points, NULL);
     if (rc != MERCER_OK)
         return rc;
     memset(slots->sum, 0, (size_t)(SLOTS * d) * sizeof(double));
@@ -263,19 +300,18 @@ static mercer_status gaussian_sums(struct slots *slots, double total[SLOTS], dou
     memset(size, 0, SLOTS * sizeof *size);
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = least(TILE, m - z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &points, 0, SLOTS, &model->z_points, z0, nz,
+        mrc_kernel_tile(&model->kernel, job->ctx->simd, &points, 0, SLOTS, job->points, z0, nz,
                         slots->tile, TILE);
         for (int s = 0; s < SLOTS; s++) {
             double *w = slots->tile + s * TILE;
-            const double *gamma = slots->row[s] < 0 ? NULL : job->gamma + slots->row[s] * m + z0;
+            const double *gamma = slots->active[s] ? job->gamma + slots->row[s] * m + z0 : NULL;
             for (int64_t i = 0; i < nz; i++) {
                 w[i] = gamma ? gamma[i] * w[i] : 0.0;
                 total[s] += w[i];
                 size[s] += fabs(w[i]);
             }
         }
-        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, job->centred + z0 * d, d, 1.0,
-                 slots->sum, d);
+        add_points(slots, job->centred, z0, nz);
     }
     mrc_points_destroy(&points);
     return MERCER_OK;
@@ -298,6 +334,7 @@ static void gaussian_task(void *arg, int64_t task, int worker)
             double *x = slots.x + s * d, change = 0, length = 0;
             if (!slots.active[s])
                 continue;
+            slots.noise[s] = NOISE * (1 + size[s]);
             keep_best(&slots, s, 1.0 - 2 * total[s]);
             if (!(fabs(total[s]) > VANISHED * size[s])) {
                 slots.active[s] = false;
@@ -320,14 +357,17 @@ static void gaussian_task(void *arg, int64_t task, int worker)
 
 /* ---- Polynomial ---- */
 
-/* out (SLOTS x m) = rows . z_i for SLOTS rows. */
+/* out (SLOTS x m) = rows . z_i for the active ones of SLOTS rows. */
 static void products_with_points(const struct slots *slots, const double *rows, double *out)
 {
     const mercer_model *model = slots->job->model;
     int64_t d = model->columns, m = model->points;
-    for (int64_t z0 = 0; z0 < m; z0 += TILE)
-        mrc_gemm(false, true, SLOTS, least(TILE, m - z0), d, 1.0, rows, d, model->z + z0 * d, d,
-                 0.0, out + z0, m);
+    for (int s = 0; model->z_csr.start && s < SLOTS; s++)
+        for (int64_t i = 0; slots->active[s] && i < m; i++)
+            out[s * m + i] = mrc_sparse_dot(mrc_sparse_row_of(&model->z_points, i), rows + s * d);
+    for (int64_t z0 = 0; slots->job->z && z0 < m; z0 += TILE)
+        mrc_gemm(false, true, SLOTS, least(TILE, m - z0), d, 1.0, rows, d, slots->job->z + z0 * d,
+                 d, 0.0, out + z0, m);
 }
 
 /* sum = sum_i w_i z_i with w_i = g_i (a u_i + c_s)^exponent; total = sum_i w_i. */
@@ -344,19 +384,18 @@ static void weighted_points(struct slots *slots, double a, const double c[SLOTS]
         for (int s = 0; s < SLOTS; s++) {
             double *w = slots->tile + s * TILE;
             const double *u = slots->u + s * m + z0;
-            const double *gamma = slots->row[s] < 0 ? NULL : job->gamma + slots->row[s] * m + z0;
+            const double *gamma = slots->active[s] ? job->gamma + slots->row[s] * m + z0 : NULL;
             for (int64_t i = 0; i < nz; i++) {
                 w[i] = gamma ? gamma[i] * integer_power(a * u[i] + c[s], exponent) : 0.0;
                 total[s] += w[i];
             }
         }
-        mrc_gemm(false, false, SLOTS, d, nz, 1.0, slots->tile, TILE, model->z + z0 * d, d, 1.0,
-                 slots->sum, d);
+        add_points(slots, job->z, z0, nz);
     }
 }
 
-/* f - |P|^2 at x + t step, from the products with the points alone. */
-static double polynomial_value(const struct slots *slots, int s, double t)
+/* f - |P|^2 at x + t step, from the products with the points alone. Sets the noise it has. */
+static double polynomial_value(struct slots *slots, int s, double t)
 {
     const mercer_model *model = slots->job->model;
     const mrc_kernel *k = &model->kernel;
@@ -364,16 +403,20 @@ static double polynomial_value(const struct slots *slots, int s, double t)
     const double *gamma = slots->job->gamma + slots->row[s] * m;
     const double *u = slots->u + s * m, *v = slots->v + s * m;
     const double *x = slots->x + s * d, *step = slots->step + s * d;
-    double inner = 0, norm2 = 0;
+    double inner = 0, norm2 = 0, size = 0;
     for (int64_t i = 0; i < m; i++) {
         double product = t == 0 ? u[i] : u[i] + t * v[i];
-        inner += gamma[i] * integer_power(k->gamma * product + k->coef0, k->degree);
+        double term = gamma[i] * integer_power(k->gamma * product + k->coef0, k->degree);
+        inner += term;
+        size += fabs(term);
     }
     for (int64_t j = 0; j < d; j++) {
         double next = t == 0 ? x[j] : x[j] + t * step[j];
         norm2 += next * next;
     }
-    return integer_power(k->gamma * norm2 + k->coef0, k->degree) - 2 * inner;
+    double self = integer_power(k->gamma * norm2 + k->coef0, k->degree);
+    slots->noise[s] = NOISE * (self + size);
+    return self - 2 * inner;
 }
 
 /* Gauss-Newton steps of all active iterates; those that have arrived become inactive. */
@@ -420,15 +463,17 @@ static void descend(struct slots *slots)
         polynomial_steps(slots);
         products_with_points(slots, slots->step, slots->v);
         for (int s = 0; s < SLOTS; s++) {
-            double t = 1, f = INFINITY;
+            double t = 2, f = INFINITY;
+            bool fell = false;
             if (!slots->active[s])
                 continue;
-            for (int h = 0; h < HALVINGS; h++, t *= 0.5) {
+            for (int h = 0; h < HALVINGS && !fell; h++) {
+                t *= 0.5;
                 f = polynomial_value(slots, s, t);
-                if (f < slots->best[s])
-                    break;
+                /* A whole step within rounding is taken, too: x is found when steps vanish. */
+                fell = f < slots->best[s] || (h == 0 && f <= slots->best[s] + slots->noise[s]);
             }
-            if (!(f < slots->best[s])) {
+            if (!fell) {
                 slots->active[s] = false;
                 continue;
             }
@@ -459,6 +504,8 @@ static void eigenvector_starts(struct slots *slots)
             slots->x[s * d + j] *= root;
         last[s] = sqrt(k->coef0);
     }
+    for (int s = 0; s < SLOTS; s++)
+        slots->active[s] = slots->row[s] >= 0 && s % STARTS == STARTS - 1;
     for (int step = 0; step < 2 * POWER_STEPS; step++) {
         for (int s = 0; s < SLOTS; s++) {
             double *x = slots->x + s * d;
@@ -492,8 +539,10 @@ static void eigenvector_starts(struct slots *slots)
             x[j] *= factor;
     }
     for (int s = 0; s < SLOTS; s++)
-        if (s % STARTS != STARTS - 1)
+        if (s % STARTS != STARTS - 1) {
+            slots->active[s] = slots->row[s] >= 0;
             memcpy(slots->x + s * d, slots->step + s * d, (size_t)d * sizeof(double));
+        }
 }
 
 static void polynomial_task(void *arg, int64_t task, int worker)
@@ -532,8 +581,18 @@ static void linear_block(void *arg, int64_t task, int worker)
                      1.0, x, d);
         for (int64_t z0 = 0; z0 < m; z0 += TILE)
             mrc_gemm(false, false, PANEL, nc, least(TILE, m - z0), 1.0, job->gamma + p * m + z0, m,
-                     model->z + z0 * d + c0, d, 1.0, x, d);
+                     job->z + z0 * d + c0, d, 1.0, x, d);
     }
+}
+
+/* One row of x = sum_i g_i z_i over sparse points. */
+static void linear_row(void *arg, int64_t row, int worker)
+{
+    struct job *job = arg;
+    int64_t d = job->model->columns, m = job->model->points;
+    (void)worker;
+    memset(job->x + row * d, 0, (size_t)d * sizeof(double));
+    add_sparse(job->model, 0, m, job->gamma + row * m, job->x + row * d);
 }
 
 /* ---- The whole ---- */
@@ -551,9 +610,6 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: not for kernel '%s' (linear, poly and rbf have them)",
                         mrc_kernel_def_of(kernel->kind)->entry.name);
-    if (model->z_csr.start)
-        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
-                        "pre-images: not for a model that keeps sparse points");
     if (kernel->kind == MRC_KERNEL_poly && kernel->coef0 < 0)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "pre-images: kernel 'poly' with coef0 below 0 spans no feature space");
@@ -587,9 +643,11 @@ static mercer_status run_batch(struct job *job, mercer_error *err)
 
     MRC_TRY(mrc_check_cancel(job->ctx, err));
     mrc_parfor(job->ctx, (m + TILE - 1) / TILE, expand_tile, job);
-    if (model->kernel.kind == MRC_KERNEL_linear) {
-        mrc_parfor(job->ctx, (model->columns + TILE - 1) / TILE, linear_block, job);
-        /* x is P itself: the errors stay zero. */
+    if (model->kernel.kind == MRC_KERNEL_linear) { /* x is P itself: the errors stay zero */
+        if (model->z_csr.start)
+            mrc_parfor(job->ctx, job->count, linear_row, job);
+        else
+            mrc_parfor(job->ctx, (model->columns + TILE - 1) / TILE, linear_block, job);
     } else {
         mrc_parfor(job->ctx, (m + BLOCK - 1) / BLOCK, search_block, job);
         MRC_TRY(mrc_check_cancel(job->ctx, err));
@@ -610,13 +668,32 @@ static mercer_status center_points(struct job *job, mercer_error *err)
     int64_t m = model->points, d = model->columns;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&job->center, d, sizeof(double), err));
+    if (!job->z)
+        goto out;
     MRC_TRY(mrc_alloc2_raw(&job->centred, m, d, sizeof(double), err));
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
-            job->center[j] += model->z[i * d + j] / (double)m;
+            job->center[j] += job->z[i * d + j] / (double)m;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
-            job->centred[i * d + j] = model->z[i * d + j] - job->center[j];
+            job->centred[i * d + j] = job->z[i * d + j] - job->center[j];
+out:
+    return rc;
+}
+
+/* The points as doubles. */
+static mercer_status open_points(struct job *job, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    mercer_status rc = MERCER_OK;
+    job->z = model->z;
+    job->points = &model->z_points;
+    if (!model->z_packed)
+        goto out;
+    MRC_TRY(mrc_rows_widen(model->z_rows, &job->wide, err));
+    MRC_TRY(mrc_points_init(&job->wide_points, job->ctx, &model->kernel, job->wide, NULL, err));
+    job->z = job->wide->x;
+    job->points = &job->wide_points;
 out:
     return rc;
 }
@@ -631,6 +708,7 @@ static mercer_status job_init(struct job *job, int64_t n, mercer_error *err)
     while (panels > 1 && panels * PANEL * m > PANEL_DOUBLES)
         panels--;
     job->batch = panels * PANEL;
+    MRC_TRY(open_points(job, err));
     MRC_TRY(mrc_alloc2(&job->y, job->batch, model->components, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&job->x, job->batch, model->columns, sizeof(double), err));
     MRC_TRY(mrc_alloc(&job->value, job->batch, sizeof(double), err));
@@ -650,6 +728,8 @@ out:
 
 static void job_destroy(struct job *job)
 {
+    mrc_points_destroy(&job->wide_points);
+    mercer_rows_free(job->wide);
     mrc_free(job->y);
     mrc_free(job->x);
     mrc_free(job->value);

@@ -102,15 +102,24 @@ static int64_t rows_of_chunk(const struct job *job, int64_t task)
     return left < CHUNK ? left : CHUNK;
 }
 
+/* Mapped columns [first, first + count) of a dense or packed row. */
+static void load_values(const struct job *job, int64_t row, int64_t first, int64_t count, double *x)
+{
+    const int64_t *map = job->map + first;
+    const double *from = job->rows->x ? job->rows->x + row * job->rows->ld : NULL;
+    for (int64_t j = 0; from && j < count; j++)
+        x[j] = from[map[j]];
+    for (int64_t j = 0; !from && j < count; j++)
+        x[j] = mrc_rows_at(job->rows, row, map[j]);
+}
+
 /* Copy one row in the model's column order. */
 static void load_row(const struct job *job, int64_t row, double *x)
 {
     int64_t d = job->model->columns;
     const mrc_csr *csr = &job->rows->csr;
     if (!csr->start) {
-        const double *from = job->rows->x + row * job->rows->ld;
-        for (int64_t j = 0; j < d; j++)
-            x[j] = from[job->map[j]];
+        load_values(job, row, 0, d, x);
         return;
     }
     memset(x, 0, (size_t)d * sizeof *x);
@@ -151,9 +160,11 @@ static void append_row(const struct job *job, int64_t row, mrc_csr_owned *csr, i
     const mercer_rows *rows = job->rows;
     int64_t start = *end;
     if (!rows->csr.start) {
-        for (int64_t j = 0; j < job->model->columns; j++)
-            if (rows->x[row * rows->ld + job->map[j]] != 0)
-                insert_entry(csr, start, end, j, rows->x[row * rows->ld + job->map[j]]);
+        for (int64_t j = 0; j < job->model->columns; j++) {
+            double value = mrc_rows_at(rows, row, job->map[j]);
+            if (value != 0)
+                insert_entry(csr, start, end, j, value);
+        }
         return;
     }
     for (int64_t k = rows->csr.start[row]; k < rows->csr.start[row + 1]; k++)
@@ -169,7 +180,7 @@ static int64_t entries_of(const mercer_rows *rows, int64_t first, int64_t count)
     int64_t entries = 0;
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < rows->d; j++)
-            entries += rows->x[(first + i) * rows->ld + j] != 0;
+            entries += mrc_rows_at(rows, first + i, j) != 0;
     return entries;
 }
 
@@ -202,21 +213,21 @@ out:
     return rc;
 }
 
-/* k (CHUNK x TILE) = kernel values between a chunk and points [z0, z0 + nz). */
+/* k (CHUNK x TILE) = kernel values between a chunk and points [z0, z0 + nz); behind k is room for
+ * a window of the points. */
 static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64_t nz, double *k)
 {
     const mercer_model *model = job->model;
     if (has_rows(model)) {
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &job->points, task * CHUNK, CHUNK,
-                        &model->z_points, z0, nz, k, TILE);
+        mrc_points own;
+        const mrc_points *z = mrc_points_window(&model->z_points, &z0, nz, k + CHUNK * TILE, &own);
+        mrc_kernel_tile(&model->kernel, job->ctx->simd, &job->points, task * CHUNK, CHUNK, z, z0,
+                        nz, k, TILE);
         return;
     }
     int64_t rows = rows_of_chunk(job, task);
-    for (int64_t i = 0; i < rows; i++) {
-        const double *from = job->rows->x + (job->first + task * CHUNK + i) * job->rows->ld;
-        for (int64_t j = 0; j < nz; j++)
-            k[i * TILE + j] = from[job->map[z0 + j]];
-    }
+    for (int64_t i = 0; i < rows; i++)
+        load_values(job, job->first + task * CHUNK + i, z0, nz, k + i * TILE);
     memset(k + rows * TILE, 0, (size_t)((CHUNK - rows) * TILE) * sizeof(double));
 }
 
@@ -486,7 +497,8 @@ mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
                  "kernel precomputed: the kernel values are sparse; they must be given dense");
     else
         MRC_TRY(map_points(model, rows, job.map, err));
-    job.scratch_size = CHUNK * (model->components + 1 + TILE);
+    job.scratch_size =
+        CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(&model->z_points);
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
     job.scratch = scratch;
     for (job.first = 0; job.first < rows->n; job.first += job.count) {

@@ -75,7 +75,6 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
 {
     int64_t d = model->columns;
     mercer_rows *z = NULL;
-    int64_t *which = NULL;
     mercer_status rc = MERCER_OK;
     copy->kernel = model->kernel;
     copy->center = model->center;
@@ -92,16 +91,9 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     copy->scale.d = model->scale.d;
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
-    if (model->z_rows) { /* dense or sparse */
-        MRC_TRY(mrc_alloc(&which, copy->points, sizeof *which, err));
-        for (int64_t i = 0; i < copy->points; i++)
-            which[i] = i;
-        MRC_TRY(mrc_rows_take(model->z_rows, which, copy->points, &z, err));
-        copy->z = z->owned;
-        copy->z_csr = z->owned_csr;
-        copy->z_entries = mercer_rows_is_sparse(z) ? mercer_rows_entries(z) : 0;
-        z->owned = NULL;
-        z->owned_csr = (mrc_csr_owned){0};
+    if (model->z_rows) { /* dense, packed or sparse */
+        MRC_TRY(mrc_rows_take(model->z_rows, NULL, copy->points, &z, err));
+        mrc_model_take_points(copy, z);
     }
     MRC_TRY(copy_all(&copy->mean, model->mean, copy->points, 1, err));
     MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
@@ -113,7 +105,6 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     MRC_TRY(mrc_copy_names(&copy->column_names, model->column_names, d, err));
     MRC_TRY(copy_selection(copy, model, err));
 out:
-    mrc_free(which);
     mercer_rows_free(z);
     return rc;
 }

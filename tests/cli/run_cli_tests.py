@@ -250,6 +250,53 @@ def test_bash_completion():
 
 
 @test
+def test_zsh_completion():
+    if not shutil.which("zsh"):
+        raise Skip("zsh is not installed")
+    # ^T writes the line as it stands to a file, so that nobody has to look at the screen.
+    setup = (f"PS1=; fpath=({ROOT}/completions $fpath); autoload -Uz compinit; compinit -D -u; "
+             "zle-line-init() { print > ready }; zle -N zle-line-init; "
+             "tell() { print -r -- $BUFFER > line.part; mv line.part line; BUFFER= }; zle -N tell; "
+             "bindkey '^T' tell; bindkey '^I' complete-word; unsetopt beep\n")
+    write("data.csv", "1,2\n")
+    write("my.model", "")
+    here, there = pty.openpty()
+    shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=there, stdout=there, stderr=there,
+                             env=dict(os.environ, TERM="xterm"), start_new_session=True)
+    os.close(there)
+
+    def typed(text, answer):
+        """What stands in the answer file after this was typed."""
+        os.write(here, text.encode())
+        end = time.monotonic() + 30
+        while not os.path.exists(answer):
+            assert time.monotonic() < end and shell.poll() is None, f"no answer to {text!r}"
+            if select.select([here], [], [], 0.01)[0]:
+                os.read(here, 1 << 16)
+        line = pathlib.Path(answer).read_text()
+        os.remove(answer)
+        return line
+
+    try:
+        typed(setup, "ready")
+        for words, expected in (("inv", "inverse "), ("tr", "tr"), ("fit da", "fit data.csv "),
+                                ("fit -m kp", "fit -m kpca "), ("fit -k cos", "fit -k cosine "),
+                                ("fit data.csv --sca", "fit data.csv --scale="),
+                                ("fit --scale=u", "fit --scale=unit "),
+                                ("fit --image-features h", "fit --image-features haar "),
+                                ("transform my.model d", "transform my.model data.csv "),
+                                ("generate swiss-r", "generate swiss-roll "),
+                                ("kernels coss", "kernels coss"), ("help dem", "help demo "),
+                                ("nonsense da", "nonsense da")):
+            found = typed(f"mercer {words}\t\x14", "line")
+            assert found == f"mercer {expected}\n", (words, found)
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+        os.close(here)
+
+
+@test
 def test_man_page():
     if not shutil.which("groff"):
         raise Skip("groff is not installed")
@@ -783,6 +830,22 @@ def test_ignored_hangup_stays_ignored():
 # -------------------------------------------------------------------------------------------- fit
 
 @test
+def test_fit_advises_to_scale_columns():
+    x = cloud(40, 5)
+    x[:, 2] *= 1000
+    spreads = np.ptp(x, axis=0)
+    said = f"spreads {spreads[2] / np.median(spreads):.0f} times as wide as the median column"
+    fit = ["fit", "x.csv", "-m", "pca", "-n", 2]
+    table("x.csv", x)
+    assert report(*fit)["notices"][0].startswith("column 3 " + said)
+    table("x.csv", x, "abcde")
+    assert report(*fit)["notices"][0].startswith("column 'c' " + said)
+    assert report(*fit, "--scale", "standard")["notices"] == []
+    table("x.csv", cloud(40, 5) - 1000)
+    assert report(*fit)["notices"] == []
+
+
+@test
 def test_fit_report_keys():
     ring(300)
     result = report("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 6, "-o", "r.model")
@@ -914,6 +977,25 @@ def test_kernel_combinations():
     many[-1, 2] = -2
     np.save("many.npy", many)
     refused("transform", "sum.model", "many.npy", says=["column 3 is -2", "after the first"])
+
+
+@test
+def test_floats_and_bytes():
+    """Small types give the features, errors and hash of doubles, in a smaller model."""
+    x = np.clip(np.round(100 + 30 * cloud(300, 12)), 0, 255)
+    for scale in ["none", "standard"]:
+        reports, sizes = [], []
+        for kind in ["f8", "f4", "u1"]:
+            np.save(f"{kind}.npy", x.astype(kind))
+            mercer("fit", f"{kind}.npy", "-m", "kpca", "-n", 3, "--scale", scale, "-o", "x.model",
+                   "--quiet")
+            info = json.loads(mercer("info", "x.model", "--json").out)
+            reports.append((mercer("transform", "x.model", f"{kind}.npy", "--errors").out,
+                            info["data_hash"]))
+            sizes.append(os.path.getsize("x.model"))
+        assert reports[0] == reports[1] == reports[2]
+        saved = 0 if scale == "standard" else x.size
+        assert [sizes[0] - size for size in sizes] == [0, 4 * saved, 7 * saved], sizes
 
 
 @test
@@ -1255,6 +1337,54 @@ def test_rows_without_names_are_answered_at_once():
 
 
 @test
+def test_reports_say_how_full_sparse_rows_are():
+    write("x.svm", "".join(f"0 {i % 7 + 1}:1 {i % 13 + 8}:2\n" for i in range(50)))
+    fit = ["fit", "x.svm", "-m", "kpca", "-n", 2, "-k"]
+    fitted = report(*fit, "rbf:sigma=1", "-o", "x.model")
+    assert (fitted["entries"], fitted["density"]) == (100, 0.1)
+    kept = report("info", "x.model")
+    assert (kept["entries"], kept["density"]) == (100, 0.1)
+    said = ", sparse: 100 entries (10 %)"
+    assert "50 rows x 20 columns" + said in mercer(*fit, "rbf").out
+    assert "50" + said in mercer("info", "x.model").out
+    # A linear map keeps no points, dense rows have no zeroes to leave out.
+    assert report(*fit, "linear", "-o", "x.model")["entries"] == 100
+    table("d.csv", cloud())
+    dense = report("fit", "d.csv", "-m", "kpca", "-o", "d.model")
+    for other in (report("info", "x.model"), dense, report("info", "d.model")):
+        assert other["entries"] is None and other["density"] is None
+    assert "sparse" not in mercer("info", "d.model").out
+
+
+@test
+def test_libsvm_rows_are_answered_at_once():
+    write("x.svm", "".join(f"{i / 2} {i % 3 + 1}:{i + 1} {i % 4 + 4}:0.5\n" for i in range(40)))
+    lines = pathlib.Path("x.svm").read_bytes().splitlines(keepends=True)
+    mercer("fit", "x.svm", "-m", "kpca", "-k", "rbf:sigma=9", "-n", 2, "-o", "x.model", "--quiet")
+    expected = mercer("transform", "x.model", "x.svm").out.splitlines()
+    with running("transform", "x.model", "-", "--format", "libsvm") as process:
+        assert answer(process, lines[0], 2) == expected[:2]
+        assert answer(process, b"# nothing\n\n" + lines[1]) == [expected[2]]
+        process.stdin.write(lines[2][:6])
+        process.stdin.flush()
+        time.sleep(0.05)
+        assert answer(process, lines[2][6:]) == [expected[3]]
+        assert answer(process, b"".join(lines[3:]), 37) == expected[4:]
+        process.stdin.close()
+        assert process.wait(LIMIT) == 0
+    # With labels to keep it takes a word on what they are.
+    kept = ["transform", "x.model", "-", "--format", "libsvm", "--keep-label"]
+    expected = mercer("transform", "x.model", "x.svm", "--keep-label").out.splitlines()
+    with running(*kept, "--target", "target") as process:
+        assert answer(process, lines[0], 2) == expected[:2]
+        assert answer(process, lines[1]) == [expected[2]]
+    assert mercer(*kept, stdin=b"".join(lines)).out.splitlines() == expected
+    with running("inverse", "x.model", "-", "--format", "libsvm") as process:
+        assert len(answer(process, b"0 1:0.1 2:0.2\n", 2)) == 2
+        assert len(answer(process, b"7.5 1:0.2\n")) == 1
+
+
+@test
 def test_pieces_of_a_pipe_change_nothing():
     ring_model(rows=3000)
     text = pathlib.Path("ring.csv").read_bytes()
@@ -1316,6 +1446,50 @@ def test_novelty_refusals():
             says=("ring.csv", "at least 95 rows", "there are 60"))
 
 
+@test
+def test_landmarks():
+    x = cloud(80, 3)
+    table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(80)])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=2", "-n", 3, "--scale", "standard"]
+    chosen = report(*words, "-m", "rkpca:points=9", "-o", "chosen.model")
+    assert len(chosen["selected"]) == chosen["expansion_points"] == len(chosen["selection"]) == 9
+    points = x[chosen["selected"]]
+    table("z.csv", points[:, [2, 0, 1]], "cab", label=["w"] * 9)  # matched by name, labels skipped
+    expected = numbers(mercer("transform", "chosen.model", "x.csv").out)[1]
+    for method in ("rkpca", "greedy", "nystroem"):
+        given = report(*words, "-m", method, "--landmarks", "z.csv", "-o", "given.model")
+        assert given["expansion_points"] == 9 and given["selected"] == []
+        features = numbers(mercer("transform", "given.model", "x.csv").out)[1]
+        assert np.allclose(features, expected, atol=1e-9)
+    k = np.exp(-((x[:, None] - x[None]) ** 2).sum(2) / 8)
+    np.save("k.npy", k)
+    table("rows.csv", np.array(chosen["selected"])[:, None])
+    words = ["fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "-n", 3, "--landmarks", "rows.csv"]
+    assert sorted(report(*words)["selected"]) == sorted(chosen["selected"])
+
+
+@test
+def test_landmarks_refusals():
+    ring(60)
+    words = ["fit", "ring.csv", "-n", 2, "--landmarks"]
+    missing = [*words, "missing.csv", "-m"]  # nothing is read before the call is right
+    refused(*missing, "kpca", status=2, says=("method kpca", "rkpca"))
+    refused(*missing, "rkpca:points=5", status=2, says="points does not go with landmarks")
+    refused(*missing, "rkpca", "--center", "exact", status=2, says="span gives the same features")
+    refused(*missing, "rkpca", status=1, says="missing.csv")
+    write("z.csv", "a,b\n1,2\n")
+    done = refused(*words, "z.csv", "-m", "rkpca", status=1, says=("z.csv", "'x'"))
+    assert "ring.csv" not in done.err
+    write("z.csv", "1,2,3\n")
+    refused(*words, "z.csv", "-m", "rkpca", status=1, says="landmarks: 3 columns where 2")
+    np.save("k.npy", np.eye(5))
+    for text, says in (("1\n1\n", "row 1 is given twice"), ("5\n", "5 is not the number of a row"),
+                       ("1,2\n", "2 columns where one")):
+        write("rows.csv", text)
+        refused("fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "--landmarks", "rows.csv",
+                status=1, says=says)
+
+
 # ------------------------------------------------------------------------ the rest of the commands
 
 @test
@@ -1338,6 +1512,27 @@ def test_inverse_takes_noise_off():
     assert names[-1] == "error" and np.isfinite(back).all() and (back[:, -1] >= 0).all()
     off = [np.sqrt(np.mean((np.hypot(*z[:, :2].T) - 8) ** 2)) for z in (x, back)]
     assert off[1] < 0.7 * off[0], off
+
+
+@test
+def test_inverse_of_sparse_points():
+    # All components of a model of sparse points lead back to its rows, in every form of output.
+    x = cloud(30, 5)
+    x[np.random.default_rng(2).random(x.shape) < 0.6] = 0
+    write("x.svm", "".join("0 " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row.tolist()) if v) +
+                           "\n" for row in x))
+    for kernel, count in (("rbf:sigma=2", 30), ("poly:degree=2,gamma=1", 20)):
+        mercer("fit", "x.svm", "-m", "kpca", "-k", kernel, "-n", count, "-o", "x.model", "--quiet")
+        mercer("transform", "x.model", "x.svm", "-o", "f.csv", "--quiet")
+        names, back = numbers(mercer("inverse", "x.model", "f.csv").out)
+        assert names == [f"x{j}" for j in range(1, 6)]
+        assert np.allclose(back, x, atol=1e-6), (kernel, np.abs(back - x).max())
+        mercer("inverse", "x.model", "f.csv", "-o", "b.npy", "--quiet")
+        assert np.array_equal(np.load("b.npy"), back)
+        mercer("inverse", "x.model", "f.csv", "-o", "b.svm", "--quiet")
+        for line, row in zip(pathlib.Path("b.svm").read_text().splitlines(), back):
+            pairs = [p.split(":") for p in line.split()[1:]]
+            assert [(int(j), float(v)) for j, v in pairs] == [(j + 1, v) for j, v in enumerate(row) if v]
 
 
 @test

@@ -1,17 +1,20 @@
-/* Models that every later version must read: compat_models write|check FOLDER
+/* Models that every later version must read: compat_models write FOLDER | check FOLDER FORMAT
  *
  * `write` makes one small model of every kind, with rows and their features as raw doubles; `check`
- * loads them and transforms the rows again. tests/compat/format_1 was written once and stays. */
+ * loads those of a format and transforms the rows again. tests/compat/format_1 and format_2 were
+ * written once and stay. */
 #include "../unit/model_support.h"
 
 static const struct {
     const char *name;
     struct recipe recipe;
     mrc_scale_kind scale;
+    int format;
 } samples[] = {
     {"rbf-exact",
      {.kernel = "rbf:sigma=1.7", .center = MRC_CENTER_EXACT, .n = 9, .d = 2, .l = 2, .basis = 5},
-     MRC_SCALE_NONE},
+     MRC_SCALE_NONE,
+     1},
     {"poly-span",
      {.kernel = "poly:gamma=0.1,coef0=0.7,degree=3",
       .center = MRC_CENTER_SPAN,
@@ -19,14 +22,26 @@ static const struct {
       .d = 3,
       .l = 2,
       .basis = 6},
-     MRC_SCALE_STANDARD},
+     MRC_SCALE_STANDARD,
+     1},
     {"sigmoid-none",
      {.kernel = "sigmoid:gamma=0.3,coef0=0.1", .n = 6, .d = 2, .l = 1},
-     MRC_SCALE_NONE},
-    {"cosine-none", {.kernel = "cosine", .n = 6, .d = 3, .l = 2}, MRC_SCALE_NONE},
+     MRC_SCALE_NONE,
+     1},
+    {"cosine-none", {.kernel = "cosine", .n = 6, .d = 3, .l = 2}, MRC_SCALE_NONE, 1},
+    {"rbf-packed",
+     {.kernel = "rbf:sigma=1.3",
+      .center = MRC_CENTER_EXACT,
+      .n = 7,
+      .d = 3,
+      .l = 2,
+      .packed = true},
+     MRC_SCALE_NONE,
+     2},
     {"linear-collapsed",
      {.kernel = "linear", .center = MRC_CENTER_EXACT, .n = 8, .d = 4, .l = 2, .collapse = true},
-     MRC_SCALE_MINMAX},
+     MRC_SCALE_MINMAX,
+     1},
 };
 enum { SAMPLES = sizeof samples / sizeof *samples, ROWS = 5 };
 
@@ -98,12 +113,14 @@ static void check_sample(const char *folder, int which)
 }
 
 static const char *folder;
+static int format;
 
 static void test_check(void **state)
 {
     (void)state;
     for (int i = 0; i < SAMPLES; i++)
-        check_sample(folder, i);
+        if (samples[i].format == format)
+            check_sample(folder, i);
 }
 
 static void test_write(void **state)
@@ -116,8 +133,9 @@ static void test_write(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest check[] = {TEST(test_check)}, write[] = {TEST(test_write)};
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     folder = argv[2];
+    format = argc == 4 && strcmp(argv[3], "2") == 0 ? 2 : 1;
     return strcmp(argv[1], "write") == 0 ? RUN_TESTS(write) : RUN_TESTS(check);
 }

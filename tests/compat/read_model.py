@@ -48,9 +48,9 @@ def features(about, arrays, x):
 
 
 class ReadModels(unittest.TestCase):
-    def check(self, folder):
+    def check(self, folder, count):
         models = sorted(pathlib.Path(folder).glob("*.mercer"))
-        self.assertEqual(len(models), 5)
+        self.assertEqual(len(models), count)
         for path in models:
             with self.subTest(path.name):
                 about, arrays = LINES["read_model"](path)
@@ -67,10 +67,13 @@ class ReadModels(unittest.TestCase):
     def test_files_of_this_build(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([PROGRAM, "write", folder], check=True, capture_output=True)
-            self.check(folder)
+            self.check(folder, 6)
 
     def test_files_of_format_1(self):
-        self.check(SOURCE / "tests/compat/format_1")
+        self.check(SOURCE / "tests/compat/format_1", 5)
+
+    def test_files_of_format_2(self):
+        self.check(SOURCE / "tests/compat/format_2", 1)
 
 
 if __name__ == "__main__":

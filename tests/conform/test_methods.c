@@ -124,7 +124,7 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
     for (int64_t i = 0; i < n; i++)
         sum += errors[i] / (double)n;
     assert_true(fabs(sum - info.reconstruction_error) <=
-                1e-9 * fmax(info.total_variance, sum) + rounding);
+                1e-9 * fmax(fabs(info.total_variance), fabs(sum)) + rounding);
     free(scores);
     free(errors);
 }

@@ -9,6 +9,7 @@ import io
 import os
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -312,13 +313,22 @@ def test_mat():
         same(f"mat whole numbers {packed}", "c.mat:w", whole_numbers)
         same(f"mat logical {packed}", "c.mat:l", big > 0)
         others = {"z": np.ones((2, 2), complex), "t": "text",
-                  "c": np.array([1, "a"], object), "st": {"a": 1}, "r": np.ones((2, 2, 2)),
+                  "c": np.array([1, "a"], object), "st": {"a": 1}, "r": np.ones((2, 2, 2, 2)),
                   "ok": np.eye(3)}
         scipy.io.savemat("d.mat", others, do_compression=packed)
         same(f"mat among others {packed}", "d.mat", np.eye(3))
         for name, word in (("z", "complex"), ("t", "text"), ("c", "cell"), ("st", "struct"),
-                           ("r", "not 2-D")):
+                           ("r", "stack of images")):
             refuses(f"mat {word} {packed}", f"d.mat:{name}", [f"d.mat:{name}", word])
+        for dtype in ("u1", "f8"): # images as MATLAB stacks them: A(:,:,i), in colour A(:,:,:,i)
+            grey, colour = sample(dtype, 5, 3, 4), sample(dtype, 5, 3, 4, 3)
+            scipy.io.savemat("i.mat", {"g": grey.transpose(1, 2, 0), "c": colour.transpose(1, 2, 3, 0)},
+                             do_compression=packed)
+            same(f"mat stack {dtype} {packed}", "i.mat:g", grey.reshape(5, 12))
+            same(f"mat stack in colour {dtype} {packed}", "i.mat:c", colour.reshape(5, 36))
+            np.save("i.npy", grey)
+            same(f"mat haar {dtype} {packed}", "i.mat:g", read("i.npy", "--image-features", "haar"),
+                 "--image-features", "haar")
         path = pathlib.Path("s.mat")
         scipy.io.savemat(path, {"x": sample("f8", 6, 5), "y": np.eye(2)}, do_compression=packed)
         survives(f"mat {packed}", "s.mat:x", path, path.read_bytes(), step=41, flips=60)
@@ -336,6 +346,27 @@ def test_mat():
     for length, words in ((0x7fffff00, "beyond its end"), (1 << 10, "beyond its end")):
         path.write_bytes(whole[:at] + struct.pack("<I", length) + whole[at + 4:])
         refuses(f"mat dimensions of {length} bytes", "s.mat", ["s.mat", words])
+    # What makes matio take memory by a number that nothing in the file bears out, or hand out memory
+    # that it never filled: sizes are checked before it reads.
+    cells = np.empty((1, 2), object)
+    cells[0] = 1.0, 2.0
+    tall = scipy.sparse.csc_matrix(np.arange(6.0).reshape(2, 3))
+    for value, name, at, number, words in (
+            (np.eye(2), "columns", 164, 515, "fewer values"),
+            (np.eye(2), "length of the flags", 140, 24, "head of an array"),
+            (tall, "columns of a sparse array", 164, 515, "fewer values"),
+            (tall, "end of a sparse column", 228, 0x41000005, "fewer values"),
+            (tall, "type of row numbers", 176, 1, "fewer values"),
+            (cells, "rows of a cell array", 160, 0x08000001, "fewer values")):
+        scipy.io.savemat(path, {"x": value, "y": np.eye(2)})
+        whole = path.read_bytes()
+        path.write_bytes(whole[:at] + struct.pack("<I", number) + whole[at + 4:])
+        refuses(f"mat {name}", "s.mat:x", ["s.mat", words])
+    if shutil.which("octave-cli"): # stacks of MATLAB's own kind
+        subprocess.run(["octave-cli", "--norc", "--eval", "for i = 1:2, A(:,:,i) = i * [1 2 3; 4 5 6];"
+                        " end; save -v6 o.mat A; A = uint8(A); save -v7 p.mat A"], check=True)
+        for name in ("o.mat", "p.mat"):
+            same(f"octave stack {name}", name, np.outer([1, 2], [1, 2, 3, 4, 5, 6]))
     refuses("mat unknown", "d.mat:q", ["d.mat", "no array 'q'", "ok (3x3)", "z (complex)"])
     scipy.io.savemat("four.mat", {"x": np.eye(3)}, format="4")
     refuses("mat 4", "four.mat", ["four.mat", "not a MAT file"])
@@ -390,7 +421,8 @@ def test_hdf5():
     x = sample("f8", 6, 4)
     with h5py.File("v.mat", "w", userblock_size=512) as f:
         for name, value, kind in (("x", x, b"double"), ("k", (x > 0).astype("u1"), b"logical"),
-                                  ("i", np.round(x * 9).astype("i2"), b"int16")):
+                                  ("i", np.round(x * 9).astype("i2"), b"int16"),
+                                  ("s", x.reshape(2, 3, 4).transpose(1, 2, 0), b"double")):
             f.create_dataset(name, data=value.T)
             set_class(f[name], kind)
             if kind == b"logical":
@@ -398,6 +430,7 @@ def test_hdf5():
     with open("v.mat", "r+b") as f:
         f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
     same("mat 7.3", "v.mat:x", x)
+    same("mat 7.3 stack", "v.mat:s", x.reshape(2, 12))
     with h5py.File("w.mat", "w", userblock_size=512) as f: # sparse ones are groups
         group = f.create_group("x")
         set_class(group, b"double")

@@ -86,6 +86,13 @@ class Layers(Case):
         for line in ('#include "kernel/gram.h"', '#include "../src/kernel/gram.h"'):
             self.refused("cli/main.c", line, "a client includes only")
 
+    def test_bench_inside_sees_the_core(self):
+        self.write("bench/inside/a.c", '#include "kernel/gram.h"\n')
+        self.assertEqual(self.run_tool("check_layers", self.folder), (0, ""))
+        self.refused("bench/inside/b.c", '#include "../../src/kernel/gram.h"', "a client includes only")
+        (self.folder / "bench/inside/b.c").unlink()
+        self.refused("bench/c.c", '#include "kernel/gram.h"', "a client includes only")
+
     def test_public_header_looks_inside(self):
         self.refused("include/mercer/bad.h", '#include "base/error.h"', "a public header")
         self.refused("include/mercer/bad.h", "#include <stdio.h>", "a public header")

@@ -17,6 +17,7 @@ struct recipe {
     double spread, offset; /* of the rows; spread 0: 1 */
     uint64_t seed;
     bool collapse; /* linear kernel: W and centre instead of points */
+    bool packed;   /* points are floats, which the rows are too */
 };
 
 /* One of each form, small enough to fail at every allocation. */
@@ -24,6 +25,7 @@ static const struct recipe small_recipes[] = {
     {.kernel = "rbf:sigma=2", .center = MRC_CENTER_SPAN, .n = 20, .d = 3, .l = 2, .basis = 10},
     {.kernel = "rbf:sigma=2", .center = MRC_CENTER_EXACT, .n = 20, .d = 12, .l = 2},
     {.kernel = "poly:degree=2,gamma=1", .n = 20, .d = 3, .l = 2},
+    {.kernel = "rbf:sigma=2", .n = 20, .d = 12, .l = 2, .packed = true},
     {.kernel = "linear", .n = 20, .d = 3, .l = 2, .collapse = true}};
 
 static inline mrc_kernel kernel_of(const char *spec, int64_t d)
@@ -141,6 +143,16 @@ static inline void collapse(mercer_model *model)
     model->points = model->basis_points = 0;
 }
 
+static inline void pack_points(mercer_model *model)
+{
+    int64_t values = model->points * model->columns;
+    assert_ok(mrc_alloc(&model->z_packed, values, sizeof(float), &err));
+    model->z_dtype = MRC_F32;
+    mrc_pack(MRC_F32, model->z, values, model->z_packed, 0);
+    mrc_free(model->z);
+    model->z = NULL;
+}
+
 static inline mercer_model *unsealed_model(const struct recipe *recipe, const double *x)
 {
     mercer_model *model = NULL;
@@ -175,6 +187,8 @@ static inline mercer_model *unsealed_model(const struct recipe *recipe, const do
     }
     if (recipe->collapse)
         collapse(model);
+    if (recipe->packed)
+        pack_points(model);
     mrc_free(k);
     mrc_free(k_basis);
     return model;
@@ -182,8 +196,11 @@ static inline mercer_model *unsealed_model(const struct recipe *recipe, const do
 
 static inline double *recipe_rows(const struct recipe *recipe)
 {
-    return ref_rows(recipe->seed + 1, recipe->n, recipe->d,
-                    recipe->spread != 0 ? recipe->spread : 1, recipe->offset);
+    double *x = ref_rows(recipe->seed + 1, recipe->n, recipe->d,
+                         recipe->spread != 0 ? recipe->spread : 1, recipe->offset);
+    for (int64_t i = 0; recipe->packed && i < recipe->n * recipe->d; i++)
+        x[i] = (float)x[i];
+    return x;
 }
 
 static inline mercer_model *make_model(const struct recipe *recipe)

@@ -209,14 +209,17 @@ static void test_mat_failing(void **state)
 {
     (void)state;
 #ifdef MRC_HAVE_MATIO
-    int16_t x[] = {1, 4, 2, 5, 3, 6};
-    size_t shape[2] = {2, 3};
-    for (int packed = 0; packed < 2; packed++) {
+    int16_t x[] = {1, 4, 2, 5, 3, 6}, images[] = {1, 2, 3, 4, 5, 6};
+    /* A matrix; images of one line, of one column, of one pixel in colour. */
+    size_t shape[2] = {2, 3}, shapes[][4] = {{2, 3}, {1, 3, 2}, {3, 1, 2}, {1, 1, 3, 2}};
+    static const int ranks[] = {2, 3, 3, 4};
+    for (int i = 0; i < 8; i++) {
         mat_t *mat = Mat_CreateVer(in_scratch("a.mat"), NULL, MAT_FT_MAT5);
-        matvar_t *var = Mat_VarCreate("x", MAT_C_INT16, MAT_T_INT16, 2, shape, x, 0);
+        matvar_t *var = Mat_VarCreate("x", MAT_C_INT16, MAT_T_INT16, ranks[i / 2], shapes[i / 2],
+                                      i < 2 ? x : images, 0);
         assert_true(mat && var);
         assert_int_equal(
-            Mat_VarWrite(mat, var, packed ? MAT_COMPRESSION_ZLIB : MAT_COMPRESSION_NONE), 0);
+            Mat_VarWrite(mat, var, i % 2 ? MAT_COMPRESSION_ZLIB : MAT_COMPRESSION_NONE), 0);
         Mat_VarFree(var);
         Mat_Close(mat);
         read_failing(in_scratch("a.mat"), NULL, 0);

@@ -209,23 +209,36 @@ static void test_blocks(void **state)
 }
 
 /* A stream has no second pass: its columns must be known, and its labels stay what they were. */
-static void test_streams(void **state)
+static void put_in_pipe(const int ends[2], const char *text)
+{
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+}
+
+/* A pipe with this text in it, and a reader of what comes through it. */
+static mercer_reader *open_pipe(int ends[2], const char *text, int64_t columns, int skip_labels)
 {
     mercer_read_options options;
     mercer_reader *reader;
-    mercer_table *block;
-    int ends[2];
     char path[32];
-    (void)state;
     mercer_read_options_init(&options);
     options.format = "libsvm";
+    options.columns = columns;
+    options.skip_labels = skip_labels;
+    assert_int_equal(pipe(ends), 0);
+    put_in_pipe(ends, text);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_ok(mercer_reader_open(ctx, path, &options, &reader, &err));
+    return reader;
+}
+
+static void test_streams(void **state)
+{
+    mercer_table *block;
+    int ends[2];
+    (void)state;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(pipe(ends), 0);
-        assert_int_equal(write(ends[1], "1 1:1\n2.5 2:1\n", 14), 14);
+        mercer_reader *reader = open_pipe(ends, "1 1:1\n2.5 2:1\n", i == 1 ? 2 : 0, 0);
         close(ends[1]);
-        snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-        options.columns = i == 1 ? 2 : 0;
-        assert_ok(mercer_reader_open(ctx, path, &options, &reader, &err));
         if (i == 0) {
             assert_fails(mercer_reader_next(ctx, reader, 1, &block, &err), MERCER_ERR_ARGUMENT,
                          "how many columns");
@@ -242,6 +255,32 @@ static void test_streams(void **state)
         mercer_reader_close(reader);
         close(ends[0]);
     }
+}
+
+/* A block ends where the next line has not come yet, once columns and labels are settled. */
+static void test_streams_are_not_waited_for(void **state)
+{
+    mercer_table *block;
+    int ends[2];
+    mercer_reader *reader = open_pipe(ends, "1 1:1\n# a comment\n2.5 2", 2, 1);
+    (void)state;
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){1, 0});
+    assert_int_equal(mercer_targets_kind(mercer_table_targets(block)), MERCER_TARGET_NONE);
+    mercer_table_free(block);
+    put_in_pipe(ends, ":3\n");
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){0, 3});
+    mercer_table_free(block);
+    put_in_pipe(ends, "word 2:4\n");
+    close(ends[1]);
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_rows(block, 1, 2, (const double[]){0, 4});
+    mercer_table_free(block);
+    assert_ok(mercer_reader_next(ctx, reader, 100, &block, &err));
+    assert_null(block);
+    mercer_reader_close(reader);
+    close(ends[0]);
 }
 
 /* Gzip is no stream: the file can be read twice. */
@@ -326,9 +365,17 @@ static void test_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_rows),     TEST(test_values), TEST(test_label_options), TEST(test_columns),
-        TEST(test_refusals), TEST(test_blocks), TEST(test_streams),       TEST(test_gzip_blocks),
-        TEST(test_failing),  TEST(test_locale),
+        TEST(test_rows),
+        TEST(test_values),
+        TEST(test_label_options),
+        TEST(test_columns),
+        TEST(test_refusals),
+        TEST(test_blocks),
+        TEST(test_streams),
+        TEST(test_gzip_blocks),
+        TEST(test_failing),
+        TEST(test_locale),
+        TEST(test_streams_are_not_waited_for),
     };
     return RUN_TESTS(tests);
 }

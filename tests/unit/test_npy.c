@@ -57,7 +57,7 @@ static void holds(int64_t n, int64_t d, const double *expected)
     assert_int_equal(rows->n, n);
     assert_int_equal(rows->d, d);
     for (int64_t i = 0; i < n * d; i++)
-        assert_true(rows->x[i] == expected[i]);
+        assert_true(mrc_rows_at(rows, 0, i) == expected[i]);
 }
 
 static void swap_bytes(void *data, size_t count, size_t width)
@@ -74,7 +74,7 @@ static void swap_bytes(void *data, size_t count, size_t width)
 static void test_dtypes(void **state)
 {
     (void)state;
-#define CHECK(type, name, ...)                                                                     \
+#define CHECK(type, name, kept, ...)                                                               \
     do {                                                                                           \
         type values[] = {__VA_ARGS__};                                                             \
         const double expected[] = {__VA_ARGS__};                                                   \
@@ -86,23 +86,50 @@ static void test_dtypes(void **state)
         swap_bytes(values, 4, sizeof(type));                                                       \
         reads(put_npy(dtype, 0, "(2, 2)", values, sizeof values));                                 \
         holds(2, 2, expected);                                                                     \
+        assert_int_equal(mercer_table_rows(table)->dtype, kept);                                   \
     } while (0)
-    CHECK(double, "f8", 1.5, -2, 1e300, 5e-324);
-    CHECK(float, "f4", 1.5f, -2, 1e30f, -0.25f);
-    CHECK(int8_t, "i1", -128, 127, 0, 1);
-    CHECK(int16_t, "i2", -32768, 32767, 0, 1);
-    CHECK(int32_t, "i4", INT32_MIN, INT32_MAX, 0, 1);
-    CHECK(int64_t, "i8", INT64_MIN, -1, 0, 1LL << 53);
-    CHECK(uint8_t, "u1", 0, 255, 1, 2);
-    CHECK(uint16_t, "u2", 0, 65535, 1, 2);
-    CHECK(uint32_t, "u4", 0, UINT32_MAX, 1, 2);
-    CHECK(uint64_t, "u8", 0, 1ULL << 63, 1, 2);
+    CHECK(double, "f8", MRC_F64, 1.5, -2, 1e300, 5e-324);
+    CHECK(float, "f4", MRC_F32, 1.5f, -2, 1e30f, -0.25f);
+    CHECK(int8_t, "i1", MRC_F32, -128, 127, 0, 1);
+    CHECK(int16_t, "i2", MRC_F32, -32768, 32767, 0, 1);
+    CHECK(int32_t, "i4", MRC_F64, INT32_MIN, INT32_MAX, 0, 1);
+    CHECK(int64_t, "i8", MRC_F64, INT64_MIN, -1, 0, 1LL << 53);
+    CHECK(uint8_t, "u1", MRC_U8, 0, 255, 1, 2);
+    CHECK(uint16_t, "u2", MRC_F32, 0, 65535, 1, 2);
+    CHECK(uint32_t, "u4", MRC_F64, 0, UINT32_MAX, 1, 2);
+    CHECK(uint64_t, "u8", MRC_F64, 0, 1ULL << 63, 1, 2);
     const unsigned char flags[] = {0, 1, 2, 1};
     reads(put_npy("|b1", 0, "(2, 2)", flags, 4));
     holds(2, 2, (const double[]){0, 1, 1, 1});
+    assert_int_equal(mercer_table_rows(table)->dtype, MRC_U8);
     const uint16_t halves[] = {0x3c00, 0xc000, 0x7bff, 0x0001};
     reads(put_npy("<f2", 0, "(2, 2)", halves, 8));
     holds(2, 2, (const double[]){1, -2, 65504, 0x1p-24});
+    assert_int_equal(mercer_table_rows(table)->dtype, MRC_F32);
+}
+
+/* Floats stay floats when a column is taken out, and become doubles where values are filled in. */
+static void test_packed_columns(void **state)
+{
+    const float x[] = {1.5f, 7, 2.5f, 3.5f, 8, NAN};
+    mercer_read_options options;
+    mercer_table *got;
+    (void)state;
+    put_npy("<f4", 0, "(2, 3)", x, sizeof x);
+    mercer_read_options_init(&options);
+    options.label = "2";
+    refuses(in_scratch("a.npy"), MERCER_ERR_DATA, "row 2, column 3: nan is not finite");
+    options.missing = "mean";
+    assert_ok(mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err));
+    assert_true(got->rows->dtype == MRC_F64 && got->rows->x[3] == 2.5 && got->rows->x[2] == 3.5);
+    mercer_table_free(got);
+    put_npy("<f4", 0, "(1, 3)", x, 12);
+    options.missing = NULL;
+    assert_ok(mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err));
+    assert_true(got->rows->dtype == MRC_F32 && got->rows->d == 2);
+    assert_true(mrc_rows_at(got->rows, 0, 0) == 1.5 && mrc_rows_at(got->rows, 0, 1) == 2.5);
+    assert_string_equal(mercer_targets_class_name(mercer_table_targets(got), 0), "7");
+    mercer_table_free(got);
 }
 
 static void test_shapes(void **state)
@@ -312,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_dtypes),
+        TEST(test_packed_columns),
         TEST(test_shapes),
         TEST(test_versions_and_spelling),
         TEST(test_damaged),

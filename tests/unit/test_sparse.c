@@ -161,6 +161,45 @@ static void test_sparse_models_equal_dense_ones(void **state)
             }
 }
 
+/* Pre-images of models of sparse and of dense rows: the same rows, and the same errors. */
+static void test_sparse_preimages_equal_dense_ones(void **state)
+{
+    static const char *const some[] = {"rbf:sigma=3", "rbf:sigma=1.5", "poly:gamma=0.1,degree=2",
+                                       "poly:gamma=0.1,coef0=0.5,degree=3", "linear"};
+    (void)state;
+    for (int k = 0; k < 5; k++)
+        for (int centered = 0; centered < 2; centered++) {
+            mercer_ctx *ctx = new_ctx(2);
+            /* Fewer linear rows than columns: W would take more than the sparse points do. */
+            int64_t n = k == 4 ? 12 : N;
+            double *x = thin_rows(1, n, some[k]), *back[2], errors[2][T];
+            double *fresh = thin_rows(2, T, some[k]), *y = new_doubles(T * L);
+            mercer_rows *rows = view(ctx, fresh, T, D);
+            mercer_rows *train[2] = {view(ctx, x, n, D), sparse_copy(x, n, D)};
+            for (int m = 0; m < 2; m++) {
+                mercer_model *model =
+                    fit(ctx, train[m], some[k], centered ? "exact" : "none", NULL);
+                assert_int_equal(model->components, L);
+                assert_true((model->z_csr.start != NULL) == (m == 1));
+                back[m] = new_doubles(T * D);
+                if (m == 0)
+                    assert_ok(mercer_model_transform(ctx, model, rows, NULL, y, NULL, err));
+                assert_ok(mercer_model_inverse(ctx, model, y, T, back[m], errors[m], err));
+                mercer_model_free(model);
+                mercer_rows_free(train[m]);
+            }
+            assert_close(back[1], back[0], T * D, 1e-10 * largest_modulus(back[0], T * D));
+            assert_close(errors[1], errors[0], T, 1e-10 * (1 + largest_modulus(errors[0], T)));
+            free(back[0]);
+            free(back[1]);
+            mercer_rows_free(rows);
+            free(fresh);
+            free(x);
+            free(y);
+            mercer_ctx_free(ctx);
+        }
+}
+
 /* Saved and loaded, with one thread and two, alone or among others: the same bits. */
 static void test_sparse_models_keep_their_bits(void **state)
 {
@@ -180,7 +219,9 @@ static void test_sparse_models_keep_their_bits(void **state)
         assert_memory_equal(y, again, N * L * sizeof(double));
         assert_ok(mercer_model_save(ctx, model, path, err));
         assert_ok(mercer_model_load(ctx, path, &loaded, err));
-        assert_true((loaded->z_csr.start != NULL) == (k != 2)); /* linear is collapsed */
+        mercer_model_info info = {.struct_size = sizeof info};
+        mercer_model_get_info(loaded, &info); /* linear is collapsed */
+        assert_int_equal(info.expansion_entries, k == 2 ? -1 : mercer_rows_entries(rows));
         for (int64_t i = 0; i < N; i++) {
             mercer_rows *one = sparse_copy(x + i * D, 1, D);
             assert_ok(mercer_model_transform(ctx, loaded, one, NULL, again + i * L, NULL, err));
@@ -271,11 +312,6 @@ static void test_sparse_refusals(void **state)
     assert_int_equal(fit_with(ctx, rows, "rbf", NULL, "standard", &model, &why), MERCER_ERR_DATA);
     assert_non_null(strstr(why.text, "unit"));
     assert_int_equal(fit_with(ctx, rows, "chi2", NULL, NULL, &model, &why), MERCER_ERR_DATA);
-    model = fit(ctx, rows, "rbf:sigma=2", NULL, NULL);
-    double features[L] = {0}, back[D];
-    assert_int_equal(mercer_model_inverse(ctx, model, features, 1, back, NULL, &why),
-                     MERCER_ERR_UNSUPPORTED);
-    mercer_model_free(model);
     mercer_rows_free(rows);
     mercer_ctx_free(ctx);
     free(x);
@@ -287,7 +323,7 @@ static void test_sparse_failing_allocations(void **state)
     (void)state;
     for (int k = 0; k < 4; k++) {
         mercer_ctx *ctx = new_ctx(1);
-        double *x = thin_rows(1, N, some[k]), *y = new_doubles(N * L);
+        double *x = thin_rows(1, N, some[k]), *y = new_doubles(N * L), back[D];
         mercer_rows *rows = sparse_copy(x, N, D);
         mercer_status rc = MERCER_ERR_MEMORY;
         mercer_error why;
@@ -298,6 +334,8 @@ static void test_sparse_failing_allocations(void **state)
             rc = fit_with(ctx, rows, some[k], NULL, NULL, &model, &why);
             if (rc == MERCER_OK)
                 rc = mercer_model_transform(ctx, model, rows, NULL, y, NULL, &why);
+            if (rc == MERCER_OK && k == 0)
+                rc = mercer_model_inverse(ctx, model, y, 1, back, NULL, &why);
             mrc_alloc_fail_after(-1);
             assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
             mercer_model_free(model);
@@ -316,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_sparse_sums_do_not_depend_on_the_index),
         cmocka_unit_test(test_sparse_rows_keep_small_distances),
         cmocka_unit_test(test_sparse_models_equal_dense_ones),
+        cmocka_unit_test(test_sparse_preimages_equal_dense_ones),
         cmocka_unit_test(test_sparse_models_keep_their_bits),
         cmocka_unit_test(test_sparse_columns_are_matched_by_name),
         cmocka_unit_test(test_sparse_refusals),

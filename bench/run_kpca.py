@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Mercer and its peers side by side: run.py [--build BUILD] [--quick] [--rings N...]
+"""Mercer and its peers side by side: run_kpca.py [--build BUILD] [--quick] [--rings N...]
 
 Writes RESULTS.md and results.json to BUILD/bench and prints the former. Every measurement runs in a
 process of its own; the time is the smallest of up to three repetitions of fit or transform alone,
@@ -10,29 +10,21 @@ the same run too, and the floors computed from them stand beside our figures.
 --quick makes it a smoke test: small data, few peers. The status is 1 when a measurement failed or
 an exact method's eigenvalues disagree with the exact peer's.
 """
-import argparse
 import importlib.util
-import json
-import os
-import pathlib
-import platform
 import shutil
-import subprocess
 import sys
 import time
 
 import numpy as np
 import scipy.sparse
-from sklearn.datasets import dump_svmlight_file, load_digits
+from sklearn.datasets import dump_svmlight_file
 
-BENCH = pathlib.Path(__file__).resolve().parent
-PYTHON = sys.executable
+from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, PYTHON, RING_GAMMA, Bench, digits, limits_table,
+                    machine, markdown, measure_limits, parse_options, publish, rbf, ring, seconds, times)
+
 DIGITS_OF_EXACT = 6  # eigenvalues must agree with the exact peer to so many digits
-MILLION_MEMORY = 4 << 30
-DOCS_MARK = "<!-- what follows is written by `make bench DOCS=1` -->"
 
-RING_GAMMA, RING_COMPONENTS = 1 / 32, 10  # sigma 4
-DIGITS_GAMMA, DIGITS_COMPONENTS = 1 / 64, 50
+RING_COMPONENTS, DIGITS_COMPONENTS = 10, 50
 TEXT_GAMMA, TEXT_COMPONENTS = 1 / 200, 10  # sigma 10
 
 # Aims of the project: (work, our store, fit or transform) -> times faster than the fastest exact peer
@@ -44,40 +36,12 @@ AIMS = {("ring 3500", "lowrank", "fit"): 10, ("ring 10000", "lowrank", "fit"): 3
         ("text rbf", "auto", "fit"): 10, ("text rbf", "stream", "fit"): 10}
 
 
-class Bench:
-    """Runs measurements and keeps their results."""
+class Peers(Bench):
+    """Kernel PCA by Mercer and by its peers."""
 
     def __init__(self, build, quick):
-        self.build, self.quick = build, quick
-        self.folder = build / "bench"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.rows, self.failures = [], 0
-        self.raw = {}  # NPY file: the same rows as R reads them
-
-    def data(self, name, rows):
-        """Write rows as NPY, and raw for R; return the NPY's path."""
-        path = self.folder / f"{name}.npy"
-        np.save(path, rows)
-        if len(rows) <= 3500:
-            self.raw[path] = path.with_suffix(f".{rows.shape[0]}x{rows.shape[1]}")
-            rows.tofile(self.raw[path])
-        return path
-
-    def run(self, command, threads, cap):
-        """(JSON answer or error text, wall seconds) of a program, ended after cap seconds."""
-        environment = dict(os.environ)
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-            environment[name] = str(threads)
-        start = time.perf_counter()
-        try:
-            done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
-                                  env=environment, timeout=cap, check=False)
-        except subprocess.TimeoutExpired:
-            return f"more than {cap} s", cap
-        wall = time.perf_counter() - start
-        if done.returncode != 0:
-            return (done.stderr.strip().splitlines() or ["no message"])[-1], wall
-        return (json.loads(done.stdout) if done.stdout.startswith("{") else {}), wall
+        super().__init__(build, quick)
+        self.rows = []
 
     def add(self, work, tool, method, threads, exact, answer, whole):
         row = {"work": work, "tool": tool, "method": method, "threads": threads, "exact": exact,
@@ -93,9 +57,9 @@ class Bench:
 
     def mercer(self, work, data, gamma, components, store, threads, repeats, new=None, memory=0,
                kernel=None):
-        kernel = kernel or f"rbf:gamma={gamma!r}"
-        answer, _ = self.run([self.build / "bench" / "bench_mercer", data, kernel, components, store,
-                              threads, repeats, memory, *([new] if new else [])], threads, 300)
+        kernel = kernel or rbf(gamma)
+        answer = self.fit(data, "kpca", kernel, components, threads, repeats, store=store,
+                          memory=memory, new=new)
         command = [self.build / "mercer", "fit", data, "-m", "kpca", "-k", kernel, "-n", components,
                    "--store", store, "--threads", threads, "--quiet", "-o",
                    self.folder / "model.safetensors", *(["--memory", str(memory)] if memory else [])]
@@ -103,8 +67,7 @@ class Bench:
         self.add(work, "mercer", store, threads, True, failed if failed else answer, whole)
 
     def sklearn(self, work, data, gamma, components, method, threads, repeats, new=None, cap=120):
-        answer, wall = self.run([PYTHON, BENCH / "peer_sklearn.py", method, data, gamma, components,
-                                 threads, repeats, *([new] if new else [])], threads, cap)
+        answer, wall = self.sklearn_fit(data, method, gamma, components, threads, repeats, new, cap)
         self.add(work, "sklearn", method, threads, "nystroem" not in method, answer,
                  whole_of(answer, wall))
 
@@ -117,13 +80,6 @@ class Bench:
 def whole_of(answer, wall):
     """Start, reading and one fit: the process's wall time with all but one timed call taken away."""
     return wall - answer["timed_s"] + answer["fit_s"] if isinstance(answer, dict) else None
-
-
-def ring(rows):
-    """A circle of radius 8 with unit noise."""
-    random = np.random.default_rng(1)
-    angle = random.uniform(0, 2 * np.pi, rows)
-    return 8 * np.column_stack([np.cos(angle), np.sin(angle)]) + random.normal(size=(rows, 2))
 
 
 def measure_ring(bench, n):
@@ -145,10 +101,8 @@ def measure_ring(bench, n):
 
 
 def measure_digits(bench):
-    images = load_digits().data / 16
-    images = images[:300] if bench.quick else images
-    # New rows: the images between two neighbours, so that they are nobody's training rows.
-    data, new = bench.data("digits", images), bench.data("new", (images + np.roll(images, 1, 0)) / 2)
+    images, between = digits(bench.quick)
+    data, new = bench.data("digits", images), bench.data("new", between)
     problem = ("digits", data, DIGITS_GAMMA, DIGITS_COMPONENTS)
     for threads in (1, 2):
         for method in ("arpack", "randomized", "dense", "nystroem500"):
@@ -214,7 +168,7 @@ def measure_reading(bench):
                        header=header, comments="")
         else:
             dump_svmlight_file(sparse, np.zeros(sparse.shape[0]), str(path), zero_based=False)
-        tools = {"mercer": [bench.build / "bench" / "bench_read", path, 3]}
+        tools = {"mercer": [bench.program("bench_read"), path, 3]}
         for peer in ("pandas", "pandas-exact") if digits else ("sklearn",):
             if peer == "sklearn" or importlib.util.find_spec("pandas"):
                 tools[peer] = [PYTHON, BENCH / "peer_read.py", peer, path, 3]
@@ -234,17 +188,6 @@ def reading_table(lines):
                     [[name, tool, seconds(wall), seconds(cpu),
                       "" if tool == "mercer" or name not in ours else times(cpu / ours[name])]
                      for name, tool, wall, cpu in lines])
-
-
-def measure_limits(bench):
-    """{threads: rates}"""
-    limits = {}
-    for threads in (1, 2):
-        command = [bench.build / "bench" / "bench_limits", threads] + ["quick"] * bench.quick
-        limits[threads], _ = bench.run(command, threads, 120)
-        if not isinstance(limits[threads], dict):
-            sys.exit(f"bench_limits: {limits[threads]}")
-    return limits
 
 
 def finish(bench):
@@ -297,22 +240,6 @@ def transform_floor(row, limits):
     n = row["rows"]
     return {"exp": n * n / (rate["exp_mps"] * 1e6),
             "gemm": 2 * n * n * (64 + DIGITS_COMPONENTS) / (rate["dgemm_gflops"] * 1e9)}
-
-
-def seconds(value):
-    if value is None:
-        return ""
-    return f"{1e3 * value:.1f} ms" if value < 0.1 else f"{value:.2f} s"
-
-
-def times(value):
-    """A ratio: at least 10 without decimals."""
-    return "" if value is None else f"{value:.0f}x" if value >= 10 else f"{value:.2g}x"
-
-
-def markdown(header, lines):
-    table = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(table + ["| " + " | ".join(map(str, line)) + " |" for line in lines]) + "\n"
 
 
 def headline(bench):
@@ -390,17 +317,6 @@ def floor_table(bench, limits):
                     lines)
 
 
-def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as info:
-        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")),
-                     platform.machine())
-    import scipy
-    import sklearn
-    return (f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, numpy "
-            f"{np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}; load "
-            f"when the run began {os.getloadavg()[0]:.1f}")
-
-
 def report(bench, limits, reading, about, taken):
     parts = ["# Benchmark: Mercer and its peers in one run\n", about + f"; {taken:.0f} s in all.\n",
              "Ratios are against the fastest exact peer of this run (more is better); times are the "
@@ -416,12 +332,8 @@ def report(bench, limits, reading, about, taken):
     parts += ["## Reading text\n",
               "Tables of 20 columns, and sparse rows, to doubles in memory; pandas-exact rounds as we do.\n",
               reading_table(reading)]
-    names = {"read_gbs": "read memory, GB/s", "dgemm_gflops": "dgemm, GFLOP/s",
-             "dsymv_gflops": "dsymv, GFLOP/s", "exp_mps": "vectorised exp in cache, millions/s"}
     parts += ["## The machine's limits\n",
-              markdown(["", "1 thread", "2 threads"],
-                       [[text, f"{limits[1][key]:.4g}", f"{limits[2][key]:.4g}"]
-                        for key, text in names.items()]),
+              limits_table(limits),
               "## Floors computed from them\n",
               "Ring, dense: one triangle of exponentials, stored once, and 4 products with 20 columns; "
               "stream: the exponentials again at each product; low rank q: n q exponentials and 3 n q^2 "
@@ -430,20 +342,11 @@ def report(bench, limits, reading, about, taken):
     return "\n".join(parts)
 
 
-def demoted(text):
-    """The report as a part of a page: its headings one level down."""
-    return "\n".join("#" + line if line.startswith("#") else line for line in text.splitlines()) + "\n"
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=BENCH.parent / "build")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rings", type=int, nargs="*", help="sizes of the ring")
-    parser.add_argument("--docs", action="store_true", help="put the results into docs/BENCH.md")
-    options = parser.parse_args()
+    options = parse_options(__doc__, lambda parser: parser.add_argument(
+        "--rings", type=int, nargs="*", help="sizes of the ring"))
     start, about = time.monotonic(), machine()
-    bench = Bench(options.build.resolve(), options.quick)
+    bench = Peers(options.build, options.quick)
 
     limits = measure_limits(bench)
     if options.rings is None:
@@ -460,16 +363,8 @@ def main():
     finish(bench)
 
     text = report(bench, limits, reading, about, time.monotonic() - start)
-    (bench.folder / "RESULTS.md").write_text(text)
-    (bench.folder / "results.json").write_text(json.dumps(
-        {"machine": about, "limits": limits, "rows": bench.rows, "reading": reading}, indent=1) + "\n")
-    if options.docs:
-        page = BENCH.parent / "docs" / "BENCH.md"
-        page.write_text(page.read_text().split(DOCS_MARK)[0] + DOCS_MARK + "\n\n" + demoted(text))
-    print(text)
-    if bench.failures:
-        print(f"bench: {bench.failures} measurements failed or disagree", file=sys.stderr)
-    return 1 if bench.failures else 0
+    results = {"machine": about, "limits": limits, "rows": bench.rows, "reading": reading}
+    return publish(bench, options, text, results)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,167 @@
+"""What run_kpca.py and run_greedy.py share: running programs, data sets, tables, the page in docs/."""
+import argparse
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+BENCH = pathlib.Path(__file__).resolve().parent
+PYTHON = sys.executable
+DOCS_MARK = "<!-- what follows is written by `make bench DOCS=1` -->"
+MILLION_MEMORY = 4 << 30
+
+RING_GAMMA, DIGITS_GAMMA = 1 / 32, 1 / 64  # the ring's sigma is 4
+
+
+class Bench:
+    """Runs measurements, each in a process of its own."""
+
+    def __init__(self, build, quick):
+        self.build, self.quick = build, quick
+        self.folder = build / "bench"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.failures = 0
+        self.raw = {}  # NPY file: the same rows as R reads them
+
+    def data(self, name, rows):
+        """Write rows as NPY, and raw for R; return the NPY's path."""
+        path = self.folder / f"{name}.npy"
+        np.save(path, rows)
+        self.raw[path] = path.with_suffix(f".{rows.shape[0]}x{rows.shape[1]}")
+        rows.tofile(self.raw[path])
+        return path
+
+    def run(self, command, threads, cap):
+        """(JSON answer or error text, wall seconds) of a program, ended after cap seconds."""
+        environment = dict(os.environ)
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            environment[name] = str(threads)
+        start = time.perf_counter()
+        try:
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True,
+                                  env=environment, timeout=cap, check=False)
+        except subprocess.TimeoutExpired:
+            return f"more than {cap} s", cap
+        wall = time.perf_counter() - start
+        if done.returncode != 0:
+            return (done.stderr.strip().splitlines() or ["no message"])[-1], wall
+        return (json.loads(done.stdout) if done.stdout.startswith("{") else {}), wall
+
+    def program(self, name):
+        """Path of one of our own programs."""
+        return self.build / "bench" / name
+
+    def fit(self, data, method, kernel, components, threads, repeats, center="-", store="auto",
+            memory=0, new=None):
+        """Answer of bench_mercer: fit, and transform of the new rows, alone."""
+        return self.run([self.program("bench_mercer"), data, method, kernel, components, center, store,
+                         threads, repeats, memory, *([new] if new else [])], threads, 300)[0]
+
+    def sklearn_fit(self, data, method, gamma, components, threads, repeats, new=None, cap=120):
+        """(answer, wall seconds) of peer_sklearn.py."""
+        return self.run([PYTHON, BENCH / "peer_sklearn.py", method, data, gamma, components, threads,
+                         repeats, *([new] if new else [])], threads, cap)
+
+
+def ring(rows):
+    """A circle of radius 8 with unit noise."""
+    random = np.random.default_rng(1)
+    angle = random.uniform(0, 2 * np.pi, rows)
+    return 8 * np.column_stack([np.cos(angle), np.sin(angle)]) + random.normal(size=(rows, 2))
+
+
+def rbf(gamma):
+    """Our name of the kernel exp(-gamma |x - y|^2)."""
+    return f"rbf:gamma={gamma!r}"
+
+
+def digits(quick):
+    """The images of digits, and new ones: those between two neighbours, so that they are nobody's
+    training rows."""
+    images = load_digits().data / 16
+    images = images[:300] if quick else images
+    return images, (images + np.roll(images, 1, 0)) / 2
+
+
+def measure_limits(bench):
+    """{threads: rates}"""
+    limits = {}
+    for threads in (1, 2):
+        command = [bench.program("bench_limits"), threads] + ["quick"] * bench.quick
+        limits[threads], _ = bench.run(command, threads, 120)
+        if not isinstance(limits[threads], dict):
+            sys.exit(f"bench_limits: {limits[threads]}")
+    return limits
+
+
+def seconds(value):
+    if value is None:
+        return ""
+    if value < 1e-3:
+        return f"{1e6 * value:.0f} us"
+    return f"{1e3 * value:.1f} ms" if value < 0.1 else f"{value:.2f} s"
+
+
+def times(value):
+    """A ratio: at least 10 without decimals."""
+    return "" if value is None else f"{value:.0f}x" if value >= 10 else f"{value:.2g}x"
+
+
+def markdown(header, lines):
+    table = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(table + ["| " + " | ".join(map(str, line)) + " |" for line in lines]) + "\n"
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")),
+                     platform.machine())
+    import scipy
+    import sklearn
+    return (f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, numpy "
+            f"{np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}; load "
+            f"when the run began {os.getloadavg()[0]:.1f}")
+
+
+def demoted(text):
+    """The report as a part of a page: its headings one level down."""
+    return "\n".join("#" + line if line.startswith("#") else line for line in text.splitlines()) + "\n"
+
+
+def limits_table(limits):
+    names = {"read_gbs": "read memory, GB/s", "dgemm_gflops": "dgemm, GFLOP/s",
+             "dsymv_gflops": "dsymv, GFLOP/s", "exp_mps": "vectorised exp in cache, millions/s"}
+    return markdown(["", "1 thread", "2 threads"],
+                    [[text, f"{limits[1][key]:.4g}", f"{limits[2][key]:.4g}"]
+                     for key, text in names.items()])
+
+
+def parse_options(about, extend=lambda parser: None):
+    """Options of the command line; extend(parser) adds those of one script."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, default=BENCH.parent / "build")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--docs", action="store_true", help="put the results into docs/")
+    extend(parser)
+    options = parser.parse_args()
+    options.build = options.build.resolve()
+    return options
+
+
+def publish(bench, options, text, results, suffix=""):
+    """Write and print the report, put it into its page, and return the status of the script."""
+    (bench.folder / f"RESULTS{suffix}.md").write_text(text)
+    (bench.folder / f"results{suffix}.json").write_text(json.dumps(results, indent=1) + "\n")
+    if options.docs:
+        page = BENCH.parent / "docs" / f"BENCH{suffix}.md"
+        page.write_text(page.read_text().split(DOCS_MARK)[0] + DOCS_MARK + "\n\n" + demoted(text))
+    print(text)
+    if bench.failures:
+        print(f"bench: {bench.failures} measurements failed or disagree", file=sys.stderr)
+    return 1 if bench.failures else 0

@@ -1,0 +1,413 @@
+/* Kernel PCA in the span of chosen points.
+ *
+ * The points Z have images of which C (m x m, upper triangular) makes an orthonormal basis,
+ * C' K_ZZ C = I, so a row has the coordinates P_i = C' k(Z, x_i). Linear PCA of them about their
+ * mean mu, eigenpairs (lambda, W) of (P - mu)'(P - mu), gives the directions B = C W of kernel PCA
+ * of the images projected on the span: features(x) = B' k(Z, x) - W' mu. The mean of the images
+ * projected on the span is sum_s a_s phi(z_s), a = C mu; features have no use for the rest of it,
+ * so `span` and `exact` differ in the reconstruction errors alone. All rows as points: kernel PCA.
+ * Rows that were selected bring C and P along (kernel/deflated.h). Landmarks of the caller's go
+ * through the pivoted Cholesky factorisation of their own m x m matrix, which leaves out those that
+ * depend on others, and take m n kernel values: no n x n matrix. Cost beside the choice: n m^2. */
+#include "methods/subset.h"
+
+#include "linalg/linalg.h"
+#include "methods/expansion.h"
+#include "methods/sparse_features.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An orthonormal basis of the span of m points, and the n training images in it. */
+struct frame {
+    int64_t n, m;
+    double *coordinates; /* P', m x n; its means are taken off when the model is centred */
+    double *basis;       /* C, m x m */
+    double *own;         /* coordinates of the points themselves, m x m */
+    double *mean;        /* mu, m; zero without centring */
+    double diagonal;     /* mean of k(x, x) over the training rows */
+    double floor;        /* eigenvalues above count */
+    double grand;        /* squared norm of the true mean, when the model keeps that one */
+};
+
+static void frame_destroy(struct frame *f)
+{
+    mrc_free(f->coordinates);
+    mrc_free(f->basis);
+    mrc_free(f->own);
+    mrc_free(f->mean);
+}
+
+static void set_diagonal(struct frame *f, const double *diag, double eps, double left_out)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < f->n; i++) {
+        f->diagonal += diag[i] / (double)f->n;
+        largest = fmax(largest, fabs(diag[i]));
+    }
+    f->floor = mrc_rank_floor(f->n, eps * largest, left_out);
+}
+
+/* C and the coordinates of the selected rows of def. */
+static mercer_status take_basis(struct frame *f, const mrc_deflated *def, mercer_error *err)
+{
+    int64_t m = f->m = def->count;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->own, m, m, sizeof(double), err));
+    mrc_deflated_coefficients(def, f->basis);
+    for (int64_t s = 0; s < m; s++)
+        for (int64_t j = 0; j <= s; j++) /* later directions leave earlier rows nothing */
+            f->own[s * m + j] = def->projections[j * def->n + def->selected[s]];
+out:
+    return rc;
+}
+
+/* ---- training rows as points ---- */
+
+/* The frame of selected rows; takes the projections of s over. */
+static mercer_status frame_of_rows(struct frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
+                                   mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    f->n = s->def.n;
+    MRC_TRY(mrc_gram_diag(gram, &diag, err));
+    set_diagonal(f, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram));
+    MRC_TRY(take_basis(f, &s->def, err));
+    f->coordinates = s->def.projections;
+    s->def.projections = NULL;
+    if (exact)
+        MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
+out:
+    return rc;
+}
+
+/* Row numbers instead of rows: the landmarks of a precomputed kernel. */
+static mercer_status read_numbers(const mrc_problem *problem, int64_t *list, mercer_error *err)
+{
+    const mercer_rows *numbers = problem->landmarks;
+    int64_t n = problem->rows->n;
+    unsigned char *seen = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&seen, n, 1, err));
+    for (int64_t i = 0; i < numbers->n; i++) {
+        double number;
+        mercer_rows_copy(numbers, i, 1, &number);
+        if (number != floor(number) || number < 0 || number >= (double)n)
+            MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: %g is not the number of a row, 0 to %lld",
+                     number, (long long)n - 1);
+        list[i] = (int64_t)number;
+        if (seen[list[i]]++)
+            MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: row %lld is given twice",
+                     (long long)list[i]);
+    }
+out:
+    mrc_free(seen);
+    return rc;
+}
+
+/* How many points to look for, and the rule that stops earlier. */
+static void set_limits(const mrc_problem *problem, mrc_subset_choice *choice)
+{
+    enum { TIMES = 3, BY_SHARE = 100 }; /* points a component; points drawn for a share */
+    mrc_selection_rule *rule = &choice->rule;
+    int64_t n = problem->rows->n, usual = BY_SHARE;
+    if (problem->components > 0)
+        usual = problem->components < n / TIMES ? TIMES * problem->components : n;
+    rule->centred = problem->center != MRC_CENTER_NONE;
+    rule->about_mean = rule->about_mean && rule->centred;
+    /* The span has to hold more than the features will: half of what the share leaves. */
+    if (problem->share > 0 && choice->points == 0 && !choice->choose && rule->captured <= 0)
+        rule->captured = (1 + problem->share) / 2;
+    bool stops = rule->captured > 0 || rule->maxerr > 0 || rule->mserr > 0;
+    rule->most = choice->points > 0 ? choice->points : stops ? n : usual;
+    rule->most = rule->most < n ? rule->most : n;
+    if (choice->depth_of_points)
+        rule->depth = rule->most < n ? rule->most : usual;
+    if (rule->depth >= n)
+        rule->depth = 0;
+}
+
+static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
+                                 mrc_subset_choice *choice, mrc_gram *gram, mrc_selection *s,
+                                 mercer_error *err)
+{
+    mrc_selection_rule *rule = &choice->rule;
+    int64_t n = problem->rows->n, count = rule->most, *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (problem->landmarks || choice->choose) {
+        *rule =
+            (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL, .most = n, .centred = rule->centred};
+        MRC_TRY(
+            mrc_alloc(&list, problem->landmarks ? problem->landmarks->n : n, sizeof *list, err));
+        if (problem->landmarks) {
+            count = problem->landmarks->n;
+            MRC_TRY(read_numbers(problem, list, err));
+        } else
+            MRC_TRY(choice->choose(ctx, problem, gram, list, &count, err));
+        rule->given = list;
+        rule->most = rule->given_count = count;
+    }
+    MRC_TRY(mrc_selection_run(s, ctx, gram, rule, err));
+    if (rule->given && s->def.count < count)
+        mrc_notice(ctx, "%lld of %lld points depend on the others and are left out",
+                   (long long)(count - s->def.count), (long long)count);
+    else if (s->exhausted && (choice->points > 0 || s->def.count < problem->components))
+        mrc_notice(ctx, "%lld points are enough: no row has anything left beside them",
+                   (long long)s->def.count);
+out:
+    rule->given = NULL;
+    mrc_free(list);
+    return rc;
+}
+
+/* ---- landmarks ---- */
+
+static mercer_status measure_rows(struct frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                  mercer_error *err)
+{
+    mrc_points points = {0};
+    double *diag = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&diag, f->n, sizeof *diag, err));
+    MRC_TRY(mrc_points_init(&points, ctx, problem->kernel, problem->rows, NULL, err));
+    mrc_kernel_diag(problem->kernel, &points, 0, f->n, diag);
+    set_diagonal(f, diag, DBL_EPSILON, 0);
+out:
+    mrc_points_destroy(&points);
+    mrc_free(diag);
+    return rc;
+}
+
+/* P' = C' K_ZX, a block of training rows at a time. */
+static mercer_status project_rows(struct frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                  mrc_gram *gram, const mrc_deflated *def, mercer_error *err)
+{
+    enum { VALUES = 1 << 21 }; /* kernel values held: more take memory, fewer prepare rows anew */
+    int64_t all = def->n, m = f->m, block = VALUES / all > 256 ? VALUES / all : 256;
+    double *values = NULL, *weights = NULL, *projected = NULL;
+    mercer_status rc = MERCER_OK;
+    block = block < f->n ? block : f->n;
+    MRC_TRY(mrc_alloc2_raw(&values, block, all, sizeof *values, err));
+    MRC_TRY(mrc_alloc2_raw(&projected, block, m, sizeof *projected, err));
+    MRC_TRY(mrc_alloc2(&weights, all, m, sizeof *weights, err)); /* C, zero for those left out */
+    MRC_TRY(mrc_alloc2_raw(&f->coordinates, m, f->n, sizeof(double), err));
+    for (int64_t s = 0; s < m; s++)
+        memcpy(weights + def->selected[s] * m, f->basis + s * m, (size_t)m * sizeof *weights);
+    for (int64_t first = 0; first < f->n; first += block) {
+        int64_t count = f->n - first < block ? f->n - first : block;
+        MRC_TRY(mrc_gram_cross(gram, problem->rows, first, count, values, err));
+        mrc_tall_times(ctx, count, m, all, 1, values, all, weights, m, 0, projected, m);
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < m; j++)
+                f->coordinates[j * f->n + first + i] = projected[i * m + j];
+    }
+out:
+    mrc_free(values);
+    mrc_free(weights);
+    mrc_free(projected);
+    return rc;
+}
+
+/* The frame of the caller's points; *kept are those that do not depend on others. */
+static mercer_status frame_of_landmarks(struct frame *f, mercer_ctx *ctx,
+                                        const mrc_problem *problem, mercer_rows **kept,
+                                        mercer_error *err)
+{
+    const mercer_rows *landmarks = problem->landmarks;
+    mrc_selection_rule rule = {.score = MRC_SCORE_RESIDUAL, .most = landmarks->n};
+    mrc_gram_request request = {.store = MRC_STORE_DENSE, .work_columns = 2 * landmarks->n};
+    mercer_fit_report *report = problem->report;
+    mrc_selection s = {0};
+    mrc_gram *gram = NULL;
+    mercer_status rc = MERCER_OK;
+    f->n = problem->rows->n;
+    MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
+    MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
+    if (s.def.count == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel takes every one of them for zero");
+    if (s.def.count < landmarks->n)
+        mrc_notice(ctx, "%lld of %lld landmarks depend on the others and are left out",
+                   (long long)(landmarks->n - s.def.count), (long long)landmarks->n);
+    MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, kept, err));
+    MRC_TRY(take_basis(f, &s.def, err));
+    MRC_TRY(measure_rows(f, ctx, problem, err));
+    MRC_TRY(project_rows(f, ctx, problem, gram, &s.def, err));
+    snprintf(report->store, sizeof report->store, "stream");
+    snprintf(report->store_reason, sizeof report->store_reason,
+             "only values with the %lld landmarks are computed, once", (long long)landmarks->n);
+out:
+    mrc_selection_destroy(&s);
+    mrc_gram_free(gram);
+    return rc;
+}
+
+/* ---- linear PCA of the coordinates ---- */
+
+/* mu, taken off the coordinates: sums of squares about it then lose no digits. */
+static mercer_status take_mean_off(struct frame *f, mercer_ctx *ctx, mercer_error *err)
+{
+    double *ones = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&ones, f->n, sizeof *ones, err));
+    for (int64_t i = 0; i < f->n; i++)
+        ones[i] = 1 / (double)f->n;
+    MRC_TRY(mrc_wide_dots(ctx, f->coordinates, f->m, f->n, ones, f->mean, err));
+    for (int64_t j = 0; j < f->m; j++)
+        for (int64_t i = 0; i < f->n; i++)
+            f->coordinates[j * f->n + i] -= f->mean[j];
+out:
+    mrc_free(ones);
+    return rc;
+}
+
+/* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
+static mercer_status find_directions(const struct frame *f, mercer_ctx *ctx,
+                                     const mrc_problem *problem, double total, mrc_expansion *e,
+                                     mercer_model *model, mercer_error *err)
+{
+    int64_t m = f->m, l;
+    double *scatter = NULL, *values = NULL, *leading = NULL, *w = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_alloc(&leading, m, sizeof *leading, err));
+    MRC_TRY(mrc_wide_gram(ctx, f->coordinates, m, f->n, scatter, err));
+    MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
+    for (int64_t j = 0; j < m; j++)
+        leading[j] = values[m - 1 - j];
+    l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
+                         total * (double)f->n);
+    if (l == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    MRC_TRY(mrc_alloc2(&w, m, l, sizeof *w, err));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < l; j++)
+            w[i * l + j] = scatter[(m - 1 - j) * m + i];
+    MRC_TRY(mrc_alloc2(&e->coefficients, m, l, sizeof(double), err));
+    mrc_tall_times(ctx, m, l, m, 1, f->basis, m, w, l, 0, e->coefficients, l);
+    mrc_fix_signs(m, l, e->coefficients);
+    e->components = l;
+    model->spectrum = leading;
+    leading = NULL;
+out:
+    mrc_free(scatter);
+    mrc_free(values);
+    mrc_free(leading);
+    mrc_free(w);
+    return rc;
+}
+
+static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const struct frame *f,
+                 const mercer_model *model)
+{
+    long long found = model->components, m = f->m;
+    double reached = 1 - model->reconstruction_error / model->total_variance;
+    if (problem->components > found)
+        mrc_notice(ctx, "%lld components asked for, but the %lld points give %lld",
+                   (long long)problem->components, m, found);
+    if (model->reconstruction_error < 0)
+        mrc_notice(ctx, "the kernel is not positive semidefinite on these rows: shares may exceed "
+                        "100 %% and errors are negative");
+    else if (problem->share > 0 && reached < problem->share - 1e-9)
+        mrc_notice(ctx, "%g of the variance asked for, but the %lld points reach %.4g",
+                   problem->share, m, reached);
+    if (model->center == MRC_CENTER_EXACT && model->points > m)
+        mrc_notice(ctx,
+                   "features need %lld rows, but errors about the exact mean all %lld, so the "
+                   "model keeps them; --center span gives the same features and keeps %lld",
+                   m, (long long)f->n, m);
+}
+
+/* The model of a frame; its points are the selected rows or `points`. */
+static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, struct frame *f,
+                                 const int64_t *selected, const mercer_rows *points,
+                                 mercer_model *model, mercer_error *err)
+{
+    bool centred = problem->center != MRC_CENTER_NONE;
+    bool exact = problem->center == MRC_CENTER_EXACT;
+    mrc_expansion e = {.points = points, .selected = selected, .count = f->m};
+    double *products = NULL, *span = NULL, norm2 = 0, kept = 0;
+    int64_t m = f->m;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&f->mean, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&products, m, sizeof *products, err));
+    MRC_TRY(mrc_alloc(&span, m, sizeof *span, err));
+    if (centred)
+        MRC_TRY(take_mean_off(f, ctx, err));
+    for (int64_t j = 0; j < m; j++)
+        norm2 += f->mean[j] * f->mean[j];
+    mrc_tall_times(ctx, m, 1, m, 1, f->own, m, f->mean, 1, 0, products, 1);
+    mrc_tall_times(ctx, m, 1, m, 1, f->basis, m, f->mean, 1, 0, span, 1);
+    e.mean_products = products;
+    e.mean_span = span;
+    e.mean_norm2 = exact ? f->grand : norm2;
+    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, model, err));
+    MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
+
+    double taken_off = e.mean_norm2; /* a linear map keeps the true mean, whatever was asked for */
+    for (int64_t k = 0; centred && model->input_center && k < model->columns; k++)
+        taken_off = (k ? taken_off : 0) + model->input_center[k] * model->input_center[k];
+    for (int64_t j = 0; j < model->components; j++)
+        kept += model->spectrum[j] / (double)f->n;
+    model->orthonormal = true;
+    model->total_variance = f->diagonal - taken_off;
+    model->reconstruction_error = model->total_variance - kept;
+    if (fabs(model->reconstruction_error) < f->floor / (double)f->n)
+        model->reconstruction_error = fmax(model->reconstruction_error, 0); /* rounding */
+    problem->report->projection_variance = kept;
+    problem->report->residual = (double)m * DBL_EPSILON;
+    tell(ctx, problem, f, model);
+out:
+    mrc_free(e.coefficients); /* when it did not come to mrc_expand */
+    mrc_free(products);
+    mrc_free(span);
+    return rc;
+}
+
+mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
+                             mercer_model *model, mercer_error *err)
+{
+    enum { LIKELY = 64 }; /* points of a fit that stops by itself, for the forecast of memory */
+    mercer_fit_report *report = problem->report;
+    bool precomputed = problem->kernel->kind == MRC_KERNEL_precomputed;
+    bool exact = problem->center == MRC_CENTER_EXACT;
+    mrc_selection s = {0};
+    struct frame f = {0};
+    mercer_rows *kept = NULL;
+    mrc_gram *gram = NULL;
+    mercer_status rc = MERCER_OK;
+
+    snprintf(report->solver, sizeof report->solver, "lapack");
+    report->passes = 1;
+    if (problem->landmarks && !precomputed) {
+        MRC_TRY(frame_of_landmarks(&f, ctx, problem, &kept, err));
+        MRC_TRY(build_model(ctx, problem, &f, NULL, kept, model, err));
+        goto out;
+    }
+    set_limits(problem, choice);
+    int64_t n = problem->rows->n, most = choice->rule.most;
+    int64_t expected = most < n || n < LIKELY ? most : LIKELY;
+    bool few = choice->choose || mrc_selection_needs_few_columns(&choice->rule, n);
+    mrc_gram_request request = {.few_columns = few && !exact,
+                                .work_columns = (choice->rule.rescore ? 2 : 1) * expected + 12};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    MRC_TRY(select_rows(ctx, problem, choice, gram, &s, err));
+    if (s.def.count == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    if (!s.rule->given_count) {
+        snprintf(report->solver, sizeof report->solver, "greedy");
+        report->passes = s.def.count;
+    }
+    MRC_TRY(mrc_selection_describe(&s, model, err));
+    MRC_TRY(frame_of_rows(&f, gram, &s, exact, err));
+    MRC_TRY(build_model(ctx, problem, &f, s.def.selected, NULL, model, err));
+out:
+    frame_destroy(&f);
+    mrc_selection_destroy(&s);
+    mercer_rows_free(kept);
+    mrc_gram_free(gram);
+    return rc;
+}
