@@ -111,9 +111,8 @@ static void take_off_targets(mrc_dual *dual)
             dual->rest[i * dual->outputs + c] -= rest * q[i];
     }
     dual->aligned[dual->count] = all > 0 ? aligned / all : 0;
-    dual->covariance[dual->count] =
-        aligned * dual->norms[dual->count] * dual->norms[dual->count] /
-        ((double)dual->n * (double)dual->n);
+    dual->covariance[dual->count] = aligned * dual->norms[dual->count] * dual->norms[dual->count] /
+                                    ((double)dual->n * (double)dual->n);
 }
 
 /* Add the feature whose K beta stands in q + count n unless what is left of it is no larger. */
@@ -175,8 +174,8 @@ static void solve_coefficients(const mrc_dual *dual, int64_t points, double *a)
     for (int64_t j = 0; j < k; j++) {
         const double *column = dual->m + j * (j + 1) / 2;
         for (int64_t i = 0; i < points; i++) {
-            double value = dual->selected ? (i == j ? dual->scale[j] : 0)
-                                          : dual->beta[j * dual->n + i];
+            double value =
+                dual->selected ? (i == j ? dual->scale[j] : 0) : dual->beta[j * dual->n + i];
             for (int64_t t = 0; t < j; t++)
                 value -= column[t] * a[i * k + t];
             a[i * k + j] = value;
@@ -192,13 +191,15 @@ mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, bool u
     mercer_fit_report *report = problem->report;
     double *products = NULL;
     const double *means, *diag;
-    mrc_expansion e = {.selected = dual->selected,
-                       .count = points,
-                       .components = k,
-                       .centred_images = centered};
+    mrc_expansion e = {
+        .selected = dual->selected, .count = points, .components = k, .centred_images = centered};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&e.coefficients, points, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&model->spectrum, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
+    memcpy(model->alignment, dual->aligned, (size_t)k * sizeof(double));
+    memcpy(model->covariance, dual->covariance, (size_t)k * sizeof(double));
     solve_coefficients(dual, points, e.coefficients);
     for (int64_t j = 0; j < k; j++) {
         double factor = unit_features ? 1 / dual->norms[j] : 1, mean = 0;
@@ -259,7 +260,7 @@ mercer_status mrc_dual_targets(const mrc_problem *problem, bool centred, double 
     MRC_TRY(mrc_alloc2(y, n, *outputs, sizeof **y, err));
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < *outputs; c++)
-            (*y)[i * *outputs + c] = !classes ? targets->values[i * targets->columns + c]
+            (*y)[i * *outputs + c] = !classes        ? targets->values[i * targets->columns + c]
                                      : *outputs == 1 ? (targets->codes[i] == 1 ? 1 : -1)
                                                      : targets->codes[i] == c;
     for (int64_t c = 0; centred && c < *outputs; c++)
