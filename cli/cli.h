@@ -267,6 +267,12 @@ void cli_print_points(FILE *out, const mercer_model_info *info);
 /* Spectrum, selection or both, whichever tell something; factor: share per unit of spectrum. */
 void cli_print_features(FILE *out, const mercer_model_info *info, double factor);
 
+/* What features have to do with the targets: a line each. */
+void cli_print_alignment(FILE *out, const mercer_model_info *info);
+
+/* Set "alignment" and "covariance", cumulative sums over the features; empty for other methods. */
+void cli_json_alignment(json_t *json, const mercer_model_info *info);
+
 /* Set "selected", the 0-based rows, and "selection", an object for each of them. */
 void cli_json_selection(json_t *json, const mercer_model_info *info);
 

@@ -40,6 +40,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     cli_json_preparation(json, info);
     json_object_set_new(json, "components", json_integer(info->components));
     cli_json_selection(json, info);
+    cli_json_alignment(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share",
                         cli_json_reals(info->spectrum, info->components, share_factor(o)));

@@ -26,6 +26,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "head_rows", json_integer(0));
     json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
     cli_json_selection(json, info);
+    cli_json_alignment(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share", cli_json_reals(info->spectrum, info->components, factor));
     json_object_set_new(json, "total_variance", cli_json_real(info->total_variance));

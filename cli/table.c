@@ -186,8 +186,60 @@ void cli_print_points(FILE *out, const mercer_model_info *info)
     free(others);
 }
 
+void cli_print_alignment(FILE *out, const mercer_model_info *info)
+{
+    enum { MOST = 12, SHOWN = 10, BAR = 24 };
+    const int64_t count = info->components, shown = count > MOST ? SHOWN : count;
+    const bool rows = info->selected_count == count;
+    const int room = cli_terminal_width() - 46;
+    const int bar_width = room > BAR ? BAR : room;
+    cli_table table = {.align = rows ? "lrrrl" : "lrrl", .header = true};
+    double sum = 0;
+    cli_table_cell(&table, "feature");
+    if (rows)
+        cli_table_cell(&table, "row*");
+    cli_table_cell(&table, "explains");
+    cli_table_cell(&table, "so far");
+    cli_table_cell(&table, "%s", "");
+    for (int64_t j = 0; j < count; j++) {
+        sum += info->alignment[j];
+        if (j >= shown)
+            continue;
+        cli_table_cell(&table, "f%lld", (long long)j + 1);
+        if (rows)
+            cli_table_cell(&table, "%lld", (long long)info->selected[j]);
+        cli_table_cell(&table, "%.2f %%", 100 * info->alignment[j]);
+        cli_table_cell(&table, "%.2f %%", 100 * sum);
+        char *bar = bar_width > 3 ? cli_bar(sum, bar_width) : cli_copy("");
+        cli_table_cell(&table, "%s", bar);
+        free(bar);
+    }
+    cli_table_print(&table, out, 2);
+    if (shown < count)
+        fprintf(out, "  ... and %lld more; all %lld together: %.2f %% (--json lists them)\n",
+                (long long)(count - shown), (long long)count, 100 * sum);
+    fprintf(out, "  %sexplains: share of the labels' squares, on the training rows\n",
+            rows ? "* rows count from 0; " : "");
+}
+
+void cli_json_alignment(json_t *json, const mercer_model_info *info)
+{
+    json_t *alignment = json_array(), *covariance = json_array();
+    double aligned = 0, covaried = 0;
+    for (int64_t j = 0; info->alignment && j < info->components; j++) {
+        json_array_append_new(alignment, cli_json_real(aligned += info->alignment[j]));
+        json_array_append_new(covariance, cli_json_real(covaried += info->covariance[j]));
+    }
+    json_object_set_new(json, "alignment", alignment);
+    json_object_set_new(json, "covariance", covariance);
+}
+
 void cli_print_features(FILE *out, const mercer_model_info *info, double factor)
 {
+    if (info->alignment) {
+        cli_print_alignment(out, info);
+        return;
+    }
     const bool selection = info->selection && info->selected_count > 0;
     if (selection)
         cli_print_selection(out, info);

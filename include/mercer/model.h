@@ -55,6 +55,10 @@ typedef struct mercer_model_info {
     int correlated; /* 1: features of the training rows may be correlated, and spectrum holds their
                        sums of squares instead of eigenvalues */
     const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */
+    /* Methods that learn from targets, else NULL; of each feature on the training rows, sums over
+     * target columns: */
+    const double *alignment;  /* (t'y)^2 / (t't y'y): the share of the targets it explains */
+    const double *covariance; /* (t'y / n)^2 for a direction of length one */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

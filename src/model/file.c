@@ -313,7 +313,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 16 };
+enum { TENSORS = 18 };
 
 struct tensor {
     const char *name;
@@ -351,6 +351,8 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
          2,
          {model->selected_count, MERCER_SELECTION_COLUMNS},
          &model->selection},
+        {"alignment", "F64", 1, {l, 1}, &model->alignment},
+        {"covariance", "F64", 1, {l, 1}, &model->covariance},
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},

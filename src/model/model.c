@@ -52,6 +52,8 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->spectrum);
     mrc_free(model->selected);
     mrc_free(model->selection);
+    mrc_free(model->alignment);
+    mrc_free(model->covariance);
     mrc_free(model->extended);
     mrc_free(model);
 }
@@ -199,6 +201,8 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("offsets", model->offsets, l, 1, err));
     MRC_TRY(check_finite("mean", model->mean, model->points, 1, err));
     MRC_TRY(check_finite("mean_weights", model->mean_weights, l, 1, err));
+    MRC_TRY(check_finite("alignment", model->alignment, l, 1, err));
+    MRC_TRY(check_finite("covariance", model->covariance, l, 1, err));
     MRC_TRY(check_finite("selection", model->selection, model->selected_count,
                          MERCER_SELECTION_COLUMNS, err));
     MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
@@ -280,6 +284,8 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .selected = model->selected,
         .selected_count = model->selected_count,
         .selection = model->selection,
+        .alignment = model->alignment,
+        .covariance = model->covariance,
         .version = model->version,
         .command = model->command,
         .data_hash = model->data_hash,

@@ -49,7 +49,9 @@ struct mercer_model {
     double total_variance, reconstruction_error;
     int64_t *selected; /* or NULL */
     int64_t selected_count;
-    double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
+    double *alignment;  /* l: share of the targets that each feature explains, or NULL */
+    double *covariance; /* l: its squared covariance with them, or NULL */
+    double *selection;  /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side

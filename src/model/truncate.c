@@ -141,6 +141,8 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(copy_columns(&copy->weights, model->weights, d, l, components, err));
     MRC_TRY(copy_columns(&copy->offsets, model->offsets, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));
+    MRC_TRY(copy_columns(&copy->alignment, model->alignment, 1, l, components, err));
+    MRC_TRY(copy_columns(&copy->covariance, model->covariance, 1, l, components, err));
     copy->reconstruction_error = truncated_error(model, components);
     if (components == l) {
         copy->novelty_share = model->novelty_share;

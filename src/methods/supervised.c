@@ -1,0 +1,78 @@
+/* One fit for all supervised methods: operator, targets, features one after the other, model. */
+#include "methods/supervised.h"
+
+#include <math.h>
+
+/* Length one for every column of the targets; zero columns (a class missing here) stay. */
+static void balance(double *y, int64_t n, int64_t outputs)
+{
+    for (int64_t c = 0; c < outputs; c++) {
+        double norm2 = 0;
+        for (int64_t i = 0; i < n; i++)
+            norm2 += y[i * outputs + c] * y[i * outputs + c];
+        for (int64_t i = 0; norm2 > 0 && i < n; i++)
+            y[i * outputs + c] /= sqrt(norm2);
+    }
+}
+
+static bool is_zero(const double *y, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (y[i] != 0)
+            return false;
+    return true;
+}
+
+static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double explained)
+{
+    return dual->count >= dual->most || (problem->share > 0 && explained >= problem->share);
+}
+
+mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
+                                 const mrc_supervised *method, mercer_model *model,
+                                 mercer_error *err)
+{
+    int64_t n = problem->rows->n, outputs = 0, wanted = problem->components;
+    double *y = NULL, explained = 0;
+    mrc_gram *gram = NULL;
+    mrc_dual dual = {0};
+    bool added = true;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(mrc_dual_targets(problem, !method->raw_targets, &y, &outputs, err));
+    if (method->balanced)
+        balance(y, n, outputs);
+    if (is_zero(y, n * outputs))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the labels are the same for every row: there is nothing to learn from them");
+    int64_t most = wanted > 0 && wanted < n ? wanted : n;
+    bool centered = problem->center != MRC_CENTER_NONE;
+    bool few = method->few_columns > 0 &&
+               (double)method->few_columns * (double)most < (double)n / 2;
+    mrc_gram_request request = {.centered = centered,
+                                .few_columns = few && !centered,
+                                .work_columns =
+                                    (method->single_rows ? 1 : 3) * most + 4 * outputs + 8};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->single_rows, err));
+    while (added && !is_enough(&dual, problem, explained)) {
+        mrc_progress(ctx, "features", (double)dual.count / (double)most);
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(method->choose(method->self, &dual, &added, err));
+        explained += added ? dual.aligned[dual.count - 1] : 0;
+    }
+    if (dual.count == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    if (dual.count < wanted)
+        mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
+                   (long long)wanted, (long long)dual.count,
+                   explained > 1 - 1e-9 ? "they explain the labels in full"
+                                        : "the kernel matrix has no higher rank");
+    problem->report->passes = dual.count;
+    MRC_TRY(mrc_dual_finish(&dual, problem, method->unit_features, model, err));
+out:
+    mrc_free(y);
+    mrc_dual_destroy(&dual);
+    mrc_gram_free(gram);
+    return rc;
+}

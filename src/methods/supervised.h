@@ -1,0 +1,32 @@
+/* Supervised methods: a choice of direction for the deflation engine. */
+#ifndef MRC_METHODS_SUPERVISED_H
+#define MRC_METHODS_SUPERVISED_H
+
+#include "methods/dual.h"
+
+typedef struct mrc_supervised mrc_supervised;
+
+/* Choose a direction from what the engine holds (rest = P_j Y, Q, the operator) and add it;
+ * *added is false when there is none left. */
+typedef mercer_status (*mrc_choose)(void *self, mrc_dual *dual, bool *added, mercer_error *err);
+
+struct mrc_supervised {
+    mrc_choose choose;
+    void *self;
+    bool single_rows;   /* directions are of single rows */
+    int64_t few_columns; /* columns asked for by each feature; 0: all */
+    bool raw_targets;   /* targets are not centred */
+    bool balanced;      /* columns of the targets have length one: classes weigh the same */
+    bool unit_features; /* features of length one instead of directions of length one */
+};
+
+/* Build the operator, add features until there are enough or none is left, fill the model. */
+mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
+                                 const mrc_supervised *method, mercer_model *model,
+                                 mercer_error *err);
+
+/* The features of kernel partial least squares; discriminant: classes weigh the same. */
+mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
+                                mercer_model *model, mercer_error *err);
+
+#endif
