@@ -21,9 +21,10 @@ typedef struct cli_settings {
     int64_t memory, threads, rows, keep; /* 0: not given */
     int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
-    double novelty; /* 0: not given */
-    double noise;   /* negative: not given */
-    bool help;      /* --help was among the words */
+    const char *head, *scale_target; /* NULL: not given */
+    double novelty;                  /* 0: not given */
+    double noise;                    /* negative: not given */
+    bool help;                       /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
