@@ -198,7 +198,7 @@ def test_words_in_the_wrong_place():
     refused("--verison", status=2, says="did you mean --version?")
     refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
     refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
-    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, truncate")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, truncate")
     refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
             says="belongs to transform, inverse")
 
