@@ -144,14 +144,7 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("components", 'n', CLI_COUNT, keep, "K", NULL,
                "predict from the first K features; default: all"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
-    CLI_OPTION_OUTPUT_FORMAT,
-    CLI_OPTION_MACHINE,
-    CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
+    CLI_OPTION_NEW_ROWS,
     CLI_OPTION_END,
 };
 

@@ -114,14 +114,7 @@ static const cli_option options[] = {
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,
                "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
-    CLI_OPTION_OUTPUT_FORMAT,
-    CLI_OPTION_MACHINE,
-    CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
+    CLI_OPTION_NEW_ROWS,
     CLI_OPTION_END,
 };
 

@@ -92,6 +92,10 @@ typedef struct cli_option {
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
     CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm",           \
                "format of the output when its ending does not tell; default: csv")
+/* What a command takes about new rows that it reads, and the table that it writes. */
+#define CLI_OPTION_NEW_ROWS                                                                        \
+    CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_OUTPUT_FORMAT,             \
+        CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")

@@ -112,7 +112,7 @@ static mercer_status read_head(struct request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     static const mrc_scale_kind kinds[] = {MRC_SCALE_NONE, MRC_SCALE_STANDARD, MRC_SCALE_NORM};
-    int kind;
+    int kind = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_head_find(options->head ? options->head : r->method->default_head, &r->head, err));
     MRC_TRY(choose("scale_target", options->scale_target, "none|standard|norm", &kind, err));
