@@ -111,12 +111,11 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
 static mercer_status read_head(struct request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
-    static const mrc_scale_kind kinds[] = {MRC_SCALE_NONE, MRC_SCALE_STANDARD, MRC_SCALE_NORM};
     int kind = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_head_find(options->head ? options->head : r->method->default_head, &r->head, err));
     MRC_TRY(choose("scale_target", options->scale_target, "none|standard|norm", &kind, err));
-    r->scale_target = kinds[kind];
+    r->scale_target = kind == 1 ? MRC_SCALE_STANDARD : kind == 2 ? MRC_SCALE_NORM : MRC_SCALE_NONE;
     if (kind > 0 && !r->head && !r->method->default_head)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "scale_target: method %s does not look at targets; give it a head that does",
