@@ -233,7 +233,7 @@ def test_bash_completion():
     assert sorted(completed("fit", "")) == ["data.csv", "my.model"]
     assert completed("fit", "data.csv", "-m", "")[:2] == ["pca", "kpca"]
     assert completed("fit", "data.csv", "-k", "r") == ["rbf", "rq"]
-    assert completed("fit", "data.csv", "--sc") == ["--scale"]
+    assert completed("fit", "data.csv", "--sc") == ["--scale", "--scale-target"]
     assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
     assert completed("fit", "--scale", "=", "u") == ["unit"]
     assert completed("fit", "--scale", "=") == ["none", "standard", "minmax", "norm", "unit",
