@@ -36,9 +36,9 @@ typedef struct cli_command {
     int (*run)(cli_app *app);  /* returns the exit status */
 } cli_command;
 
-extern const cli_command cli_command_fit, cli_command_transform, cli_command_inverse,
-    cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
-    cli_command_methods, cli_command_kernels, cli_command_demo;
+extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
+    cli_command_inverse, cli_command_info, cli_command_truncate, cli_command_scale,
+    cli_command_generate, cli_command_methods, cli_command_kernels, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -174,6 +174,8 @@ typedef struct cli_passage {
     int64_t room, wanted; /* rows that values holds, and that are read next */
     int64_t done;         /* rows gone out */
     double error_sum;     /* over them */
+    double error;         /* for the report, when the command sets it; else NaN */
+    char note[64];        /* at the end of the summary's line */
     bool by_name;         /* only columns the model names are read: none of them holds classes */
 } cli_passage;
 
@@ -190,6 +192,12 @@ mercer_status cli_passage_open(cli_passage *passage, const mercer_read_options *
 /* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
  * and, unless NULL, errors. */
 mercer_status cli_passage_next(cli_passage *passage, const mercer_rows **rows);
+
+/* Say which columns the model leaves unused; due after the first cli_passage_next(). */
+void cli_passage_note_skipped(cli_passage *passage);
+
+/* The library knows only the rows at hand: tell where its error stands in the file. */
+void cli_passage_place_error(cli_passage *passage, mercer_status rc);
 
 /* Write values and errors, the kept labels (or NULL) in front. */
 mercer_status cli_passage_write(cli_passage *passage, const mercer_targets *kept);
@@ -252,6 +260,12 @@ void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t column
 /* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
 void cli_print_preparation(FILE *out, const mercer_model_info *info);
 void cli_json_preparation(json_t *json, const mercer_model_info *info);
+/* The head of a model, when it has one: a row of a summary, and keys of a report. */
+void cli_print_head(FILE *out, const mercer_model_info *info);
+void cli_json_head(json_t *json, const mercer_model *model, const mercer_model_info *info);
+/* What errors of a head are: "error_rate" or "rmse"; and such an error for people. */
+const char *cli_error_key(const mercer_model_info *info);
+cli_text cli_text_error(const mercer_model_info *info, double error);
 /* The novelty threshold of a model, when it has one. */
 void cli_print_novelty(FILE *out, const mercer_model_info *info);
 

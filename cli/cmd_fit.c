@@ -51,7 +51,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "novelty_threshold", cli_json_real(info->novelty_threshold));
     json_object_set_new(json, "novelty_share", cli_json_share(info));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
-    json_object_set_new(json, "head_rows", json_integer(0));
+    cli_json_head(json, o->model, info);
     json_object_set_new(json, "store", cli_json_text(o->report.store));
     json_object_set_new(json, "store_reason", cli_json_text(o->report.store_reason));
     json_object_set_new(json, "store_bytes", json_integer(o->report.store_bytes));
@@ -98,6 +98,8 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
     } else {
         char *model = cli_quote(app->set.output);
         fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
+        if (o->info.head)
+            fprintf(out, "  mercer predict %s %s -o predictions.csv\n", model, data);
         const char *images = o->info.image_features;
         if (has_preimages(&o->info))
             fprintf(out, "  mercer inverse %s features.csv -o %s\n", model,
@@ -120,11 +122,14 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_row(out, "data", "%s rows x %s column%s%s", cli_text_count(info->rows).text,
                   cli_text_count(o->columns).text, o->columns == 1 ? "" : "s", sparse);
     free(sparse);
+    char *unused =
+        info->head ? cli_copy("") : cli_format("; %.*s does not use them", name, info->method);
     if (o->origin && o->classes)
-        cli_print_row(out, "labels", "%s (%lld classes); %.*s does not use them", o->origin,
-                      (long long)o->classes, name, info->method);
+        cli_print_row(out, "labels", "%s (%lld classes)%s", o->origin, (long long)o->classes,
+                      unused);
     else if (o->origin)
-        cli_print_row(out, "targets", "%s; %.*s does not use them", o->origin, name, info->method);
+        cli_print_row(out, "targets", "%s%s", o->origin, unused);
+    free(unused);
     cli_print_preparation(out, info);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
@@ -156,6 +161,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
     cli_print_novelty(out, info);
+    cli_print_head(out, info);
     const cli_text written = cli_text_seconds(o->seconds_write);
     cli_print_row(out, "time", "read %s, fit %s%s%s", cli_text_seconds(o->seconds_read).text,
                   cli_text_seconds(report->seconds).text, app->set.output ? ", write " : "",
@@ -183,6 +189,8 @@ static int check_call(const cli_settings *set)
     /* A combination is looked into by the library. */
     if (status == CLI_DONE && set->kernel && !strpbrk(set->kernel, "+* "))
         status = cli_check_spec("kernel", set->kernel, mercer_kernel_at);
+    if (status == CLI_DONE && set->head && strcmp(set->head, "none") != 0)
+        status = cli_check_spec("head", set->head, mercer_head_at);
     if (status == CLI_DONE)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
@@ -242,6 +250,8 @@ static int run_fit(cli_app *app)
     options.command = app->command_line;
     options.novelty = set->novelty;
     options.expects_landmarks = set->landmarks != NULL;
+    options.head = set->head;
+    options.scale_target = set->scale_target;
 
     /* A typing error must not wait until a large file has been read. */
     mercer_status rc = mercer_fit_options_check(&options, &err);
@@ -328,6 +338,14 @@ static const cli_option options[] = {
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "
                "the rows"),
+    CLI_OPTION(
+        "head", 0, CLI_TEXT, head, "HEAD", NULL,
+        "what predicts classes or target values from the features, for 'predict': ls, least "
+        "squares; centre, nearest class centre; none. Default: none, but ls for methods that "
+        "learn from targets"),
+    CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "KIND", "none|standard|norm",
+               "scaling of target values for methods that learn from them; predictions are in the "
+               "units of the data; default none"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
@@ -360,6 +378,7 @@ const cli_command cli_command_fit = {
                "  mercer fit data.csv -m kpca\n"
                "  mercer fit data.csv -m kpca -k rbf:sigma=4 -n 10 -o my.model\n"
                "  mercer fit data.csv -m kpca -n 0.95 --scale standard --label species --json\n"
+               "  mercer fit data.csv -m kpca --label species --head ls -o my.model\n"
                "  mercer generate circle | mercer fit - -m kpca -k rbf:sigma=4\n",
     .run = run_fit,
 };

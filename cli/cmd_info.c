@@ -23,7 +23,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "components", json_integer(info->components));
     json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
     cli_json_sparse(json, info->expansion_entries, info->expansion_points, info->columns);
-    json_object_set_new(json, "head_rows", json_integer(0));
+    cli_json_head(json, model, info);
     json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
     cli_json_selection(json, info);
     cli_json_alignment(json, info);
@@ -91,6 +91,7 @@ static int run_info(cli_app *app)
                   cli_text_number(info.reconstruction_error).text);
     cli_print_row(stdout, "total variance", "%s", cli_text_number(info.total_variance).text);
     cli_print_novelty(stdout, &info);
+    cli_print_head(stdout, &info);
     if (info.version && *info.version)
         cli_print_row(stdout, "made by", "mercer %s, seed %" PRIu64, info.version, info.seed);
     if (info.command && *info.command)

@@ -4,21 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note_skipped(cli_app *app, const mercer_reader *reader)
-{
-    const char *first;
-    const int64_t skipped = mercer_reader_skipped(reader, &first);
-    if (skipped == 0)
-        return;
-    char *text = skipped == 1
-                     ? cli_format("%s: column '%s' is not used by the model",
-                                  cli_shown(app->set.operand[1]), first)
-                     : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
-                                  cli_shown(app->set.operand[1]), (long long)skipped, first);
-    cli_notice(app, text);
-    free(text);
-}
-
 /* k(x,x) of the rows, from --self: one number a row. Returns 0 or a status after one line. */
 static int read_self(cli_app *app, double **self, int64_t *count)
 {
@@ -94,7 +79,7 @@ static int run_transform(cli_app *app)
                                   cli_shown(p.path));
                 goto out;
             }
-            note_skipped(app, p.reader);
+            cli_passage_note_skipped(&p);
         }
         if (self && p.done + mercer_rows_count(rows) > self_count) {
             status = cli_fail(CLI_FAILED, "%s: has only %lld rows, %s has more", set->self,
@@ -103,11 +88,7 @@ static int run_transform(cli_app *app)
         }
         rc = mercer_model_transform(app->ctx, p.model, rows, self ? self + p.done : NULL, p.values,
                                     p.errors, &p.err);
-        if (rc == MERCER_ERR_DATA && p.done > 0) { /* the library knows only this block's rows */
-            const size_t used = strlen(p.err.text);
-            snprintf(p.err.text + used, sizeof p.err.text - used,
-                     ", counted after the first %lld rows", (long long)p.done);
-        }
+        cli_passage_place_error(&p, rc);
         if (rc == MERCER_OK)
             rc = cli_passage_write(&p, set->keep_label ? targets : NULL);
         if (rc != MERCER_OK)
@@ -134,14 +115,7 @@ static const cli_option options[] = {
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,
                "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
-    CLI_OPTION_OUTPUT_FORMAT,
-    CLI_OPTION_MACHINE,
-    CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
+    CLI_OPTION_NEW_ROWS,
     CLI_OPTION_END,
 };
 

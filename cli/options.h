@@ -22,9 +22,10 @@ typedef struct cli_settings {
     int64_t memory, threads, rows, keep; /* 0: not given */
     int64_t resize[2];                   /* width and height; 0: not given */
     uint64_t seed;
-    double novelty; /* 0: not given */
-    double noise;   /* negative: not given */
-    bool help;      /* --help was among the words */
+    const char *head, *scale_target; /* NULL: not given */
+    double novelty;                  /* 0: not given */
+    double noise;                    /* negative: not given */
+    bool help;                       /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -92,6 +93,10 @@ typedef struct cli_option {
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
     CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm",           \
                "format of the output when its ending does not tell; default: csv")
+/* What a command takes about new rows that it reads, and the table that it writes. */
+#define CLI_OPTION_NEW_ROWS                                                                        \
+    CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_OUTPUT_FORMAT,             \
+        CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")

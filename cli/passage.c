@@ -1,5 +1,5 @@
 /* Rows of a file through a model and out to another, block by block in bounded memory: what
- * transform and inverse share. */
+ * transform, predict and inverse share. */
 #include "cli.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 int cli_passage_start(cli_passage *p, cli_app *app, bool images)
 {
     const cli_settings *set = &app->set;
-    *p = (cli_passage){.app = app, .path = set->operand[1], .start = cli_now()};
+    *p = (cli_passage){.app = app, .path = set->operand[1], .start = cli_now(), .error = NAN};
     p->live = cli_is_live(p->path);
     p->info.struct_size = sizeof p->info;
     int status = images ? cli_gallery_open(&p->gallery, set) : cli_check_output(set->output);
@@ -58,6 +58,29 @@ mercer_status cli_passage_next(cli_passage *p, const mercer_rows **rows)
     if (rc == MERCER_OK && p->block)
         *rows = mercer_table_rows(p->block);
     return rc;
+}
+
+void cli_passage_note_skipped(cli_passage *p)
+{
+    const char *first;
+    const int64_t skipped = mercer_reader_skipped(p->reader, &first);
+    if (skipped == 0)
+        return;
+    char *text =
+        skipped == 1
+            ? cli_format("%s: column '%s' is not used by the model", cli_shown(p->path), first)
+            : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
+                         cli_shown(p->path), (long long)skipped, first);
+    cli_notice(p->app, text);
+    free(text);
+}
+
+void cli_passage_place_error(cli_passage *p, mercer_status rc)
+{
+    const size_t used = strlen(p->err.text);
+    if (rc == MERCER_ERR_DATA && p->done > 0)
+        snprintf(p->err.text + used, sizeof p->err.text - used,
+                 ", counted after the first %lld rows", (long long)p->done);
 }
 
 /* The rows at hand into the table that goes out. */
@@ -130,7 +153,7 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
         json_object_set_new(json, "rows", json_integer(p->done));
         json_object_set_new(json, width_key, json_integer(p->width));
         json_object_set_new(json, error_key,
-                            cli_json_real(p->errors ? p->error_sum / (double)p->done : NAN));
+                            cli_json_real(p->errors ? p->error_sum / (double)p->done : p->error));
         if (p->extra == 2)
             json_object_set_new(json, "novel", json_integer(p->novel));
         json_object_set_new(json, "seconds", cli_json_real(seconds));
@@ -140,9 +163,8 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
         return MERCER_OK;
     }
     cli_print_notices(p->app);
-    char note[64] = "";
     if (p->extra == 2)
-        snprintf(note, sizeof note, "; %s novel", cli_text_count(p->novel).text);
+        snprintf(p->note, sizeof p->note, "; %s novel", cli_text_count(p->novel).text);
     if (images && !set->quiet)
         printf("%s: %s image%s of %lldx%lld pixels in %s\n", set->output,
                cli_text_count(p->done).text, p->done == 1 ? "" : "s",
@@ -150,7 +172,7 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
                cli_text_seconds(seconds).text);
     else if (!on_stdout && !set->quiet)
         printf("%s: %s rows x %lld %s in %s%s\n", p->sink.path, cli_text_count(p->done).text,
-               (long long)p->width, what, cli_text_seconds(seconds).text, note);
+               (long long)p->width, what, cli_text_seconds(seconds).text, p->note);
     return MERCER_OK;
 }
 

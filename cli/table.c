@@ -97,6 +97,47 @@ void cli_print_novelty(FILE *out, const mercer_model_info *info)
                       info->novelty_threshold, 100 * info->novelty_share);
 }
 
+const char *cli_error_key(const mercer_model_info *info)
+{
+    return info->head_kind == MERCER_TARGET_CLASSES ? "error_rate" : "rmse";
+}
+
+cli_text cli_text_error(const mercer_model_info *info, double error)
+{
+    cli_text text;
+    if (info->head_kind == MERCER_TARGET_CLASSES)
+        snprintf(text.text, sizeof text.text, "error rate %.4g %%", 100 * error);
+    else
+        snprintf(text.text, sizeof text.text, "RMSE %.6g", error);
+    return text;
+}
+
+void cli_print_head(FILE *out, const mercer_model_info *info)
+{
+    if (!info->head)
+        return;
+    const bool classes = info->head_kind == MERCER_TARGET_CLASSES;
+    const char *plural = info->head_outputs == 1 ? "" : classes ? "es" : "s";
+    const cli_text error = cli_text_error(info, info->head_errors[info->components - 1]);
+    cli_print_row(out, "head", "%s, predicts %lld %s%s; %s on the training rows", info->head,
+                  (long long)info->head_outputs, classes ? "class" : "value", plural, error.text);
+}
+
+void cli_json_head(json_t *json, const mercer_model *model, const mercer_model_info *info)
+{
+    json_t *names = json_array();
+    for (int64_t i = 0; i < info->head_outputs && mercer_model_output_name(model, i); i++)
+        json_array_append_new(names, cli_json_text(mercer_model_output_name(model, i)));
+    json_object_set_new(json, "head", cli_json_text(info->head));
+    json_object_set_new(json, "head_rows", json_integer(info->head_rows));
+    json_object_set_new(json, "head_names", names);
+    json_object_set_new(json, "head_metric",
+                        info->head ? cli_json_text(cli_error_key(info)) : json_null());
+    json_object_set_new(json, "head_errors",
+                        cli_json_reals(info->head_errors, info->components, 1));
+    json_object_set_new(json, "scale_target", cli_json_text(info->scale_target));
+}
+
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor)
 {
     enum { MOST = 12, SHOWN = 10, BAR = 24 };

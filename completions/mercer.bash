@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform inverse info truncate scale generate methods kernels demo help --help --version'
+        words='fit transform predict inverse info truncate scale generate methods kernels demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem' ;;
@@ -21,6 +21,8 @@ _mercer() {
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
         fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
+        fit:--head) words='' ;;
+        fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
         fit:--labels) words='files' ;;
@@ -44,6 +46,16 @@ _mercer() {
         transform:--output-format) words='csv tsv npy libsvm' ;;
         transform:--memory) words='' ;;
         transform:--threads) words='' ;;
+        predict:-o|predict:--output) words='files' ;;
+        predict:-n|predict:--components) words='' ;;
+        predict:--label) words='' ;;
+        predict:--target) words='' ;;
+        predict:--labels) words='files' ;;
+        predict:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        predict:--resize) words='' ;;
+        predict:--output-format) words='csv tsv npy libsvm' ;;
+        predict:--memory) words='' ;;
+        predict:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
@@ -77,6 +89,8 @@ _mercer() {
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
+            predict:-?*) words='--output --components --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
+            predict:*) words='files' ;;
             inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
             info:-?*) words='--json --help' ;;
@@ -93,7 +107,7 @@ _mercer() {
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform inverse info truncate scale generate methods kernels demo' ;;
+            help:*) words='fit transform predict inverse info truncate scale generate methods kernels demo' ;;
             esac
             ;;
         esac

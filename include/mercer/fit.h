@@ -29,6 +29,11 @@ typedef struct mercer_fit_options {
                                      precomputed kernel one column of row numbers, from 0. Borrowed
                                      for the call */
     int expects_landmarks; /* for mercer_fit_options_check() alone: 1 when there will be some */
+    const char *head;      /* NAME[:key=value,...], what predicts from the features: ls, centre;
+                              none; NULL: the method's own, which methods that learn from targets
+                              have. Needs targets, and the features of all rows in memory */
+    const char *scale_target; /* none, standard, norm: of target values, for methods that learn from
+                                 them; predictions are in the units of the targets. NULL: none */
 } mercer_fit_options;
 MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
 
@@ -62,11 +67,13 @@ MERCER_API mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *o
                                     mercer_model **out, mercer_fit_report *report,
                                     mercer_error *err);
 
-/* What methods and kernels there are; index from 0, NULL past the last. The same descriptors give
+/* What methods, kernels and heads there are; index from 0, NULL past the last. The same descriptors
+ * give
  * --help, range checks and the tables in the docs. */
 typedef struct mercer_entry mercer_entry;
 MERCER_API const mercer_entry *mercer_method_at(int index);
 MERCER_API const mercer_entry *mercer_kernel_at(int index);
+MERCER_API const mercer_entry *mercer_head_at(int index);
 MERCER_API const char *mercer_entry_name(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_summary(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* paper or formula */

@@ -59,11 +59,22 @@ typedef struct mercer_model_info {
      * target columns: */
     const double *alignment;  /* (t'y)^2 / (t't y'y): the share of the targets it explains */
     const double *covariance; /* (t'y / n)^2 for a direction of length one */
+    const char *head;        /* what predicts from the features, "ls"; NULL: nothing does */
+    mercer_target_kind head_kind; /* what it predicts: classes or values */
+    int64_t head_outputs;         /* classes, or target columns */
+    int64_t head_rows;            /* training rows it keeps */
+    const double *head_errors; /* components values: its error on the training rows with the first
+                                  1, 2, ... features; share of rows in the wrong class, or root
+                                  mean square over rows and target columns */
+    const char *scale_target;  /* "none", "standard" or "norm" */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 
 /* Name of an input column, or NULL when the training rows had no names. */
 MERCER_API const char *mercer_model_column_name(const mercer_model *model, int64_t column);
+
+/* Name of a class or target column that the head predicts; NULL when it has none. */
+MERCER_API const char *mercer_model_output_name(const mercer_model *model, int64_t output);
 
 /* Set what a reader of new rows for this model needs: its columns by name, how many there are (for
  * LIBSVM text), and how they are prepared. A column called label or target is data if it was data
@@ -79,6 +90,17 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
                                                 const mercer_rows *rows, const double *self,
                                                 double *out, double *errors, mercer_error *err);
 
+/* Predictions for new rows by the model's head, from the first `components` features (0: all; no
+ * other fit is needed for fewer). scores is n x head_outputs, row-major, tightly packed. Values:
+ * the predictions, one column a target, in the units of the targets; codes is left alone and may be
+ * NULL. Classes: the larger the score, the more likely the class (ls: its indicator, fitted;
+ * centre: minus the squared distance from its centre); codes, unless NULL, receives n indices of
+ * the largest one, the first among equals, for mercer_model_output_name(). Rows and columns as for
+ * mercer_model_transform(). MERCER_ERR_UNSUPPORTED when the model has no head. */
+MERCER_API mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
+                                              const mercer_rows *rows, int64_t components,
+                                              double *scores, int64_t *codes, mercer_error *err);
+
 /* Pre-images: for n feature vectors (n x l, tightly packed) rows whose images are near, out n x d
  * in the units of the input. errors, when not NULL, receives n squared distances in feature space
  * between the given vector and the image of its pre-image. Gaussian: fixed point; polynomial:
@@ -89,7 +111,8 @@ MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_mode
 
 /* The first components of a model as a model of its own, 1 to as many as it has; the model itself
  * is unchanged. Its features are the first ones of the model up to rounding (1e-12 of their size:
- * the products have another shape). reconstruction_error grows by what the dropped components
+ * the products have another shape), and a head predicts from them what it predicts from them in the
+ * model. reconstruction_error grows by what the dropped components
  * carried; a novelty threshold no longer fits and is left out, with a notice; method and command
  * stay as they were for the fit. On MERCER_OK the caller frees *out
  * with mercer_model_free(). */

@@ -57,6 +57,19 @@ typedef enum mercer_target_kind {
     MERCER_TARGET_VALUES = 2,  /* one or more real values per row */
 } mercer_target_kind;
 
+/* Targets of n rows from arrays, which are copied. Classes: codes index class_names, of which there
+ * are `classes`; name is that of the label column, or NULL. Values: n x columns, row-major, tightly
+ * packed and finite; names of the columns, or NULL. MERCER_ERR_DATA names the first row that cannot
+ * be. The caller frees *out with mercer_targets_free(), which accepts NULL. */
+MERCER_API mercer_status mercer_targets_new_classes(const int64_t *codes, int64_t n,
+                                                    const char *const *class_names, int64_t classes,
+                                                    const char *name, mercer_targets **out,
+                                                    mercer_error *err);
+MERCER_API mercer_status mercer_targets_new_values(const double *values, int64_t n, int64_t columns,
+                                                   const char *const *names, mercer_targets **out,
+                                                   mercer_error *err);
+MERCER_API void mercer_targets_free(mercer_targets *targets);
+
 MERCER_API mercer_target_kind mercer_targets_kind(const mercer_targets *targets);
 /* Classes: the number of names, a name, and per row the index of its name. All borrowed. */
 MERCER_API int64_t mercer_targets_classes(const mercer_targets *targets);

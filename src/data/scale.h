@@ -37,6 +37,9 @@ mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, me
                              mercer_error *err);
 /* Undo a column scaling in place; row scalings cannot be undone: returns false, x unchanged. */
 bool mrc_scale_undo(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
+/* Targets of the same rows with every column of values scaled; kind is none, standard or norm. */
+mercer_status mrc_targets_scale(const mercer_targets *targets, mrc_scale_kind kind,
+                                mercer_targets **out, mercer_error *err);
 void mrc_scale_destroy(mrc_scale *scale);
 
 #endif

@@ -294,6 +294,39 @@ out:
     return rc;
 }
 
+enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
+
+struct qr_call {
+    lapack_int rows, k, work_size, info;
+    double *a, *tau, *work;
+};
+
+static void qr_run(void *arg, int64_t task, int worker)
+{
+    struct qr_call *q = arg;
+    (void)task, (void)worker;
+    /* What is A by rows is A' by columns, whose LQ factors are those of A transposed. */
+    q->info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, q->k, q->rows, q->a, q->k, q->tau, q->work,
+                                  q->work_size);
+}
+
+mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err)
+{
+    struct qr_call q = {.rows = mrc_blas_int(rows), .k = mrc_blas_int(k), .a = a};
+    mercer_status rc = MERCER_OK;
+    q.work_size = mrc_blas_int(QR_BLOCK * k);
+    MRC_TRY(mrc_alloc2_raw(&q.tau, k, 1, sizeof *q.tau, err));
+    MRC_TRY(mrc_alloc2_raw(&q.work, q.work_size, 1, sizeof *q.work, err));
+    mrc_serial(ctx, qr_run, &q);
+    assert(q.info == 0); /* there is no other way to fail than a wrong argument */
+    for (int64_t i = 1; i < k; i++)
+        memset(a + i * k, 0, (size_t)i * sizeof *a);
+out:
+    mrc_free(q.tau);
+    mrc_free(q.work);
+    return rc;
+}
+
 void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
 {
     for (int64_t j = 0; j < count; j++) {

@@ -43,6 +43,11 @@ mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
                                   mercer_error *err);
 
+/* Replace a (rows x k, tightly packed, rows >= k) by the triangular factor R of its QR
+ * factorisation: the first k rows are R, upper triangular with zeroes below, the rest is not
+ * defined. So rows can come in turn: put the next ones under R. */
+mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err);
+
 /* A symmetric operator for the block Krylov solver: out (n x l) = A v. */
 typedef struct mrc_operator {
     int64_t n;

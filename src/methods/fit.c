@@ -2,6 +2,7 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "heads/heads.h"
 #include "methods/novelty.h"
 #include "methods/registry.h"
 
@@ -62,6 +63,8 @@ struct request {
     void *params;
     mrc_kernel kernel;
     mrc_scale_kind scale;
+    const mrc_head_def *head; /* or NULL */
+    mrc_scale_kind scale_target;
     mrc_problem problem;
 };
 
@@ -135,6 +138,22 @@ out:
     return rc;
 }
 
+static mercer_status read_head(struct request *r, mercer_error *err)
+{
+    const mercer_fit_options *options = &r->options;
+    int kind = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_head_find(options->head ? options->head : r->method->default_head, &r->head, err));
+    MRC_TRY(choose("scale_target", options->scale_target, "none|standard|norm", &kind, err));
+    r->scale_target = kind == 1 ? MRC_SCALE_STANDARD : kind == 2 ? MRC_SCALE_NORM : MRC_SCALE_NONE;
+    if (kind > 0 && !r->head && !r->method->default_head)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "scale_target: method %s does not look at targets; give it a head that does",
+                 r->method->entry.name);
+out:
+    return rc;
+}
+
 static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
                                   struct request *r, mercer_error *err)
 {
@@ -159,6 +178,7 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
     MRC_TRY(choose("store", options->store, "auto|dense|stream|lowrank", &store, err));
     MRC_TRY(choose("precision", options->precision, "double|single", &precision, err));
     MRC_TRY(mrc_scale_parse(options->scale, &r->scale, err));
+    MRC_TRY(read_head(r, err));
     r->problem.store = (mrc_store_kind)store;
     r->problem.single = precision == 1;
     if (r->problem.single && r->problem.store == MRC_STORE_LOWRANK)
@@ -246,6 +266,30 @@ static mercer_status check_rows(const mercer_rows *rows, const struct request *r
                         "%lld row is not enough: centred features need at least two",
                         (long long)rows->n);
     return MERCER_OK;
+}
+
+/* Before the long work: can it be learnt from these targets? */
+static mercer_status check_targets(const mercer_rows *rows, const mercer_targets *targets,
+                                   const struct request *r, mercer_error *err)
+{
+    const mrc_head_def *learner = r->head;
+    mercer_status rc = MERCER_OK;
+    if (!learner) /* the method itself may learn from them */
+        MRC_TRY(mrc_head_find(r->method->default_head, &learner, err));
+    if (!learner)
+        return MERCER_OK;
+    MRC_TRY(mrc_head_check_targets(learner, targets, rows->n, err));
+    if (r->scale_target != MRC_SCALE_NONE && targets->kind == MERCER_TARGET_CLASSES)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale_target: classes have no values to scale");
+    if (targets->kind == MERCER_TARGET_VALUES) {
+        int64_t bad = mrc_first_not_finite(targets->values, rows->n * targets->columns);
+        if (bad >= 0)
+            MRC_FAIL(err, MERCER_ERR_DATA, "row %lld: target %lld is not a finite number",
+                     (long long)(bad / targets->columns) + 1,
+                     (long long)(bad % targets->columns) + 1);
+    }
+out:
+    return rc;
 }
 
 /* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
@@ -395,6 +439,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     struct request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
     mercer_rows *scaled = NULL, *landmarks = NULL, *scaled_landmarks = NULL;
+    mercer_targets *scaled_targets = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
@@ -402,11 +447,14 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     *out = NULL;
     MRC_TRY(read_request(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
+    MRC_TRY(check_targets(rows, targets, &r, err));
     MRC_TRY(advise_scaling(ctx, rows, &r, err));
     MRC_TRY(mrc_model_new(&model, err));
     MRC_TRY(scale_rows(rows, model, r.scale, &scaled, err));
     r.problem.rows = scaled ? scaled : rows;
-    r.problem.targets = targets;
+    if (r.scale_target != MRC_SCALE_NONE)
+        MRC_TRY(mrc_targets_scale(targets, r.scale_target, &scaled_targets, err));
+    r.problem.targets = scaled_targets ? scaled_targets : targets;
     r.problem.report = &filled;
     MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
     r.problem.kernel = &r.kernel;
@@ -414,6 +462,10 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
+    if (r.head) {
+        model->head.scale = r.scale_target;
+        MRC_TRY(mrc_head_learn(ctx, r.head, rows, targets, model, err));
+    }
     if (r.options.novelty > 0)
         MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
     filled.reconstruction_error = model->reconstruction_error;
@@ -431,6 +483,7 @@ out:
     mercer_rows_free(scaled);
     mercer_rows_free(landmarks);
     mercer_rows_free(scaled_landmarks);
+    mercer_targets_free(scaled_targets);
     mrc_free(r.params);
     return rc;
 }

@@ -55,6 +55,9 @@ typedef struct mrc_method {
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                          mercer_model *model, mercer_error *err);
+    /* Of a method that learns from targets, and so refuses to do without: the head it gets unless
+     * another is asked for. NULL: it does not look at targets. */
+    const char *default_head;
 } mrc_method;
 
 #define MRC_METHOD(name) extern const mrc_method mrc_method_##name;

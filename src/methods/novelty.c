@@ -131,6 +131,8 @@ static mercer_status held_out_errors(mercer_ctx *ctx, const mercer_fit_options *
     mercer_status rc = MERCER_OK;
 
     same.novelty = 0;
+    same.head = "none";
+    same.scale_target = NULL;
     same.kernel = model->kernel_text; /* with the numbers that were used, so that errors compare */
     same.components = (double)model->components;
     ctx->notice = NULL; /* what there is to say has been said about all rows */

@@ -40,6 +40,9 @@ enum {
 static const char checksum_key[] = "\"checksum\":\"crc32:";
 static const char checksum_blank[] = "crc32:00000000";
 
+/* By mercer_target_kind. */
+static const char *const head_kinds[] = {"none", "classes", "values"};
+
 /* ---- Text: JSON takes UTF-8 only, names from files can be any bytes ---- */
 
 /* Length of the UTF-8 sequence at s (which ends with a zero byte), or 0 when it is none. */
@@ -205,16 +208,32 @@ out:
     return rc;
 }
 
-static mercer_status put_names(json_t *object, const mercer_model *model, mercer_error *err)
+static mercer_status put_names(json_t *object, const char *key, char *const *names, int64_t count,
+                               mercer_error *err)
 {
     json_t *list = NULL;
     mercer_status rc = MERCER_OK;
-    if (!model->column_names)
+    if (!names)
         return MERCER_OK;
-    MRC_TRY(names_to_json(model->column_names, model->columns, &list, err));
-    MRC_TRY(put_json(object, "column_names", list, err));
+    MRC_TRY(names_to_json(names, count, &list, err));
+    MRC_TRY(put_json(object, key, list, err));
 out:
     json_decref(list);
+    return rc;
+}
+
+static mercer_status put_head(json_t *meta, const mrc_head *head, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!head->spec)
+        return MERCER_OK;
+    MRC_TRY(put_text(meta, "head", head->spec, err));
+    MRC_TRY(put_text(meta, "head_kind", head_kinds[head->kind], err));
+    MRC_TRY(put_int(meta, "head_outputs", head->outputs, err));
+    MRC_TRY(put_int(meta, "head_rows", head->rows, err));
+    MRC_TRY(put_names(meta, "head_names", head->names, head->outputs, err));
+    MRC_TRY(put_text(meta, "scale_target", mrc_scale_name(head->scale), err));
+out:
     return rc;
 }
 
@@ -298,8 +317,9 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
         MRC_TRY(put_real(meta, "novelty_share", model->novelty_share, err));
         MRC_TRY(put_real(meta, "novelty_threshold", model->novelty_threshold, err));
     }
-    MRC_TRY(put_names(meta, model, err));
+    MRC_TRY(put_names(meta, "column_names", model->column_names, model->columns, err));
     MRC_TRY(put_prepare(meta, &model->prepare, err));
+    MRC_TRY(put_head(meta, &model->head, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
@@ -313,7 +333,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 18 };
+enum { TENSORS = 24 };
 
 struct tensor {
     const char *name;
@@ -335,6 +355,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
 {
     int64_t m = model->points, d = model->columns, l = model->components;
     void *z = model->z_dtype == MRC_F64 ? (void *)&model->z : &model->z_packed;
+    mrc_head *head = &model->head;
     const struct tensor list[TENSORS] = {
         {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
         {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
@@ -356,6 +377,12 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
+        {"head.errors", "F64", 1, {l, 1}, &head->errors},
+        {"head.center", "F64", 1, {l, 1}, &head->center},
+        {"head.basis", "F64", 2, {l, l}, &head->basis},
+        {"head.weights", "F64", 2, {l, head->outputs}, &head->weights},
+        {"head.intercept", "F64", 1, {head->outputs, 1}, &head->intercept},
+        {"head.class_centers", "F64", 2, {head->outputs, l}, &head->class_centers},
         /* Last: the others then lie on multiples of eight bytes. */
         {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
         {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
@@ -716,20 +743,45 @@ out:
     return rc;
 }
 
-static mercer_status get_names(const struct metadata *meta, mercer_model *model, mercer_error *err)
+/* A list of as many names as there must be, or none at all. */
+static mercer_status get_names(const struct metadata *meta, const char *key, int64_t count,
+                               char ***out, mercer_error *err)
 {
-    const char *text = json_string_value(json_object_get(meta->json, "column_names"));
+    const char *text = json_string_value(json_object_get(meta->json, key));
     json_t *list = NULL;
     mercer_status rc = MERCER_OK;
 
     if (!text)
         return MERCER_OK;
     list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_array(list) || (int64_t)json_array_size(list) != model->columns)
-        MRC_TRY(damaged(meta->source, "column_names is not a list of all columns", NULL, err));
-    MRC_TRY(names_from_json(meta, list, model->columns, &model->column_names, err));
+    if (!json_is_array(list) || (int64_t)json_array_size(list) != count)
+        MRC_TRY(damaged(meta->source, "not the right number of names in ", key, err));
+    MRC_TRY(names_from_json(meta, list, count, out, err));
 out:
     json_decref(list);
+    return rc;
+}
+
+static mercer_status get_head(const struct metadata *meta, mrc_head *head, mercer_error *err)
+{
+    const char *kind, *scale;
+    mercer_status rc = MERCER_OK;
+    if (!json_object_get(meta->json, "head"))
+        return MERCER_OK;
+    MRC_TRY(get_copy(meta, "head", &head->spec, err));
+    MRC_TRY(get_text(meta, "head_kind", &kind, err));
+    MRC_TRY(get_text(meta, "scale_target", &scale, err));
+    MRC_TRY(get_size(meta, "head_outputs", &head->outputs, err));
+    MRC_TRY(get_size(meta, "head_rows", &head->rows, err));
+    MRC_TRY(get_names(meta, "head_names", head->outputs, &head->names, err));
+    head->kind = strcmp(kind, head_kinds[MERCER_TARGET_VALUES]) == 0 ? MERCER_TARGET_VALUES
+                                                                     : MERCER_TARGET_CLASSES;
+    if (strcmp(kind, head_kinds[head->kind]) != 0)
+        MRC_TRY(
+            damaged(meta->source, "a head predicts neither classes nor values but ", kind, err));
+    if (mrc_scale_parse(scale, &head->scale, NULL) != MERCER_OK)
+        MRC_TRY(damaged(meta->source, "unknown scaling ", scale, err));
+out:
     return rc;
 }
 
@@ -878,8 +930,9 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
     MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
     MRC_TRY(get_novelty(meta, model, err));
-    MRC_TRY(get_names(meta, model, err));
+    MRC_TRY(get_names(meta, "column_names", model->columns, &model->column_names, err));
     MRC_TRY(get_prepare(meta, model, err));
+    MRC_TRY(get_head(meta, &model->head, err));
 out:
     return rc;
 }

@@ -27,6 +27,18 @@ mercer_status mrc_model_new(mercer_model **out, mercer_error *err)
     return mrc_alloc(out, 1, sizeof **out, err);
 }
 
+static void head_destroy(mrc_head *head)
+{
+    mrc_free_names(head->names, head->outputs);
+    mrc_free(head->spec);
+    mrc_free(head->errors);
+    mrc_free(head->center);
+    mrc_free(head->basis);
+    mrc_free(head->weights);
+    mrc_free(head->intercept);
+    mrc_free(head->class_centers);
+}
+
 void mercer_model_free(mercer_model *model)
 {
     if (!model)
@@ -55,6 +67,7 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->alignment);
     mrc_free(model->covariance);
     mrc_free(model->extended);
+    head_destroy(&model->head);
     mrc_free(model);
 }
 
@@ -214,6 +227,27 @@ out:
     return rc;
 }
 
+mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
+{
+    const mrc_head *head = &model->head;
+    int64_t l = model->components, outputs = head->outputs;
+    mercer_status rc = MERCER_OK;
+    if (!head->spec)
+        return MERCER_OK;
+    bool backed = head->names || head->weights; /* else nothing says how many outputs there are */
+    if (outputs < 1 || !head->errors || !backed ||
+        (head->kind == MERCER_TARGET_CLASSES && !head->names))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the head are missing");
+    MRC_TRY(check_finite("head.errors", head->errors, l, 1, err));
+    MRC_TRY(check_finite("head.center", head->center, l, 1, err));
+    MRC_TRY(check_finite("head.basis", head->basis, l, l, err));
+    MRC_TRY(check_finite("head.weights", head->weights, l, outputs, err));
+    MRC_TRY(check_finite("head.intercept", head->intercept, outputs, 1, err));
+    MRC_TRY(check_finite("head.class_centers", head->class_centers, outputs, l, err));
+out:
+    return rc;
+}
+
 /* [B, v] over the points of the basis. */
 static mercer_status build_extended(mercer_model *model, mercer_error *err)
 {
@@ -241,6 +275,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
     MRC_TRY(check_sparse(model, err));
     MRC_TRY(check_numbers(model, err));
+    MRC_TRY(mrc_model_check_head(model, err));
     MRC_TRY(mrc_kernel_format(&model->kernel, model->kernel_text, sizeof model->kernel_text, err));
     if (!model->offsets)
         MRC_TRY(mrc_alloc(&model->offsets, model->components, sizeof(double), err));
@@ -299,6 +334,12 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .missing = mrc_missing_name(prepare->missing),
         .encode = prepare->sources > 0 ? "onehot" : "none",
         .expansion_entries = model->z_csr.start ? model->z_entries : -1,
+        .head = model->head.spec,
+        .head_kind = model->head.kind,
+        .head_outputs = model->head.outputs,
+        .head_rows = model->head.rows,
+        .head_errors = model->head.errors,
+        .scale_target = mrc_scale_name(model->head.scale),
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -308,6 +349,12 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
     if (!model->column_names || column < 0 || column >= model->columns)
         return NULL;
     return model->column_names[column];
+}
+
+const char *mercer_model_output_name(const mercer_model *model, int64_t output)
+{
+    const mrc_head *head = &model->head;
+    return head->names && output >= 0 && output < head->outputs ? head->names[output] : NULL;
 }
 
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)

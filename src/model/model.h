@@ -19,6 +19,24 @@
 typedef enum mrc_center { MRC_CENTER_NONE, MRC_CENTER_EXACT, MRC_CENTER_SPAN } mrc_center;
 const char *mrc_center_name(mrc_center center);
 
+/* What turns features into predictions; see heads/. A score belongs to each output: a target
+ * column, whose prediction it is, or a class, the largest one winning. Every part is about all l
+ * features and its leading part about the first ones, so that shorter models need no other fit. */
+typedef struct mrc_head {
+    char *spec;              /* NAME[:key=value,...]; NULL: there is no head */
+    mercer_target_kind kind; /* classes or values */
+    int64_t outputs;         /* classes, or target columns */
+    char **names;            /* of the outputs; NULL: target columns without names */
+    mrc_scale_kind scale;    /* of the target values when the method saw them */
+    int64_t rows;            /* training rows it keeps */
+    double *errors;          /* l: on the training rows with the first 1, 2, ... features */
+    double *center;          /* l: of the features */
+    double *basis;           /* l x l, unit lower triangular: makes them uncorrelated, or NULL */
+    double *weights;         /* l x outputs, of the uncorrelated ones */
+    double *intercept;       /* outputs */
+    double *class_centers;   /* outputs x l */
+} mrc_head;
+
 struct mercer_model {
     char *method, *version, *command, *data_hash;
     mrc_kernel kernel;
@@ -54,6 +72,7 @@ struct mercer_model {
     double *selection;  /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
+    mrc_head head;
     /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side
      * by side over the first m' points (m' x (l + 1)), so that one product gives features and the
      * mean term. The points from m' on carry only the mean: features never touch them. */
@@ -70,6 +89,8 @@ void mrc_model_take_points(mercer_model *model, mercer_rows *rows);
  * zero when there are none. Called once, last. A precomputed kernel has z = NULL; its points are
  * the training rows in order when m = columns, else point i is training row selected[i]. */
 mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error *err);
+/* Check that the parts of the head fit together, of a model that may have none. */
+mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err);
 /* Where each input column of the model stands in rows: map has room for model->columns entries.
  * Not for a precomputed kernel. MERCER_ERR_DATA when a column is missing. */
 mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows *rows,

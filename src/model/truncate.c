@@ -109,6 +109,29 @@ out:
     return rc;
 }
 
+/* The head for the first components: the leading part of everything. */
+static mercer_status copy_head(mercer_model *copy, const mercer_model *model, mercer_error *err)
+{
+    const mrc_head *from = &model->head;
+    mrc_head *to = &copy->head;
+    int64_t l = model->components, kept = copy->components, outputs = from->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_strdup(&to->spec, from->spec, err));
+    MRC_TRY(mrc_copy_names(&to->names, from->names, outputs, err));
+    to->kind = from->kind;
+    to->outputs = outputs;
+    to->scale = from->scale;
+    to->rows = from->rows;
+    MRC_TRY(copy_columns(&to->errors, from->errors, 1, l, kept, err));
+    MRC_TRY(copy_columns(&to->center, from->center, 1, l, kept, err));
+    MRC_TRY(copy_columns(&to->basis, from->basis, kept, l, kept, err));
+    MRC_TRY(copy_all(&to->weights, from->weights, kept, outputs, err));
+    MRC_TRY(copy_all(&to->intercept, from->intercept, 1, outputs, err));
+    MRC_TRY(copy_columns(&to->class_centers, from->class_centers, outputs, l, kept, err));
+out:
+    return rc;
+}
+
 /* Mean reconstruction error with `kept` components. */
 static double truncated_error(const mercer_model *model, int64_t kept)
 {
@@ -143,6 +166,7 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->alignment, model->alignment, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->covariance, model->covariance, 1, l, components, err));
+    MRC_TRY(copy_head(copy, model, err));
     copy->reconstruction_error = truncated_error(model, components);
     if (components == l) {
         copy->novelty_share = model->novelty_share;

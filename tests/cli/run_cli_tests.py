@@ -30,10 +30,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "inverse", "info", "truncate", "scale", "generate", "methods",
-            "kernels", "demo"]
+COMMANDS = ["fit", "transform", "predict", "inverse", "info", "truncate", "scale", "generate",
+            "methods", "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
-            "reconstruction_error", "projection_variance", "expansion_points", "head_rows", "store",
+            "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
             "notices"]
 
@@ -146,7 +146,7 @@ def test_help_of_every_command():
         assert done.err == "" and f"usage: mercer {command}" in done.out
         assert mercer("help", command).out == done.out
         assert mercer(command, "--nonsense", "-h").out == done.out
-    for later in ["predict", "evaluate", "compare", "update"]:
+    for later in ["evaluate", "compare", "update"]:
         assert not re.search(rf"^  {later}  ", overview, re.M), f"{later} does not exist yet"
     assert all(columns_of(line) <= 80 for line in overview.splitlines())
 
@@ -178,7 +178,7 @@ def test_no_command():
 @test
 def test_unknown_command():
     refused("fti", status=2, says=["'fti'", "fit", "transform", "demo"])
-    refused("predict", status=2, says=["'predict'", "transform"])
+    refused("evaluate", status=2, says=["'evaluate'", "transform"])
     refused("help", "nothing", status=2, says="nothing")
     refused("--memory", "4G", "fit", status=2, says="--memory")
 
@@ -198,7 +198,7 @@ def test_words_in_the_wrong_place():
     refused("--verison", status=2, says="did you mean --version?")
     refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
     refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
-    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, truncate")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, truncate")
     refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
             says="belongs to transform, inverse")
 
@@ -233,7 +233,7 @@ def test_bash_completion():
     assert sorted(completed("fit", "")) == ["data.csv", "my.model"]
     assert completed("fit", "data.csv", "-m", "")[:2] == ["pca", "kpca"]
     assert completed("fit", "data.csv", "-k", "r") == ["rbf", "rq"]
-    assert completed("fit", "data.csv", "--sc") == ["--scale"]
+    assert completed("fit", "data.csv", "--sc") == ["--scale", "--scale-target"]
     assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
     assert completed("fit", "--scale", "=", "u") == ["unit"]
     assert completed("fit", "--scale", "=") == ["none", "standard", "minmax", "norm", "unit",
@@ -1488,6 +1488,130 @@ def test_landmarks_refusals():
         write("rows.csv", text)
         refused("fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "--landmarks", "rows.csv",
                 status=1, says=says)
+# ---------------------------------------------------------------------------- heads and predictions
+
+def species(rows=90, seed=5, name="species.csv"):
+    """Rows of three kinds, one of them with a name that CSV must quote."""
+    names = ["setosa", 'a, "b"', "virginica"]
+    x = cloud(rows, 3, seed) + 2 * (np.arange(rows) % 3)[:, None]
+    lines = [",".join([repr(float(v)) for v in row] + ['"%s"' % names[i % 3].replace('"', '""')])
+             for i, row in enumerate(x)]
+    write(name, "\n".join(["p,q,r,label"] + lines) + "\n")
+    return x, [names[i % 3] for i in range(rows)]
+
+
+def csv_rows(text):
+    import csv
+    return list(csv.reader(text.splitlines()))
+
+
+@test
+def test_predict_classes():
+    x, truth = species()
+    for head in ("ls", "centre"):
+        fitted = report("fit", "species.csv", "-m", "kpca", "-n", 4, "--head", head, "-o", "m")
+        assert fitted["head"] == head and fitted["head_metric"] == "error_rate"
+        assert fitted["head_rows"] == 0 and len(fitted["head_errors"]) == 4
+        assert fitted["head_names"] == ["setosa", 'a, "b"', "virginica"]
+        answer = csv_rows(mercer("predict", "m", "species.csv").out)
+        assert answer[0] == ["prediction", "score_setosa", 'score_a, "b"', "score_virginica"]
+        scores = np.array([[float(c) for c in row[1:]] for row in answer[1:]])
+        wrong = 0
+        for row, line, name in zip(answer[1:], scores, truth):
+            assert row[0] == fitted["head_names"][line.argmax()]
+            wrong += row[0] != name
+        assert 0 < wrong < 30
+        told = report("predict", "m", "species.csv", "-o", "out.csv")
+        assert told["error_rate"] == wrong / 90 == fitted["head_errors"][-1] and told["rows"] == 90
+        fewer = report("predict", "m", "species.csv", "-n", 2, "-o", "two.csv")
+        assert fewer["error_rate"] == fitted["head_errors"][1]
+        mercer("truncate", "m", "-n", 2, "-o", "short", "--quiet")
+        for row, other in zip(csv_rows(pathlib.Path("two.csv").read_text()),
+                              csv_rows(mercer("predict", "short", "species.csv").out)):
+            assert row[0] == other[0]
+
+
+@test
+def test_predict_without_labels_and_in_blocks():
+    x, _ = species()
+    mercer("fit", "species.csv", "-m", "akfa", "-n", 3, "--head", "ls", "-o", "m", "--quiet")
+    table("plain.csv", x, ["p", "q", "r"])
+    whole = mercer("predict", "m", "plain.csv").out
+    assert whole == mercer("predict", "m", "species.csv").out
+    assert report("predict", "m", "plain.csv", "-o", "out.csv")["error_rate"] is None
+    table("many.csv", np.tile(x, (40, 1)), ["p", "q", "r"])  # more rows than the first block has
+    lines = mercer("predict", "m", "many.csv").out.splitlines()
+    assert lines[1:] == whole.splitlines()[1:] * 40
+    assert mercer("predict", "m", "-", stdin=pathlib.Path("plain.csv").read_bytes()).out == whole
+
+
+@test
+def test_predict_values():
+    x = cloud(80, 3)
+    y = np.column_stack([100 + x[:, 0] ** 2, x[:, 1] - x[:, 2]])
+    table("t.csv", np.hstack([x, y]), ["a", "b", "c", "first", "second"])
+    fitted = report("fit", "t.csv", "-m", "kpca", "-n", 6, "--head", "ls", "--target",
+                    "first,second", "--scale-target", "standard", "-o", "m")
+    assert fitted["head_metric"] == "rmse" and fitted["scale_target"] == "standard"
+    assert fitted["head_errors"] == sorted(fitted["head_errors"], reverse=True)
+    names, got = numbers(mercer("predict", "m", "t.csv").out)
+    assert names == ["prediction_first", "prediction_second"]
+    told = report("predict", "m", "t.csv", "--target", "first,second", "-o", "out.npy")
+    assert abs(told["rmse"] - np.sqrt(np.mean((got - y) ** 2))) < 1e-12
+    assert abs(told["rmse"] - fitted["head_errors"][-1]) < 1e-12
+    assert np.array_equal(np.load("out.npy"), got)
+    mercer("fit", "t.csv", "-m", "pca", "-n", 3, "--head", "ls", "--target", "second", "-o", "one",
+           "--quiet")
+    names, got = numbers(mercer("predict", "one", "t.csv").out)
+    assert names == ["prediction"]
+    done = mercer("predict", "one", "t.csv", "--target", "second", "-o", "out.csv")
+    assert "out.csv: 80 rows x 1 predictions" in done.out and "; RMSE " in done.out
+
+
+@test
+def test_head_in_the_summaries():
+    species()
+    out = mercer("fit", "species.csv", "-m", "kpca", "--head", "centre", "-o", "m").out
+    assert re.search(r"head +centre, predicts 3 classes; error rate [0-9.]+ %", out), out
+    assert "does not use them" not in " ".join(out.split()) and "mercer predict m species.csv" in out
+    assert re.search(r"head +centre, predicts 3 classes", mercer("info", "m").out)
+    assert report("info", "m")["head_names"][1] == 'a, "b"'
+    plain = " ".join(mercer("fit", "species.csv", "-m", "kpca").out.split())
+    assert "does not use them" in plain
+    assert report("fit", "species.csv", "-m", "kpca")["head"] is None
+
+
+@test
+def test_head_refusals():
+    x, _ = species()
+    table("plain.csv", x, ["p", "q", "r"])
+    mercer("fit", "plain.csv", "-m", "kpca", "-o", "plain.model", "--quiet")
+    mercer("fit", "species.csv", "-m", "kpca", "-n", 3, "--head", "ls", "-o", "m", "--quiet")
+    refused("fit", "plain.csv", "-m", "kpca", "--head", "ls", status=1,
+            says=["plain.csv", "--label", "--target"])
+    refused("fit", "species.csv", "-m", "kpca", "--head", "centr", status=2, says="'centre'")
+    refused("fit", "species.csv", "-m", "kpca", "--head", "ls:k=3", status=2, says=["ls", "k"])
+    refused("fit", "plain.csv", "-m", "kpca", "--head", "centre", "--target", "r", status=1,
+            says=["centre", "classes"])
+    refused("fit", "plain.csv", "-m", "kpca", "--scale-target", "norm", status=2,
+            says=["scale_target", "kpca"])
+    refused("predict", "plain.model", "plain.csv", status=1, says=["plain.model", "--head"])
+    refused("predict", "m", "plain.csv", "-n", 4, status=2, says=["4", "3"])
+    refused("predict", "m", "plain.csv", "-o", "out.npy", status=2, says="prediction")
+    refused("predict", "m", "plain.csv", "-o", "out.svm", status=1, says="not a number")
+    write("one.csv", "x,label\n1,a\n2,a\n3,a\n")
+    refused("fit", "one.csv", "-m", "kpca", "--head", "ls", status=1, says=["one.csv", "'a'"])
+    write("nan.csv", "x,target\n1,2\n2,nan\n3,1\n")
+    refused("fit", "nan.csv", "-m", "kpca", "--head", "ls", status=1, says=["nan.csv:3", "target"])
+    assert files() == ["m", "nan.csv", "one.csv", "plain.csv", "plain.model", "species.csv"]
+
+
+@test
+def test_head_of_a_constant_target():
+    write("t.csv", "x,target\n" + "".join(f"{i * i},7\n" for i in range(9)))
+    mercer("fit", "t.csv", "-m", "kpca", "-n", 2, "--head", "ls", "-o", "m", "--quiet")
+    _, got = numbers(mercer("predict", "m", "t.csv").out)
+    assert np.abs(got - 7).max() < 1e-12
 
 
 # ------------------------------------------------------------------------ the rest of the commands

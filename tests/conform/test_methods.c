@@ -288,6 +288,57 @@ static void test_methods_save_and_load_bit_for_bit(void **state)
     free(fresh);
 }
 
+/* Heads go with every method: predictions survive a file bit for bit, and those from the first
+ * features are those of the truncated model. */
+static void test_methods_predict_with_every_head(void **state)
+{
+    enum { N = 200 };
+    static const char *const names[] = {"left", "right"};
+    const mercer_entry *method, *head;
+    char path[] = "/tmp/mercer-conform-XXXXXX";
+    int64_t codes[N];
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    double *x = ring_rows(3, N);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = x[2 * i] > 0;
+    for (int m = 0; (method = mercer_method_at(m)); m++)
+        for (int h = 0; (head = mercer_head_at(h)); h++) {
+            mercer_ctx *ctx = new_ctx(2);
+            mercer_rows *rows = view(ctx, x, N, 2);
+            mercer_targets *targets = NULL;
+            mercer_model *model = NULL, *loaded = NULL, *shorter = NULL;
+            mercer_fit_options options;
+            double before[2 * N], after[2 * N];
+            mercer_fit_options_init(&options);
+            options.method = mercer_entry_name(method);
+            options.head = mercer_entry_name(head);
+            options.components = 2;
+            assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, err));
+            assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+            assert_true(info_of(model).head_errors[info_of(model).components - 1] < 0.25);
+            assert_ok(mercer_model_save(ctx, model, path, err));
+            assert_ok(mercer_model_load(ctx, path, &loaded, err));
+            assert_ok(mercer_model_predict(ctx, model, rows, 0, before, NULL, err));
+            assert_ok(mercer_model_predict(ctx, loaded, rows, 0, after, NULL, err));
+            assert_memory_equal(before, after, sizeof before);
+            assert_ok(mercer_model_truncate(ctx, model, 1, &shorter, err));
+            assert_ok(mercer_model_predict(ctx, model, rows, 1, before, NULL, err));
+            assert_ok(mercer_model_predict(ctx, shorter, rows, 0, after, NULL, err));
+            assert_close(before, after, 2 * N, 1e-10 * (1 + largest_modulus(before, 2 * N)));
+            mercer_model_free(model);
+            mercer_model_free(loaded);
+            mercer_model_free(shorter);
+            mercer_targets_free(targets);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+        }
+    unlink(path);
+    free(x);
+}
+
 /* Every allocation of a fit fails in turn: an error code, nothing left behind. */
 static void test_methods_survive_every_failing_allocation(void **state)
 {
@@ -333,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_methods_give_the_same_bits_for_any_thread_count),
         cmocka_unit_test(test_methods_refuse_bad_calls),
         cmocka_unit_test(test_methods_save_and_load_bit_for_bit),
+        cmocka_unit_test(test_methods_predict_with_every_head),
         cmocka_unit_test(test_methods_survive_every_failing_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

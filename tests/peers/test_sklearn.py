@@ -20,7 +20,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process.kernels import Matern, RationalQuadratic
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.neighbors import NearestCentroid
 
 COMPONENTS = 10
 EIGENVALUES, FEATURES, SINGLE = 1e-10, 1e-6, 1e-3  # what the comparisons must reach
@@ -238,6 +240,42 @@ def store_case(mercer, metric, gamma, train, new, store, centred, precision="dou
     return compare(results[0], want)
 
 
+def head_case(mercer, method, head):
+    """Predictions for new rows against scikit-learn's on the same features, for several prefixes:
+    classes of digits by the nearest centre, values by least squares (here of two pixels that were
+    taken from the rows)."""
+    rows, labels = load_digits().data / 16, load_digits().target
+    classes = head == "centre"
+    y = labels[:, None] if classes else rows[:, [20, 36]]
+    rows = rows if classes else np.delete(rows, [20, 36], axis=1)
+    table = np.hstack([rows, y])
+    columns = ["--label" if classes else "--target",
+               ",".join(str(rows.shape[1] + j + 1) for j in range(y.shape[1]))]
+    model = mercer.folder / "head.model"
+    report = json.loads(mercer.run("fit", mercer.write("train", table[:1000], "npy"), "-m", method,
+                                   "-k", "rbf:gamma=0.02", "-n", 20, "--head", head, *columns, "-o",
+                                   model, "--json"))
+    features = [mercer.features(model, part, "npy") for part in (rows[:1000], rows[1000:])]
+    new, worst = mercer.write("new", rows[1000:], "npy"), 0.0
+    for k in (1, 7, 20):
+        out = mercer.folder / "predictions.csv"
+        mercer.run("predict", model, new, "-n", k, "-o", out)
+        got = np.loadtxt(out, delimiter=",", skiprows=1, ndmin=2)
+        peer = NearestCentroid() if classes else LinearRegression()
+        want = peer.fit(features[0][:, :k], y[:1000].ravel() if classes else y[:1000])
+        want = want.predict(features[1][:, :k])
+        if classes:
+            if (got[:, 0] != want).any():
+                raise Fault(f"{k} features: {(got[:, 0] != want).sum()} classes differ")
+        else:
+            worst = max(worst, np.abs(got - want).max())
+            left = peer.predict(features[0][:, :k]) - y[:1000]
+            worst = max(worst, abs(np.sqrt(np.mean(left ** 2)) - report["head_errors"][k - 1]))
+    if not worst <= 1e-10:
+        raise Fault(f"predictions differ by {worst:.1e}")
+    return f"training error {report['head_errors'][-1]:.3f}, predictions differ by {worst:.0e}"
+
+
 def rough_lowrank_case(mercer, train):
     """A rough kernel has no small factor: an explicit request for more than the memory holds must
     fail and say the rank it reached."""
@@ -277,6 +315,9 @@ def cases(mercer):
             for store in ("dense", "stream"):
                 yield (f"store {store} {shape} {how} single",
                        lambda: store_case(mercer, *problem, store, centred, "single"))
+    for method in ("kpca", "akfa"):
+        for head in ("ls", "centre"):
+            yield f"head {head} {method}", lambda: head_case(mercer, method, head)
     yield "store lowrank rough, 2 MB", lambda: rough_lowrank_case(mercer, train)
 
 

@@ -386,7 +386,8 @@ static void test_wrong_contents_are_refused(void **state)
         {"\"shape\":[5,2]", "\"shape\":[4,2]", "tensor coefficients"},
         {"\"coefficients\":{", "\"coefficient_\":{", "missing"},
         {"\"method\":\"kpca\"", "\"nethod\":\"kpca\"", "no metadata method"},
-        {"\"column_names\":\"[", "\"column_names\":\"{", "column_names is not a list"},
+        {"\"column_names\":\"[", "\"column_names\":\"{",
+         "not the right number of names in column_names"},
     };
     mercer_model *model = shape(0), *out = NULL;
     size_t length;

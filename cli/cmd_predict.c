@@ -1,0 +1,166 @@
+/* mercer predict: classes or target values of new rows by the model's head, block by block in
+ * bounded memory. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where predictions go between the library and the table. */
+typedef struct answers {
+    int64_t *codes;     /* of the rows at hand; NULL for values; owned */
+    const char **names; /* of all classes; owned, its texts borrowed from the model */
+    int64_t judged;     /* rows whose true class or values were in the data */
+    double missed;      /* those in the wrong class, or the sum of squares */
+} answers;
+
+/* Names of the columns after 'prediction', or instead of it; owned by the caller. */
+static char **column_names(const mercer_model *model, const mercer_model_info *info)
+{
+    const int64_t outputs = info->head_outputs;
+    char **names = cli_alloc((size_t)outputs, sizeof *names);
+    for (int64_t k = 0; k < outputs; k++) {
+        const char *name = mercer_model_output_name(model, k);
+        if (info->head_kind == MERCER_TARGET_CLASSES)
+            names[k] = cli_format("score_%s", name);
+        else if (outputs == 1)
+            names[k] = cli_copy("prediction");
+        else if (name)
+            names[k] = cli_format("prediction_%s", name);
+        else
+            names[k] = cli_format("prediction_%lld", (long long)k + 1);
+    }
+    return names;
+}
+
+static void judge_classes(answers *a, const mercer_targets *truth, int64_t count)
+{
+    const int64_t *codes = mercer_targets_codes(truth);
+    for (int64_t i = 0; i < count; i++)
+        a->missed += strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
+    a->judged += count;
+}
+
+static void judge_values(answers *a, const mercer_targets *truth, int64_t count, const double *got)
+{
+    const double *values = mercer_targets_values(truth);
+    const int64_t columns = mercer_targets_columns(truth);
+    for (int64_t i = 0; i < count * columns; i++)
+        a->missed += (got[i] - values[i]) * (got[i] - values[i]);
+    a->judged += count;
+}
+
+/* Compare with what the data says, when it says anything about the same targets. */
+static void judge(answers *a, const cli_passage *p, int64_t count)
+{
+    const mercer_targets *truth = mercer_table_targets(p->block);
+    if (mercer_targets_kind(truth) != p->info.head_kind)
+        return;
+    if (a->codes)
+        judge_classes(a, truth, count);
+    else if (mercer_targets_columns(truth) == p->info.head_outputs)
+        judge_values(a, truth, count, p->values);
+}
+
+/* The rows at hand: predicted, judged, written. */
+static mercer_status predict_block(cli_passage *p, const mercer_rows *rows, answers *a)
+{
+    const int64_t count = mercer_rows_count(rows);
+    mercer_targets *predicted = NULL;
+    mercer_status rc = mercer_model_predict(p->app->ctx, p->model, rows, p->app->set.keep,
+                                            p->values, a->codes, &p->err);
+    cli_passage_place_error(p, rc);
+    if (rc == MERCER_OK && a->codes)
+        rc = mercer_targets_new_classes(a->codes, count, a->names, p->info.head_outputs,
+                                        "prediction", &predicted, &p->err);
+    if (rc == MERCER_OK) {
+        judge(a, p, count);
+        rc = cli_passage_write(p, predicted);
+    }
+    mercer_targets_free(predicted);
+    return rc;
+}
+
+static void summarise(cli_passage *p, const answers *a)
+{
+    if (a->judged == 0)
+        return;
+    p->error = a->missed / (double)a->judged;
+    if (!a->codes)
+        p->error = sqrt(p->error / (double)p->info.head_outputs);
+    snprintf(p->note, sizeof p->note, "; %s", cli_text_error(&p->info, p->error).text);
+}
+
+static int run_predict(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    cli_passage p;
+    answers a = {0};
+    mercer_status rc = MERCER_OK;
+    int status = cli_passage_start(&p, app, false);
+    if (status == CLI_DONE && !p.info.head)
+        status =
+            cli_fail(CLI_FAILED, "%s: the model has no head to predict with; fit it with --head ls",
+                     cli_shown(set->operand[0]));
+    if (status == CLI_DONE && set->keep > p.info.components)
+        status = cli_fail(CLI_WRONG_CALL, "predict: -n %lld: the model has %lld components",
+                          (long long)set->keep, (long long)p.info.components);
+    if (status != CLI_DONE)
+        goto out;
+
+    mercer_read_options reading;
+    cli_read_options(set, &reading);
+    mercer_model_read_options(p.model, &reading);
+    const int64_t outputs = p.info.head_outputs;
+    const bool classes = p.info.head_kind == MERCER_TARGET_CLASSES;
+    rc = cli_passage_open(&p, &reading, p.info.columns, p.info.components + outputs,
+                          column_names(p.model, &p.info), outputs, 0);
+    if (classes) {
+        a.codes = cli_alloc((size_t)p.room, sizeof *a.codes);
+        a.names = cli_alloc((size_t)outputs, sizeof *a.names);
+        for (int64_t k = 0; k < outputs; k++)
+            a.names[k] = mercer_model_output_name(p.model, k);
+    }
+    for (const mercer_rows *rows; rc == MERCER_OK;) {
+        rc = cli_passage_next(&p, &rows);
+        if (rc != MERCER_OK || !rows)
+            break;
+        if (p.done == 0)
+            cli_passage_note_skipped(&p);
+        rc = predict_block(&p, rows, &a);
+    }
+    if (rc == MERCER_OK) {
+        summarise(&p, &a);
+        rc = cli_passage_finish(&p, classes ? "classes" : "predictions", "outputs",
+                                cli_error_key(&p.info));
+    }
+out:
+    free(a.codes);
+    free(a.names);
+    return cli_passage_end(&p, rc, status);
+}
+
+static const cli_option options[] = {
+    CLI_OPTION_OUTPUT,
+    CLI_OPTION("components", 'n', CLI_COUNT, keep, "K", NULL,
+               "predict from the first K features; default: all"),
+    CLI_OPTION_NEW_ROWS,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_predict = {
+    .name = "predict",
+    .summary = "predict classes or target values of the rows of a table",
+    .operands = "MODEL DATA",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .details = "The model needs a head: 'mercer fit --head'. Classes: columns prediction and "
+               "score_CLASS;\n"
+               "target values: prediction, or prediction_TARGET for several. When the data has\n"
+               "labels, the report tells how many predictions are wrong, or by how much.\n\n"
+               "Examples:\n"
+               "  mercer fit train.csv -m kpca --label species --head ls -o my.model\n"
+               "  mercer predict my.model new.csv -o predictions.csv\n",
+    .run = run_predict,
+};

@@ -1,0 +1,98 @@
+/* Targets that do not come from a file: made from arrays, or scaled. */
+#include "data/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+static mercer_status no_sense(int64_t n, int64_t columns, mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "targets: %lld rows of %lld columns or classes",
+                    (long long)n, (long long)columns);
+}
+
+mercer_status mercer_targets_new_classes(const int64_t *codes, int64_t n,
+                                         const char *const *class_names, int64_t classes,
+                                         const char *name, mercer_targets **out, mercer_error *err)
+{
+    mercer_targets *targets = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!codes || !class_names || n < 1 || classes < 1)
+        MRC_TRY(no_sense(n, classes, err));
+    for (int64_t i = 0; i < n; i++)
+        if (codes[i] < 0 || codes[i] >= classes)
+            MRC_FAIL(err, MERCER_ERR_DATA, "targets: row %lld is of class %lld, and there are %lld",
+                     (long long)i + 1, (long long)codes[i], (long long)classes);
+    MRC_TRY(mrc_alloc(&targets, 1, sizeof *targets, err));
+    targets->kind = MERCER_TARGET_CLASSES;
+    targets->n = n;
+    MRC_TRY(mrc_copy_names(&targets->class_names, (char *const *)class_names, classes, err));
+    targets->classes = classes;
+    if (name)
+        MRC_TRY(mrc_copy_names(&targets->names, (char *const *)&name, 1, err));
+    MRC_TRY(mrc_alloc2_raw(&targets->codes, n, 1, sizeof *codes, err));
+    memcpy(targets->codes, codes, (size_t)n * sizeof *codes);
+    *out = targets;
+    targets = NULL;
+out:
+    mercer_targets_free(targets);
+    return rc;
+}
+
+mercer_status mercer_targets_new_values(const double *values, int64_t n, int64_t columns,
+                                        const char *const *names, mercer_targets **out,
+                                        mercer_error *err)
+{
+    mercer_targets *targets = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!values || n < 1 || columns < 1)
+        MRC_TRY(no_sense(n, columns, err));
+    MRC_TRY(mrc_alloc(&targets, 1, sizeof *targets, err));
+    targets->kind = MERCER_TARGET_VALUES;
+    targets->n = n;
+    targets->columns = columns;
+    MRC_TRY(mrc_copy_names(&targets->names, (char *const *)names, columns, err));
+    MRC_TRY(mrc_alloc2_raw(&targets->values, n, columns, sizeof *values, err));
+    memcpy(targets->values, values, (size_t)(n * columns) * sizeof *values);
+    int64_t bad = mrc_first_not_finite(values, n * columns);
+    if (bad >= 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "targets: row %lld, column %lld: the value is not finite",
+                 (long long)(bad / columns) + 1, (long long)(bad % columns) + 1);
+    *out = targets;
+    targets = NULL;
+out:
+    mercer_targets_free(targets);
+    return rc;
+}
+
+void mercer_targets_free(mercer_targets *targets)
+{
+    if (!targets)
+        return;
+    mrc_targets_destroy(targets);
+    mrc_free(targets);
+}
+
+mercer_status mrc_targets_scale(const mercer_targets *targets, mrc_scale_kind kind,
+                                mercer_targets **out, mercer_error *err)
+{
+    mercer_targets *scaled = NULL;
+    mercer_rows *rows = NULL;
+    mrc_scale scale = {0};
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mercer_targets_new_values(targets->values, targets->n, targets->columns,
+                                      (const char *const *)targets->names, &scaled, err));
+    MRC_TRY(mercer_rows_view(NULL, targets->values, targets->n, targets->columns, targets->columns,
+                             &rows, err));
+    MRC_TRY(mrc_scale_fit(&scale, kind, rows, err));
+    mrc_scale_apply(&scale, scaled->values, scaled->n, scaled->columns);
+    *out = scaled;
+    scaled = NULL;
+out:
+    mrc_scale_destroy(&scale);
+    mercer_rows_free(rows);
+    mercer_targets_free(scaled);
+    return rc;
+}

@@ -1,0 +1,215 @@
+/* The list of heads, and fitting one to the features of the training rows.
+ *
+ * The features come from the model itself, as those of new rows will. Classes that no row has are
+ * left out: nothing could be said about them. Every prefix of the features gets its training error
+ * in one pass, for scores grow feature by feature. Cost: the features of n rows, the fit, n l^2. */
+#include "heads/heads.h"
+
+#include <mercer/fit.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const mrc_head_def *const heads[] = {
+#define MRC_HEAD(name) &mrc_head_##name,
+#include "heads/heads.def"
+#undef MRC_HEAD
+};
+
+enum { HEADS = sizeof heads / sizeof *heads };
+
+const mercer_entry *mercer_head_at(int index)
+{
+    return index >= 0 && index < HEADS ? &heads[index]->entry : NULL;
+}
+
+mercer_status mrc_head_find(const char *spec, const mrc_head_def **out, mercer_error *err)
+{
+    char known[256] = "", what[64];
+    size_t length = spec ? mrc_spec_name_length(spec) : 0;
+    *out = NULL;
+    if (!spec || strcmp(spec, "none") == 0)
+        return MERCER_OK;
+    for (int i = 0; i < HEADS; i++) {
+        const char *name = heads[i]->entry.name;
+        size_t used = strlen(known);
+        if (strlen(name) == length && strncmp(name, spec, length) == 0) {
+            *out = heads[i];
+            snprintf(what, sizeof what, "head %s", name);
+            return mrc_params_parse(heads[i]->entry.params, what, spec, NULL, err);
+        }
+        snprintf(known + used, sizeof known - used, "%s, ", name);
+    }
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "unknown head '%.*s' (known: %snone)", (int)length,
+                    spec, known);
+}
+
+mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targets *targets,
+                                     int64_t n, mercer_error *err)
+{
+    if (mercer_targets_kind(targets) == MERCER_TARGET_NONE)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "there is nothing to predict: name the classes with --label COL%s",
+                        def->values ? " or the values with --target COLS" : "");
+    if (targets->n != n)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%lld targets for %lld rows",
+                        (long long)targets->n, (long long)n);
+    if (targets->kind == MERCER_TARGET_VALUES && !def->values)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "head %s is for classes; target values are for head ls", def->entry.name);
+    for (int64_t i = 0; targets->kind == MERCER_TARGET_CLASSES && i < n; i++)
+        if (targets->codes[i] != targets->codes[0])
+            return MERCER_OK;
+    if (targets->kind == MERCER_TARGET_CLASSES)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "all rows are of class '%s': one class cannot be told apart from others",
+                        targets->class_names[targets->codes[0]]);
+    return MERCER_OK;
+}
+
+/* Names of the outputs; of classes, those that occur, and *codes for them. */
+static mercer_status describe(const mercer_targets *targets, mrc_head *head, int64_t **codes,
+                              mercer_error *err)
+{
+    int64_t *place = NULL, count = 0; /* of each class among those that occur, from 1 */
+    const char **names = NULL;
+    mercer_status rc = MERCER_OK;
+    head->kind = targets->kind;
+    if (targets->kind == MERCER_TARGET_VALUES) {
+        head->outputs = targets->columns;
+        return mrc_copy_names(&head->names, targets->names, targets->columns, err);
+    }
+    MRC_TRY(mrc_alloc(&place, targets->classes, sizeof *place, err));
+    MRC_TRY(mrc_alloc(&names, targets->classes, sizeof *names, err));
+    MRC_TRY(mrc_alloc(codes, targets->n, sizeof **codes, err));
+    for (int64_t i = 0; i < targets->n; i++)
+        place[targets->codes[i]] = 1;
+    for (int64_t k = 0; k < targets->classes; k++)
+        if (place[k]) {
+            names[count] = targets->class_names[k];
+            place[k] = ++count;
+        }
+    for (int64_t i = 0; i < targets->n; i++)
+        (*codes)[i] = place[targets->codes[i]] - 1;
+    head->outputs = count;
+    MRC_TRY(mrc_copy_names(&head->names, (char *const *)names, count, err));
+out:
+    mrc_free(place);
+    mrc_free(names);
+    return rc;
+}
+
+void mrc_head_start(const mrc_head *head, double *scores)
+{
+    for (int64_t k = 0; k < head->outputs; k++)
+        scores[k] = head->intercept ? head->intercept[k] : 0;
+}
+
+int64_t mrc_head_winner(const double *scores, int64_t outputs)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < outputs; k++)
+        if (scores[k] > scores[best])
+            best = k;
+    return best;
+}
+
+/* Errors of the training rows, a block of them per task. */
+struct trial {
+    const mrc_head_def *def;
+    const mrc_head *head;
+    const mrc_lesson *lesson;
+    double *scores; /* per worker */
+    double *sums;   /* per task: l */
+};
+
+enum { TRIAL_ROWS = 1024 };
+
+/* 1 for a wrong class; squares of what is missed for values. */
+static double miss(const mrc_lesson *lesson, int64_t row, const double *scores)
+{
+    int64_t o = lesson->outputs;
+    double sum = 0;
+    if (lesson->codes)
+        return mrc_head_winner(scores, o) != lesson->codes[row];
+    for (int64_t k = 0; k < o; k++) {
+        double difference = scores[k] - lesson->values[row * o + k];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+static void try_rows(void *arg, int64_t task, int worker)
+{
+    const struct trial *t = arg;
+    int64_t l = t->lesson->l, first = task * TRIAL_ROWS, left = t->lesson->n - first;
+    int64_t rows = left < TRIAL_ROWS ? left : TRIAL_ROWS;
+    double *scores = t->scores + worker * t->head->outputs, *sums = t->sums + task * l;
+    for (int64_t i = first; i < first + rows; i++) {
+        mrc_head_start(t->head, scores);
+        for (int64_t j = 0; j < l; j++) {
+            t->def->step(t->head, t->lesson->features + i * l, l, j, scores);
+            sums[j] += miss(t->lesson, i, scores);
+        }
+    }
+}
+
+static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def, const mrc_lesson *lesson,
+                                 mrc_head *head, mercer_error *err)
+{
+    int64_t l = lesson->l, tasks = (lesson->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
+    struct trial t = {.def = def, .head = head, .lesson = lesson};
+    double parts = (double)lesson->n * (lesson->codes ? 1 : (double)lesson->outputs);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, lesson->outputs, sizeof *t.scores, err));
+    MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
+    MRC_TRY(mrc_alloc(&head->errors, l, sizeof *head->errors, err));
+    mrc_parfor(ctx, tasks, try_rows, &t);
+    for (int64_t j = 0; j < l; j++) {
+        double sum = 0;
+        for (int64_t task = 0; task < tasks; task++)
+            sum += t.sums[task * l + j];
+        head->errors[j] = lesson->codes ? sum / parts : sqrt(sum / parts);
+    }
+out:
+    mrc_free(t.scores);
+    mrc_free(t.sums);
+    return rc;
+}
+
+static mercer_status check_budget(const mercer_ctx *ctx, int64_t n, int64_t l, mercer_error *err)
+{
+    double bytes = (double)n * (double)l * (double)sizeof(double);
+    if (bytes <= (double)ctx->memory)
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_BUDGET,
+                    "the head needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
+                    "memory budget is %.1f MB: raise --memory, or ask for fewer components",
+                    (long long)n, (long long)l, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+}
+
+mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_def *def, const mercer_rows *rows,
+                             const mercer_targets *targets, mercer_model *model, mercer_error *err)
+{
+    mrc_head *head = &model->head;
+    mrc_lesson lesson = {.n = rows->n, .l = model->components, .values = targets->values};
+    double *features = NULL;
+    int64_t *codes = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(check_budget(ctx, lesson.n, lesson.l, err));
+    MRC_TRY(mrc_strdup(&head->spec, def->entry.name, err));
+    MRC_TRY(describe(targets, head, &codes, err));
+    MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));
+    MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
+    lesson.features = features;
+    lesson.outputs = head->outputs;
+    lesson.codes = codes;
+    MRC_TRY(def->fit(ctx, &lesson, head, err));
+    MRC_TRY(find_errors(ctx, def, &lesson, head, err));
+    MRC_TRY(mrc_model_check_head(model, err));
+out:
+    mrc_free(features);
+    mrc_free(codes);
+    return rc;
+}

@@ -1,0 +1,170 @@
+/* Least squares on the features, with an intercept: of target values, or of one 0/1 indicator for
+ * each class, the largest one winning.
+ *
+ * One QR factorisation of [1 F Y], n rows of l features and o targets, has it all: the column of
+ * ones takes the means off, and R is triangular, so that its leading columns belong to the first
+ * features alone. Gram-Schmidt on the columns of R writes the features as uncorrelated ones,
+ *   q_j = sum_i<=j basis_ji (f_i - center_i),  basis_jj = 1,  score_o = intercept_o + sum_j q_j
+ * w_jo, and the sum over the first k is the least squares fit to the first k features, for every k.
+ * A feature that is a combination of those before it adds nothing: its weights are 0. Householder
+ * QR squares no condition number. Rows go in blocks under the R of those before. Cost: 2 n (1 + l +
+ * o)^2, and l^3. */
+#include "heads/heads.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double LEAST = 1e-12;   /* of a feature that must be new; below it is rounding */
+static const double NOTHING = 1e-12; /* correlation that is none: it moves scores by rounding */
+
+static const mrc_param ls_schema[] = {MRC_PARAM_END};
+
+/* One row of [1 F Y]. */
+static void fill_row(const mrc_lesson *lesson, int64_t row, double *to)
+{
+    int64_t l = lesson->l, o = lesson->outputs;
+    to[0] = 1;
+    memcpy(to + 1, lesson->features + row * l, (size_t)l * sizeof *to);
+    if (lesson->codes) {
+        memset(to + 1 + l, 0, (size_t)o * sizeof *to);
+        to[1 + l + lesson->codes[row]] = 1;
+    } else {
+        memcpy(to + 1 + l, lesson->values + row * o, (size_t)o * sizeof *to);
+    }
+}
+
+/* r: the triangular factor of [1 F Y], w x w with w = 1 + l + o, in a larger array. */
+static mercer_status factor_rows(mercer_ctx *ctx, const mrc_lesson *lesson, double **r,
+                                 mercer_error *err)
+{
+    enum { LEAST_BLOCK = 256 };
+    int64_t w = 1 + lesson->l + lesson->outputs;
+    int64_t block = 4 * w > LEAST_BLOCK ? 4 * w : LEAST_BLOCK; /* more gain little over R itself */
+    mercer_status rc = MERCER_OK;
+    if (block > lesson->n)
+        block = lesson->n;
+    MRC_TRY(mrc_alloc2(r, w + block, w, sizeof **r, err));
+    for (int64_t first = 0; first < lesson->n; first += block) {
+        int64_t count = lesson->n - first < block ? lesson->n - first : block;
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        for (int64_t i = 0; i < count; i++)
+            fill_row(lesson, first + i, *r + (w + i) * w);
+        MRC_TRY(mrc_qr_factor(ctx, w + count, w, *r, err));
+    }
+out:
+    return rc;
+}
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Features as rows of orthonormal vectors, one after the other. */
+struct steps {
+    int64_t l;
+    double *unit; /* l x l: row j, of j + 1 entries, is q_j of length 1; zero when nothing is new */
+    double *length; /* l: of q_j */
+    double *along;  /* l: of feature j along the q before it */
+    bool correlated;
+};
+
+/* Take feature j, whose column of R has j + 1 entries, apart; size: its length with the mean. */
+static void take_apart(struct steps *s, double size, int64_t j)
+{
+    double *v = s->unit + j * s->l, whole = sqrt(dot(v, v, j + 1));
+    memset(s->along, 0, (size_t)s->l * sizeof *s->along);
+    for (int pass = 0; pass < 2; pass++) /* twice is enough */
+        for (int64_t i = 0; i < j; i++) {
+            const double *u = s->unit + i * s->l;
+            double part = dot(u, v, i + 1);
+            for (int64_t k = 0; k <= i; k++)
+                v[k] -= part * u[k];
+            s->along[i] += part;
+            s->correlated |= fabs(part) > NOTHING * whole;
+        }
+    s->length[j] = sqrt(dot(v, v, j + 1));
+    bool is_new = s->length[j] > LEAST * size;
+    for (int64_t k = 0; k <= j; k++)
+        v[k] = is_new ? v[k] / s->length[j] : 0;
+}
+
+/* From R to the parts of the head. */
+static void solve(const mrc_lesson *lesson, const double *r, struct steps *s, mrc_head *head)
+{
+    int64_t l = lesson->l, o = lesson->outputs, w = 1 + l + o;
+    for (int64_t k = 0; k < o; k++)
+        head->intercept[k] = r[1 + l + k] / r[0];
+    for (int64_t j = 0; j < l; j++) {
+        double *basis = head->basis + j * l, *v = s->unit + j * l;
+        for (int64_t i = 0; i <= j; i++)
+            v[i] = r[(1 + i) * w + 1 + j];
+        head->center[j] = r[1 + j] / r[0];
+        take_apart(s, hypot(sqrt(dot(v, v, j + 1)), r[1 + j]), j);
+        basis[j] = 1;
+        for (int64_t i = 0; i < j; i++)
+            for (int64_t k = 0; k <= i && s->along[i] != 0; k++)
+                basis[k] -= s->along[i] / s->length[i] * head->basis[i * l + k];
+        for (int64_t i = 0; i <= j; i++)
+            for (int64_t k = 0; k < o && v[i] != 0; k++)
+                head->weights[j * o + k] += v[i] * r[(1 + i) * w + 1 + l + k] / s->length[j];
+    }
+}
+
+static mercer_status ls_fit(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
+                            mercer_error *err)
+{
+    int64_t l = lesson->l, o = lesson->outputs;
+    struct steps s = {.l = l};
+    double *r = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&head->center, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&head->intercept, o, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&head->basis, l, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&head->weights, l, o, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&s.unit, l, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s.length, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s.along, l, sizeof(double), err));
+    MRC_TRY(factor_rows(ctx, lesson, &r, err));
+    solve(lesson, r, &s, head);
+    if (!s.correlated) {
+        mrc_free(head->basis);
+        head->basis = NULL;
+    }
+out:
+    mrc_free(s.unit);
+    mrc_free(s.length);
+    mrc_free(s.along);
+    mrc_free(r);
+    return rc;
+}
+
+static bool ls_is_complete(const mrc_head *head)
+{
+    return head->center && head->weights && head->intercept;
+}
+
+static void ls_step(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                    double *scores)
+{
+    double q = features[j] - head->center[j];
+    for (int64_t i = 0; head->basis && i < j; i++)
+        q += head->basis[j * l + i] * (features[i] - head->center[i]);
+    for (int64_t k = 0; k < head->outputs; k++)
+        scores[k] += q * head->weights[j * head->outputs + k];
+}
+
+const mrc_head_def mrc_head_ls = {
+    .entry = {.name = "ls",
+              .summary = "least squares: values, or classes by their fitted indicators",
+              .reference = "Dhanjal, Gunn, Shawe-Taylor 2009, section 3",
+              .params = ls_schema},
+    .values = true,
+    .fit = ls_fit,
+    .is_complete = ls_is_complete,
+    .step = ls_step,
+};
