@@ -254,11 +254,13 @@ static bool take_head(int part, const struct part *tag, const unsigned char *dat
     }
     if (part > 1 || claims->class == CLASS_OPAQUE)
         return true;
-    if (tag->type != TYPE_INT32 || tag->behind < 2 * (int64_t)sizeof(int32_t))
+    int64_t size = sizeof(int32_t);
+    if (tag->type != TYPE_INT32 || tag->behind == 0 || tag->bytes < 2 * size ||
+        tag->bytes % size != 0)
         return false;
     claims->values = 1;
-    for (int64_t i = 0; i < tag->bytes / (int64_t)sizeof(int32_t); i++) {
-        double length = get4(data + i * (int64_t)sizeof(int32_t), swapped);
+    for (int64_t i = 0; i < tag->bytes / size; i++) {
+        double length = get4(data + i * size, swapped);
         claims->values *= length;
         claims->columns = i == 1 ? length : claims->columns;
     }

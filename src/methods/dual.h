@@ -2,10 +2,10 @@
  *
  * A method chooses a dual direction beta_j; its feature on the training rows is
  *     tau_j = P_j K beta_j,   P_j = I - Q Q' over the features before it
- * (left deflation only, so K is never changed), and with M_tj = tau_t' K beta_j / tau_t' tau_t, unit
- * upper triangular, features(x) = k(x)' A, A = B M^-1, give exactly T on the training rows. Columns
- * of A do not depend on later ones: every prefix is a model of its own. The engine keeps Q, the
- * norms of tau, M, the directions and what the features leave of the targets, P_j Y. */
+ * (left deflation only, so K is never changed), and with M_tj = tau_t' K beta_j / tau_t' tau_t,
+ * unit upper triangular, features(x) = k(x)' A, A = B M^-1, give exactly T on the training rows.
+ * Columns of A do not depend on later ones: every prefix is a model of its own. The engine keeps Q,
+ * the norms of tau, M, the directions and what the features leave of the targets, P_j Y. */
 #ifndef MRC_METHODS_DUAL_H
 #define MRC_METHODS_DUAL_H
 
@@ -24,9 +24,9 @@ typedef struct mrc_dual {
     double *beta;      /* directions of all rows, count x n; NULL for those of single rows */
     int64_t *selected; /* directions of single rows: beta_j = scale_j e_selected[j] */
     double *scale;
-    double largest;    /* max_i |k_i|, for the stopping rule; not with single rows */
-    double *aligned;   /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
-    double *covariance; /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
+    double largest;      /* max_i |k_i|, for the stopping rule; not with single rows */
+    double *aligned;     /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
+    double *covariance;  /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
     int64_t evaluations; /* kernel values asked for, as rows of the matrix */
     double *image;       /* n, work */
 } mrc_dual;

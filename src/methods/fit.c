@@ -143,7 +143,13 @@ static mercer_status read_head(struct request *r, mercer_error *err)
     const mercer_fit_options *options = &r->options;
     int kind = 0;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_head_find(options->head ? options->head : r->method->default_head, &r->head, err));
+    const char *own =
+        r->method->choose_head ? r->method->choose_head(r->params) : r->method->default_head;
+    MRC_TRY(mrc_head_find(options->head ? options->head : own, &r->head, err));
+    if (own && options->novelty > 0)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "novelty: method %s has no reconstruction errors, which a threshold is made of",
+                 r->method->entry.name);
     MRC_TRY(choose("scale_target", options->scale_target, "none|standard|norm", &kind, err));
     r->scale_target = kind == 1 ? MRC_SCALE_STANDARD : kind == 2 ? MRC_SCALE_NORM : MRC_SCALE_NONE;
     if (kind > 0 && !r->head && !r->method->default_head)

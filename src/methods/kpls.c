@@ -86,6 +86,12 @@ static mercer_status kpls_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     return mrc_kpls_features(ctx, problem, p->discriminant == 1, model, err);
 }
 
+static const char *choose_head(const void *params)
+{
+    const struct kpls_params *p = params;
+    return p->discriminant == 1 ? "centre" : "ls";
+}
+
 const mrc_method mrc_method_kpls = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "kpls",
@@ -96,4 +102,6 @@ const mrc_method mrc_method_kpls = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
     .fit = kpls_fit,
+    .default_head = "ls",
+    .choose_head = choose_head,
 };

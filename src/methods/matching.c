@@ -1,11 +1,11 @@
 /* Which row's column of K matches what is left of the labels best.
  *
- * With r = P_j Y the match of column i is num_i = |r'k_i|^2, on the raw column; SMC divides by K_ii,
- * SMA by den_i = |P_j k_i|^2. All columns: one product K [r, q_j] a feature gives every num_i, and
- * den_i -= (K q_j)_i^2. The difference is worthless once den_i has fallen below 1e-7 of its last
- * exact value; such columns are computed anew. Candidates: c rows of the matrix a feature; a
- * column drawn again only meets the features that came since.
- * Cost: k n^2 for all columns, c k n kernel values for candidates. */
+ * With r = P_j Y the match of column i is num_i = |r'k_i|^2, on the raw column; SMC divides by
+ * K_ii, SMA by den_i = |P_j k_i|^2. All columns: one product K [r, q_j] a feature gives every
+ * num_i, and den_i -= (K q_j)_i^2. The difference is worthless once den_i has fallen below 1e-7 of
+ * its last exact value; such columns are computed anew. Candidates: c rows of the matrix a feature;
+ * a column drawn again only meets the features that came since. Cost: k n^2 for all columns, c k n
+ * kernel values for candidates. */
 #include "methods/matching.h"
 
 #include "linalg/linalg.h"
@@ -14,22 +14,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double TIE = 1e-10;       /* relative difference of scores that count as equal */
-static const double STALE = 1e-7;      /* den over its last exact value below which it is renewed */
+static const double TIE = 1e-10;  /* relative difference of scores that count as equal */
+static const double STALE = 1e-7; /* den over its last exact value below which it is renewed */
 static const double ADMISSIBLE = 1e-16; /* what must be left of |k_i|^2 */
-enum { GROUP = 64 };                   /* columns computed at a time */
+enum { GROUP = 64 };                    /* columns computed at a time */
 
 struct matching {
     const mrc_matching_rule *rule;
     const double *diag;
-    double *num;      /* n */
-    double *den;      /* n: |P_j k_i|^2 */
-    double *exact;    /* n: den when last computed from the column */
-    double *full;     /* n: |k_i|^2 */
-    int64_t *upto;    /* n: features that den knows of; -1: none, not even |k_i|^2 */
+    double *num;        /* n */
+    double *den;        /* n: |P_j k_i|^2 */
+    double *exact;      /* n: den when last computed from the column */
+    double *full;       /* n: |k_i|^2 */
+    int64_t *upto;      /* n: features that den knows of; -1: none, not even |k_i|^2 */
     unsigned char *out; /* n: taken, or found to be spanned by those taken */
-    int64_t *list;    /* candidates of this feature */
+    int64_t *list;      /* candidates of this feature */
     int64_t list_count;
+    double noise;             /* a match that rounding alone could make */
     double *block, *products; /* GROUP x n, GROUP x (most + outputs) */
     double *input, *output;   /* n x (outputs + 1): all columns */
 };
@@ -199,8 +200,8 @@ static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_
         if (w->upto[rows[i]] < 0)
             w->den[rows[i]] = w->exact[rows[i]] = w->full[rows[i]] =
                 square_sum(w->block + i * n, n);
-    MRC_TRY(multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products,
-                     err));
+    MRC_TRY(
+        multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
     for (int64_t i = 0; i < count; i++) {
         w->den[rows[i]] -= missing > 0 ? square_sum(w->products + i * missing, missing) : 0;
         w->upto[rows[i]] = dual->count;
@@ -268,7 +269,8 @@ out:
 static double score(const struct matching *w, int64_t i)
 {
     double below = w->rule->alignment ? w->den[i] : w->diag[i];
-    if (w->out[i] || !(below > 0) || (w->rule->alignment && below <= ADMISSIBLE * w->full[i]))
+    if (w->out[i] || !(below > 0) || w->num[i] <= w->noise ||
+        (w->rule->alignment && below <= ADMISSIBLE * w->full[i]))
         return -1;
     return w->num[i] / below;
 }
@@ -293,6 +295,9 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     *added = false;
     if (!w->num)
         MRC_TRY(reserve(w, dual, err));
+    double rounding = 64 * DBL_EPSILON * mrc_gram_kmax(dual->gram);
+    w->noise =
+        rounding * rounding * (double)dual->n * square_sum(dual->rest, dual->n * dual->outputs);
     /* Where none of the drawn columns will do, others are drawn until all were seen. */
     do {
         MRC_TRY(w->rule->candidates ? meet_candidates(w, dual, err) : meet_all(w, dual, err));

@@ -58,6 +58,8 @@ typedef struct mrc_method {
     /* Of a method that learns from targets, and so refuses to do without: the head it gets unless
      * another is asked for. NULL: it does not look at targets. */
     const char *default_head;
+    /* The same where it depends on the parameters, or NULL. */
+    const char *(*choose_head)(const void *params);
 } mrc_method;
 
 #define MRC_METHOD(name) extern const mrc_method mrc_method_##name;

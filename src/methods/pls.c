@@ -20,6 +20,12 @@ static mercer_status pls_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     return mrc_kpls_features(ctx, problem, p->discriminant == 1, model, err);
 }
 
+static const char *choose_head(const void *params)
+{
+    const struct pls_params *p = params;
+    return p->discriminant == 1 ? "centre" : "ls";
+}
+
 const mrc_method mrc_method_pls = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "pls",
@@ -30,4 +36,6 @@ const mrc_method mrc_method_pls = {
     .needs = MRC_NEEDS_LINEAR_KERNEL,
     .default_center = MRC_CENTER_EXACT,
     .fit = pls_fit,
+    .default_head = "ls",
+    .choose_head = choose_head,
 };

@@ -1,6 +1,6 @@
-/* Sparse maximal alignment: each feature is the column of the row that matches the labels best for its length,
- * after the features before it (Dhanjal, Gunn, Shawe-Taylor 2009). A new row needs the kernel values
- * with the k selected rows alone. See matching.c. */
+/* Sparse maximal alignment: each feature is the column of the row that matches the labels best for
+ * its length, after the features before it (Dhanjal, Gunn, Shawe-Taylor 2009). A new row needs the
+ * kernel values with the k selected rows alone. See matching.c. */
 #include "methods/matching.h"
 
 struct sma_params {
@@ -36,4 +36,5 @@ const mrc_method mrc_method_sma = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_NONE,
     .fit = sma_fit,
+    .default_head = "ls",
 };

@@ -47,8 +47,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                  "the labels are the same for every row: there is nothing to learn from them");
     int64_t most = wanted > 0 && wanted < n ? wanted : n;
     bool centered = problem->center != MRC_CENTER_NONE;
-    bool few = method->few_columns > 0 &&
-               (double)method->few_columns * (double)most < (double)n / 2;
+    bool few =
+        method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
     mrc_gram_request request = {.centered = centered,
                                 .few_columns = few && !centered,
                                 .work_columns =
@@ -62,7 +62,9 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         explained += added ? dual.aligned[dual.count - 1] : 0;
     }
     if (dual.count == 0)
-        MRC_TRY(mrc_problem_no_component(problem, err));
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows do not differ, or their kernel values have nothing to do with the "
+                 "labels: there is no feature to extract");
     if (dual.count < wanted)
         mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
                    (long long)wanted, (long long)dual.count,
