@@ -38,7 +38,7 @@ static mercer_status ackfa_fit(mercer_ctx *ctx, const void *params, const mrc_pr
 const mrc_method mrc_method_ackfa = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "ackfa",
-              .summary = "akfa that drops rows once they are nearly explained, and stops by itself",
+              .summary = "akfa with a cut, which stops by itself",
               .reference = "Jiang, Snapp, Motai, Zhu 2006",
               .params = ackfa_schema},
     .params_size = sizeof(struct ackfa_params),

@@ -33,7 +33,7 @@ static mercer_status akfa_fit(mercer_ctx *ctx, const void *params, const mrc_pro
 const mrc_method mrc_method_akfa = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "akfa",
-              .summary = "accelerated kernel feature analysis: few rows, most variance",
+              .summary = "accelerated kernel feature analysis",
               .reference = "Jiang, Snapp, Motai, Zhu 2006",
               .params = akfa_schema},
     .params_size = sizeof(struct akfa_params),

@@ -42,7 +42,7 @@ static mercer_status greedy_fit(mercer_ctx *ctx, const void *params, const mrc_p
 const mrc_method mrc_method_greedy = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "greedy",
-              .summary = "greedy kernel PCA: features on few rows that cover the others",
+              .summary = "greedy kernel PCA: rows that cover the others",
               .reference = "Franc, Hlavac 2006",
               .params = greedy_schema},
     .params_size = sizeof(struct greedy_params),

@@ -95,7 +95,7 @@ static const char *choose_head(const void *params)
 const mrc_method mrc_method_kpls = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "kpls",
-              .summary = "kernel partial least squares: features that covary with the labels",
+              .summary = "kernel partial least squares",
               .reference = "Rosipal, Trejo 2001",
               .params = kpls_schema},
     .params_size = sizeof(struct kpls_params),

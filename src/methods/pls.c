@@ -29,7 +29,7 @@ static const char *choose_head(const void *params)
 const mrc_method mrc_method_pls = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "pls",
-              .summary = "partial least squares: linear features that covary with the labels",
+              .summary = "partial least squares",
               .reference = "Wold 1966",
               .params = pls_schema},
     .params_size = sizeof(struct pls_params),

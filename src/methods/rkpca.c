@@ -232,7 +232,7 @@ static mercer_status rkpca_fit(mercer_ctx *ctx, const void *params, const mrc_pr
 const mrc_method mrc_method_rkpca = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "rkpca",
-              .summary = "refined kernel PCA: centred features on few rows",
+              .summary = "refined kernel PCA: centred, on few rows",
               .reference = "Li, Yu, Sun 2011",
               .params = rkpca_schema},
     .params_size = sizeof(struct rkpca_params),

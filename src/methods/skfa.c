@@ -45,7 +45,7 @@ static mercer_status skfa_fit(mercer_ctx *ctx, const void *params, const mrc_pro
 const mrc_method mrc_method_skfa = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "skfa",
-              .summary = "sparse kernel feature analysis: few rows, weights of small l1 norm",
+              .summary = "sparse kernel feature analysis",
               .reference = "Smola, Mangasarian, Schoelkopf 1999",
               .params = skfa_schema},
     .params_size = sizeof(struct skfa_params),

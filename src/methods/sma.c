@@ -29,7 +29,7 @@ static mercer_status sma_fit(mercer_ctx *ctx, const void *params, const mrc_prob
 const mrc_method mrc_method_sma = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "sma",
-              .summary = "sparse maximal alignment: few rows that match the labels",
+              .summary = "sparse maximal alignment with the labels",
               .reference = "Dhanjal, Gunn, Shawe-Taylor 2009",
               .params = sma_schema},
     .params_size = sizeof(struct sma_params),

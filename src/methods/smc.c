@@ -29,7 +29,7 @@ static mercer_status smc_fit(mercer_ctx *ctx, const void *params, const mrc_prob
 const mrc_method mrc_method_smc = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "smc",
-              .summary = "sparse maximal covariance: few rows that match the labels",
+              .summary = "sparse maximal covariance with the labels",
               .reference = "Dhanjal, Gunn, Shawe-Taylor 2009",
               .params = smc_schema},
     .params_size = sizeof(struct smc_params),
