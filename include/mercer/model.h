@@ -57,9 +57,9 @@ typedef struct mercer_model_info {
     const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */
     /* Methods that learn from targets, else NULL; of each feature on the training rows, sums over
      * target columns: */
-    const double *alignment;  /* (t'y)^2 / (t't y'y): the share of the targets it explains */
-    const double *covariance; /* (t'y / n)^2 for a direction of length one */
-    const char *head;        /* what predicts from the features, "ls"; NULL: nothing does */
+    const double *alignment;      /* (t'y)^2 / (t't y'y): the share of the targets it explains */
+    const double *covariance;     /* (t'y / n)^2 for a direction of length one */
+    const char *head;             /* what predicts from the features, "ls"; NULL: nothing does */
     mercer_target_kind head_kind; /* what it predicts: classes or values */
     int64_t head_outputs;         /* classes, or target columns */
     int64_t head_rows;            /* training rows it keeps */
