@@ -181,7 +181,8 @@ void cli_print_selection(FILE *out, const mercer_model_info *info)
     const int room = cli_terminal_width() - 62;
     const int bar_width = room > BAR ? BAR : room;
     cli_table table = {.align = "lrrrrrl", .header = true};
-    cli_table_cell(&table, info->correlated ? "feature" : "point");
+    const bool features = info->correlated && info->components == count;
+    cli_table_cell(&table, features ? "feature" : "point");
     cli_table_cell(&table, "row*");
     cli_table_cell(&table, "score");
     cli_table_cell(&table, "residual");
@@ -191,7 +192,7 @@ void cli_print_selection(FILE *out, const mercer_model_info *info)
     for (int64_t i = 0; i < shown; i++) {
         const double *row = info->selection + i * MERCER_SELECTION_COLUMNS;
         const double share = row[MERCER_SELECTION_VARIANCE] / most;
-        cli_table_cell(&table, "%s%lld", info->correlated ? "f" : "", (long long)i + 1);
+        cli_table_cell(&table, "%s%lld", features ? "f" : "", (long long)i + 1);
         cli_table_cell(&table, "%lld", (long long)info->selected[i]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_SCORE]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_RESIDUAL]);
@@ -216,7 +217,8 @@ void cli_print_points(FILE *out, const mercer_model_info *info)
     }
     char *sparse = cli_sparse_text(info->expansion_entries, info->expansion_points, info->columns);
     char *others = cli_copy("");
-    if (info->selected_count > 0 && info->expansion_points > info->selected_count) {
+    if (info->selected_count > 0 && info->expansion_points > info->selected_count &&
+        strcmp(info->center, "exact") == 0) {
         free(others);
         others = cli_format(": %s selected, the others for the exact mean",
                             cli_text_count(info->selected_count).text);

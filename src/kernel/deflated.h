@@ -68,7 +68,8 @@ mercer_status mrc_deflated_take(mrc_deflated *def, int64_t p, bool energies, mer
 /* Energies of rows J from K^i itself; J = NULL: of all rows. */
 mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int64_t count,
                                     mercer_error *err);
-/* The same into out, for an object that carries no energies: over all data. */
+/* The same into out, also for an object that carries no energies: over the data that mask and
+ * about_mean leave, whoever set them. */
 mercer_status mrc_deflated_energies(mrc_deflated *def, const int64_t *rows, int64_t count,
                                     double *out, mercer_error *err);
 

@@ -201,7 +201,9 @@ static mercer_status expand(const mrc_problem *problem, mrc_expansion *e, mercer
 {
     int64_t n = problem->rows->n, l = e->components;
     bool precomputed = problem->kernel->kind == MRC_KERNEL_precomputed;
-    bool exact = model->center == MRC_CENTER_EXACT, all = !e->points && !e->selected;
+    bool all = !e->points && !e->selected;
+    /* The mean is in the span of all rows. */
+    bool exact = model->center == MRC_CENTER_EXACT || (all && model->center == MRC_CENTER_SPAN);
     double *sums = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));

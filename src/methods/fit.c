@@ -31,11 +31,17 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
 mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
+    if (!mrc_kernel_is_semidefinite(problem->kernel))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "no k(x,x) of the %skernel matrix is positive, so there is no component to "
+                        "extract",
+                        centered ? "centred " : "");
     return mrc_fail(
         err, MERCER_ERR_DATA,
         "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
         centered ? "centred " : "",
-        centered ? "the rows do not differ" : "the kernel takes every row for zero");
+        centered ? "the rows do not differ, or by less than rounding beside their mean"
+                 : "the kernel takes every row for zero");
 }
 
 /* The index of text among the words "a|b|c"; NULL is the first one. */
@@ -93,6 +99,9 @@ static mercer_status read_center(struct request *r, mercer_error *err)
     int center;
     mercer_status rc = choose("center", r->options.center, "none|exact|span", &center, err);
     r->problem.center = r->options.center ? (mrc_center)center : r->method->default_center;
+    if (rc == MERCER_OK && r->method->refuses_span && r->problem.center == MRC_CENTER_SPAN)
+        rc = mrc_fail(err, MERCER_ERR_ARGUMENT, "method %s: center is none or exact",
+                      r->method->entry.name);
     return rc;
 }
 

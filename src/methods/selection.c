@@ -393,6 +393,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     for (int64_t j = 0; j < n; j++)
         s->l1[j] = 1;
 
+    s->def.about_mean = rule->about_mean;
     bool listed = rule->candidates > 0 || (rule->depth > 0 && rule->depth < n);
     bool cheap = mrc_gram_store(gram) == MRC_STORE_LOWRANK || rule->terms > 0;
     if (rule->score == MRC_SCORE_RESIDUAL || (listed && !cheap && !rule->rescore))

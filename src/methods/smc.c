@@ -35,6 +35,7 @@ const mrc_method mrc_method_smc = {
     .params_size = sizeof(struct smc_params),
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_NONE,
+    .refuses_span = true,
     .fit = smc_fit,
     .default_head = "ls",
 };

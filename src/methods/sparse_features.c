@@ -288,7 +288,7 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_se
                    "%skernel matrix has no higher rank",
                    wanted, (long long)s->def.count,
                    problem->center == MRC_CENTER_NONE ? "" : "centred ");
-    if (model->center == MRC_CENTER_EXACT && model->points > found) {
+    if (model->center == MRC_CENTER_EXACT && model->points > found && p->kept > 0) {
         double size, difference;
         span_difference(p, n, &size, &difference);
         mrc_notice(ctx,
@@ -344,6 +344,10 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
     bool span = problem->center == MRC_CENTER_SPAN && !collapses;
     if (centered && !collapses)
         MRC_TRY(span_init(&p, ctx, gram, &s.def, err));
+    if (span && p.kept == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "with the mean in the span of the selected rows no feature is left: ask for more "
+                 "components, or for --center exact");
     e.selected = s.def.selected;
     e.count = s.def.count;
     e.mean_products = p.products;

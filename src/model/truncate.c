@@ -58,10 +58,10 @@ static mercer_status copy_selection(mercer_model *copy, const mercer_model *mode
     mercer_status rc = MERCER_OK;
     if (!model->selected)
         return MERCER_OK;
-    if (model->correlated) /* feature j is the direction of selected row j */
-        count = copy->components < count ? copy->components : count;
-    if (model->kernel.kind == MRC_KERNEL_precomputed && copy->points != model->columns)
-        count = copy->points;
+    if (count == model->basis_points) /* the selected rows are the points of the basis */
+        count = copy->basis_points;
+    else if (model->correlated && count == model->components) /* a feature for each of them */
+        count = copy->components;
     MRC_TRY(mrc_alloc(&copy->selected, count, sizeof *copy->selected, err));
     memcpy(copy->selected, model->selected, (size_t)count * sizeof *copy->selected);
     MRC_TRY(copy_all(&copy->selection, model->selection, count, width, err));

@@ -280,8 +280,8 @@ def test_zsh_completion():
     try:
         typed(setup, "ready")
         for words, expected in (("inv", "inverse "), ("tr", "tr"), ("fit da", "fit data.csv "),
-                                ("fit -m kp", "fit -m kpca "), ("fit -k cos", "fit -k cosine "),
-                                ("fit data.csv --sca", "fit data.csv --scale="),
+                                ("fit -m kpc", "fit -m kpca "), ("fit -k cos", "fit -k cosine "),
+                                ("fit data.csv --landm", "fit data.csv --landmarks="),
                                 ("fit --scale=u", "fit --scale=unit "),
                                 ("fit --image-features h", "fit --image-features haar "),
                                 ("transform my.model d", "transform my.model data.csv "),
@@ -1444,6 +1444,54 @@ def test_novelty_refusals():
         refused("fit", "ring.csv", "-m", "kpca", "--novelty", wrong, status=2, says=wrong)
     refused("fit", "ring.csv", "-m", "kpca", "--novelty", 0.05, status=1,
             says=("ring.csv", "at least 95 rows", "there are 60"))
+
+
+@test
+def test_every_method_with_every_centring():
+    x = cloud(40, 3)
+    table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
+    for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
+                   "nystroem", "kpls", "sma", "smc"):
+        for center in ("none", "exact", "span"):
+            words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
+            if method in ("sma", "smc") and center == "span":
+                refused(*words, status=2, says="center is none or exact")
+                continue
+            told = report(*words, "-o", "m")
+            assert told["components"] == 3
+            features = numbers(mercer("transform", "m", "x.csv").out)[1]
+            assert np.isfinite(features).all()
+            mercer("truncate", "m", "-n", 2, "-o", "two", "--quiet")
+            assert np.allclose(numbers(mercer("transform", "two", "x.csv").out)[1], features[:, :2],
+                               rtol=1e-9, atol=1e-12)
+            info = json.loads(mercer("info", "two", "--json").out)
+            if center == "none" and told["selected"]:
+                assert len(info["selected"]) == info["expansion_points"]
+                assert info["selected"] == told["selected"][:info["expansion_points"]]
+
+
+@test
+def test_all_rows_as_candidates_are_all_rows():
+    ring(60)
+    for method in ("akfa", "skfa", "skfa:criterion=variance", "ackfa:delta=0.2"):
+        for center in ("none", "exact"):
+            for store in ("dense", "stream", "lowrank"):
+                words = ["fit", "ring.csv", "-k", "rbf:sigma=3", "-n", 6, "--center", center,
+                         "--store", store]
+                comma = "," if ":" in method else ":"
+                assert (report(*words, "-m", method)["selected"] ==
+                        report(*words, "-m", f"{method}{comma}candidates=60")["selected"])
+
+
+@test
+def test_span_that_leaves_nothing():
+    np.savetxt("k.csv", 1 + np.outer(range(4), range(4)), delimiter=",")
+    words = ["fit", "k.csv", "-m", "akfa", "-k", "precomputed", "-n", 1, "--center"]
+    refused(*words, "span", status=1, says="--center exact")
+    assert "nan" not in mercer(*words, "exact").out
+    write("zero.csv", "0,1,2\n1,0,1\n2,1,0\n")
+    refused("fit", "zero.csv", "-m", "akfa", "-k", "precomputed", "--center", "none", status=1,
+            says="no k(x,x)")
 
 
 @test
