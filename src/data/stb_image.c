@@ -38,15 +38,7 @@ enum { PIXELS_PER_BYTE = 1 << 14 };
 #define STB_IMAGE_IMPLEMENTATION
 /* Not restored: what it declares and leaves out is reported at the end of this file. */
 #pragma GCC diagnostic ignored "-Wunused-function"
-/* An empty data chunk makes version 2.27 add zero to a null pointer, which changes nothing, but the
- * sanitizer counts it as undefined. */
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
 #include <stb/stb_image.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
 
 /* One segment of Huffman tables, from its length on: version 2.27 writes beyond its own table when
  * one has more than 256 codes. */
@@ -87,6 +79,21 @@ static bool jpeg_is_safe(const unsigned char *bytes, size_t length)
     return true;
 }
 
+/* Whether the pixels of a PNG begin with data: version 2.27 copies an empty first chunk of them to
+ * where there is no memory yet. */
+static bool png_is_safe(const unsigned char *bytes, size_t length)
+{
+    enum { SIGNATURE = 8, HEAD = 8, CHECKSUM = 4 };
+    for (size_t at = SIGNATURE; at < length && length - at >= HEAD;) {
+        const unsigned char *p = bytes + at;
+        size_t size = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
+        if (memcmp(p + 4, "IDAT", 4) == 0)
+            return size > 0;
+        at += HEAD + size + CHECKSUM;
+    }
+    return true;
+}
+
 bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, const char **reason)
 {
     int width = 0, height = 0, channels = 0;
@@ -96,6 +103,9 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
         return false;
     *reason = "bad Huffman table";
     if (length > 2 && bytes[0] == 0xff && !jpeg_is_safe(bytes, length))
+        return false;
+    *reason = "it begins with an empty chunk of data";
+    if (length > 1 && bytes[0] == 0x89 && !png_is_safe(bytes, length))
         return false;
     *reason = "it is too large";
     bool known = stbi_info_from_memory(bytes, (int)length, &width, &height, &channels);
