@@ -68,3 +68,12 @@ int64_t mrc_rng_below(mrc_rng *rng, int64_t bound)
     while (x >= limit);
     return (int64_t)(x % range);
 }
+
+void mrc_rng_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
+{
+    for (int64_t i = 0; i < wanted; i++) {
+        int64_t other = i + mrc_rng_below(rng, count - i), swap = list[i];
+        list[i] = list[other];
+        list[other] = swap;
+    }
+}

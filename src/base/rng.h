@@ -16,5 +16,7 @@ uint64_t mrc_rng_next(mrc_rng *rng);
 double mrc_rng_uniform(mrc_rng *rng);               /* in [0, 1) */
 double mrc_rng_normal(mrc_rng *rng);                /* mean 0, variance 1 */
 int64_t mrc_rng_below(mrc_rng *rng, int64_t bound); /* in [0, bound), unbiased; bound > 0 */
+/* Shuffle list (count numbers) until the first `wanted` are a random choice, in random order. */
+void mrc_rng_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted);
 
 #endif

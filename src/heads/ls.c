@@ -56,14 +56,6 @@ out:
     return rc;
 }
 
-static double dot(const double *a, const double *b, int64_t count)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < count; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* Features as rows of orthonormal vectors, one after the other. */
 struct steps {
     int64_t l;
@@ -76,18 +68,18 @@ struct steps {
 /* Take feature j, whose column of R has j + 1 entries, apart; size: its length with the mean. */
 static void take_apart(struct steps *s, double size, int64_t j)
 {
-    double *v = s->unit + j * s->l, whole = sqrt(dot(v, v, j + 1));
+    double *v = s->unit + j * s->l, whole = sqrt(mrc_dot(v, v, j + 1));
     memset(s->along, 0, (size_t)s->l * sizeof *s->along);
     for (int pass = 0; pass < 2; pass++) /* twice is enough */
         for (int64_t i = 0; i < j; i++) {
             const double *u = s->unit + i * s->l;
-            double part = dot(u, v, i + 1);
+            double part = mrc_dot(u, v, i + 1);
             for (int64_t k = 0; k <= i; k++)
                 v[k] -= part * u[k];
             s->along[i] += part;
             s->correlated |= fabs(part) > NOTHING * whole;
         }
-    s->length[j] = sqrt(dot(v, v, j + 1));
+    s->length[j] = sqrt(mrc_dot(v, v, j + 1));
     bool is_new = s->length[j] > LEAST * size;
     for (int64_t k = 0; k <= j; k++)
         v[k] = is_new ? v[k] / s->length[j] : 0;
@@ -104,7 +96,7 @@ static void solve(const mrc_lesson *lesson, const double *r, struct steps *s, mr
         for (int64_t i = 0; i <= j; i++)
             v[i] = r[(1 + i) * w + 1 + j];
         head->center[j] = r[1 + j] / r[0];
-        take_apart(s, hypot(sqrt(dot(v, v, j + 1)), r[1 + j]), j);
+        take_apart(s, hypot(sqrt(mrc_dot(v, v, j + 1)), r[1 + j]), j);
         basis[j] = 1;
         for (int64_t i = 0; i < j; i++)
             for (int64_t k = 0; k <= i && s->along[i] != 0; k++)

@@ -35,6 +35,14 @@ static bool is_narrow(int64_t columns)
     return columns % MRC_NARROW_LANES == 0 && columns <= 4 * MRC_NARROW_LANES;
 }
 
+double mrc_dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
 /* Products A'B over tall matrices are cut into at most PARTS runs of at least LEAST_RUN rows, each
  * summed by one task in strips of STRIP rows; the partial products are added in order. */
 enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };

@@ -14,6 +14,9 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
               const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
               int64_t ldc);
 
+/* sum of a_i b_i. */
+double mrc_dot(const double *a, const double *b, int64_t n);
+
 /* gram (k x k) = A' A for A n x k (row stride lda): parallel over fixed blocks of rows, summed in
  * block order. */
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,

@@ -86,14 +86,6 @@ out:
     return rc;
 }
 
-static double norm_of(const double *v, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
 /* q_j from tau in q + count n, and what it does to the targets. */
 static void take_off_targets(mrc_dual *dual)
 {
@@ -125,7 +117,7 @@ static mercer_status add_image(mrc_dual *dual, double least, bool *added, mercer
     *added = false;
     MRC_TRY(mrc_alloc(&dots, j + 1, sizeof *dots, err));
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
-    double norm = norm_of(tau, dual->n);
+    double norm = sqrt(mrc_dot(tau, tau, dual->n));
     if (!(norm > least))
         goto out;
     for (int64_t t = 0; t < j; t++)
@@ -164,7 +156,7 @@ mercer_status mrc_dual_add_row(mrc_dual *dual, int64_t row, double scale, bool *
         tau[i] *= scale;
     dual->selected[dual->count] = row;
     dual->scale[dual->count] = scale;
-    return add_image(dual, LEAST_OF_ROW * norm_of(tau, dual->n), added, err);
+    return add_image(dual, LEAST_OF_ROW * sqrt(mrc_dot(tau, tau, dual->n)), added, err);
 }
 
 /* A = B M^-1, points x k, column by column: a_j = beta_j - sum_t M_tj a_t. */

@@ -114,14 +114,6 @@ out:
     return rc;
 }
 
-static double square_sum(const double *v, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += v[i] * v[i];
-    return sum;
-}
-
 /* |P_j k_i|^2 from the columns themselves, for rows J whose columns stand in block. */
 static mercer_status renew(struct matching *w, mrc_dual *dual, const int64_t *rows, int64_t count,
                            mercer_error *err)
@@ -131,7 +123,8 @@ static mercer_status renew(struct matching *w, mrc_dual *dual, const int64_t *ro
     MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
     for (int64_t i = 0; i < count; i++) {
         MRC_TRY(mrc_dual_project(dual, w->block + i * dual->n, dots, err));
-        w->den[rows[i]] = w->exact[rows[i]] = square_sum(w->block + i * dual->n, dual->n);
+        w->den[rows[i]] = w->exact[rows[i]] =
+            mrc_dot(w->block + i * dual->n, w->block + i * dual->n, dual->n);
         w->upto[rows[i]] = dual->count;
     }
 out:
@@ -174,11 +167,7 @@ static void draw(struct matching *w, mrc_dual *dual)
         if (!w->out[i])
             w->list[left++] = i;
     wanted = wanted < left ? wanted : left;
-    for (int64_t i = 0; i < wanted; i++) {
-        int64_t other = i + mrc_rng_below(&dual->ctx->rng, left - i), swap = w->list[i];
-        w->list[i] = w->list[other];
-        w->list[other] = swap;
-    }
+    mrc_rng_draw(&dual->ctx->rng, w->list, left, wanted);
     w->list_count = wanted;
     qsort_r(w->list, (size_t)wanted, sizeof *w->list, by_age, w->upto);
 }
@@ -193,17 +182,19 @@ static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_
     MRC_TRY(mrc_gram_columns(dual->gram, rows, count, w->block, err));
     MRC_TRY(multiply(dual->ctx, w->block, count, rest, m, n, w->products, err));
     for (int64_t i = 0; i < count; i++)
-        w->num[rows[i]] = square_sum(w->products + i * m, m);
+        w->num[rows[i]] = mrc_dot(w->products + i * m, w->products + i * m, m);
     if (!w->rule->alignment)
         goto out;
     for (int64_t i = 0; i < count; i++)
         if (w->upto[rows[i]] < 0)
             w->den[rows[i]] = w->exact[rows[i]] = w->full[rows[i]] =
-                square_sum(w->block + i * n, n);
+                mrc_dot(w->block + i * n, w->block + i * n, n);
     MRC_TRY(
         multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
     for (int64_t i = 0; i < count; i++) {
-        w->den[rows[i]] -= missing > 0 ? square_sum(w->products + i * missing, missing) : 0;
+        w->den[rows[i]] -=
+            missing > 0 ? mrc_dot(w->products + i * missing, w->products + i * missing, missing)
+                        : 0;
         w->upto[rows[i]] = dual->count;
     }
     MRC_TRY(renew_stale(w, dual, rows, count, err));
@@ -252,7 +243,7 @@ static mercer_status meet_all(struct matching *w, mrc_dual *dual, mercer_error *
     }
     MRC_TRY(mrc_gram_apply(dual->gram, w->input, width, w->output, err));
     for (int64_t i = 0; i < n; i++) {
-        w->num[i] = square_sum(w->output + i * width, m);
+        w->num[i] = mrc_dot(w->output + i * width, w->output + i * width, m);
         if (update)
             w->den[i] -= w->output[i * width + m] * w->output[i * width + m];
         w->list[i] = i;
@@ -296,8 +287,8 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     if (!w->num)
         MRC_TRY(reserve(w, dual, err));
     double rounding = 64 * DBL_EPSILON * mrc_gram_kmax(dual->gram);
-    w->noise =
-        rounding * rounding * (double)dual->n * square_sum(dual->rest, dual->n * dual->outputs);
+    w->noise = rounding * rounding * (double)dual->n *
+               mrc_dot(dual->rest, dual->rest, dual->n * dual->outputs);
     /* Where none of the drawn columns will do, others are drawn until all were seen. */
     do {
         MRC_TRY(w->rule->candidates ? meet_candidates(w, dual, err) : meet_all(w, dual, err));

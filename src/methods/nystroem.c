@@ -33,7 +33,7 @@ static mercer_status choose_uniform(mercer_ctx *ctx, const mrc_problem *problem,
     (void)err;
     for (int64_t i = 0; i < problem->rows->n; i++)
         list[i] = i;
-    mrc_draw(&ctx->rng, list, problem->rows->n, *count);
+    mrc_rng_draw(&ctx->rng, list, problem->rows->n, *count);
     return MERCER_OK;
 }
 

@@ -58,15 +58,6 @@ static int64_t count_candidates(const mrc_selection *s, int64_t *list)
     return count;
 }
 
-void mrc_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
-{
-    for (int64_t i = 0; i < wanted; i++) {
-        int64_t other = i + mrc_rng_below(rng, count - i), swap = list[i];
-        list[i] = list[other];
-        list[other] = swap;
-    }
-}
-
 struct ranked {
     double residual;
     int64_t row;
@@ -107,7 +98,7 @@ static mercer_status choose_candidates(mrc_selection *s, mercer_error *err)
     int64_t wanted = rule->candidates ? rule->candidates : rule->depth;
     wanted = wanted < count ? wanted : count;
     if (rule->candidates)
-        mrc_draw(&s->def.ctx->rng, s->list, count, wanted);
+        mrc_rng_draw(&s->def.ctx->rng, s->list, count, wanted);
     else if (wanted < count)
         rc = keep_largest(s, count, wanted, err);
     for (int64_t j = 0; j < s->def.n; j++)
@@ -402,7 +393,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
         MRC_TRY(mrc_alloc(&mask, n, 1, err));
         for (int64_t j = 0; j < n; j++)
             s->list[j] = j;
-        mrc_draw(&ctx->rng, s->list, n, rule->terms);
+        mrc_rng_draw(&ctx->rng, s->list, n, rule->terms);
         for (int64_t i = 0; i < rule->terms; i++)
             mask[s->list[i]] = 1;
     }

@@ -74,9 +74,6 @@ mercer_status mrc_selection_run(mrc_selection *selection, mercer_ctx *ctx, mrc_g
                                 const mrc_selection_rule *rule, mercer_error *err);
 void mrc_selection_destroy(mrc_selection *selection);
 
-/* Make the first `wanted` of `count` entries of list a random choice of them, in random order. */
-void mrc_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted);
-
 /* Whether a rule for n rows needs so few columns of the matrix that it should not be stored. */
 bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n);
 

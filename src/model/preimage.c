@@ -81,14 +81,6 @@ static double integer_power(double base, int64_t exponent)
     return result;
 }
 
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
 /* x (d) += sum_i w_i z_i over sparse points [z0, z0 + nz). */
 static void add_sparse(const mercer_model *model, int64_t z0, int64_t nz, const double *w,
                        double *x)
@@ -111,7 +103,8 @@ static void expand_tile(void *arg, int64_t task, int worker)
     int64_t nb = model->basis_points - z0; /* points of the basis in this tile */
     (void)worker;
     for (int64_t i = 0; i < job->batch; i++) {
-        double share = model->mean_weights ? 1 + dot(job->y + i * l, model->mean_weights, l) : 1;
+        double share =
+            model->mean_weights ? 1 + mrc_dot(job->y + i * l, model->mean_weights, l) : 1;
         for (int64_t j = 0; j < nz; j++)
             job->gamma[i * m + z0 + j] = model->mean ? share * model->mean[z0 + j] : 0.0;
     }
@@ -276,7 +269,7 @@ static void slots_finish(const struct slots *slots, struct job *job)
         if (row < 0)
             continue;
         memcpy(job->x + row * d, slots->best_x + best * d, (size_t)d * sizeof(double));
-        double norm2 = dot(job->gamma + row * m, job->dots + row * m, m);
+        double norm2 = mrc_dot(job->gamma + row * m, job->dots + row * m, m);
         job->value[row] = fmax(0.0, norm2 + slots->best[best]);
     }
 }
@@ -431,7 +424,7 @@ static void polynomial_steps(struct slots *slots)
     for (int s = 0; s < SLOTS; s++) {
         const double *x = slots->x + s * d;
         double *step = slots->step + s * d;
-        double norm2 = dot(x, x, d), base = k->gamma * norm2 + k->coef0;
+        double norm2 = mrc_dot(x, x, d), base = k->gamma * norm2 + k->coef0;
         double scale = integer_power(base, k->degree - 1);
         memset(step, 0, (size_t)d * sizeof(double));
         if (!slots->active[s])
@@ -444,10 +437,10 @@ static void polynomial_steps(struct slots *slots)
             step[j] = slots->sum[s * d + j] / scale - x[j];
         /* (I + q x x')^-1 of the Gauss-Newton matrix, which curbs changes of length. */
         double q = (double)(k->degree - 1) * k->gamma / base;
-        double along = dot(x, step, d) * q / (1 + q * norm2);
+        double along = mrc_dot(x, step, d) * q / (1 + q * norm2);
         for (int64_t j = 0; j < d; j++)
             step[j] -= along * x[j];
-        if (!(dot(step, step, d) > CONVERGED * CONVERGED * norm2))
+        if (!(mrc_dot(step, step, d) > CONVERGED * CONVERGED * norm2))
             slots->active[s] = false;
     }
 }
@@ -509,7 +502,7 @@ static void eigenvector_starts(struct slots *slots)
     for (int step = 0; step < 2 * POWER_STEPS; step++) {
         for (int s = 0; s < SLOTS; s++) {
             double *x = slots->x + s * d;
-            double length = sqrt(dot(x, x, d) + last[s] * last[s]);
+            double length = sqrt(mrc_dot(x, x, d) + last[s] * last[s]);
             for (int64_t j = 0; length > 0 && j < d; j++)
                 x[j] /= length;
             last[s] /= length > 0 ? length : 1;
@@ -523,7 +516,7 @@ static void eigenvector_starts(struct slots *slots)
         weighted_points(slots, root, c, 1, total);
         for (int s = STARTS - 1; s < SLOTS; s += STARTS) {
             double *x = slots->x + s * d, next_last = sqrt(k->coef0) * total[s];
-            value[s] = root * dot(x, slots->sum + s * d, d) + last[s] * next_last;
+            value[s] = root * mrc_dot(x, slots->sum + s * d, d) + last[s] * next_last;
             for (int64_t j = 0; j < d; j++)
                 x[j] = root * slots->sum[s * d + j] + shift[s] * x[j];
             last[s] = next_last + shift[s] * last[s];
@@ -531,8 +524,8 @@ static void eigenvector_starts(struct slots *slots)
     }
     for (int s = STARTS - 1; s < SLOTS; s += STARTS) {
         double *x = slots->x + s * d;
-        double length = sqrt(dot(x, x, d) + last[s] * last[s]);
-        double sign = k->coef0 > 0 ? last[s] : dot(x, slots->step + (s - STARTS + 1) * d, d);
+        double length = sqrt(mrc_dot(x, x, d) + last[s] * last[s]);
+        double sign = k->coef0 > 0 ? last[s] : mrc_dot(x, slots->step + (s - STARTS + 1) * d, d);
         slots->active[s] = slots->row[s] >= 0 && value[s] > 0 && length > 0;
         double factor = slots->active[s] ? copysign(sqrt(value[s]) / (length * root), sign) : 0;
         for (int64_t j = 0; j < d; j++)
