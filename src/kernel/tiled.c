@@ -365,6 +365,18 @@ mercer_status mrc_tiled_row_norms2(mrc_gram *g, const unsigned char *mask, const
     return for_all_tiles(g, square_tile, &p, err);
 }
 
+/* K[row, first .. first + count) of a stored matrix, within one tile. Only the tiles of one
+ * triangle are there: a row of one, or a column of its mirror image. */
+static void copy_stored(const mrc_gram *g, int64_t row, int64_t first, int64_t count, double *out)
+{
+    int64_t i = row / MRC_TILE, j = first / MRC_TILE, r = row % MRC_TILE, c = first % MRC_TILE;
+    size_t at = i >= j ? tile_offset(g, i, j) + (size_t)(r * MRC_TILE + c)
+                       : tile_offset(g, j, i) + (size_t)(c * MRC_TILE + r);
+    int64_t step = i >= j ? 1 : MRC_TILE;
+    for (int64_t t = 0; t < count; t++, at += (size_t)step)
+        out[t] = g->tile_values ? g->tile_values[at] : (double)g->tile_singles[at];
+}
+
 void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int64_t first,
                      int64_t count, int worker, double *out, int64_t ldo)
 {
@@ -378,17 +390,11 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
     }
     if (g->tile_values || g->tile_singles) {
         for (int64_t i = 0; i < nrows; i++)
-            for (int64_t t = 0; t < count; t++) {
-                int64_t a = rows[i], b = first + t;
-                if (a < b) { /* only one triangle is stored */
-                    int64_t swap = a;
-                    a = b;
-                    b = swap;
-                }
-                size_t at = tile_offset(g, a / MRC_TILE, b / MRC_TILE) +
-                            (size_t)(a % MRC_TILE * MRC_TILE + b % MRC_TILE);
-                out[i * ldo + t] =
-                    g->tile_values ? g->tile_values[at] : (double)g->tile_singles[at];
+            for (int64_t t = 0; t < count;) {
+                int64_t b = first + t, left = MRC_TILE - b % MRC_TILE;
+                int64_t run = left < count - t ? left : count - t;
+                copy_stored(g, rows[i], b, run, out + i * ldo + t);
+                t += run;
             }
         return;
     }

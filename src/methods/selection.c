@@ -38,7 +38,9 @@ bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n)
                         : rule->candidates                ? rule->candidates
                         : rule->depth                     ? rule->depth
                                                           : n;
-    return rule->terms == 0 && (double)looked_at * (double)rule->most < (double)n / 2;
+    /* A store costs half a matrix of kernel values, or a factorisation; then every column of it
+     * that is looked at has to be read again. */
+    return rule->terms == 0 && (double)looked_at * (double)rule->most < 2 * (double)n;
 }
 
 /* ---- candidates ---- */
@@ -92,7 +94,7 @@ static mercer_status choose_candidates(mrc_selection *s, mercer_error *err)
     const mrc_selection_rule *rule = s->rule;
     mercer_status rc = MERCER_OK;
     s->list_count = -1;
-    if (!rule->candidates && !rule->depth)
+    if ((!rule->candidates && !rule->depth) || rule->score == MRC_SCORE_RESIDUAL)
         return MERCER_OK;
     int64_t count = count_candidates(s, s->list);
     int64_t wanted = rule->candidates ? rule->candidates : rule->depth;
