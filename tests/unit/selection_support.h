@@ -238,10 +238,8 @@ static inline double largest_eigenvalue(const double *a, int64_t n, int64_t ld)
     return value;
 }
 
-/* What features and errors may differ by: max(1e-10, 4 eps cond(K_SS)), and 1e-10 while no residual
- * of a pick was below 1e-4 kmax. That holds for up to half of the rows: with nearly all of them a
- * centred K_SS is close to singular whatever the residuals, and centring in double leaves eps cond
- * in plain deflation too. The 4 is what plain deflation needs there. */
+/* What features and errors may differ by: max(1e-10, eps cond(K_SS)), and 1e-10 while no residual
+ * was below 1e-4 kmax. */
 static inline double tolerance_of(const double *gram, const struct deflated *f)
 {
     int64_t l = f->count, w = f->wanted;
@@ -257,7 +255,7 @@ static inline double tolerance_of(const double *gram, const struct deflated *f)
     cond = largest_eigenvalue(k, l, l) * largest_eigenvalue(inverse, l, l);
     free(k);
     free(inverse);
-    return least > 1e-4 * f->kmax && 2 * l <= f->n ? 1e-10 : fmax(1e-10, 4 * DBL_EPSILON * cond);
+    return least > 1e-4 * f->kmax ? 1e-10 : fmax(1e-10, DBL_EPSILON * cond);
 }
 
 /* Largest entry of W'W - I, W the directions of a model: w_j = sum_i B_ij phi(z_i) + t_j mean. */
@@ -325,8 +323,9 @@ static inline void check_features(const char *what, const struct outcome *o,
         off = difference <= off ? off : difference;
         mean += errors[i] / (double)n;
     }
+    /* To look at B'K B takes sums whose own rounding is eps cond. */
     if (!(worst <= tolerance * sqrt(f->kmax)) || !(off <= tolerance * f->kmax) ||
-        !(skew <= tolerance))
+        !(skew <= (tolerance > 1e-10 ? 4 * tolerance : tolerance)))
         complain(what, "features off by %.3g, errors by %.3g, B'K B by %.3g; %.3g allowed",
                  worst / sqrt(f->kmax), off / f->kmax, skew, tolerance);
     if (!(fabs(o->report.reconstruction_error - f->error[l - 1]) <= tolerance * f->kmax) ||
