@@ -138,6 +138,14 @@ void cli_json_head(json_t *json, const mercer_model *model, const mercer_model_i
     json_object_set_new(json, "scale_target", cli_json_text(info->scale_target));
 }
 
+/* A cell with a bar, or nothing where there is no room for one. */
+static void add_bar(cli_table *table, double share, int width)
+{
+    char *bar = width > 3 ? cli_bar(share, width) : cli_copy("");
+    cli_table_cell(table, "%s", bar);
+    free(bar);
+}
+
 void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double factor)
 {
     enum { MOST = 12, SHOWN = 10, BAR = 24 };
@@ -158,10 +166,7 @@ void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double
         cli_table_cell(&table, "%.5g", spectrum[j]);
         cli_table_cell(&table, "%.2f %%", 100 * share);
         cli_table_cell(&table, "%.2f %%", 100 * sum);
-        char *bar =
-            bar_width > 3 ? cli_bar(share / (spectrum[0] * factor), bar_width) : cli_copy("");
-        cli_table_cell(&table, "%s", bar);
-        free(bar);
+        add_bar(&table, share / (spectrum[0] * factor), bar_width);
     }
     cli_table_print(&table, out, 2);
     if (shown < count) {
@@ -191,16 +196,13 @@ void cli_print_selection(FILE *out, const mercer_model_info *info)
     cli_table_cell(&table, "%s", "");
     for (int64_t i = 0; i < shown; i++) {
         const double *row = info->selection + i * MERCER_SELECTION_COLUMNS;
-        const double share = row[MERCER_SELECTION_VARIANCE] / most;
         cli_table_cell(&table, "%s%lld", features ? "f" : "", (long long)i + 1);
         cli_table_cell(&table, "%lld", (long long)info->selected[i]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_SCORE]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_RESIDUAL]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_ERROR]);
         cli_table_cell(&table, "%.4g", row[MERCER_SELECTION_VARIANCE]);
-        char *bar = bar_width > 3 ? cli_bar(share, bar_width) : cli_copy("");
-        cli_table_cell(&table, "%s", bar);
-        free(bar);
+        add_bar(&table, row[MERCER_SELECTION_VARIANCE] / most, bar_width);
     }
     cli_table_print(&table, out, 2);
     if (shown < count)
@@ -253,9 +255,7 @@ void cli_print_alignment(FILE *out, const mercer_model_info *info)
             cli_table_cell(&table, "%lld", (long long)info->selected[j]);
         cli_table_cell(&table, "%.2f %%", 100 * info->alignment[j]);
         cli_table_cell(&table, "%.2f %%", 100 * sum);
-        char *bar = bar_width > 3 ? cli_bar(sum, bar_width) : cli_copy("");
-        cli_table_cell(&table, "%s", bar);
-        free(bar);
+        add_bar(&table, sum, bar_width);
     }
     cli_table_print(&table, out, 2);
     if (shown < count)

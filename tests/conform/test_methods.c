@@ -2,9 +2,7 @@
  * being listed. */
 #include "../unit/support.h"
 
-#include "base/memory.h"
-
-#include <mercer/mercer.h>
+#include "../unit/fit_support.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -376,8 +374,6 @@ static void test_methods_survive_every_failing_allocation(void **state)
             mercer_ctx *ctx = new_ctx(1);
             mercer_rows *rows = view(ctx, x, N, 2);
             mercer_fit_options options;
-            int64_t alive = mrc_alloc_live(), after = 0;
-            mercer_status rc;
             mercer_fit_options_init(&options);
             options.method = mercer_entry_name(entry);
             options.store = stores[s];
@@ -385,17 +381,7 @@ static void test_methods_survive_every_failing_allocation(void **state)
                 options.kernel = "0.5*rbf + laplacian*cosine";
             options.scale = "standard";
             options.components = 3;
-            do {
-                mercer_model *model = NULL;
-                mrc_alloc_fail_after(after++);
-                rc = mercer_fit(ctx, &options, rows, targets, &model, NULL, NULL);
-                mrc_alloc_fail_after(-1);
-                assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-                assert_int_equal(model != NULL, rc == MERCER_OK);
-                mercer_model_free(model);
-                assert_int_equal(mrc_alloc_live(), alive);
-            } while (rc != MERCER_OK);
-            assert_true(after > 10);
+            check_failing_allocations(ctx, &options, rows, targets);
             mercer_rows_free(rows);
             mercer_ctx_free(ctx);
         }

@@ -2,7 +2,7 @@
  * their span keeps. */
 #include "support.h"
 
-#include <mercer/mercer.h>
+#include "fit_support.h"
 
 #include <stdio.h>
 
@@ -381,19 +381,8 @@ static void test_subset_survives_failing_allocations(void **state)
     (void)state;
     for (int m = 0; m < 3; m++) {
         mercer_fit_options options = options_of(methods[m], "rbf", m == 2 ? landmarks : NULL);
-        int64_t alive = mrc_alloc_live(), after = 0;
-        mercer_status rc;
         options.scale = "standard";
-        do {
-            mercer_model *model = NULL;
-            mrc_alloc_fail_after(after++);
-            rc = mercer_fit(ctx, &options, rows, NULL, &model, NULL, NULL);
-            mrc_alloc_fail_after(-1);
-            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-            mercer_model_free(model);
-            assert_int_equal(mrc_alloc_live(), alive);
-        } while (rc != MERCER_OK);
-        assert_true(after > 10);
+        check_failing_allocations(ctx, &options, rows, NULL);
     }
     mercer_rows_free(rows);
     mercer_rows_free(landmarks);

@@ -2,7 +2,7 @@
  * once, and the same where the groups leave nothing out. */
 #include "support.h"
 
-#include <mercer/mercer.h>
+#include "fit_support.h"
 
 enum { N = 120, L = 4 };
 
@@ -138,17 +138,7 @@ static void test_split_edges(void **state)
     assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, NULL), MERCER_ERR_DATA);
     options.method = "kpca:groups=2";
     assert_int_equal(mercer_fit(ctx, &options, equal, NULL, &model, NULL, NULL), MERCER_ERR_DATA);
-    mercer_status rc;
-    int64_t alive = mrc_alloc_live(), after = 0;
-    do { /* every allocation fails in turn */
-        mrc_alloc_fail_after(after++);
-        rc = mercer_fit(ctx, &options, rows, NULL, &model, NULL, NULL);
-        mrc_alloc_fail_after(-1);
-        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-        mercer_model_free(model);
-        assert_int_equal(mrc_alloc_live(), alive);
-    } while (rc != MERCER_OK);
-    assert_true(after > 10);
+    check_failing_allocations(ctx, &options, rows, NULL);
     mercer_rows_free(rows);
     mercer_rows_free(equal);
     mercer_ctx_free(ctx);
