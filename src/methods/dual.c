@@ -35,7 +35,6 @@ mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, con
     MRC_TRY(mrc_alloc(&dual->aligned, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->covariance, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&dual->m, dual->most, (dual->most + 1) / 2 + 1, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&dual->image, n, sizeof(double), err));
     if (single_rows) {
         MRC_TRY(mrc_alloc(&dual->selected, dual->most, sizeof *dual->selected, err));
         MRC_TRY(mrc_alloc(&dual->scale, dual->most, sizeof(double), err));
@@ -62,7 +61,6 @@ void mrc_dual_destroy(mrc_dual *dual)
     mrc_free(dual->aligned);
     mrc_free(dual->covariance);
     mrc_free(dual->m);
-    mrc_free(dual->image);
     mrc_free(dual->selected);
     mrc_free(dual->scale);
     mrc_free(dual->beta);
@@ -237,8 +235,8 @@ static void center_column(double *y, int64_t n, int64_t outputs, int64_t c)
         y[i * outputs + c] -= mean + error;
 }
 
-mercer_status mrc_dual_targets(const mrc_problem *problem, bool centred, double **y,
-                               int64_t *outputs, mercer_error *err)
+mercer_status mrc_dual_targets(const mrc_problem *problem, double **y, int64_t *outputs,
+                               mercer_error *err)
 {
     const mercer_targets *targets = problem->targets;
     int64_t n = problem->rows->n;
@@ -255,7 +253,7 @@ mercer_status mrc_dual_targets(const mrc_problem *problem, bool centred, double 
             (*y)[i * *outputs + c] = !classes        ? targets->values[i * targets->columns + c]
                                      : *outputs == 1 ? (targets->codes[i] == 1 ? 1 : -1)
                                                      : targets->codes[i] == c;
-    for (int64_t c = 0; centred && c < *outputs; c++)
+    for (int64_t c = 0; c < *outputs; c++)
         center_column(*y, n, *outputs, c);
 out:
     return rc;

@@ -24,11 +24,9 @@ typedef struct mrc_dual {
     double *beta;      /* directions of all rows, count x n; NULL for those of single rows */
     int64_t *selected; /* directions of single rows: beta_j = scale_j e_selected[j] */
     double *scale;
-    double largest;      /* max_i |k_i|, for the stopping rule; not with single rows */
-    double *aligned;     /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
-    double *covariance;  /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
-    int64_t evaluations; /* kernel values asked for, as rows of the matrix */
-    double *image;       /* n, work */
+    double largest;     /* max_i |k_i|, for the stopping rule; not with single rows */
+    double *aligned;    /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
+    double *covariance; /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
 } mrc_dual;
 
 /* Room for most features of gram; y (n x outputs) is copied. Directions are dense, or of single
@@ -53,10 +51,9 @@ mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_e
 mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, bool unit_features,
                               mercer_model *model, mercer_error *err);
 
-/* Targets as columns, n x *outputs: numbers as they are, classes as an indicator matrix (two
- * classes: one column of +-1); each column minus its mean when centred. MERCER_ERR_ARGUMENT without
- * targets. */
-mercer_status mrc_dual_targets(const mrc_problem *problem, bool centred, double **y,
-                               int64_t *outputs, mercer_error *err);
+/* Targets as columns about their means, n x *outputs: numbers as they are, classes as an indicator
+ * matrix (two classes: one column of +-1). MERCER_ERR_ARGUMENT without targets. */
+mercer_status mrc_dual_targets(const mrc_problem *problem, double **y, int64_t *outputs,
+                               mercer_error *err);
 
 #endif

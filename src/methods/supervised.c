@@ -39,7 +39,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     bool added = true;
     mercer_status rc = MERCER_OK;
 
-    MRC_TRY(mrc_dual_targets(problem, !method->raw_targets, &y, &outputs, err));
+    MRC_TRY(mrc_dual_targets(problem, &y, &outputs, err));
     if (method->balanced)
         balance(y, n, outputs);
     if (is_zero(y, n * outputs))

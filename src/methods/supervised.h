@@ -15,7 +15,6 @@ struct mrc_supervised {
     void *self;
     bool single_rows;    /* directions are of single rows */
     int64_t few_columns; /* columns asked for by each feature; 0: all */
-    bool raw_targets;    /* targets are not centred */
     bool balanced;       /* columns of the targets have length one: classes weigh the same */
     bool unit_features;  /* features of length one instead of directions of length one */
 };
