@@ -39,7 +39,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     bool added = true;
     mercer_status rc = MERCER_OK;
 
-    MRC_TRY(mrc_dual_targets(problem, &y, &outputs, err));
+    MRC_TRY(mrc_dual_targets(problem, method->raw_targets, &y, &outputs, err));
     if (method->balanced)
         balance(y, n, outputs);
     if (is_zero(y, n * outputs))
@@ -51,10 +51,9 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
     mrc_gram_request request = {.centered = centered,
                                 .few_columns = few && !centered,
-                                .work_columns =
-                                    (method->single_rows ? 1 : 3) * most + 4 * outputs + 8};
+                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
-    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->single_rows, err));
+    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {
         mrc_progress(ctx, "features", (double)dual.count / (double)most);
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -71,7 +70,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                    explained > 1 - 1e-9 ? "they explain the labels in full"
                                         : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
-    MRC_TRY(mrc_dual_finish(&dual, problem, method->unit_features, model, err));
+    MRC_TRY(mrc_dual_finish(&dual, problem, method->scale, model, err));
 out:
     mrc_free(y);
     mrc_dual_destroy(&dual);
