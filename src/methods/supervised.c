@@ -1,6 +1,8 @@
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised.h"
 
+#include "linalg/linalg.h"
+
 #include <math.h>
 
 /* Length one for every column of the targets; zero columns (a class missing here) stay. */
@@ -26,6 +28,28 @@ static bool is_zero(const double *y, int64_t count)
 static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double explained)
 {
     return dual->count >= dual->most || (problem->share > 0 && explained >= problem->share);
+}
+
+/* <K, YY'> / (|K| |YY'|), the cosine between the matrix and the one the targets would like. */
+static mercer_status align_kernel(mrc_dual *dual, double *out, mercer_error *err)
+{
+    int64_t n = dual->n, m = dual->outputs;
+    double *product = NULL, *inner = NULL, kernel2 = 0;
+    const double *norms2;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
+    MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
+    for (int64_t i = 0; i < n; i++)
+        kernel2 += norms2[i];
+    MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
+    double targets2 = mrc_dot(inner, inner, m * m);
+    *out = kernel2 > 0 ? mrc_dot(dual->y, product, n * m) / sqrt(kernel2) / sqrt(targets2) : NAN;
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    return rc;
 }
 
 mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
@@ -64,12 +88,14 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows do not differ, or their kernel values have nothing to do with the "
                  "labels: there is no feature to extract");
-    if (dual.count < wanted)
+    if (dual.count < wanted && !problem->by_bound)
         mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
                    (long long)wanted, (long long)dual.count,
                    explained > 1 - 1e-9 ? "they explain the labels in full"
                                         : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
+    if (!request.few_columns)
+        MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
     MRC_TRY(mrc_dual_finish(&dual, problem, method->scale, model, err));
 out:
     mrc_free(y);
