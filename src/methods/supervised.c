@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-/* Y (Y'Y)^-1/2 for indicators Y: columns over the root of the class's size. A class missing here
- * keeps its column of zeroes. */
+/* Y (Y'Y)^-1/2 for indicators Y: columns over the root of the class's size; the one column of two
+ * classes gets length one. A class missing here keeps its column of zeroes. */
 static mercer_status balance(const mercer_targets *targets, int64_t n, int64_t outputs, double *y,
                              mercer_error *err)
 {
@@ -14,7 +14,7 @@ static mercer_status balance(const mercer_targets *targets, int64_t n, int64_t o
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&sizes, outputs, sizeof *sizes, err));
     for (int64_t i = 0; i < n; i++)
-        sizes[targets->codes[i]]++;
+        sizes[outputs > 1 ? targets->codes[i] : 0] += outputs > 1 ? 1 : y[i] * y[i];
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < outputs; c++)
             y[i * outputs + c] /= sizes[c] > 0 ? sqrt(sizes[c]) : 1;
@@ -70,7 +70,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_dual_targets(problem, method->raw_targets, &y, &outputs, err));
-    if (method->balanced && outputs > 1 && problem->targets->kind == MERCER_TARGET_CLASSES)
+    if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
         MRC_TRY(balance(problem->targets, n, outputs, y, err));
     if (is_zero(y, n * outputs))
         MRC_FAIL(err, MERCER_ERR_DATA,
