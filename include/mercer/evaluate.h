@@ -72,6 +72,7 @@ typedef struct mercer_evaluation_fold {
     double inner;       /* the same within the training part, of what was chosen; NaN: no choice */
     const char *chosen; /* "kernel.sigma=2", without components; "" when there is no choice */
     int64_t components; /* that its model had */
+    int64_t points;     /* training rows that its model kept */
     int64_t rows;       /* held out */
     const int64_t *row; /* which, from 0, increasing */
     const int64_t *codes; /* their predicted classes, -1: none; NULL: values, or none */

@@ -31,7 +31,7 @@ struct part {
 /* What a fold came to. */
 struct fold {
     double value, inner;
-    int64_t choice, components;
+    int64_t choice, components, points;
     int64_t n, *rows;
     int64_t *codes;
     double *scores;
@@ -175,7 +175,7 @@ static mercer_status judge_reconstruction(mercer_ctx *ctx, const mercer_model *m
     }
     for (int64_t c = 0; c < count; c++) {
         double left = all;
-        for (int64_t j = 0; j < l && (double)j < numbers[c]; j++)
+        for (int64_t j = 0; j < l && (numbers[c] == 0 || (double)j < numbers[c]); j++)
             left -= kept[j];
         values[c] = all > 0 ? left / all : 0;
     }
@@ -186,14 +186,20 @@ out:
     return rc;
 }
 
-static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                double components, const struct part *train, mercer_model **model,
-                                mercer_error *err)
+static mercer_fit_options choice_options(const struct job *job, const mrc_choice *choice)
 {
     mercer_fit_options options = *job->options->fit;
     options.method = choice->method;
     options.kernel = choice->kernel;
     options.head = choice->head;
+    return options;
+}
+
+static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
+                                double components, const struct part *train, mercer_model **model,
+                                mercer_error *err)
+{
+    mercer_fit_options options = choice_options(job, choice);
     if (components > 0)
         options.components = components;
     return mercer_fit(ctx, &options, train->rows, train->targets, model, NULL, err);
@@ -229,7 +235,7 @@ out:
 static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
                                 const struct part *train, const struct part *test,
                                 const double *numbers, int64_t count, double *values,
-                                double *scores, int64_t *codes, int64_t *components,
+                                double *scores, int64_t *codes, struct fold *fold,
                                 mercer_error *err)
 {
     mercer_model *model = NULL;
@@ -237,7 +243,8 @@ static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mr
     mercer_status rc = MERCER_OK;
     MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], train, &model, err));
     MRC_TRY(is_nested(model, &nested, err));
-    *components = model->components;
+    fold->components = model->components;
+    fold->points = model->points;
     int64_t first = nested ? 0 : count - 1;
     MRC_TRY(judge_model(ctx, job, model, test, numbers + first, count - first, values + first,
                         scores, codes, err));
@@ -274,7 +281,8 @@ static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struc
 {
     const mrc_grid *grid = &job->result->grid;
     const mercer_targets *targets = train->targets;
-    int64_t n = train->rows->n, *rest = NULL, *codes = NULL, components;
+    int64_t n = train->rows->n, *rest = NULL, *codes = NULL;
+    struct fold unused;
     struct part learn = {0}, held = {0};
     double *values = NULL, *scores = NULL;
     mrc_folds inner = {0};
@@ -294,7 +302,7 @@ static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struc
         for (int64_t c = 0; c < grid->count; c++) {
             MRC_TRY(mrc_check_cancel(ctx, err));
             MRC_TRY(try_choice(ctx, job, &grid->choices[c], &learn, &held, numbers, count, values,
-                               scores, codes, &components, err));
+                               scores, codes, &unused, err));
             for (int64_t k = 0; k < count; k++)
                 sums[c * count + k] += values[k] / (double)inner.count;
         }
@@ -333,7 +341,7 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const stru
     fold->choice = best / count;
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
     MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
-                       1, &fold->value, fold->scores, fold->codes, &fold->components, err));
+                       1, &fold->value, fold->scores, fold->codes, fold, err));
 out:
     mrc_free(sums);
     return rc;
@@ -570,6 +578,27 @@ out:
     return rc;
 }
 
+/* What is tried, all of it known to make sense before the first fit. */
+static mercer_status make_choices(struct job *job, mercer_error *err)
+{
+    const mercer_evaluate_options *options = job->options;
+    mrc_grid *grid = &job->result->grid;
+    const mrc_method *method;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(options->fit->method, &method, err));
+    const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
+    MRC_TRY(mrc_grid_init(grid, options->fit->method,
+                          options->fit->kernel ? options->fit->kernel : kernel,
+                          options->fit->head ? options->fit->head : method->default_head,
+                          options->tune, options->tune_count, err));
+    for (int64_t c = 0; c < grid->count; c++) {
+        mercer_fit_options fit = choice_options(job, &grid->choices[c]);
+        MRC_TRY(mercer_fit_options_check(&fit, err));
+    }
+out:
+    return rc;
+}
+
 static mercer_status check_call(const mercer_evaluate_options *options, const mercer_rows *rows,
                                 const mercer_targets *targets, mercer_error *err)
 {
@@ -607,8 +636,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.inner_folds = options.inner_folds ? options.inner_folds : 5;
     MRC_TRY(mrc_alloc(&job.result, 1, sizeof *job.result, err));
     MRC_TRY(decide_metric(&job, err));
-    MRC_TRY(mrc_grid_init(&job.result->grid, options.fit->method, options.fit->kernel,
-                          options.fit->head, options.tune, options.tune_count, err));
+    MRC_TRY(make_choices(&job, err));
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
@@ -675,6 +703,7 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
         .inner = fold->inner,
         .chosen = evaluation->grid.choices[fold->choice].text,
         .components = fold->components,
+        .points = fold->points,
         .rows = fold->n,
         .row = fold->rows,
         .codes = fold->codes,
