@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "predict", "inverse", "info", "truncate", "scale", "generate",
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "info", "truncate", "scale", "generate",
             "methods", "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
