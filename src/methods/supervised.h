@@ -18,6 +18,8 @@ struct mrc_supervised {
     bool raw_targets;    /* not about their means */
     bool balanced;       /* columns of the targets have length one: classes weigh the same */
     mrc_dual_scale scale;
+    int64_t work_columns;   /* n-vectors the method holds beside the engine's, for the forecast, */
+    int64_t solver_columns; /* and those that a low-rank store spares it */
 };
 
 /* Build the operator, add features until there are enough or none is left, fill the model. */

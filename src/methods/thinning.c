@@ -19,12 +19,14 @@ static int64_t entries_to_keep(const mrc_thinning *rule, int64_t n)
     return wanted < 1 ? 1 : wanted < n ? wanted : n;
 }
 
-int64_t mrc_thin_columns(const mrc_thinning *rule, int64_t n, int64_t features)
+void mrc_thin_columns(const mrc_thinning *rule, const mrc_problem *problem, int64_t *work,
+                      int64_t *solver)
 {
-    int64_t wanted = entries_to_keep(rule, n);
-    /* values and rows of the directions; and the path */
-    int64_t kept = (int64_t)(2 * rule->nu * (double)features) + 4;
-    return kept + (rule->heuristic == MRC_WITHIN_TUBE && wanted < n ? wanted + 3 * features : 0);
+    int64_t n = problem->rows->n, wanted = entries_to_keep(rule, n);
+    int64_t features = problem->components > 0 ? problem->components : n;
+    bool path = rule->heuristic == MRC_WITHIN_TUBE && wanted < n;
+    *work = (int64_t)(2 * rule->nu * (double)features) + 4;           /* values and their rows */
+    *solver = path ? wanted + wanted * wanted / n + 3 * features : 0; /* columns, factor, K Q */
 }
 
 /* ---- by a score ---- */
@@ -231,9 +233,13 @@ mercer_status mrc_thin_add(const mrc_thinning *rule, mrc_dual *dual, const doubl
     else
         memcpy(beta, w, (size_t)n * sizeof *w);
     MRC_TRY(mrc_thin(rule, dual, beta, rows, values, &count, err));
+    if (wanted == n) {
+        MRC_TRY(mrc_dual_add(dual, NULL, n, values, image, added, err));
+        goto out;
+    }
     if (count > 0)
-        MRC_TRY(mrc_dual_add(dual, rows, count, values, wanted == n ? image : NULL, added, err));
-    if (*added || wanted == n)
+        MRC_TRY(mrc_dual_add(dual, rows, count, values, NULL, added, err));
+    if (*added)
         goto out;
     if (columns == 1)
         MRC_TRY(mrc_gram_apply(dual->gram, w, 1, image, err));

@@ -39,7 +39,9 @@ mercer_status mrc_thin(const mrc_thinning *rule, mrc_dual *dual, const double *w
 mercer_status mrc_thin_add(const mrc_thinning *rule, mrc_dual *dual, const double *w,
                            int64_t columns, bool *added, mercer_error *err);
 
-/* n-vectors that the rule needs beside the dual's own, for the memory forecast. */
-int64_t mrc_thin_columns(const mrc_thinning *rule, int64_t n, int64_t features);
+/* For the forecast of memory, in n-vectors: what directions of the rule take, and what choosing
+ * them takes unless the store is low-rank. */
+void mrc_thin_columns(const mrc_thinning *rule, const mrc_problem *problem, int64_t *work,
+                      int64_t *solver);
 
 #endif
