@@ -56,7 +56,7 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
-        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
@@ -84,7 +84,7 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
-        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='' ;;
