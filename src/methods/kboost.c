@@ -45,6 +45,7 @@ struct boost {
     double *odds;        /* n x n: exp(y_i y_j F_ij) */
     double *left, *work; /* n x width each: vectors that D is applied to, and the result */
     int64_t width;       /* room for so many vectors */
+    int64_t repeated;    /* rounds that say nothing new */
     double *tiles;       /* per worker: a tile of D */
 };
 
@@ -162,25 +163,24 @@ out:
     return rc;
 }
 
-/* v = V L^-1 c and tau = K v, scaled to max |tau_i| = 1, along the labels. */
-static mercer_status find_direction(const struct boost *b, mrc_dual *dual, double *c, double *v,
-                                    double *tau, mercer_error *err)
+/* tau = V c, scaled to max |tau_i| = 1 and along the labels, and v = V L^-1 c with tau = K v. A
+ * product with K would give tau back with the rounding that small eigenvalues magnify, round by
+ * round. */
+static void find_direction(const struct boost *b, double *c, double *v, double *tau)
 {
+    int64_t n = b->n, r = b->rank, stride = b->range.count;
     double most = 0;
-    mercer_status rc = MERCER_OK;
-    for (int64_t j = 0; j < b->rank; j++)
+    mrc_tall_times(b->ctx, n, 1, r, 1, b->range.vectors, stride, c, 1, 0, tau, 1);
+    for (int64_t j = 0; j < r; j++)
         c[j] /= b->range.values[j];
-    mrc_tall_times(b->ctx, b->n, 1, b->rank, 1, b->range.vectors, b->range.count, c, 1, 0, v, 1);
-    MRC_TRY(mrc_gram_apply(dual->gram, v, 1, tau, err));
-    for (int64_t i = 0; i < b->n; i++)
+    mrc_tall_times(b->ctx, n, 1, r, 1, b->range.vectors, stride, c, 1, 0, v, 1);
+    for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(tau[i]));
-    double factor = (mrc_dot(b->y, tau, b->n) < 0 ? -1 : 1) / most;
-    for (int64_t i = 0; i < b->n; i++) {
+    double factor = (mrc_dot(b->y, tau, n) < 0 ? -1 : 1) / most;
+    for (int64_t i = 0; i < n; i++) {
         v[i] *= factor;
         tau[i] *= factor;
     }
-out:
-    return rc;
 }
 
 /* The weight of a round: with s = y o tau in its positive and negative parts, all sums are of
@@ -253,7 +253,7 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     MRC_TRY(find_leader(b, c, &mu, err));
     double *tau = v + b->n, alpha = 0;
     if (mu > 0) {
-        MRC_TRY(find_direction(b, dual, c, v, tau, err));
+        find_direction(b, c, v, tau);
         alpha = weigh(b, tau);
     }
     if (!(alpha > 0)) {
@@ -262,11 +262,11 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     }
     struct update u = {.b = b, .tau = tau, .alpha = alpha};
     mrc_parfor(b->ctx, (b->n + ROWS - 1) / ROWS, update_rows, &u);
-    for (int64_t i = 0; i < 2 * b->n; i++)
+    for (int64_t i = 0; i < b->n; i++)
         v[i] *= sqrt(alpha);
-    MRC_TRY(mrc_dual_add(dual, NULL, b->n, v, tau, added, err));
-    if (!*added)
-        dual->ended = "a further round only repeats what they say together";
+    dual->repeats = true;
+    MRC_TRY(mrc_dual_add(dual, NULL, b->n, v, NULL, added, err));
+    b->repeated = dual->repeated;
 out:
     mrc_free(v);
     mrc_free(c);
@@ -290,6 +290,10 @@ static mercer_status kboost_fit(mercer_ctx *ctx, const void *params, const mrc_p
         rounds.share = 0;
     }
     MRC_TRY(mrc_supervised_fit(ctx, &rounds, &method, model, err));
+    if (b.repeated > 0)
+        mrc_notice(ctx, "%lld of the %lld rounds repeat combinations of those before: %s",
+                   (long long)b.repeated, (long long)model->components,
+                   "this kernel can fit any labels of these rows, or has a low rank");
 out:
     destroy(&b);
     return rc;
