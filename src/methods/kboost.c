@@ -163,24 +163,42 @@ out:
     return rc;
 }
 
-/* tau = V c, scaled to max |tau_i| = 1 and along the labels, and v = V L^-1 c with tau = K v. A
- * product with K would give tau back with the rounding that small eigenvalues magnify, round by
- * round. */
-static void find_direction(const struct boost *b, double *c, double *v, double *tau)
+/* v += V L^-1 c. */
+static void add_dual(const struct boost *b, double *c, double *v)
 {
-    int64_t n = b->n, r = b->rank, stride = b->range.count;
-    double most = 0;
-    mrc_tall_times(b->ctx, n, 1, r, 1, b->range.vectors, stride, c, 1, 0, tau, 1);
+    int64_t r = b->rank;
     for (int64_t j = 0; j < r; j++)
         c[j] /= b->range.values[j];
-    mrc_tall_times(b->ctx, n, 1, r, 1, b->range.vectors, stride, c, 1, 0, v, 1);
+    mrc_tall_times(b->ctx, b->n, 1, r, 1, b->range.vectors, b->range.count, c, 1, 1, v, 1);
+}
+
+/* tau = V c, scaled to max |tau_i| = 1 and along the labels, and v with K v = tau: V L^-1 c, once
+ * corrected. tau is not taken from a product with K, whose rounding small eigenvalues magnify from
+ * round to round. */
+static mercer_status find_direction(const struct boost *b, mrc_dual *dual, double *c, double *v,
+                                    double *tau, mercer_error *err)
+{
+    int64_t n = b->n, r = b->rank, stride = b->range.count;
+    double most = 0, *off = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&off, n, sizeof *off, err));
+    mrc_tall_times(b->ctx, n, 1, r, 1, b->range.vectors, stride, c, 1, 0, tau, 1);
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, fabs(tau[i]));
     double factor = (mrc_dot(b->y, tau, n) < 0 ? -1 : 1) / most;
-    for (int64_t i = 0; i < n; i++) {
-        v[i] *= factor;
+    for (int64_t i = 0; i < n; i++)
         tau[i] *= factor;
-    }
+    for (int64_t j = 0; j < r; j++)
+        c[j] *= factor;
+    add_dual(b, c, v);
+    MRC_TRY(mrc_gram_apply(dual->gram, v, 1, off, err));
+    for (int64_t i = 0; i < n; i++)
+        off[i] = tau[i] - off[i];
+    MRC_TRY(mrc_tall_product(b->ctx, b->range.vectors, r, stride, off, 1, 1, n, c, err));
+    add_dual(b, c, v);
+out:
+    mrc_free(off);
+    return rc;
 }
 
 /* The weight of a round: with s = y o tau in its positive and negative parts, all sums are of
@@ -253,7 +271,7 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     MRC_TRY(find_leader(b, c, &mu, err));
     double *tau = v + b->n, alpha = 0;
     if (mu > 0) {
-        find_direction(b, c, v, tau);
+        MRC_TRY(find_direction(b, dual, c, v, tau, err));
         alpha = weigh(b, tau);
     }
     if (!(alpha > 0)) {
