@@ -13,12 +13,13 @@ typedef mercer_status (*mrc_choose)(void *self, mrc_dual *dual, bool *added, mer
 struct mrc_supervised {
     mrc_choose choose;
     void *self;
-    bool sparse;          /* directions are of few rows */
-    int64_t few_columns;  /* columns asked for by each feature; 0: all */
-    int64_t work_columns; /* n-vectors it holds itself, for the memory forecast */
-    bool raw_targets;     /* not about their means */
-    bool balanced;        /* columns of the targets have length one: classes weigh the same */
+    bool sparse;         /* directions are of few rows */
+    int64_t few_columns; /* columns asked for by each feature; 0: all */
+    bool raw_targets;    /* not about their means */
+    bool balanced;       /* columns of the targets have length one: classes weigh the same */
     mrc_dual_scale scale;
+    int64_t work_columns;   /* n-vectors the method holds beside the engine's, for the forecast, */
+    int64_t solver_columns; /* and those that a low-rank store spares it */
 };
 
 /* Build the operator, add features until there are enough or none is left, fill the model. */
