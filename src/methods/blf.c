@@ -11,6 +11,7 @@
 #include "linalg/linalg.h"
 #include "linalg/losses.h"
 #include "methods/supervised.h"
+#include "methods/thinning.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,6 +19,9 @@
 struct blf_params {
     double components;
     int loss;
+    double nu;
+    int heuristic;
+    int64_t cache;
 };
 
 enum { LS, LAD, EXP, LOG }; /* the words; from LAD on one more than their mrc_loss */
@@ -27,7 +31,7 @@ static const mrc_param blf_schema[] = {
     MRC_CHOICE(struct blf_params, loss, LS, "ls|lad|exp|log",
                "what the features reduce: squares, absolute deviations, or for two classes the "
                "exponential or logistic loss of margins"),
-    MRC_PARAM_END};
+    MRC_THINNING(struct blf_params, 1), MRC_PARAM_END};
 
 static const double NOTHING = 1e-10; /* of the labels: what is left of them is rounding */
 
@@ -35,6 +39,7 @@ static const double STALLED = 1e-9; /* of the first loss: no decrease */
 
 struct blf {
     const struct blf_params *params;
+    mrc_thinning rule;
     double *y; /* targets as they are, outputs x n */
     int64_t outputs;
     mrc_loss_fit *fits; /* one an output; NULL for ls */
@@ -142,11 +147,10 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
 {
     struct blf *b = self;
     int64_t n = dual->n, m = dual->outputs;
-    double *w = NULL, *beta = NULL;
+    double *w = NULL;
     mercer_status rc = MERCER_OK;
     *added = false;
     MRC_TRY(mrc_alloc2_raw(&w, n, m, sizeof *w, err));
-    MRC_TRY(mrc_alloc2_raw(&beta, 2, n, sizeof *beta, err));
     if (b->params->loss == LS)
         MRC_TRY(take_residuals(dual, w, err));
     else
@@ -159,11 +163,9 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
         dual->ended = "they explain the labels in full";
         goto out;
     }
-    MRC_TRY(mrc_dual_lead(dual, w, m, beta, beta + n, err));
-    MRC_TRY(mrc_dual_add(dual, NULL, n, beta, beta + n, added, err));
+    MRC_TRY(mrc_thin_add(&b->rule, dual, w, m, added, err));
 out:
     mrc_free(w);
-    mrc_free(beta);
     return rc;
 }
 
@@ -189,16 +191,16 @@ out:
 static mercer_status blf_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                              mercer_model *model, mercer_error *err)
 {
-    struct blf b = {.params = params};
-    int64_t k = problem->components;
+    const struct blf_params *p = params;
+    struct blf b = {.params = p, .rule = {p->nu, p->heuristic, p->cache}};
+    mrc_supervised method = {
+        .choose = choose, .self = &b, .sparse = p->nu < 1, .scale = MRC_UNIT_FEATURES};
     mercer_status rc = MERCER_OK;
     MRC_TRY(take_targets(&b, problem, err));
-    mrc_supervised method = {.choose = choose,
-                             .self = &b,
-                             .work_columns = b.params->loss == LS ? b.outputs : 2 * k,
-                             .scale = MRC_UNIT_FEATURES};
+    mrc_thin_columns(&b.rule, problem, &method.work_columns, &method.solver_columns);
+    method.work_columns += b.outputs + (p->loss == LS ? 0 : 2 * problem->components);
     MRC_TRY(mrc_supervised_fit(ctx, problem, &method, model, err));
-    if (b.params->loss == LAD && b.refits > 1 && b.loss >= (1 - STALLED) * b.first_loss)
+    if (p->loss == LAD && b.refits > 1 && b.loss >= (1 - STALLED) * b.first_loss)
         mrc_notice(ctx,
                    "the features do not reduce the absolute deviations: the median alone fits as "
                    "well, as with classes of unequal size; loss=ls, exp or log look at all rows");
