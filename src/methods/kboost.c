@@ -236,6 +236,17 @@ static void update_rows(void *arg, int64_t task, int worker)
             b->odds[i * b->n + j] *= exp(u->alpha * b->y[i] * b->y[j] * u->tau[i] * u->tau[j]);
 }
 
+/* Whether all rows are alike to the kernel: the only direction there is gives them one value. */
+static bool is_constant(const struct boost *b)
+{
+    const double *v = b->range.vectors;
+    int64_t stride = b->range.count;
+    for (int64_t i = 0; b->rank == 1 && i < b->n; i++)
+        if (fabs(v[i * stride] - v[0]) > LEAST * fabs(v[0]))
+            return false;
+    return b->rank <= 1;
+}
+
 /* The range of K and pairs that all weigh the same. */
 static mercer_status prepare(struct boost *b, mrc_dual *dual, mercer_error *err)
 {
@@ -264,7 +275,7 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
     *added = false;
     if (!b->odds)
         MRC_TRY(prepare(b, dual, err));
-    if (b->rank == 0)
+    if (is_constant(b))
         goto out;
     MRC_TRY(mrc_alloc2(&v, 2, b->n, sizeof *v, err));
     MRC_TRY(mrc_alloc(&c, b->rank, sizeof *c, err));
