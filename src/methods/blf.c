@@ -209,6 +209,14 @@ out:
     return rc;
 }
 
+/* Predictions minimise the same loss. */
+static const char *choose_head(const void *params)
+{
+    static const char *const heads[] = {"ls", "lad", "exp", "log"};
+    const struct blf_params *p = params;
+    return heads[p->loss];
+}
+
 const mrc_method mrc_method_blf = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "blf",
@@ -221,4 +229,5 @@ const mrc_method mrc_method_blf = {
     .refuses_span = true,
     .fit = blf_fit,
     .default_head = "ls",
+    .choose_head = choose_head,
 };
