@@ -56,6 +56,9 @@ mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a,
 mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
                         bool *singular, mercer_error *err);
 
+/* Solve A R = B for A in place of B (rows x k, tightly packed), R upper triangular, k x k. */
+void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows);
+
 /* A symmetric operator for the block Krylov solver: out (n x l) = A v. */
 typedef struct mrc_operator {
     int64_t n;
