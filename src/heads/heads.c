@@ -60,7 +60,7 @@ mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targe
                         "head %s is for classes; target values are for head ls", def->entry.name);
     if (def->signs) {
         char what[64];
-        snprintf(what, sizeof what, "head %s", def->entry.name);
+        snprintf(what, sizeof what, "loss %s", def->entry.name);
         mercer_status rc = mrc_targets_check_signs(targets, what, err);
         if (rc != MERCER_OK)
             return rc;

@@ -27,7 +27,7 @@ struct blf_params {
 enum { LS, LAD, EXP, LOG }; /* the words; from LAD on one more than their mrc_loss */
 
 static const mrc_param blf_schema[] = {
-    MRC_COMPONENTS(struct blf_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct blf_params, 10),
     MRC_CHOICE(struct blf_params, loss, LS, "ls|lad|exp|log",
                "what the features reduce: squares, absolute deviations, or for two classes the "
                "exponential or logistic loss of margins"),
@@ -198,7 +198,8 @@ static mercer_status blf_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     mercer_status rc = MERCER_OK;
     MRC_TRY(take_targets(&b, problem, err));
     mrc_thin_columns(&b.rule, problem, &method.work_columns, &method.solver_columns);
-    method.work_columns += b.outputs + (p->loss == LS ? 0 : 2 * problem->components);
+    int64_t most = problem->components > 0 ? problem->components : problem->rows->n;
+    method.work_columns += b.outputs + (p->loss == LS ? 0 : 2 * most);
     MRC_TRY(mrc_supervised_fit(ctx, problem, &method, model, err));
     if (p->loss == LAD && b.refits > 1 && b.loss >= (1 - STALLED) * b.first_loss)
         mrc_notice(ctx,

@@ -25,7 +25,7 @@ struct kboost_params {
 enum { EXP, LOG };
 
 static const mrc_param kboost_schema[] = {
-    MRC_COMPONENTS(struct kboost_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct kboost_params, 10),
     MRC_CHOICE(struct kboost_params, loss, EXP, "exp|log", "of the pairs of rows"),
     MRC_INT(struct kboost_params, rounds, 0, 0, 1e9,
             "rounds of boosting, each of which makes a feature; 0: as many as components"),

@@ -515,7 +515,7 @@ static void test_fits_that_cannot_be(void **state)
     refuse(&s, &centre, s.values, MERCER_ERR_DATA,
            "head centre is for classes; target values are for head ls");
     refuse(&s, &margins, s.classes, MERCER_ERR_DATA,
-           "head log is for two classes, or for one target of -1 and +1: here are 4 classes");
+           "loss log is for two classes, or for one target of -1 and +1: here are 4 classes");
     refuse(&s, &wrong, s.values, MERCER_ERR_ARGUMENT,
            "unknown head 'svn' (known: ls, centre, lad, exp, log, none)");
     assert_int_equal(mercer_fit_options_check(&keys, &err), MERCER_ERR_ARGUMENT);
