@@ -7,7 +7,8 @@ pls and kpls with the linear kernel: scores of PLSRegression up to scale, one an
 classes. sma and smc: the rows that brute force over all deflated columns chooses, in every store,
 kernel by kernel; all columns as candidates choose the same. Everywhere: features of the training
 rows are orthogonal. blf with absolute deviations: the optimum of scipy's linear programme for every
-number of features; with the logistic loss: scikit-learn's margins. With DATA (../shared/data): the first ten picks on Reuters-21578. Closes with
+number of features; with the logistic loss: scikit-learn's margins. With DATA (../shared/data): the
+first ten picks on Reuters-21578. Closes with
 "N passed, N failed".
 """
 import json
