@@ -226,20 +226,23 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
         goto out;
     if (image && rows)
         longest = sqrt(mrc_dot(image, image, n)) / weight;
-    if (longest == 0)
+    if (longest == 0 && !dual->repeats)
         MRC_TRY(find_longest(dual, &longest, err));
-    least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
+    least = dual->repeats ? LEAST * sqrt(mrc_dot(tau, tau, n))
+                          : (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
-    if (!(norm > least))
+    bool is_new = norm > least;
+    if (!is_new && !dual->repeats)
         goto out;
     MRC_TRY(keep_direction(dual, rows, count, values, length, err));
     for (int64_t t = 0; t < j; t++)
-        column[t] = dots[t] / length / dual->norms[t];
+        column[t] = dual->norms[t] > 0 ? dots[t] / length / dual->norms[t] : 0;
     column[j] = 1;
     for (int64_t i = 0; i < n; i++)
-        tau[i] /= norm;
-    dual->norms[j] = norm / length;
+        tau[i] = is_new ? tau[i] / norm : 0;
+    dual->norms[j] = is_new ? norm / length : 0;
+    dual->repeated += !is_new;
     dual->given[j] = length;
     take_off_targets(dual);
     dual->count++;
