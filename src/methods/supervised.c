@@ -51,7 +51,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
     mrc_gram_request request = {.centered = centered,
                                 .few_columns = few && !centered,
-                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8};
+                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
+                                                method->own_columns};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {

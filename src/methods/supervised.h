@@ -15,6 +15,7 @@ struct mrc_supervised {
     void *self;
     bool sparse;         /* directions are of few rows */
     int64_t few_columns; /* columns asked for by each feature; 0: all */
+    int64_t own_columns; /* n-vectors of double that choose holds, for the memory forecast */
     bool raw_targets;    /* not about their means */
     bool balanced;       /* columns of the targets have length one: classes weigh the same */
     mrc_dual_scale scale;
