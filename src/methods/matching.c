@@ -196,6 +196,8 @@ static mercer_status renew(struct matching *w, mrc_dual *dual, const int64_t *ro
         const double *column = w->block + i * dual->n;
         w->den[rows[i]] = w->exact[rows[i]] = mrc_dot(column, column, dual->n);
         w->upto[rows[i]] = dual->count;
+        if (w->den[rows[i]] <= ADMISSIBLE * w->full[rows[i]])
+            w->out[rows[i]] = SPENT; /* what is left of it can only become less */
     }
 out:
     return rc;
