@@ -197,8 +197,9 @@ class Set:
         """Features of all rows, by a fit to some of them."""
         model, out = os.path.join(self.folder, "part.model"), os.path.join(self.folder, "out.npy")
         np.save(self.part, np.c_[self.x, self.y][rows])
-        fit(self.part, method, self.rank, "--target", self.x.shape[1] + 1, "-o", model)
-        run("transform", model, self.all, "-o", out, "--quiet")
+        one = ("--threads", 1)  # as good as two for so few rows
+        fit(self.part, method, self.rank, "--target", self.x.shape[1] + 1, "-o", model, *one)
+        run("transform", model, self.all, "-o", out, "--quiet", *one)
         return np.load(out)
 
 
