@@ -1451,10 +1451,10 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc"):
+                   "nystroem", "kpls", "sma", "smc", "sma:sparsity=3", "smc:sparsity=2,labels=raw"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method in ("sma", "smc") and center == "span":
+            if method[:3] in ("sma", "smc") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1468,6 +1468,23 @@ def test_every_method_with_every_centring():
             if center == "none" and told["selected"]:
                 assert len(info["selected"]) == info["expansion_points"]
                 assert info["selected"] == told["selected"][:info["expansion_points"]]
+
+
+@test
+def test_rows_that_directions_are_made_of():
+    table("x.csv", cloud(40, 3), "abc", label=["uv"[i % 3 == 0] for i in range(40)])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=2", "-n", 3, "-m"]
+    found = {p: report(*words, f"smc:sparsity={p}") for p in (1, 2, 3)}
+    used = [len(found[p]["selected"]) for p in (1, 2, 3)]
+    assert used[0] == 3 < used[1] <= 6 and used[1] < used[2] <= 9  # a row may serve twice
+    assert found[1]["covariance"][0] < found[2]["covariance"][0] < found[3]["covariance"][0]
+    assert found[1]["selected"] == report(*words, "smc")["selected"]
+    assert report(*words, "smc:labels=raw")["alignment"] != found[1]["alignment"]
+    refused(*words, "sma:sparsity=4", status=2, says="sparsity=4 is out of range (1 .. 3)")
+    refused(*words, "sma:labels=both", status=2, says=("labels", "both"))
+    told = report(*words, "sma:candidates=60")
+    assert any("leave candidates out" in notice for notice in told["notices"])
+    assert not report(*words, "sma:candidates=10")["notices"]
 
 
 @test
