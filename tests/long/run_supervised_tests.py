@@ -79,7 +79,7 @@ def reuters(folder):
     first = {}  # document: the first row that has it
     document = [first.setdefault((row.indices.tobytes(), row.data.tobytes()), i)
                 for i, row in enumerate(x)]
-    check("134 documents repeat another", len(first) == x.shape[0] - 134, x.shape[0] - len(first))
+    check("at least 134 rows repeat another", len(first) <= x.shape[0] - 134, x.shape[0] - len(first))
     model = os.path.join(folder, "reuters.model")
     for method, (rows, alignment, precision) in REUTERS.items():
         norm = ("," if ":" in method else ":") + "norm=direction"
