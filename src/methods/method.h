@@ -33,6 +33,7 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
 
 /* For qsort: increasing. */
 int mrc_compare_doubles(const void *a, const void *b);
+int mrc_compare_rows(const void *a, const void *b); /* int64_t */
 
 enum { MRC_METHOD_ABI = 1 };
 
@@ -59,6 +60,7 @@ typedef struct mrc_method {
     mrc_needs needs;
     mrc_center default_center;
     bool refuses_span;    /* no mean in the span of its rows */
+    bool whole;           /* fewer features are not the first of more: each number is a fit */
     bool takes_landmarks; /* instead of all its keys but components */
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */

@@ -40,12 +40,6 @@ static int by_score(const void *a, const void *b, void *arg)
     return (i > j) - (i < j);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
-    return (i > j) - (i < j);
-}
-
 /* Of *count rows keep the `wanted` ones with the largest score, of those that have a kernel value
  * and an entry in w. */
 static mercer_status keep_largest(mrc_dual *dual, const double *w, double *score, int64_t wanted,
@@ -61,7 +55,7 @@ static mercer_status keep_largest(mrc_dual *dual, const double *w, double *score
             rows[left++] = rows[i];
     qsort_r(rows, (size_t)left, sizeof *rows, by_score, score);
     *count = left < wanted ? left : wanted;
-    qsort(rows, (size_t)*count, sizeof *rows, by_number);
+    qsort(rows, (size_t)*count, sizeof *rows, mrc_compare_rows);
     for (int64_t i = 0; i < *count; i++)
         values[i] = w[rows[i]];
 out:
@@ -136,14 +130,6 @@ out:
     return rc;
 }
 
-/* to (columns x rows) = from' */
-static void transpose(const double *from, int64_t rows, int64_t columns, double *to)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            to[j * rows + i] = from[i * columns + j];
-}
-
 static mercer_status keep_tube(mrc_dual *dual, const double *w, int64_t wanted, int64_t *rows,
                                double *values, int64_t *count, mercer_error *err)
 {
@@ -159,9 +145,9 @@ static mercer_status keep_tube(mrc_dual *dual, const double *w, int64_t wanted, 
     MRC_TRY(mrc_alloc2_raw(&product, n, k, sizeof *product, err));
     MRC_TRY(mrc_alloc(&aim, n, sizeof *aim, err));
     if (k > 0) {
-        transpose(dual->q, k, n, q);
+        mrc_transpose(dual->q, k, n, q);
         MRC_TRY(mrc_gram_apply(dual->gram, q, k, product, err));
-        transpose(product, n, k, g.image);
+        mrc_transpose(product, n, k, g.image);
     }
     MRC_TRY(mrc_gram_apply(dual->gram, w, 1, aim, err));
     MRC_TRY(mrc_dual_project(dual, aim, g.dots, err));
@@ -222,27 +208,26 @@ mercer_status mrc_thin_add(const mrc_thinning *rule, mrc_dual *dual, const doubl
 {
     int64_t n = dual->n, wanted = entries_to_keep(rule, n), *rows = NULL, count;
     double *beta = NULL, *image, *values;
+    bool remains;
     mercer_status rc = MERCER_OK;
     *added = false;
     MRC_TRY(mrc_alloc2(&beta, 3, n, sizeof *beta, err));
     MRC_TRY(mrc_alloc(&rows, n, sizeof *rows, err));
     image = beta + n;
     values = beta + 2 * n;
-    if (columns > 1 || wanted == n)
-        MRC_TRY(mrc_dual_lead(dual, w, columns, beta, image, err));
-    else
-        memcpy(beta, w, (size_t)n * sizeof *w);
-    MRC_TRY(mrc_thin(rule, dual, beta, rows, values, &count, err));
+    MRC_TRY(mrc_dual_lead(dual, w, columns, beta, image, err));
     if (wanted == n) {
-        MRC_TRY(mrc_dual_add(dual, NULL, n, values, image, added, err));
+        MRC_TRY(mrc_dual_add(dual, NULL, n, beta, image, added, err));
         goto out;
     }
+    MRC_TRY(mrc_dual_remains(dual, beta, image, &remains, err));
+    if (!remains)
+        goto out;
+    MRC_TRY(mrc_thin(rule, dual, beta, rows, values, &count, err));
     if (count > 0)
         MRC_TRY(mrc_dual_add(dual, rows, count, values, NULL, added, err));
     if (*added)
         goto out;
-    if (columns == 1)
-        MRC_TRY(mrc_gram_apply(dual->gram, w, 1, image, err));
     MRC_TRY(keep_contributing(dual, beta, image, wanted, rows, values, &count, err));
     if (count > 0)
         MRC_TRY(mrc_dual_add(dual, rows, count, values, NULL, added, err));
