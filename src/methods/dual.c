@@ -5,6 +5,7 @@
 #include "methods/dual.h"
 
 #include "linalg/linalg.h"
+#include "methods/bound.h"
 #include "methods/expansion.h"
 
 #include <math.h>
@@ -176,6 +177,16 @@ static void measure(const int64_t *rows, int64_t count, const double *values, co
     }
 }
 
+static mercer_status find_longest(mrc_dual *dual, double *longest, mercer_error *err)
+{
+    const double *norms2;
+    mercer_status rc = mrc_dual_column_norms2(dual, &norms2, err);
+    *longest = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < dual->n; i++)
+        *longest = fmax(*longest, sqrt(norms2[i]));
+    return rc;
+}
+
 /* Keep beta / length as the direction of feature dual->count. */
 static mercer_status keep_direction(mrc_dual *dual, const int64_t *rows, int64_t count,
                                     const double *values, double length, mercer_error *err)
@@ -209,7 +220,6 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     int64_t n = dual->n, j = dual->count;
     double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
     double length2, weight, longest = 0, least;
-    const double *norms2;
     mercer_status rc = MERCER_OK;
     *added = false;
     count = rows ? count : n;
@@ -221,11 +231,10 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     measure(rows, count, values, tau, &length2, &weight);
     if (!(length2 > 0))
         goto out;
-    if (longest == 0) {
-        MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
-        for (int64_t i = 0; i < n; i++)
-            longest = fmax(longest, sqrt(norms2[i]));
-    }
+    if (image && rows)
+        longest = sqrt(mrc_dot(image, image, n)) / weight;
+    if (longest == 0)
+        MRC_TRY(find_longest(dual, &longest, err));
     least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
@@ -243,6 +252,24 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     dual->count++;
     *added = true;
 out:
+    mrc_free(dots);
+    return rc;
+}
+
+mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double *image,
+                               bool *remains, mercer_error *err)
+{
+    double *tau = NULL, *dots = NULL, longest, length2, weight;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tau, dual->n, sizeof *tau, err));
+    MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
+    memcpy(tau, image, (size_t)dual->n * sizeof *tau);
+    MRC_TRY(find_longest(dual, &longest, err));
+    MRC_TRY(mrc_dual_project(dual, tau, dots, err));
+    measure(NULL, dual->n, beta, image, &length2, &weight);
+    *remains = length2 > 0 && sqrt(mrc_dot(tau, tau, dual->n)) > LEAST * longest * weight;
+out:
+    mrc_free(tau);
     mrc_free(dots);
     return rc;
 }
@@ -276,37 +303,102 @@ out:
 
 /* ---- the model ---- */
 
-/* A = B M^-1, points x k, column by column: a_j = beta_j - sum_t M_tj a_t; A = B as given. */
-static void solve_coefficients(const mrc_dual *dual, int64_t points, mrc_dual_scale scale,
-                               double *a)
+struct solve {
+    const double *m; /* k x k */
+    int64_t points, k;
+    double *a;
+};
+
+enum { SOLVED_ROWS = 1024 };
+
+static void solve_range(void *arg, int64_t task, int worker)
+{
+    const struct solve *p = arg;
+    int64_t first = task * SOLVED_ROWS;
+    int64_t rows = p->points - first < SOLVED_ROWS ? p->points - first : SOLVED_ROWS;
+    (void)worker;
+    mrc_solve_upper(p->m, p->k, p->a + first * p->k, rows);
+}
+
+/* A = B M^-1, points x k, in the scale of the features; A = B when they are as given. */
+static mercer_status solve_coefficients(const mrc_dual *dual, int64_t points, mrc_dual_scale scale,
+                                        double *a, mercer_error *err)
 {
     int64_t k = dual->count;
+    double *m = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&m, k, k, sizeof *m, err));
     memset(a, 0, (size_t)(points * k) * sizeof *a);
     for (int64_t j = 0; j < k; j++) {
-        const double *column = dual->m + j * (j + 1) / 2;
         int64_t first = dual->sparse ? dual->start[j] : j * dual->n;
         int64_t end = dual->sparse ? dual->start[j + 1] : first + dual->n;
         double factor = scale == MRC_AS_GIVEN ? dual->given[j] : 1;
         for (int64_t e = first; e < end; e++)
             a[(dual->sparse ? dual->point[e] : e - first) * k + j] = factor * dual->values[e];
-        for (int64_t i = 0; scale != MRC_AS_GIVEN && i < points; i++)
-            for (int64_t t = 0; t < j; t++)
-                a[i * k + j] -= column[t] * a[i * k + t];
+        /* Features of length one: B (N M)^-1, N being the lengths they would have. */
+        for (int64_t t = 0; t <= j; t++)
+            m[t * k + j] =
+                dual->m[j * (j + 1) / 2 + t] * (scale == MRC_UNIT_FEATURES ? dual->norms[t] : 1);
     }
+    struct solve p = {.m = m, .points = points, .k = k, .a = a};
+    if (scale != MRC_AS_GIVEN)
+        mrc_parfor_sized(dual->ctx, (points + SOLVED_ROWS - 1) / SOLVED_ROWS,
+                         (double)points * (double)k * (double)k, solve_range, &p);
+out:
+    mrc_free(m);
+    return rc;
 }
 
 /* t't of feature j on the training rows. */
 static double sum_squares(const mrc_dual *dual, mrc_dual_scale scale, int64_t j)
 {
-    const double *column = dual->m + j * (j + 1) / 2;
     double sum = 0;
-    if (scale == MRC_UNIT_FEATURES)
-        return 1;
-    if (scale == MRC_UNIT_DIRECTIONS)
-        return dual->norms[j] * dual->norms[j];
-    for (int64_t t = 0; t <= j; t++) /* K beta in the basis Q */
-        sum += column[t] * dual->norms[t] * column[t] * dual->norms[t];
-    return sum * dual->given[j] * dual->given[j];
+    for (int64_t t = 0; t <= j; t++) {
+        double along = mrc_dual_coordinate(dual, scale, t, j);
+        sum += along * along;
+    }
+    return sum;
+}
+
+/* What the method tells about its features: alignment, covariance, kernel values of a new row, and
+ * the bound, which may choose how many features there are. */
+static mercer_status describe(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
+                              const double *a, int64_t points, mercer_model *model,
+                              mercer_error *err)
+{
+    int64_t k = dual->count, width = MERCER_BOUND_COLUMNS;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&model->bound, k, width, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->evaluations, k, sizeof *model->evaluations, err));
+    MRC_TRY(mrc_alloc2(&model->influence, MRC_INFLUENTIAL, 2, sizeof(double), err));
+    MRC_TRY(mrc_bound_terms(dual, scale, a, points, model->bound, err));
+    MRC_TRY(mrc_bound_rows(dual, model->influence, &model->influence_count, err));
+    if (problem->by_bound)
+        dual->count = mrc_bound_choose(model->bound, k);
+    for (int64_t j = 0; j < dual->count; j++) {
+        model->alignment[j] = dual->aligned[j];
+        model->covariance[j] = dual->covariance[j];
+        model->evaluations[j] = dual->sparse ? dual->used[j] : points;
+    }
+    if (mrc_first_not_finite(model->bound, k * width) >= 0 ||
+        mrc_first_not_finite(model->influence, 2 * model->influence_count) >= 0) {
+        mrc_free(model->bound); /* targets so large that their squares are no numbers */
+        mrc_free(model->influence);
+        model->bound = model->influence = NULL;
+        model->influence_count = 0;
+        goto out;
+    }
+    const double *last = model->bound + (dual->count - 1) * width;
+    if (problem->by_bound && last[MERCER_BOUND_EMPIRICAL] <=
+                                 last[MERCER_BOUND_COMPLEXITY] + last[MERCER_BOUND_CONFIDENCE])
+        mrc_notice(dual->ctx,
+                   "the bound is below zero, so it promises nothing: %lld features are its choice "
+                   "in form only",
+                   (long long)dual->count);
+out:
+    return rc;
 }
 
 mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
@@ -322,17 +414,20 @@ mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, mrc_du
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&e.coefficients, points, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&model->spectrum, k, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
-    memcpy(model->alignment, dual->aligned, (size_t)k * sizeof(double));
-    memcpy(model->covariance, dual->covariance, (size_t)k * sizeof(double));
-    solve_coefficients(dual, points, scale, e.coefficients);
+    MRC_TRY(solve_coefficients(dual, points, scale, e.coefficients, err));
+    MRC_TRY(describe(dual, problem, scale, e.coefficients, points, model, err));
+    if (dual->count < k) {
+        int64_t kept = dual->count;
+        e.count = points = dual->sparse ? dual->used[kept - 1] : n;
+        for (int64_t i = 0; i < points; i++)
+            memmove(e.coefficients + i * kept, e.coefficients + i * k,
+                    (size_t)kept * sizeof(double));
+        e.components = k = kept;
+    }
     for (int64_t j = 0; j < k; j++) {
-        double factor = scale == MRC_UNIT_FEATURES ? 1 / dual->norms[j] : 1, mean = 0;
-        for (int64_t i = 0; i < points; i++) {
-            e.coefficients[i * k + j] *= factor;
+        double mean = 0;
+        for (int64_t i = 0; i < points; i++)
             mean += e.coefficients[i * k + j] / (double)points;
-        }
         /* Centred images of all rows add up to zero, and so may their coefficients. */
         for (int64_t i = 0; centered && !dual->sparse && i < points; i++)
             e.coefficients[i * k + j] -= mean;

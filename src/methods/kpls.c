@@ -12,7 +12,7 @@ struct kpls_params {
 };
 
 static const mrc_param kpls_schema[] = {
-    MRC_COMPONENTS(struct kpls_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct kpls_params, 10),
     MRC_CHOICE(struct kpls_params, discriminant, 0, "off|on",
                "classes weigh the same whatever their size, and prediction is the nearest centre"),
     MRC_PARAM_END};

@@ -568,7 +568,7 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params
                              .self = &w,
                              .sparse = true,
                              .few_columns = params->candidates,
-                             .own_columns = count_columns(&w),
+                             .work_columns = count_columns(&w),
                              .raw_targets = params->labels == 1,
                              .scale = params->norm == 1 ? MRC_UNIT_FEATURES : MRC_UNIT_DIRECTIONS};
     mercer_status rc = MERCER_OK;
