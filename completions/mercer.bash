@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict inverse info truncate scale generate methods kernels demo help --help --version'
+        words='fit transform predict inverse info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
@@ -21,7 +21,7 @@ _mercer() {
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
         fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
-        fit:--head) words='' ;;
+        fit:--head) words='ls centre knn svm linsvm' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -105,9 +105,11 @@ _mercer() {
             methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+            heads:-?*) words='--json --help' ;;
+            heads:*) words='ls centre knn svm linsvm' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict inverse info truncate scale generate methods kernels demo' ;;
+            help:*) words='fit transform predict inverse info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

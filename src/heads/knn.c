@@ -216,7 +216,7 @@ out:
 const mrc_head_def mrc_head_knn = {
     .entry = {.name = "knn",
               .summary = "the vote of the nearest training rows, or the mean of their values",
-              .reference = "Dhanjal, Gunn, Shawe-Taylor 2009, section 6; Liu, Mio 2005",
+              .reference = "Dhanjal, Gunn, Shawe-Taylor 2009; Liu, Mio 2005",
               .params = knn_schema},
     .params_size = sizeof(struct knn_params),
     .values = true,

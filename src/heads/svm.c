@@ -38,7 +38,7 @@ static const mrc_param svm_schema[] = {
     MRC_REAL(struct svm_params, epsilon, 0.1, 0, DBL_MAX,
              "svr: errors up to this one cost nothing, in units of the targets"),
     MRC_CHOICE(struct svm_params, kernel, KERNEL_LINEAR, "linear|rbf", "of the features"),
-    MRC_REAL_OR(struct svm_params, gamma, MRC_WORD(GAMMA_SCALE), DBL_MIN, 1e200, "scale|auto",
+    MRC_REAL_OR(struct svm_params, gamma, MRC_WORD(GAMMA_SCALE), DBL_MIN, DBL_MAX, "scale|auto",
                 "rbf: exp(-gamma |x - y|^2); scale: 1 / (l variance of the features), auto: 1 / l"),
     MRC_CHOICE(struct svm_params, weight, 0, MRC_CLASS_WEIGHTS,
                "of the cost of a class (c): balanced: n / (classes n_c), opposite: share of the "
@@ -75,7 +75,7 @@ static double find_gamma(const mrc_lesson *lesson, double given)
     double gamma = 1 / (double)lesson->l;
     if (given == MRC_WORD(GAMMA_SCALE) && variance > 0)
         gamma /= variance;
-    return fmin(fmax(gamma, DBL_MIN), 1e200);
+    return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
 }
 
 /* LIBSVM tells its progress by printing, unless it is given this. */
