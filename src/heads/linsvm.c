@@ -37,12 +37,6 @@ static const mrc_param linsvm_schema[] = {
     MRC_REAL(struct linsvm_params, tolerance, 1e-4, DBL_MIN, 1, "when to stop"),
     MRC_PARAM_END};
 
-/* LIBLINEAR tells its progress by printing, unless it is given this. */
-static void say_nothing(const char *text)
-{
-    (void)text;
-}
-
 struct training {
     struct problem problem;
     struct parameter parameter;
@@ -128,7 +122,7 @@ static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_lesson 
     MRC_TRY(mrc_alloc2(&head->weights, lesson->l, lesson->outputs, sizeof(double), err));
     MRC_TRY(mrc_alloc(&head->intercept, lesson->outputs, sizeof(double), err));
     MRC_TRY(pose(p, lesson, &t, err));
-    set_print_string_function(say_nothing);
+    set_print_string_function(mrc_head_print_nothing);
     const char *wrong = check_parameter(&t.problem, &t.parameter);
     if (wrong)
         MRC_FAIL(err, MERCER_ERR_DATA, "head linsvm: %s", wrong);

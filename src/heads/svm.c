@@ -78,12 +78,6 @@ static double find_gamma(const mrc_lesson *lesson, double given)
     return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
 }
 
-/* LIBSVM tells its progress by printing, unless it is given this. */
-static void say_nothing(const char *text)
-{
-    (void)text;
-}
-
 /* What LIBSVM is given, in its own types, and what it gives back. */
 struct training {
     struct svm_problem problem;
@@ -155,7 +149,7 @@ static mercer_status train_all(mercer_ctx *ctx, const mrc_lesson *lesson, struct
 {
     int64_t n = lesson->n, machines = lesson->codes ? 1 : lesson->outputs;
     mercer_status rc = MERCER_OK;
-    svm_set_print_string_function(say_nothing);
+    svm_set_print_string_function(mrc_head_print_nothing);
     MRC_TRY(mrc_alloc(&t->found, machines, sizeof *t->found, err));
     for (; t->count < machines; t->count++) {
         mrc_progress(ctx, "support vectors", (double)t->count / (double)machines);
