@@ -54,6 +54,7 @@ static void train_alone(void *arg, int64_t task, int worker)
     char state[128]; /* as long as the one that a program starts with */
     (void)task, (void)worker;
     pthread_mutex_lock(&one_at_a_time);
+    set_print_string_function(mrc_head_print_nothing);
     char *before = initstate(1, state, sizeof state);
     t->found = train(&t->problem, &t->parameter);
     setstate(before);
@@ -122,7 +123,6 @@ static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_lesson 
     MRC_TRY(mrc_alloc2(&head->weights, lesson->l, lesson->outputs, sizeof(double), err));
     MRC_TRY(mrc_alloc(&head->intercept, lesson->outputs, sizeof(double), err));
     MRC_TRY(pose(p, lesson, &t, err));
-    set_print_string_function(mrc_head_print_nothing);
     const char *wrong = check_parameter(&t.problem, &t.parameter);
     if (wrong)
         MRC_FAIL(err, MERCER_ERR_DATA, "head linsvm: %s", wrong);

@@ -15,6 +15,7 @@
 #include <libsvm/svm.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
 struct svm_params {
@@ -76,6 +77,11 @@ static double find_gamma(const mrc_lesson *lesson, double given)
     if (given == MRC_WORD(GAMMA_SCALE) && variance > 0)
         gamma /= variance;
     return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
+}
+
+static void silence(void)
+{
+    svm_set_print_string_function(mrc_head_print_nothing);
 }
 
 /* What LIBSVM is given, in its own types, and what it gives back. */
@@ -147,9 +153,10 @@ out:
 static mercer_status train_all(mercer_ctx *ctx, const mrc_lesson *lesson, struct training *t,
                                mercer_error *err)
 {
+    static pthread_once_t silenced = PTHREAD_ONCE_INIT;
     int64_t n = lesson->n, machines = lesson->codes ? 1 : lesson->outputs;
     mercer_status rc = MERCER_OK;
-    svm_set_print_string_function(mrc_head_print_nothing);
+    pthread_once(&silenced, silence);
     MRC_TRY(mrc_alloc(&t->found, machines, sizeof *t->found, err));
     for (; t->count < machines; t->count++) {
         mrc_progress(ctx, "support vectors", (double)t->count / (double)machines);
