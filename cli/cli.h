@@ -115,6 +115,10 @@ typedef struct cli_sink {
     int64_t room;          /* rows the three hold */
 } cli_sink;
 
+/* Predicted classes as a column to put in front, empty for MERCER_NO_CLASS. */
+mercer_status cli_predicted_classes(const int64_t *codes, int64_t n, const char *const *names,
+                                    int64_t classes, mercer_targets **out, mercer_error *err);
+
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
  * targets, when not NULL, tells what to put in front. */
 mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,

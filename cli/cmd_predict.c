@@ -9,7 +9,7 @@
 /* Where predictions go between the library and the table. */
 typedef struct answers {
     int64_t *codes;     /* of the rows at hand; NULL for values; owned */
-    const char **names; /* of all classes, and nothing for none; owned, its texts borrowed */
+    const char **names; /* of all classes; owned, its texts borrowed from the model */
     int64_t judged;     /* rows whose true class or values were in the data */
     double missed;      /* those in the wrong class, or the sum of squares */
 } answers;
@@ -37,7 +37,8 @@ static void judge_classes(answers *a, const mercer_targets *truth, int64_t count
 {
     const int64_t *codes = mercer_targets_codes(truth);
     for (int64_t i = 0; i < count; i++)
-        a->missed += strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
+        a->missed += a->codes[i] == MERCER_NO_CLASS ||
+                     strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
     a->judged += count;
 }
 
@@ -70,12 +71,9 @@ static mercer_status predict_block(cli_passage *p, const mercer_rows *rows, answ
     mercer_status rc = mercer_model_predict(p->app->ctx, p->model, rows, p->app->set.keep,
                                             p->values, a->codes, &p->err);
     cli_passage_place_error(p, rc);
-    for (int64_t i = 0; rc == MERCER_OK && a->codes && i < count; i++)
-        if (a->codes[i] == MERCER_NO_CLASS)
-            a->codes[i] = p->info.head_outputs;
     if (rc == MERCER_OK && a->codes)
-        rc = mercer_targets_new_classes(a->codes, count, a->names, p->info.head_outputs + 1,
-                                        "prediction", &predicted, &p->err);
+        rc = cli_predicted_classes(a->codes, count, a->names, p->info.head_outputs, &predicted,
+                                   &p->err);
     if (rc == MERCER_OK) {
         judge(a, p, count);
         rc = cli_passage_write(p, predicted);
@@ -120,8 +118,7 @@ static int run_predict(cli_app *app)
                           column_names(p.model, &p.info), outputs, 0);
     if (classes) {
         a.codes = cli_alloc((size_t)p.room, sizeof *a.codes);
-        a.names = cli_alloc((size_t)outputs + 1, sizeof *a.names);
-        a.names[outputs] = "";
+        a.names = cli_alloc((size_t)outputs, sizeof *a.names);
         for (int64_t k = 0; k < outputs; k++)
             a.names[k] = mercer_model_output_name(p.model, k);
     }

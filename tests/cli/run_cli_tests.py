@@ -1630,6 +1630,12 @@ def test_predict_nobody():
     write("new.csv", "x,label\n0.4,1\n10.4,2\n")
     assert report("predict", "m", "new.csv", "-o", "out.csv")["error_rate"] == 0.5
     refused("predict", "m", "new.csv", "-o", "out.svm", status=1, says="not a number")
+    write("t.csv", "x,label\n0,1\n1,2\n10,2\n11,1\n")
+    mercer("evaluate", "t.csv", "-m", "pca", "-n", 1, "--cv", "loo", "--head", "knn:k=2,ties=strict",
+           "--save-predictions", "held.csv", "--quiet")
+    held = csv_rows(pathlib.Path("held.csv").read_text())
+    told = {row[2]: row[0] for row in held[1:]}
+    assert told == {"0": "2", "1": "", "2": "", "3": "2"}, held
 
 
 @test
