@@ -6,8 +6,9 @@
 Features of training and new rows come from `mercer transform`; the peers see those. kNN: votes,
 shares and means. svm: predictions and decision values of SVC, NuSVC and SVR, and predictions of
 svm-train and svm-predict; linsvm: those of LinearSVC and of liblinear-train. An SVM on all kernel
-principal components is the SVM on the kernel matrix itself. With DATA (../shared/data): nearest
-neighbours on the pixels of the ORL faces, as in Table 3 of Liu and Mio 2005. Closes with "N passed, N failed".
+principal components is the SVM on the kernel matrix itself; `evaluate` errs as scikit-learn does on
+the same folds. With DATA (../shared/data): nearest neighbours on the pixels of the ORL faces, as in
+Table 3 of Liu and Mio 2005. Closes with "N passed, N failed".
 """
 import csv
 import json
@@ -20,6 +21,7 @@ import tempfile
 import numpy as np
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_wine
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 
 MERCER = os.path.abspath(sys.argv[1])
@@ -193,6 +195,33 @@ def test_kernel_matrix():
     check("SVM on a kernel matrix", worst < 1e-5, f"scores differ by {worst:.1e}")
 
 
+def test_folds():
+    """`mercer evaluate` and scikit-learn on the same folds, scaled within each: all components of
+    PCA are the rows themselves, turned."""
+    data = load_breast_cancer()
+    write("all.csv", data.data, data.target, "label")
+    for head, peer in (("knn:k=5", KNeighborsClassifier(5, algorithm="brute")),
+                       ("svm:kernel=rbf,gamma=0.02,c=4,tolerance=1e-6", SVC(gamma=0.02, C=4, tol=1e-6)),
+                       ("linsvm:c=0.1,tolerance=1e-9", LinearSVC(C=0.1, dual=False, tol=1e-9))):
+        told = json.loads(run(MERCER, "evaluate", "all.csv", "-m", "pca", "-n", 30, "--scale",
+                              "standard", "--head", head, "--save-predictions", "held.csv", "--json"))
+        with open("held.csv") as file:
+            held = list(csv.DictReader(file))
+        fold, row, got = (np.array([int(r[name]) for r in held])
+                          for name in ("fold", "row", "prediction"))
+        wrong, errors = 0, []
+        for f in np.unique(fold):
+            out = row[fold == f]
+            rest = np.setdiff1d(np.arange(len(data.data)), out)
+            scale = StandardScaler().fit(data.data[rest])
+            peer.fit(scale.transform(data.data[rest]), data.target[rest])
+            want = peer.predict(scale.transform(data.data[out]))
+            wrong += int((want != got[fold == f]).sum())
+            errors.append(np.mean(want != data.target[out]))
+        check(f"evaluate {head}", wrong == 0 and abs(told["mean"] - np.mean(errors)) < 1e-12,
+              f"{wrong} predictions differ; error {told['mean']:.4f}, peer {np.mean(errors):.4f}")
+
+
 def test_faces():
     """All principal components keep distances. Four neighbours: a tie is an error."""
     for number in range(400):
@@ -213,6 +242,7 @@ with tempfile.TemporaryDirectory() as folder:
     test_classes()
     test_values()
     test_kernel_matrix()
+    test_folds()
     if DATA and (DATA / "orl").is_dir():
         test_faces()
     else:
