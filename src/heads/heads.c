@@ -77,10 +77,17 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
                         (long long)targets->n, (long long)n);
     if (targets->kind == MERCER_TARGET_VALUES && !def->values)
         return mrc_fail(err, MERCER_ERR_DATA,
-                        "head %s is for classes; target values are for heads ls, knn and svm",
+                        "head %s is for classes; target values are for heads ls, lad, knn and svm",
                         def->entry.name);
     if (def->check && def->check(choice->params, targets->kind, err) != MERCER_OK)
         return MERCER_ERR_ARGUMENT;
+    if (def->signs) {
+        char what[64];
+        snprintf(what, sizeof what, "loss %s", def->entry.name);
+        mercer_status rc = mrc_targets_check_signs(targets, what, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
     for (int64_t i = 0; targets->kind == MERCER_TARGET_CLASSES && i < n; i++)
         if (targets->codes[i] != targets->codes[0])
             return MERCER_OK;

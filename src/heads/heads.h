@@ -27,6 +27,7 @@ typedef struct mrc_head_def {
     struct mercer_entry entry;
     size_t params_size;
     bool values;        /* it predicts values, too, not only classes */
+    bool signs;         /* for two classes, or values of -1 and +1, alone */
     bool whole;         /* it predicts from all features or not at all */
     int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */

@@ -40,6 +40,7 @@ static void head_destroy(mrc_head *head)
     mrc_free(head->weights);
     mrc_free(head->intercept);
     mrc_free(head->class_centers);
+    mrc_free(head->increments);
     mrc_free(head->points);
     mrc_free(head->codes);
     mrc_free(head->values);
@@ -275,7 +276,8 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     if (!head->spec)
         return MERCER_OK;
     /* Else nothing says how many outputs there are. */
-    bool backed = head->names || head->weights || head->values || head->function_offsets;
+    bool backed =
+        head->names || head->weights || head->increments || head->values || head->function_offsets;
     if (outputs < 1 || !head->errors || !backed ||
         (head->kind == MERCER_TARGET_CLASSES && !head->names))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the head are missing");
@@ -287,6 +289,8 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("head.weights", head->weights, l, outputs, err));
     MRC_TRY(check_finite("head.intercept", head->intercept, outputs, 1, err));
     MRC_TRY(check_finite("head.class_centers", head->class_centers, outputs, l, err));
+    if (head->increments)
+        MRC_TRY(check_finite("head.increments", head->increments, l, (l + 1) * outputs, err));
     MRC_TRY(check_head_rows(head, l, err));
 out:
     return rc;

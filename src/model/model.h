@@ -25,24 +25,26 @@ const char *mrc_center_name(mrc_center center);
  * This is the one place for what a head keeps: a part is a field here, freed in model.c, and a line
  * in list_tensors (file.c) and copy_head (truncate.c). */
 typedef struct mrc_head {
-    char *spec;               /* NAME[:key=value,...]; NULL: there is no head */
-    mercer_target_kind kind;  /* classes or values */
-    int64_t outputs;          /* classes, or target columns */
-    char **names;             /* of the outputs; NULL: target columns without names */
-    mrc_scale_kind scale;     /* of the target values when the method saw them */
-    bool whole;               /* it needs all features: nothing follows for the first ones */
-    int64_t rows;             /* training rows it keeps */
-    double *errors;           /* l: on the training rows with the first 1, 2, ... features; NaN: not
-                                 known */
-    double *center;           /* l: of the features */
-    double *basis;            /* l x l, unit lower triangular: makes them uncorrelated, or NULL */
-    double *weights;          /* l x outputs, of the uncorrelated ones */
-    double *intercept;        /* outputs */
-    double *class_centers;    /* outputs x l */
-    double *points;           /* rows x l: features of the rows it keeps, */
-    int64_t *codes;           /* rows: their classes, */
-    double *values;           /* rows x outputs: their target values, */
-    double *dual;             /* rows x functions: their coefficients in decision functions; or */
+    char *spec;              /* NAME[:key=value,...]; NULL: there is no head */
+    mercer_target_kind kind; /* classes or values */
+    int64_t outputs;         /* classes, or target columns */
+    char **names;            /* of the outputs; NULL: target columns without names */
+    mrc_scale_kind scale;    /* of the target values when the method saw them */
+    bool whole;              /* it needs all features: nothing follows for the first ones */
+    int64_t rows;            /* training rows it keeps */
+    double *errors;          /* l: on the training rows with the first 1, 2, ... features; NaN: not
+                                known */
+    double *center;          /* l: of the features */
+    double *basis;           /* l x l, unit lower triangular: makes them uncorrelated, or NULL */
+    double *weights;         /* l x outputs, of the uncorrelated ones */
+    double *intercept;       /* outputs */
+    double *class_centers;   /* outputs x l */
+    double *increments;      /* l x (l + 1) outputs: what feature j adds to the intercept and to the
+                                coefficients of the features up to it, output by output */
+    double *points;          /* rows x l: features of the rows it keeps, */
+    int64_t *codes;          /* rows: their classes, */
+    double *values;          /* rows x outputs: their target values, */
+    double *dual;            /* rows x functions: their coefficients in decision functions; or */
     double *function_weights; /* l x functions: those of the features, where they are linear */
     double *function_offsets; /* functions */
 } mrc_head;

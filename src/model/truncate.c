@@ -145,6 +145,9 @@ static mercer_status copy_head(const mercer_ctx *ctx, mercer_model *copy, const 
     MRC_TRY(copy_all(&to->weights, from->weights, kept, outputs, err));
     MRC_TRY(copy_all(&to->intercept, from->intercept, 1, outputs, err));
     MRC_TRY(copy_columns(&to->class_centers, from->class_centers, outputs, l, kept, err));
+    if (from->increments)
+        MRC_TRY(copy_columns(&to->increments, from->increments, kept, (l + 1) * outputs,
+                             (kept + 1) * outputs, err));
     MRC_TRY(copy_columns(&to->points, from->points, rows, l, kept, err));
     MRC_TRY(copy_integers(&to->codes, from->codes, rows, err));
     MRC_TRY(copy_all(&to->values, from->values, rows, outputs, err));

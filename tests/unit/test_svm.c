@@ -305,7 +305,7 @@ static void test_what_is_refused(void **state)
         {"svm:type=nu,nu=1", false, MERCER_ERR_DATA, "head svm: specified nu is infeasible"},
         {"svm:c=0", false, MERCER_ERR_ARGUMENT, "head svm: c=0 is out of range (> 0)"},
         {"linsvm", true, MERCER_ERR_DATA,
-         "head linsvm is for classes; target values are for heads ls, knn and svm"},
+         "head linsvm is for classes; target values are for heads ls, lad, knn and svm"},
         {"linsvm:bias=-1", false, MERCER_ERR_ARGUMENT,
          "head linsvm: bias=-1 is out of range (>= 0)"},
     };
