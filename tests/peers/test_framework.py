@@ -21,7 +21,6 @@ from scipy.linalg import eigh
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
 
-sys.dont_write_bytecode = True
 import framework as fw
 
 MERCER = os.path.abspath(sys.argv[1])
