@@ -1,6 +1,8 @@
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised.h"
 
+#include "linalg/linalg.h"
+
 #include <math.h>
 
 /* Length one for every column of the targets; zero columns (a class missing here) stay. */
@@ -28,6 +30,28 @@ static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double e
     return dual->count >= dual->most || (problem->share > 0 && explained >= problem->share);
 }
 
+/* <K, YY'> / (|K| |YY'|), the cosine between the matrix and the one the targets would like. */
+static mercer_status align_kernel(mrc_dual *dual, double *out, mercer_error *err)
+{
+    int64_t n = dual->n, m = dual->outputs;
+    double *product = NULL, *inner = NULL, kernel2 = 0;
+    const double *norms2;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
+    MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
+    for (int64_t i = 0; i < n; i++)
+        kernel2 += norms2[i];
+    MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
+    double targets2 = mrc_dot(inner, inner, m * m);
+    *out = kernel2 > 0 ? mrc_dot(dual->y, product, n * m) / sqrt(kernel2) / sqrt(targets2) : NAN;
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    return rc;
+}
+
 mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err)
@@ -39,7 +63,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     bool added = true;
     mercer_status rc = MERCER_OK;
 
-    MRC_TRY(mrc_dual_targets(problem, &y, &outputs, err));
+    MRC_TRY(mrc_dual_targets(problem, method->raw_targets, &y, &outputs, err));
     if (method->balanced)
         balance(y, n, outputs);
     if (is_zero(y, n * outputs))
@@ -51,10 +75,9 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
     mrc_gram_request request = {.centered = centered,
                                 .few_columns = few && !centered,
-                                .work_columns =
-                                    (method->single_rows ? 1 : 3) * most + 4 * outputs + 8};
+                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
-    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->single_rows, err));
+    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {
         mrc_progress(ctx, "features", (double)dual.count / (double)most);
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -65,13 +88,15 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows do not differ, or their kernel values have nothing to do with the "
                  "labels: there is no feature to extract");
-    if (dual.count < wanted)
+    if (dual.count < wanted && !problem->by_bound)
         mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
                    (long long)wanted, (long long)dual.count,
                    explained > 1 - 1e-9 ? "they explain the labels in full"
                                         : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
-    MRC_TRY(mrc_dual_finish(&dual, problem, method->unit_features, model, err));
+    if (!request.few_columns)
+        MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
+    MRC_TRY(mrc_dual_finish(&dual, problem, method->scale, model, err));
 out:
     mrc_free(y);
     mrc_dual_destroy(&dual);
