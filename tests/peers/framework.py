@@ -468,8 +468,11 @@ def rkopls(k, y, rows, features):
     return q @ vectors[:, order], v.T @ (vectors[:, order] / s[:, None])
 
 
-def kboost(k, y, loss, rounds):
-    """Features T = K V sqrt(alpha), V, and the alphas; y is +-1."""
+def kboost(k, y, loss, rounds, follow=None):
+    """Features T = K V sqrt(alpha), V sqrt(alpha), and the alphas; y is +-1.
+
+    follow: features whose kernels are boosted instead of the own ones, for a look at each round.
+    """
     values, q = eigh(k)
     q, values = q[:, values > RANGE * values[-1]], values[values > RANGE * values[-1]]
     agree, boosted, directions, alphas = np.outer(y, y), np.zeros_like(k), [], []
@@ -489,7 +492,10 @@ def kboost(k, y, loss, rounds):
         alpha = min(10, np.log(plus / minus) / 2) if minus > 0 else 10
         if alpha <= 0:
             break
-        boosted = boosted + alpha * base
+        mine = np.sqrt(alpha) * tau / scale
+        if follow is not None and len(alphas) < follow.shape[1]:
+            mine = follow[:, len(alphas)]
+        boosted = boosted + np.outer(mine, mine)
         directions.append(q @ (vectors[:, -1] / values) / scale)
         alphas.append(alpha)
     v = np.array(directions).reshape(len(alphas), len(k)).T * np.sqrt(alphas)
