@@ -318,7 +318,8 @@ def test_methods():
     regression = ["kpls", "cr:alpha=0", "cr:alpha=0.25", "cr:alpha=0.5", "cr:alpha=0.8", "cr:alpha=1",
                   "blf:loss=ls", "sma", "smc", "sma:norm=direction", "smc:norm=feature",
                   "sma:labels=raw", "smc:labels=raw", "rkopls:subset=45",
-                  "blf:loss=ls,nu=0.4,heuristic=mr", *sparse]
+                  "blf:loss=ls,nu=0.4,heuristic=mr", "blf:loss=ls,nu=0.4,heuristic=mi,cache=45",
+                  "blf:loss=ls,nu=0.4,heuristic=eps", *sparse]
     for what, kernel, labels in tables():
         main = what == "plain"
         for kind in ("one target", "large target", "three targets", "two classes", "three classes"):
@@ -363,6 +364,93 @@ def test_sparsity():
             if problem.name.startswith("22"):
                 compare(problem, "sma:sparsity=3", 3)
                 compare(problem, "smc:sparsity=3", 3)
+
+
+def test_extremes():
+    """Far corners of what is allowed, still against the reference."""
+    random = np.random.default_rng(13)
+    x, new = random.normal(size=(40, 4)), random.normal(size=(6, 4))
+    y = np.sin(x[:, :1] * 2) + x[:, 1:2] + 0.3 * random.normal(size=(40, 1))
+    two = (y[:, 0] > 0.1).astype(int)
+    few = np.where(np.arange(40) == 7, 2, two)   # a class of one row
+    for kernel in ("linear", "rbf:sigma=1"):
+        problem = Problem(f"extreme keys {kernel}", x, new, kernel, targets=y)
+        for spec in ("cr:alpha=0.01", "cr:alpha=0.4999", "cr:alpha=0.95", "cr:alpha=0.999",
+                     "skpls:nu=0.001,heuristic=mr", "skpls:nu=0.001,heuristic=eps",
+                     "skpls:nu=0.001,heuristic=mi,cache=40", "skpls:nu=0.99,heuristic=mr",
+                     "rkopls:subset=1000"):
+            compare(problem, spec, 3)
+        for name, scaled in (("small", 1e-100 * y), ("large", 1e100 * y),
+                             ("one wild", np.where(np.arange(40)[:, None] == 3, 1e6, y))):
+            problem = Problem(f"{name} target {kernel}", x, new, kernel, targets=scaled)
+            for spec in ("kpls", "cr:alpha=0.3", "blf:loss=ls", "sma", "smc", "sma:sparsity=2",
+                         "skpls:nu=0.3,heuristic=mr", "skpls:nu=0.3,heuristic=eps", "rkopls:subset=40"):
+                compare(problem, spec, 3)
+        problem = Problem(f"a class of one row {kernel}", x, new, kernel, codes=few)
+        for spec in ("kpls", "kpls:discriminant=on", "cr:alpha=0.3", "sma", "smc", "blf:loss=ls",
+                     "rkopls:subset=40"):
+            compare(problem, spec, 3)
+    for n in (2, 3):
+        problem = Problem(f"{n} rows", x[:n], new, "rbf:sigma=1", targets=y[:n])
+        for spec in ("kpls", "cr:alpha=0.3", "blf:loss=ls", "sma", "smc", "skpls:nu=0.5,heuristic=mr",
+                     "rkopls:subset=10"):
+            compare(problem, spec, 1)
+    problem = Problem("one column", x[:, :1], new[:, :1], "linear", targets=y)
+    for spec in ("kpls", "cr:alpha=0.3", "blf:loss=ls", "sma", "smc", "sma:sparsity=2", "smc:sparsity=2",
+                 "skpls:nu=0.5,heuristic=mr", "rkopls:subset=40"):
+        compare(problem, spec, 3)
+
+
+def test_stores():
+    """Every store, a precomputed matrix, and the first features of a longer fit give the same."""
+    for kind in ("one", "classes"):
+        problem = simple("rbf:sigma=1.5", kind=kind)
+        options = problem.options[2:]
+        names = [f"k{i}" for i in range(51)]
+        with open("train.csv") as file:
+            labels = [line.rstrip().split(",")[4:] for line in file]
+        with open("gram.csv", "w") as file:
+            file.write(",".join(names + labels[0]) + "\n")
+            for row, label in zip(problem.k, labels[1:]):
+                file.write(",".join([repr(float(v)) for v in row] + label) + "\n")
+        np.savetxt("gram_all.csv", np.r_[problem.k, problem.k_new], delimiter=",", fmt="%.17g",
+                   header=",".join(names), comments="")
+        specs = SUPERVISED if kind == "one" else ["blf:loss=exp", "blf:loss=log", "kboost:loss=exp",
+                                                  "kboost:loss=log", "kpls:discriminant=on"]
+        for spec in specs:
+            if not there(spec):
+                continue
+            report, t, new, predicted = fit(problem, spec, 4)
+            if t is None:
+                check(f"{spec}: stores", False, report["fault"])
+                continue
+            for store in ("dense", "stream", "lowrank"):
+                again, t2, new2, _ = fit(problem, spec, 4, "--store", store)
+                off = np.inf if t2 is None else fw.up_to_sign(np.r_[t, new], np.r_[t2, new2])
+                # eps times the condition of the kernel matrix, about 1e5
+                check(f"{spec}, {kind}: store {store}", off < 1e-8, again.get("fault") or f"{off:.1e}")
+            done = call("fit", "gram.csv", "-m", spec, "-k", "precomputed", *options, "-n", 4, "-o",
+                        "k.model", "--json")
+            if done.returncode == 0:
+                done = call("transform", "k.model", "gram_all.csv", "-o", "k.npy", "--quiet")
+            other = np.load("k.npy") if done.returncode == 0 else None
+            off = np.inf if other is None else fw.up_to_sign(np.r_[t, new], other)
+            check(f"{spec}, {kind}: precomputed", off < 1e-8, done.stderr.strip() or f"{off:.1e}")
+            if t.shape[1] < 3:
+                continue
+            fit(problem, spec, 4)
+            call("truncate", "a.model", "-n", 2, "-o", "short.model")
+            call("transform", "short.model", "all.csv", "-o", "short.npy", "--quiet")
+            call("predict", "a.model", "all.csv", "-n", 2, "-o", "few.csv", "--quiet")
+            with open("few.csv") as file:
+                few = list(csv.reader(file))
+            _, t2, new2, predicted2 = fit(problem, spec, 2)
+            short = np.load("short.npy")
+            check(f"{spec}, {kind}: nested", fw.up_to_sign(short, np.r_[t2, new2]) < 1e-12
+                  and fw.up_to_sign(short, np.r_[t, new][:, :2]) < 1e-12)
+            check(f"{spec}, {kind}: predictions are nested", len(few) == len(predicted2) and all(
+                a[0] == b[0] if kind == "classes" else abs(float(a[0]) - float(b[0])) < 1e-9
+                for a, b in zip(few[1:], predicted2[1:])))
 
 
 # ---------------------------------------------------------------------------- equal to what
@@ -830,7 +918,8 @@ def test_diagnostics():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     fw.self_check()
-    for test in (test_methods, test_sparsity, test_identities, test_limits, test_best_rows,
+    for test in (test_methods, test_sparsity, test_extremes, test_stores, test_identities, test_limits,
+                 test_best_rows,
                  test_absolute_deviations, test_sparse_pls, test_reduced, test_ends, test_threads,
                  test_sparse_rows, test_diagnostics):
         if not sys.argv[2:] or test.__name__[5:] in sys.argv[2:]:
