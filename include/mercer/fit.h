@@ -43,7 +43,12 @@ typedef struct mercer_fit_options {
     const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
                                           the caller's own; borrowed for the call. NULL: none */
 } mercer_fit_options;
-MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
+/* Defaults, in as much of the struct as the caller was compiled with. */
+MERCER_API void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size);
+static inline void mercer_fit_options_init(mercer_fit_options *options)
+{
+    mercer_fit_options_init_sized(options, sizeof *options);
+}
 
 /* Check everything about a fit that can be checked before the data are there: names, keys, values
  * and which of them go together. mercer_fit() does the same first. */

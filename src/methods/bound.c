@@ -29,28 +29,38 @@ static void square_targets(const mrc_dual *dual, double *out)
         out[i] = mrc_dot(dual->y + i * dual->outputs, dual->y + i * dual->outputs, dual->outputs);
 }
 
-/* W'W (k x k) = A'T. */
+enum { GATHERED = 16384 }; /* points whose rows of Q are brought together at a time */
+
+/* W'W (k x k) = A'T = (A'Q) R. */
 static mercer_status direction_products(mrc_dual *dual, mrc_dual_scale scale, const double *a,
                                         int64_t points, double *out, mercer_error *err)
 {
     int64_t k = dual->count, n = dual->n;
-    double *q = NULL, *r = NULL, *along = NULL;
+    double *q = NULL, *r = NULL, *along = NULL, *part = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&q, points, k, sizeof *q, err));
+    MRC_TRY(mrc_alloc2_raw(&q, points < GATHERED ? points : GATHERED, k, sizeof *q, err));
     MRC_TRY(mrc_alloc2(&r, k, k, sizeof *r, err));
     MRC_TRY(mrc_alloc2(&along, k, k, sizeof *along, err));
-    for (int64_t p = 0; p < points; p++)
-        for (int64_t j = 0; j < k; j++)
-            q[p * k + j] = dual->q[j * n + (dual->sparse ? dual->selected[p] : p)];
+    MRC_TRY(mrc_alloc2(&part, k, k, sizeof *part, err));
     for (int64_t t = 0; t < k; t++)
         for (int64_t j = 0; j < k; j++)
             r[t * k + j] = mrc_dual_coordinate(dual, scale, t, j);
-    MRC_TRY(mrc_tall_product(dual->ctx, a, k, k, q, k, k, points, along, err));
+    for (int64_t first = 0; first < points; first += GATHERED) {
+        int64_t count = points - first < GATHERED ? points - first : GATHERED;
+        for (int64_t p = 0; p < count; p++)
+            for (int64_t j = 0; j < k; j++)
+                q[p * k + j] =
+                    dual->q[j * n + (dual->sparse ? dual->selected[first + p] : first + p)];
+        MRC_TRY(mrc_tall_product(dual->ctx, a + first * k, k, k, q, k, k, count, part, err));
+        for (int64_t e = 0; e < k * k; e++)
+            along[e] += part[e];
+    }
     mrc_gemm(false, false, k, k, k, 1, along, k, r, k, 0, out, k);
 out:
     mrc_free(q);
     mrc_free(r);
     mrc_free(along);
+    mrc_free(part);
     return rc;
 }
 

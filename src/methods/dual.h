@@ -34,6 +34,7 @@ typedef struct mrc_dual {
     double *column_norms2; /* |k_i|^2 once asked for; see mrc_dual_column_norms2 */
     double *aligned;       /* sum over outputs of (q_j' y)^2 / y'y: the share each explains */
     double *covariance;    /* sum over outputs of (tau_j' y)^2 / n^2 */
+    const char *ended;     /* why the method found no more features, if it knows better; or NULL */
 } mrc_dual;
 
 /* Room for most features of gram; y (n x outputs) is copied. sparse: directions are of few rows,

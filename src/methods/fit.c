@@ -15,10 +15,10 @@
 #include <string.h>
 #include <zlib.h>
 
-void mercer_fit_options_init(mercer_fit_options *options)
+void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    const mercer_fit_options defaults = {.struct_size = size};
+    mrc_give_options(&defaults, sizeof defaults, options, size);
 }
 
 mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,

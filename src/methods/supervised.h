@@ -16,8 +16,10 @@ struct mrc_supervised {
     bool sparse;         /* directions are of few rows */
     int64_t few_columns; /* columns asked for by each feature; 0: all */
     bool raw_targets;    /* not about their means */
-    bool balanced;       /* columns of the targets have length one: classes weigh the same */
+    bool balanced;       /* classes weigh the same, whatever their size */
     mrc_dual_scale scale;
+    int64_t work_columns;   /* n-vectors it holds beside the engine's, for the forecast, */
+    int64_t solver_columns; /* and those that a low-rank store spares it */
 };
 
 /* Build the operator, add features until there are enough or none is left, fill the model. */
