@@ -523,13 +523,15 @@ def target_alignment(k, y):
 def stability(k, a, y, delta):
     """Theorem 5.5 of every prefix: empirical value, complexity and confidence terms, the bound."""
     square, n = (y ** 2).sum(1), len(y)
+    weight = square * np.diag(k)
+    length = weight.max() * np.linalg.norm(weight / weight.max())  # no squares that overflow
     found = []
     for j in range(1, a.shape[1] + 1):
         t = k @ a[:, :j]
         c = np.linalg.norm(a[:, :j].T @ k @ a[:, :j])
         value = (square * (t ** 2).sum(1)).sum() / n
-        rademacher = 2 * c / n * np.sqrt((square ** 2 * np.diag(k) ** 2).sum())
-        trust = 3 * c * (square * np.diag(k)).max() * np.sqrt(np.log(2 / delta) / (2 * n))
+        rademacher = 2 * c / n * length
+        trust = 3 * c * weight.max() * np.sqrt(np.log(2 / delta) / (2 * n))
         found.append((value, rademacher, trust, value - rademacher - trust))
     return np.array(found)
 
