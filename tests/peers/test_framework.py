@@ -10,6 +10,7 @@ the best one, and the ends of the range: constant labels, one class, labels that
 separable rows. Closes with "N passed, N failed".
 """
 import csv
+import ctypes
 import json
 import os
 import subprocess
@@ -883,6 +884,167 @@ def test_sparse_rows():
             check(f"{spec}: k features from k rows", json.loads(done.stdout)["expansion_points"] <= 4)
 
 
+class Options(ctypes.Structure):
+    """mercer_fit_options of include/mercer/fit.h, as far as it is used here; it grows at its end."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_char_p),
+                ("kernel", ctypes.c_char_p), ("components", ctypes.c_double)] + [
+        (key, ctypes.c_char_p) for key in ("center", "store", "precision", "scale", "command")] + [
+        ("novelty", ctypes.c_double), ("landmarks", ctypes.c_void_p),
+        ("expects_landmarks", ctypes.c_int), ("head", ctypes.c_char_p),
+        ("scale_target", ctypes.c_char_p), ("criterion", ctypes.c_void_p)]
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int), ("text", ctypes.c_char * 512)]
+
+
+NUMBERS = ctypes.POINTER(ctypes.c_double)
+CHOOSE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, NUMBERS, ctypes.c_void_p)
+
+
+class Criterion(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("choose", CHOOSE), ("host", ctypes.c_void_p),
+                ("sparse", ctypes.c_int)]
+
+
+class Step:
+    """What a criterion sees, as arrays."""
+
+    def __init__(self, library, step):
+        self.library, self.step = library, ctypes.c_void_p(step)
+        size = [getattr(library, f"mercer_step_{what}") for what in ("rows", "outputs", "features")]
+        for function in size:
+            function.restype = ctypes.c_int64
+        self.n, self.outputs, self.features = (function(self.step) for function in size)
+
+    def array(self, name):
+        function = getattr(self.library, f"mercer_step_{name}")
+        function.restype = NUMBERS
+        return np.ctypeslib.as_array(function(self.step), (self.n, self.outputs)).copy()
+
+    def diagonal(self):
+        out = NUMBERS()
+        assert self.library.mercer_step_diagonal(self.step, ctypes.byref(out), None) == 0
+        return np.ctypeslib.as_array(out, (self.n,)).copy()
+
+    def apply(self, v):
+        v, out = np.ascontiguousarray(v), np.zeros(v.shape)
+        assert self.library.mercer_step_apply(self.step, v.ctypes, ctypes.c_int64(v.shape[1]),
+                                              out.ctypes, None) == 0
+        return out
+
+    def columns(self):
+        rows, out = np.arange(self.n, dtype=np.int64), np.zeros((self.n, self.n))
+        assert self.library.mercer_step_columns(self.step, rows.ctypes, ctypes.c_int64(self.n),
+                                                out.ctypes, None) == 0
+        return out.T
+
+    def deflate(self, v):
+        out = np.ascontiguousarray(v).copy()
+        assert self.library.mercer_step_deflate(self.step, out.ctypes, None) == 0
+        return out
+
+
+def fit_criterion(library, problem, choose, features, sparse, center):
+    """Features of training and new rows by a criterion in Python; or the message of its failure."""
+    def called(host, step, beta, err):
+        found = choose(Step(library, step))
+        if isinstance(found, int):
+            return found
+        np.ctypeslib.as_array(beta, (len(problem.x),))[:] = found
+        return 0
+
+    options, error, every = Options(), Error(), np.ascontiguousarray(np.r_[problem.x, problem.new])
+    handles = [ctypes.c_void_p() for _ in range(4)]
+    ctx, rows, targets, model = handles
+    criterion = Criterion(b"judge", CHOOSE(called), None, sparse)
+    library.mercer_fit_options_init_sized(ctypes.byref(options),
+                                          ctypes.c_size_t(ctypes.sizeof(Options)))
+    options.kernel, options.components = problem.kernel.encode(), features
+    options.center = center.encode()
+    options.criterion = ctypes.cast(ctypes.pointer(criterion), ctypes.c_void_p)
+    y = np.ascontiguousarray(problem.y)
+    n, d, m = (ctypes.c_int64(v) for v in (*problem.x.shape, y.shape[1]))
+    library.mercer_ctx_new(ctypes.byref(ctx), None)
+    library.mercer_rows_view(ctx, every.ctypes, n, d, d, ctypes.byref(rows), None)
+    library.mercer_targets_new_values(y.ctypes, n, m, None, ctypes.byref(targets), None)
+    if library.mercer_fit(ctx, ctypes.byref(options), rows, targets, ctypes.byref(model), None,
+                          ctypes.byref(error)):
+        return error.text.decode()
+    assert library.mercer_model_save(ctx, model, b"c.model", ctypes.byref(error)) == 0, error.text
+    call("transform", "c.model", "all.csv", "-o", "c.npy", "--quiet")
+    report = json.loads(call("info", "c.model", "--json").stdout)
+    t = np.load("c.npy").reshape(len(every), -1)
+    library.mercer_model_free(model)
+    library.mercer_targets_free(targets)
+    library.mercer_rows_free(rows)
+    library.mercer_ctx_free(ctx)
+    return t, report
+
+
+def test_criterion():
+    """A method of the caller's own, through the C interface."""
+    library = ctypes.CDLL(os.path.join(os.path.dirname(MERCER), "libmercer.so"))
+    random = np.random.default_rng(40)
+    x, new = random.normal(size=(50, 3)), random.normal(size=(9, 3))
+    y = np.c_[np.sin(2 * x[:, 0]), x[:, 1]] + 0.2 * random.normal(size=(50, 2))
+    for kernel in ("linear", "rbf:sigma=1"):
+        features = 3 if kernel == "linear" else 5
+        for center in ("none", "exact"):
+            problem = Problem("criterion", x, new, kernel, targets=y)
+            k, k_new = problem.grams(center)
+            centred = y - y.mean(0)
+            views = []
+
+            def look(step):
+                """As kpls, and every view of the step is held against the reference."""
+                rest = step.array("rest")
+                q = np.array(views[-1][1]).T if views else np.zeros((50, 0))
+                views.append((max(
+                    np.abs(step.array("targets") - centred).max(), np.abs(step.diagonal() - np.diag(k)).max(),
+                    np.abs(step.columns() - k).max(), np.abs(step.apply(centred) - k @ centred).max() / 50,
+                    np.abs(step.deflate(y[:, 0]) - fw.remove(y, list(q.T))[:, 0]).max(),
+                    abs(step.features - q.shape[1])), list(q.T)))
+                beta = fw.leading(k, rest)
+                views[-1][1].append(fw.remove((k @ beta)[:, None], list(q.T))[:, 0])
+                return 3 * beta     # its length does not matter
+
+            name = f"criterion, {kernel}, centring {center}"
+            found = fit_criterion(library, problem, look, features, 0, center)
+            expected = fw.extract(k, fw.kpls(k, centred), features)
+            if isinstance(found, str):
+                check(name, False, found)
+                continue
+            off = fw.along(found[0], np.r_[expected.t, expected.project(k_new)])
+            check(name + ": kpls again", off < 1e-8, f"{off:.1e}")
+            worst = max(view[0] for view in views)
+            check(name + ": what a step shows", worst < 1e-9, f"{worst:.1e}")
+            # A criterion of a few rows: the model keeps no others.
+            def single(step):
+                beta = np.zeros(50)
+                beta[2 * step.features + 1] = -1
+                return beta
+            found = fit_criterion(library, problem, single, features, 1, center)
+            expected = fw.extract(k, lambda left, t: np.eye(50)[2 * len(t) + 1], features)
+            off = np.inf if isinstance(found, str) else fw.along(
+                found[0], np.r_[expected.t, expected.project(k_new)])
+            check(name + ": single rows", off < 1e-8, found if isinstance(found, str) else f"{off:.1e}")
+            if center == "none" and kernel != "linear" and not isinstance(found, str):
+                check(name + ": five points kept", found[1]["expansion_points"] == 5,
+                      found[1]["expansion_points"])
+            # The same direction again, or none, ends it; a failure is the caller's own.
+            ways = [np.arange(50.0), np.sin(np.arange(50.0))]
+            for what, last in (("a direction again", ways[0]), ("no direction", np.zeros(50))):
+                found = fit_criterion(library, problem, lambda step: (ways + [last])[step.features], 5, 0,
+                                      center)
+                count = found if isinstance(found, str) else found[0].shape[1]
+                check(f"{name}: {what} ends it", count == 2, count)
+            found = fit_criterion(library, problem, lambda step: 3, 5, 0, center)
+            check(name + ": a callback that fails", isinstance(found, str), found)
+            found = fit_criterion(library, problem, lambda step: np.full(50, np.nan), 5, 0, center)
+            check(name + ": NaN is refused", isinstance(found, str), found)
+
+
 def test_diagnostics():
     problem = simple("rbf:sigma=1.5")
     report, t, _, _ = fit(problem, "smc", 6)
@@ -921,7 +1083,7 @@ with tempfile.TemporaryDirectory() as folder:
     for test in (test_methods, test_sparsity, test_extremes, test_stores, test_identities, test_limits,
                  test_best_rows,
                  test_absolute_deviations, test_sparse_pls, test_reduced, test_ends, test_threads,
-                 test_sparse_rows, test_diagnostics):
+                 test_sparse_rows, test_criterion, test_diagnostics):
         if not sys.argv[2:] or test.__name__[5:] in sys.argv[2:]:
             test()
     os.chdir("/")
