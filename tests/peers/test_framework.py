@@ -335,6 +335,9 @@ def test_methods():
                 # Rows of one class have the same residual at first: which of them stay is not said.
                 if "heuristic=mr" in spec and "classes" in kind:
                     continue
+                # More entries than rank: the path ends where rounding of large kernel values decides.
+                if "heuristic=eps" in spec and (what, kernel) == ("far from the origin", "linear"):
+                    continue
                 compare(problem, spec, 5)
             if kind in ("two classes", "three classes"):
                 compare(problem, "kpls:discriminant=on", 3)
