@@ -199,7 +199,8 @@ def continuum(k, y, alpha):
 
 def continuum_direction(values, d, gamma):
     if gamma == 0:
-        return eigh(d @ d.T, np.diag(values))[1][:, -1]
+        u = eigh(d @ d.T, np.diag(values))[1][:, -1]
+        return u / np.linalg.norm(u)
     if gamma == 1:
         return np.linalg.svd(d)[0][:, 0]
 
@@ -607,10 +608,11 @@ def self_check():
         assert np.abs(least_squares(first, y, first)[-1] - ols).max() < 1e-8
         reduced = rkopls(k, y, range(61), 3)[0]
         assert np.abs(least_squares(reduced, y, reduced)[-1] - ols).max() < 1e-8
-        # Between the limits no direction near by is better.
-        for alpha in (0.1, 0.3, 0.7, 0.9):
+        # No direction is better.
+        for alpha in (0, 0.1, 0.3, 0.7, 0.9):
             gamma = alpha / (1 - alpha)
             u = x.T @ extract(k, continuum(k, y, alpha), 1).b[:, 0]
+            assert abs(u @ u - 1) < 1e-12
 
             def worth(u):
                 return (np.log(((u @ x.T @ y) ** 2).sum()) + (gamma - 1) * np.log(u @ x.T @ x @ u)
