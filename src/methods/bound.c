@@ -101,9 +101,11 @@ mercer_status mrc_bound_terms(mrc_dual *dual, mrc_dual_scale scale, const double
     MRC_TRY(mrc_alloc2(&products, k, k, sizeof *products, err));
     MRC_TRY(mrc_gram_diag(dual->gram, &diag, err));
     square_targets(dual, y2);
-    for (int64_t i = 0; i < n; i++) {
-        spread += y2[i] * diag[i] * y2[i] * diag[i];
+    for (int64_t i = 0; i < n; i++)
         radius2 = fmax(radius2, y2[i] * diag[i]);
+    for (int64_t i = 0; radius2 > 0 && i < n; i++) { /* over radius2: fourth powers overflow */
+        double share = y2[i] * (diag[i] / radius2);
+        spread += share * share;
     }
     MRC_TRY(expectations(dual, scale, y2, means, err));
     MRC_TRY(direction_products(dual, scale, a, points, products, err));
@@ -115,7 +117,7 @@ mercer_status mrc_bound_terms(mrc_dual *dual, mrc_dual_scale scale, const double
             c2 += (t < j ? 2 : 1) * product * product;
         }
         terms[MERCER_BOUND_EMPIRICAL] = expectation;
-        terms[MERCER_BOUND_COMPLEXITY] = 2 * sqrt(c2) / (double)n * sqrt(spread);
+        terms[MERCER_BOUND_COMPLEXITY] = 2 * sqrt(c2) / (double)n * radius2 * sqrt(spread);
         terms[MERCER_BOUND_CONFIDENCE] =
             3 * sqrt(c2) * radius2 * sqrt(log(2 / DELTA) / (2 * (double)n));
     }

@@ -349,6 +349,14 @@ static mercer_status describe(mrc_dual *dual, const mrc_problem *problem, mrc_du
         model->covariance[j] = dual->covariance[j];
         model->evaluations[j] = dual->sparse ? dual->used[j] : points;
     }
+    if (mrc_first_not_finite(model->bound, k * width) >= 0 ||
+        mrc_first_not_finite(model->influence, 2 * model->influence_count) >= 0) {
+        mrc_free(model->bound); /* targets so large that their squares are no numbers */
+        mrc_free(model->influence);
+        model->bound = model->influence = NULL;
+        model->influence_count = 0;
+        goto out;
+    }
     const double *last = model->bound + (dual->count - 1) * width;
     if (problem->by_bound && last[MERCER_BOUND_EMPIRICAL] <=
                                  last[MERCER_BOUND_COMPLEXITY] + last[MERCER_BOUND_CONFIDENCE])
