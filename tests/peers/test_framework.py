@@ -147,7 +147,7 @@ def reference(spec, k, y, codes, features, follow=None):
 def softness(spec, problem, center, features, expected, follow=None):
     """How far rounding of k moves each column of the features of the training rows."""
     random, worst = np.random.default_rng(0), np.zeros(expected.shape[1])
-    for _ in range(2):
+    for _ in range(1 if spec.startswith("cr") else 2):   # cr is slow
         noise = random.choice([-EPS, EPS], size=problem.k.shape)
         noise = np.triu(noise) + np.triu(noise, 1).T
         t = reference(spec, problem.grams(center, noise)[0], problem.y, problem.codes, features,
@@ -331,6 +331,8 @@ def test_methods():
                 compare(problem, "pls", 3)
             for spec in regression:
                 if not main and spec in ("cr:alpha=0.25", "sma:norm=direction", "smc:norm=feature"):
+                    continue
+                if kind == "large target" and spec in ("cr:alpha=0.25", "cr:alpha=0.8"):
                     continue
                 # Rows of one class have the same residual at first: which of them stay is not said.
                 if "heuristic=mr" in spec and "classes" in kind:
@@ -584,7 +586,7 @@ def test_best_rows():
                          "smc:labels=raw"):
                 if not there(spec):
                     continue
-                for more in ((), ("--store", "stream")):
+                for more in ((), ("--store", "stream")) if outputs == 1 else ((),):
                     report = fit(problem, spec, last, *more)[0]
                     name = f"{spec} {' '.join(more)}, {kernel}, {outputs} target(s), {last} rows"
                     if "fault" in report:
@@ -838,14 +840,14 @@ def test_ends():
 
 def test_threads():
     random = np.random.default_rng(30)
-    x, new = random.normal(size=(1500, 5)), random.normal(size=(5, 5))
-    y = np.sin(x[:, :1]) + random.normal(size=(1500, 1))
+    x, new = random.normal(size=(900, 5)), random.normal(size=(5, 5))
+    y = np.sin(x[:, :1]) + random.normal(size=(900, 1))
     for spec in SUPERVISED + ["sma:candidates=50", "smc:candidates=50", "blf:loss=exp", "blf:loss=log",
                               "kboost:loss=exp,rounds=3"]:
         if not there(spec):
             continue
-        slow = any(word in spec for word in ("sparsity", "eps", "kboost", "lad"))
-        rows = slice(300 if slow else 1500)
+        slow = any(word in spec for word in ("sparsity", "eps", "kboost", "lad", "cr"))
+        rows = slice(300 if slow else 900)
         problem = Problem("threads", x[rows], new, "rbf:sigma=2", targets=np.sign(y[rows]))
         one, t, _, _ = fit(problem, spec, 4, "--threads", 1)
         two, t2, _, _ = fit(problem, spec, 4, "--threads", 2)
