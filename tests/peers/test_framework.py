@@ -147,7 +147,7 @@ def reference(spec, k, y, codes, features, follow=None):
 def softness(spec, problem, center, features, expected, follow=None):
     """How far rounding of k moves each column of the features of the training rows."""
     random, worst = np.random.default_rng(0), np.zeros(expected.shape[1])
-    for _ in range(1 if spec.startswith("cr") else 2):   # cr is slow
+    for _ in range(2):
         noise = random.choice([-EPS, EPS], size=problem.k.shape)
         noise = np.triu(noise) + np.triu(noise, 1).T
         t = reference(spec, problem.grams(center, noise)[0], problem.y, problem.codes, features,
@@ -243,7 +243,23 @@ def compare(problem, spec, features, *more):
     else:
         ABSENT.add("the terms of Theorem 5.5 in --json")
     if firm == t.shape[1] == t0.shape[1]:
-        compare_predictions(name, problem, spec, t0, np.r_[t0, k_new @ a0], predicted, allowed)
+        compare_predictions(name, problem, spec, report["head"], t0, np.r_[t0, k_new @ a0], predicted,
+                            allowed)
+
+
+def compare_margins(name, problem, loss, t0, all0, rows, scores, allowed):
+    """exp and log predict by their own fit: the margin for the second class, minus it for the first."""
+    f = scores[:, 1]
+    check(name + ": two margins", np.array_equal(scores[:, 0], -f))
+    check(name + ": classes", all(r[0] == f"kind {int(m > 0)}" for r, m in zip(rows, f)))
+    fitted = fw.fit_loss(loss, problem.y[:, 0], t0)
+    if fitted is None:    # separable: no fit is best, but all training rows are on their side
+        check(name + ": separated", (f[:len(t0)] * problem.y[:, 0] > 0).all())
+        return
+    design = np.c_[np.ones(len(t0)), t0]
+    expected = np.c_[np.ones(len(all0)), all0] @ np.linalg.lstsq(design, fitted[0], rcond=None)[0]
+    off = np.abs(f - expected).max() / np.abs(expected).max()
+    check(name + ": margins", off <= 30 * allowed, f"{off:.1e}")
 
 
 def compare_bound(name, report, expected, allowed):
@@ -254,7 +270,10 @@ def compare_bound(name, report, expected, allowed):
           f"instead of {expected[:, :3].tolist()}")
 
 
-def compare_predictions(name, problem, spec, t0, all0, predicted, allowed):
+def compare_predictions(name, problem, spec, head, t0, all0, predicted, allowed):
+    own = keys_of(spec)[1].get("loss", "ls") if spec.startswith("blf") else "ls"
+    own = "centre" if "discriminant=on" in spec else own
+    check(name + ": predicts by its own loss", head == own, head)
     if predicted is None:
         check(name + ": predictions", False, "none were made")
         return
@@ -274,6 +293,9 @@ def compare_predictions(name, problem, spec, t0, all0, predicted, allowed):
         return
     order = [predicted[0].index(f"score_{c}") for c in names]
     scores = rows[:, order].astype(float)
+    if head in ("exp", "log"):
+        compare_margins(name, problem, head, t0, all0, rows, scores, allowed)
+        return
     expected = fw.least_squares(t0, np.eye(len(names))[problem.codes], all0)[-1]
     off = np.abs(scores - expected).max()
     check(name + ": scores", off <= max(1e-8, 30 * allowed), f"{off:.1e}")
@@ -648,6 +670,14 @@ def test_absolute_deviations():
             check(name + ": length one", np.abs((t ** 2).sum(0) - 1).max() < 1e-10)
             gram = t.T @ t
             check(name + ": orthogonal", np.abs(gram - np.eye(len(gram))).max() < 1e-10)
+            # Its predictions have the least loss, whichever fit has it, for every number of features.
+            for j in range(1, t.shape[1] + 1):
+                call("predict", "a.model", "all.csv", "-n", j, "-o", "p.csv", "--quiet")
+                f = np.loadtxt("p.csv", skiprows=1)[:len(t)]
+                least = fw.fit_loss("lad", problem.y[:, 0], t[:, :j])[1]
+                loss = np.abs(problem.y[:, 0] - f).sum()
+                check(f"{name}: least deviations of {j}", abs(loss / least - 1) < 1e-9,
+                      f"{loss!r} instead of {least!r}")
             # After the first the fit need not be unique: go along with the program's features, and
             # where the fit to them is unique the next one follows.
             for j in range(t.shape[1]):
