@@ -59,6 +59,7 @@ typedef struct mrc_method {
     mrc_needs needs;
     mrc_center default_center;
     bool refuses_span;    /* no mean in the span of its rows */
+    bool whole;           /* fewer features are not the first of more: each number is a fit */
     bool takes_landmarks; /* instead of all its keys but components */
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
