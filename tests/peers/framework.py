@@ -372,33 +372,34 @@ def kept(share, n):
     return max(1, int(np.ceil(share * n - 1e-9)))
 
 
-def keep_residual(nu):
+def largest(score, w, k, count):
+    """w where score is largest, 0 elsewhere; rows whose kernel column is zero are never chosen."""
+    score = np.where((k != 0).any(0), score, -np.inf)
+    rows = np.argsort(-score, kind="stable")[:count]
+    b = np.zeros(len(w))
+    b[rows] = w[rows]
+    return b
+
+
+def keep_residual(nu, k):
     """MR: the largest entries."""
-    def keep(left, t, w):
-        rows = np.argsort(-np.abs(w), kind="stable")[:kept(nu, len(w))]
-        b = np.zeros(len(w))
-        b[rows] = w[rows]
-        return b
-    return keep
+    return lambda left, t, w: largest(np.abs(w), w, k, kept(nu, len(w)))
 
 
 def keep_information(nu, k):
     """MI with every column in the cache: the largest w_i (K_j'w)_i."""
-    def keep(left, t, w):
-        rows = np.argsort(-w * (left.T @ w), kind="stable")[:kept(nu, len(w))]
-        b = np.zeros(len(w))
-        b[rows] = w[rows]
-        return b
-    return keep
+    return lambda left, t, w: largest(w * (left.T @ w), w, k, kept(nu, len(w)))
 
 
-def keep_tube(nu):
+def keep_tube(nu, k):
     """EPS: lasso 1/2|X_j'(w - b)|^2 + eps|b|_1, eps the least before more than n entries are used."""
     def keep(left, t, w):
-        n = kept(nu, len(w))
+        gram, n = remove(left.T, t), kept(nu, len(w))
         if n >= len(w):
             return w
-        return lasso_path(remove(left.T, t), w, n)[0]
+        if np.abs(gram).max() <= 1e-12 * np.abs(k).max():
+            return np.zeros(len(w))
+        return lasso_path(gram, w, n)[0]
     return keep
 
 
@@ -597,7 +598,7 @@ def self_check():
                       - peer.predict(new).reshape(20, -1)).max() < 1e-7
         assert up_to_sign(extract(k, continuum(k, y, 0.5), 4).t, dual.t) < 1e-9
         assert along(extract(k, blf(k, y, "ls"), 4).t, dual.t) < 1e-9
-        assert up_to_sign(extract(k, skpls(k, y, keep_residual(1)), 4).t, dual.t) < 1e-9
+        assert up_to_sign(extract(k, skpls(k, y, keep_residual(1, k)), 4).t, dual.t) < 1e-9
         scores = PCA(4).fit_transform(x)
         assert up_to_sign(extract(k, continuum(k, y, 1), 4).t, scores) < 1e-8
         assert up_to_sign(extract(k, pca(k), 4).t, scores) < 1e-8
