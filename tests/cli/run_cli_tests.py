@@ -1451,10 +1451,11 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc"):
+                   "nystroem", "kpls", "sma", "smc", "skpls", "cr:alpha=0.3", "blf",
+                   "blf:loss=lad,nu=0.3", "kboost"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method in ("sma", "smc") and center == "span":
+            if method[:3] in ("sma", "smc", "skp", "blf", "kbo") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1468,6 +1469,22 @@ def test_every_method_with_every_centring():
             if center == "none" and told["selected"]:
                 assert len(info["selected"]) == info["expansion_points"]
                 assert info["selected"] == told["selected"][:info["expansion_points"]]
+
+
+@test
+def test_features_no_more_than_the_labels_have_dimensions():
+    table("x.csv", cloud(40, 3), "abc", label=["uvw"[i % 3] for i in range(40)])
+    for method in ("rkopls:subset=12", "cr:alpha=0"):
+        words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-o", "m"]
+        told = report(*words)
+        assert told["components"] == 2
+        assert any("no more than the labels have" in notice for notice in told["notices"])
+        assert len(numbers(mercer("transform", "m", "x.csv").out)[1][0]) == 2
+        mercer("predict", "m", "x.csv", "-o", "p.csv")
+    assert report(*words[:3], "rkopls:subset=12", "-o", "m")["expansion_points"] == 12
+    for wrong in ("skpls:nu=0", "skpls:nu=1.1", "skpls:heuristic=max", "skpls:cache=0", "rkopls:subset=0",
+                  "cr:alpha=-0.1", "cr:alpha=1.01", "cr:alpha=nan"):
+        refused("fit", "x.csv", "-m", wrong, status=2, says=wrong.split(":")[0])
 
 
 @test
@@ -1577,6 +1594,34 @@ def test_predict_classes():
         for row, other in zip(csv_rows(pathlib.Path("two.csv").read_text()),
                               csv_rows(mercer("predict", "short", "species.csv").out)):
             assert row[0] == other[0]
+
+
+@test
+def test_losses_of_two_classes():
+    x = cloud(80, 3)
+    noisy = x[:, 0] + 0.8 * np.random.default_rng(5).normal(size=80)
+    table("two.csv", x, "abc", label=["no" if v < 0 else "yes" for v in noisy])
+    for method, head in (("blf", "ls"), ("blf:loss=lad", "lad"), ("blf:loss=exp", "exp"),
+                         ("blf:loss=log", "log"), ("kboost", "ls")):
+        told = report("fit", "two.csv", "-m", method, "-k", "linear", "-n", 2, "-o", "m")
+        assert told["head"] == head and told["head_errors"][-1] < 0.35 and not told["notices"]
+        mercer("truncate", "m", "-n", 1, "-o", "short", "--quiet")
+        answer = csv_rows(mercer("predict", "m", "two.csv", "-n", 1).out)
+        other = csv_rows(mercer("predict", "short", "two.csv").out)
+        assert np.allclose([[float(c) for c in row[1:]] for row in answer[1:]],
+                           [[float(c) for c in row[1:]] for row in other[1:]], rtol=1e-9)
+    table("apart.csv", x, "abc", label=["no" if v < 0 else "yes" for v in x[:, 0]])
+    told = report("fit", "apart.csv", "-m", "blf:loss=log", "-k", "rbf:sigma=1", "-n", 9)
+    assert told["components"] < 9 and "separate the classes" in told["notices"][0]
+    table("few.csv", x, "abc", label=["yes" if i % 20 == 0 else "no" for i in range(80)])
+    told = report("fit", "few.csv", "-m", "blf:loss=lad", "-k", "linear", "-n", 3)
+    assert told["components"] == 3 and "the median alone" in told["notices"][0]
+    told = report("fit", "two.csv", "-m", "kboost:rounds=5", "-k", "linear", "-n", 2)
+    assert told["components"] == 5 and "2 of the 5 rounds" in told["notices"][0]
+    species()
+    refused("fit", "species.csv", "-m", "blf:loss=exp", status=1, says=("loss exp", "3 classes"))
+    refused("fit", "species.csv", "-m", "kboost", status=1, says=("boosting", "3 classes"))
+    refused("fit", "species.csv", "-m", "blf", "--head", "log", status=1, says=("loss log", "3 classes"))
 
 
 @test
