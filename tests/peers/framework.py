@@ -266,9 +266,25 @@ def fit_loss(loss, y, t):
     return basis @ c, value(c)
 
 
+def unit_design(t):
+    return np.c_[np.ones(len(t)), t / np.abs(t).max(0)] if t.shape[1] else np.ones((len(t), 1))
+
+
+def nearly_separable(y, t):
+    """Whether some plane has no row on the wrong side: exp and log then have no finite minimum.
+
+    Rows on the plane itself, as copies with different labels, keep their loss.
+    """
+    design, n = unit_design(t), len(y)
+    p = design.shape[1]
+    found = linprog(np.r_[np.zeros(p), -np.ones(n)], A_ub=np.c_[-y[:, None] * design, np.eye(n)],
+                    b_ub=np.zeros(n), bounds=[(-1e6, 1e6)] * p + [(0, 1)] * n, method="highs")
+    return -found.fun > 1e-3
+
+
 def separable(y, t):
     """Whether a plane through the features t has every y = +1 on one side and every -1 on the other."""
-    design = np.c_[np.ones(len(y)), t / np.abs(t).max(0)] if t.shape[1] else np.ones((len(y), 1))
+    design = unit_design(t)
     p = design.shape[1]
     found = linprog(np.r_[np.zeros(p), -1], A_ub=np.c_[-y[:, None] * design, np.ones(len(y))],
                     b_ub=np.zeros(len(y)), bounds=[(-1, 1)] * p + [(None, 1)], method="highs")

@@ -189,6 +189,12 @@ def compare(problem, spec, features, *more):
     t0, a0, b0, chosen = reference(spec, k, problem.y, problem.codes, features, t)
     soft = softness(spec, problem, report["center"], features, t0, t)
     firm = int((NOISE * soft < TOO_SOFT).sum())
+    open_end = False
+    if spec in LOOSE:   # without a finite fit the next direction is anyone's, unless there is none
+        signs = problem.y[:, 0]
+        ends = [j for j in range(1, t0.shape[1] + 1) if fw.nearly_separable(signs, t0[:, :j])
+                and not fw.separable(signs, t0[:, :j])]
+        firm, open_end = min([firm] + ends), bool(ends)
     if method in ("sma", "smc") and "sparsity" not in spec:
         rows = report["selected"]
         if rows[:firm] == chosen[:firm]:
@@ -196,11 +202,14 @@ def compare(problem, spec, features, *more):
         else:  # equal scores, as all are when one direction is left
             y = problem.y - (0 if "labels=raw" in spec else problem.y.mean(0))
             follow(f"{name}: rows, {rows} instead of {chosen}", k, y, method == "sma", rows, firm)
+            again = fw.matching(k, y, method == "sma", keys_of(spec)[1].get("norm"), None, rows)
+            b0 = fw.extract(k, again, features).b
     # Entries that say nothing new end a sparse form; to look at others instead is as good.
     if "nu=" in spec and t.shape[1] > t0.shape[1]:
         t, new = t[:, :t0.shape[1]], new[:, :t0.shape[1]]
         report["components"], predicted = t.shape[1], None
-    same_count = t.shape[1] == t0.shape[1] or (firm < t0.shape[1] and t.shape[1] >= firm)
+    same_count = t.shape[1] == t0.shape[1] or (
+        t.shape[1] >= firm and (open_end or firm < t0.shape[1]))
     check(name + ": number of features", same_count and firm > 0 and report["components"] == t.shape[1],
           f"{t.shape[1]} instead of {t0.shape[1]}, {firm} of them determined")
     firm = min(firm, t.shape[1])
@@ -260,6 +269,11 @@ def compare_margins(name, problem, loss, t0, all0, rows, scores, allowed):
     fitted = fw.fit_loss(loss, problem.y[:, 0], t0)
     if fitted is None:    # separable: no fit is best, but all training rows are on their side
         check(name + ": separated", (f[:len(t0)] * problem.y[:, 0] > 0).all())
+        return
+    if fw.nearly_separable(problem.y[:, 0], t0):    # nor here, but the least loss is known
+        margin = f[:len(t0)] * problem.y[:, 0]
+        least = np.exp(-margin).sum() if loss == "exp" else np.logaddexp(0, -margin).sum()
+        check(name + ": least loss", least < fitted[1] * (1 + 1e-8), f"{least} instead of {fitted[1]}")
         return
     design = np.c_[np.ones(len(t0)), t0]
     expected = np.c_[np.ones(len(all0)), all0] @ np.linalg.lstsq(design, fitted[0], rcond=None)[0]
