@@ -64,7 +64,8 @@ mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double 
 mercer_status mrc_dual_lead(mrc_dual *dual, const double *w, int64_t columns, double *beta,
                             double *image, mercer_error *err);
 
-/* What the features leave of v (n values): v - Q Q' v, twice; dots (count) receives Q'v. */
+/* What the features leave of v (n values): v - Q Q' v, twice where much is taken off; dots (count)
+ * receives Q'v. */
 mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_error *err);
 
 /* |k_i|^2 of all columns of K, n values, borrowed. A pass over the matrix at the first call. */

@@ -1451,8 +1451,8 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc", "skpls", "cr:alpha=0.3", "blf",
-                   "blf:loss=lad,nu=0.3", "kboost"):
+                   "nystroem", "kpls", "sma", "smc", "sma:sparsity=3", "smc:sparsity=2,labels=raw", "skpls",
+                   "cr:alpha=0.3", "blf", "blf:loss=lad,nu=0.3", "kboost"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
             if method[:3] in ("sma", "smc", "skp", "blf", "kbo") and center == "span":
@@ -1485,6 +1485,23 @@ def test_features_no_more_than_the_labels_have_dimensions():
     for wrong in ("skpls:nu=0", "skpls:nu=1.1", "skpls:heuristic=max", "skpls:cache=0", "rkopls:subset=0",
                   "cr:alpha=-0.1", "cr:alpha=1.01", "cr:alpha=nan"):
         refused("fit", "x.csv", "-m", wrong, status=2, says=wrong.split(":")[0])
+
+
+@test
+def test_rows_that_directions_are_made_of():
+    table("x.csv", cloud(40, 3), "abc", label=["uv"[i % 3 == 0] for i in range(40)])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=2", "-n", 3, "-m"]
+    found = {p: report(*words, f"smc:sparsity={p}") for p in (1, 2, 3)}
+    used = [len(found[p]["selected"]) for p in (1, 2, 3)]
+    assert used[0] == 3 < used[1] <= 6 and used[1] < used[2] <= 9  # a row may serve twice
+    assert found[1]["covariance"][0] < found[2]["covariance"][0] < found[3]["covariance"][0]
+    assert found[1]["selected"] == report(*words, "smc")["selected"]
+    assert report(*words, "smc:labels=raw")["alignment"] != found[1]["alignment"]
+    refused(*words, "sma:sparsity=4", status=2, says="sparsity=4 is out of range (1 .. 3)")
+    refused(*words, "sma:labels=both", status=2, says=("labels", "both"))
+    told = report(*words, "sma:candidates=60")
+    assert any("leave candidates out" in notice for notice in told["notices"])
+    assert not report(*words, "sma:candidates=10")["notices"]
 
 
 @test

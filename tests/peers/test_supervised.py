@@ -28,7 +28,9 @@ MERCER = os.path.abspath(sys.argv[1])
 DATA = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
 PASSED, FAILED = 0, 0
 REUTERS = {"sma": [15, 1123, 6042, 4680, 6655, 6953, 7002, 2209, 2243, 6037],
-           "smc": [7713, 3171, 3669, 8960, 6509, 5141, 5290, 5079, 5278, 7156]}
+           "sma:labels=raw": [2939, 2060, 5593, 6655, 1123, 641, 8956, 2242, 1402, 614],
+           "smc": [7713, 3171, 3669, 8960, 6509, 5141, 5290, 5079, 5278, 7156],
+           "smc:labels=raw": [332, 3171, 8960, 5290, 6509, 9399, 2618, 2259, 69, 5079]}
 
 
 def check(name, good, detail=""):
