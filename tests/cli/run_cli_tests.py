@@ -1451,7 +1451,7 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc"):
+                   "nystroem", "kica", "kpls", "sma", "smc"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
             if method in ("sma", "smc") and center == "span":
