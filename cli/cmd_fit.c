@@ -41,6 +41,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "components", json_integer(info->components));
     cli_json_selection(json, info);
     cli_json_alignment(json, info);
+    cli_json_trace(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share",
                         cli_json_reals(info->spectrum, info->components, share_factor(o)));
@@ -160,6 +161,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       cli_text_number(report->reconstruction_error).text);
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
+    cli_print_trace(out, info);
     cli_print_novelty(out, info);
     cli_print_head(out, info);
     const cli_text written = cli_text_seconds(o->seconds_write);

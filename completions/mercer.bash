@@ -13,7 +13,7 @@ _mercer() {
         words='fit transform predict inverse info truncate scale generate methods kernels demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc koca' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
@@ -102,7 +102,7 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc koca' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;

@@ -24,6 +24,16 @@ enum {
     MERCER_SELECTION_COLUMNS
 };
 
+/* What is known of each step of a search for features (koca): its number, the performance of the
+ * features, their recognition rate, and how far they are from where the search started. */
+enum {
+    MERCER_TRACE_ITERATION,
+    MERCER_TRACE_PERFORMANCE,
+    MERCER_TRACE_RATE,
+    MERCER_TRACE_DISTANCE,
+    MERCER_TRACE_COLUMNS
+};
+
 /* What a model is, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_model_info {
     size_t struct_size;
@@ -67,6 +77,9 @@ typedef struct mercer_model_info {
                                   1, 2, ... features; share of rows in the wrong class, or root
                                   mean square over rows and target columns */
     const char *scale_target;  /* "none", "standard" or "norm" */
+    const double *trace;       /* trace_count x MERCER_TRACE_COLUMNS, row-major; NULL: no search */
+    const double *trace_seconds; /* trace_count: since the search began; NULL for a loaded model */
+    int64_t trace_count;
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

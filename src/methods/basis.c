@@ -67,6 +67,7 @@ mercer_status mrc_basis_init(mrc_basis *b, mercer_ctx *ctx, const mrc_problem *p
         MRC_TRY(mrc_problem_no_component(problem, err));
     MRC_TRY(take_coordinates(b, &s, err));
     b->trace = s.trace;
+    b->indefinite = s.most_negative < 0;
     report->passes = s.passes;
     report->residual = s.residual;
     memcpy(report->solver, s.solver, strlen(s.solver) + 1);
@@ -134,7 +135,9 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
         kept += model->spectrum[j];
     model->orthonormal = unit;
     model->total_variance = b->trace / (double)b->n;
-    model->reconstruction_error = unit ? fmax(b->trace - kept, 0) / (double)b->n : NAN;
+    model->reconstruction_error = unit ? (b->trace - kept) / (double)b->n : NAN;
+    if (model->reconstruction_error < 0 && !b->indefinite)
+        model->reconstruction_error = 0; /* rounding */
     problem->report->projection_variance = kept / (double)b->n;
     MRC_TRY(mrc_expand(b->ctx, problem, &e, model, err));
 out:

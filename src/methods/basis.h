@@ -15,6 +15,7 @@ typedef struct mrc_basis {
     double *values;      /* L, m: sums of squares of the coordinates, decreasing */
     double *coordinates; /* Z, n x m */
     double trace;        /* of the matrix */
+    bool indefinite;     /* which has negative eigenvalues: errors may be negative */
 } mrc_basis;
 
 /* How much of the span to keep: eigenvalues above the share `floor` of the largest one, of these as

@@ -333,7 +333,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 24 };
+enum { TENSORS = 25 };
 
 struct tensor {
     const char *name;
@@ -374,6 +374,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
          &model->selection},
         {"alignment", "F64", 1, {l, 1}, &model->alignment},
         {"covariance", "F64", 1, {l, 1}, &model->covariance},
+        {"trace", "F64", 2, {model->trace_count, MERCER_TRACE_COLUMNS}, &model->trace},
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
@@ -981,6 +982,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->selected_count = size;
         else if (strcmp(entries[i].name, "z_value") == 0)
             model->z_entries = size;
+        else if (strcmp(entries[i].name, "trace") == 0)
+            model->trace_count = size;
         else if (strcmp(entries[i].name, "prepare.means") == 0)
             model->prepare.means_count = size;
     }

@@ -70,6 +70,10 @@ struct mercer_model {
     double *alignment;  /* l: share of the targets that each feature explains, or NULL */
     double *covariance; /* l: its squared covariance with them, or NULL */
     double *selection;  /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
+    double *trace;      /* trace_count x MERCER_TRACE_COLUMNS: steps of a search, or NULL */
+    double
+        *trace_seconds; /* trace_count, or NULL; not stored, so that equal fits are equal files */
+    int64_t trace_count;
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     mrc_head head;

@@ -1451,10 +1451,10 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kica", "kpls", "sma", "smc"):
+                   "nystroem", "kica", "kpls", "sma", "smc", "koca"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method in ("sma", "smc") and center == "span":
+            if method in ("sma", "smc", "koca") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1536,6 +1536,35 @@ def test_landmarks_refusals():
         write("rows.csv", text)
         refused("fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "--landmarks", "rows.csv",
                 status=1, says=says)
+
+
+@test
+def test_koca():
+    x = cloud(90, 5) * [1, 1, 9, 9, 9]
+    kinds = np.arange(90) % 3
+    x[:, 0] += 6 * kinds
+    table("x.csv", x, "abcde", label=["xyz"[k] for k in kinds])
+    words = ["fit", "x.csv", "-m", "koca", "-n", 2]
+    told = report(*words, "-k", "linear", "-o", "one.model", "--threads", 1)
+    report(*words, "-k", "linear", "-o", "two.model", "--threads", 2)
+    one, two = (pathlib.Path(name).read_bytes() for name in ("one.model", "two.model"))
+    assert one.replace(b"one.model --threads 1", b"two.model --threads 2")[1000:] == two[1000:]
+    trace = told["trace"]
+    assert [step["iteration"] for step in trace] == list(range(len(trace)))
+    assert trace[0]["distance"] < 1e-7 and trace[0]["rate"] < 0.8 and trace[-1]["rate"] > 0.95
+    assert all(a["seconds"] <= b["seconds"] for a, b in zip(trace, trace[1:]))
+    assert any("optimal component analysis" in text for text in told["notices"])
+    kept = json.loads(mercer("info", "one.model", "--json").out)["trace"]
+    assert [dict(step, seconds=0) for step in kept] == [dict(step, seconds=0) for step in trace]
+    assert "seconds" not in kept[0]
+    assert "steps: performance" in mercer("info", "one.model").out
+    features = numbers(mercer("transform", "one.model", "x.csv").out)[1]
+    apart = ((features[:, None] - features[None]) ** 2).sum(2) + np.diag(np.full(90, np.inf))
+    assert (kinds[apart.argmin(1)] == kinds).mean() > 0.95
+    refused(*words[:-1], 9, "-k", "linear", status=1, says=("9 components", "5 dimensions"))
+    refused("fit", "x.csv", "-m", "koca", "--no-label", status=1, says="--label")
+
+
 # ---------------------------------------------------------------------------- heads and predictions
 
 def species(rows=90, seed=5, name="species.csv"):
