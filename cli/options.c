@@ -254,10 +254,14 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         *(double *)field = number;
         return CLI_DONE;
     case CLI_COMPONENTS:
+        if (strcmp(value, "bound") == 0) {
+            *(double *)field = MERCER_COMPONENTS_BOUND;
+            return CLI_DONE;
+        }
         if (!is_number || number <= 0 || number > 0x1p53 || (number > 1 && number != floor(number)))
             return cli_fail(CLI_WRONG_CALL,
                             "-n: '%s' is neither a whole number of 1 or more nor a share of the "
-                            "variance between 0 and 1",
+                            "variance between 0 and 1 (nor 'bound')",
                             value);
         *(double *)field = number;
         return CLI_DONE;
