@@ -20,6 +20,7 @@ _mercer() {
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
         fit:--landmarks) words='files' ;;
+        fit:--validation) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--head) words='' ;;
         fit:--scale-target) words='none standard norm' ;;
@@ -85,7 +86,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;

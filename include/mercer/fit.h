@@ -42,6 +42,11 @@ typedef struct mercer_fit_options {
                                  them; predictions are in the units of the targets. NULL: none */
     const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
                                           the caller's own; borrowed for the call. NULL: none */
+    const mercer_rows *validation; /* rows that koca judges subspaces by, instead of its training
+                                      rows; NULL: none. Like the rows in everything, as landmarks
+                                      are. Borrowed for the call, like their targets */
+    const mercer_targets *validation_targets; /* their classes, matched by name */
+    int expects_validation; /* for mercer_fit_options_check() alone: 1 when there will be some */
 } mercer_fit_options;
 /* Defaults, in as much of the struct as the caller was compiled with. */
 MERCER_API void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size);

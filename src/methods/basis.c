@@ -84,6 +84,33 @@ void mrc_basis_destroy(mrc_basis *b)
     memset(b, 0, sizeof *b);
 }
 
+mercer_status mrc_basis_project(mrc_basis *b, const mercer_rows *rows, double **out,
+                                mercer_error *err)
+{
+    enum { VALUES = 1 << 21 }; /* kernel values held: more take memory, fewer prepare rows anew */
+    int64_t n = b->n, m = b->m, count = rows->n, block = VALUES / n > 256 ? VALUES / n : 256;
+    double *values = NULL, *to = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    block = block < count ? block : count;
+    MRC_TRY(mrc_alloc2_raw(&values, block, n, sizeof *values, err));
+    MRC_TRY(mrc_alloc2_raw(&to, count, m, sizeof *to, err));
+    for (int64_t first = 0; first < count; first += block) {
+        int64_t some = count - first < block ? count - first : block;
+        MRC_TRY(mrc_gram_cross(b->gram, rows, first, some, values, err));
+        mrc_tall_times(b->ctx, some, m, n, 1, values, n, b->coordinates, m, 0, to + first * m, m);
+    }
+    for (int64_t i = 0; i < count; i++) /* D = Z L^-1 */
+        for (int64_t j = 0; j < m; j++)
+            to[i * m + j] /= b->values[j];
+    *out = to;
+    to = NULL;
+out:
+    mrc_free(values);
+    mrc_free(to);
+    return rc;
+}
+
 int64_t mrc_basis_components(const mrc_basis *b, const mrc_problem *problem)
 {
     return problem->components > 0

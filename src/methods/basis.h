@@ -32,6 +32,10 @@ mercer_status mrc_basis_init(mrc_basis *basis, mercer_ctx *ctx, const mrc_proble
                              const mrc_basis_limits *limits, mercer_error *err);
 void mrc_basis_destroy(mrc_basis *basis);
 
+/* Coordinates of other rows on the basis: *out, count x m, from mrc_alloc. */
+mercer_status mrc_basis_project(mrc_basis *basis, const mercer_rows *rows, double **out,
+                                mercer_error *err);
+
 /* The number of components the problem asks for, which may be more than m: as a share of the
  * variance, as many dimensions as capture it. */
 int64_t mrc_basis_components(const mrc_basis *basis, const mrc_problem *problem);

@@ -49,7 +49,7 @@ static const mrc_param koca_schema[] = {
              "steepness of the performance: small asks for wide margins, large counts errors"),
     MRC_REAL_OR(struct koca_params, epsilon, MRC_WORD(0), DBL_MIN, 1e300, "auto",
                 "added to distances from the own class; auto: 1e-9 of the median squared distance"),
-    MRC_ENERGY(struct koca_params, 0.999),
+    MRC_ENERGY(struct koca_params, 0.9999),
     MRC_RANK(struct koca_params),
     MRC_CHOICE(struct koca_params, start, 0, "kpca|random|kica", "subspace the search starts from"),
     MRC_INT(struct koca_params, restarts, 0, 0, 1e6,
@@ -77,6 +77,7 @@ struct koca {
     int64_t r;
     int64_t *list; /* rows: those neighbours come from, then those judged alone, then held out */
     int64_t from, judged, held;
+    double *validation; /* coordinates of the validation rows, when these are judged; or NULL */
     mrc_koca_objective objective, holdout;
     mrc_koca_search search;
 };
@@ -88,6 +89,7 @@ static void koca_destroy(struct koca *k)
     mrc_koca_destroy(&k->holdout);
     mrc_basis_destroy(&k->basis);
     mrc_free(k->list);
+    mrc_free(k->validation);
 }
 
 /* ---- which rows do what ---- */
@@ -130,6 +132,22 @@ static mercer_status divide_rows(struct koca *k, mercer_error *err)
 out:
     mrc_free(scratch);
     return rc;
+}
+
+static mercer_status take_validation(struct koca *k, mercer_error *err)
+{
+    const mercer_rows *rows = k->problem->validation;
+    int how = k->params->validation;
+    if (how == VALIDATE_ROWS && !rows)
+        return mrc_fail(
+            err, MERCER_ERR_ARGUMENT,
+            "koca: validation=rows judges the rows of --validation FILE: there are none");
+    if (rows && how != VALIDATE_AUTO && how != VALIDATE_ROWS)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "koca: validation=%s does not go with validation rows, which are there to "
+                        "be judged",
+                        how == VALIDATE_LOO ? "loo" : "split");
+    return rows ? mrc_basis_project(&k->basis, rows, &k->validation, err) : MERCER_OK;
 }
 
 /* The median squared distance of some pairs, or what there is of a scale when most are the same. */
@@ -183,7 +201,11 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
     int64_t room = rule.neighbours;
     if (p->continuation == 1 && room < WIDE)
         room = WIDE < k->from ? WIDE : k->from;
-    if (k->judged > 0) {
+    if (k->validation) {
+        judged = (mrc_koca_rows){.z = k->validation,
+                                 .codes = k->problem->validation_codes,
+                                 .n = k->problem->validation->n};
+    } else if (k->judged > 0) {
         judged.list = k->list + k->from;
         judged.listed = k->judged;
     }
@@ -343,15 +365,16 @@ static mercer_status check_dimensions(const struct koca *k, mercer_error *err)
 static void tell(const struct koca *k)
 {
     const mrc_problem *problem = k->problem;
-    int64_t seen = k->judged > 0 ? k->judged : k->from;
+    int64_t seen = k->objective.judged.listed;
     if (problem->kernel->kind == MRC_KERNEL_linear)
         mrc_notice(k->ctx, "with the linear kernel this is optimal component analysis (OCA) %s",
                    k->basis.m == problem->rows->d ? "of the columns"
                                                   : "restricted to the span of the rows");
     if (k->objective.counted < seen)
-        mrc_notice(k->ctx,
-                   "%lld of %lld rows are not judged: their class has no other row to be near to",
-                   (long long)(seen - k->objective.counted), (long long)seen);
+        mrc_notice(
+            k->ctx,
+            "%lld of %lld rows are not judged: there is no other row of their class to be near to",
+            (long long)(seen - k->objective.counted), (long long)seen);
 }
 
 static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
@@ -366,6 +389,7 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     MRC_TRY(mrc_basis_init(&k.basis, ctx, problem, &limits, err));
     k.r = mrc_basis_components(&k.basis, problem);
     MRC_TRY(check_dimensions(&k, err));
+    MRC_TRY(take_validation(&k, err));
     MRC_TRY(divide_rows(&k, err));
     MRC_TRY(make_objectives(&k, err));
     tell(&k);
@@ -391,6 +415,7 @@ const mrc_method mrc_method_koca = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_NONE,
     .refuses_span = true,
+    .takes_validation = true,
     .fit = koca_fit,
     .default_head = "centre",
 };

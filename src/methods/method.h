@@ -14,6 +14,8 @@ typedef struct mrc_problem {
     const mercer_targets *targets;
     const mrc_kernel *kernel;
     const mercer_rows *landmarks; /* points to use, like rows (precomputed: row numbers); or NULL */
+    const mercer_rows *validation;   /* more labelled rows, like rows; or NULL */
+    const int64_t *validation_codes; /* their classes, as codes of targets */
     mrc_center center;
     int64_t components; /* wanted; 0 when given by share */
     double share;       /* of the variance, 0 when components are given */
@@ -60,6 +62,7 @@ typedef struct mrc_method {
     mrc_center default_center;
     bool refuses_span;    /* no mean in the span of its rows */
     bool takes_landmarks; /* instead of all its keys but components */
+    bool takes_validation;
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

@@ -1565,6 +1565,41 @@ def test_koca():
     refused("fit", "x.csv", "-m", "koca", "--no-label", status=1, says="--label")
 
 
+@test
+def test_koca_validation():
+    x = cloud(120, 4) * [1, 5, 5, 5]
+    kinds = np.arange(120) % 2
+    x[:, 0] += 8 * kinds
+    names = ["one", "two"]
+    table("x.csv", x[:60], "abcd", label=[names[k] for k in kinds[:60]])
+    # Columns are matched by name, classes too: the first one here is the second one there.
+    table("v.csv", x[61:, [3, 0, 1, 2]], "dabc", label=[names[k] for k in kinds[61:]])
+    words = ["fit", "x.csv", "-m", "koca", "-k", "linear", "-n", 1, "--scale", "standard"]
+    told = report(*words, "--validation", "v.csv", "-o", "m")
+    a, b = (numbers(mercer("transform", "m", name).out)[1] for name in ("x.csv", "v.csv"))
+    near = kinds[:60][np.abs(b - a.T).argmin(1)]
+    assert told["trace"][-1]["rate"] > 0.95
+    rates = [(near == k)[kinds[61:] == k].mean() for k in (0, 1)]
+    assert abs(np.mean(rates) - told["trace"][-1]["rate"]) < 1e-9  # averaged over classes
+    assert report(*words)["trace"] != told["trace"]
+    words[3] = "koca:validation=rows"
+    report(*words, "--validation", "v.csv")
+    refused(*words, status=2, says="--validation FILE")
+    words[3] = "koca:validation=loo"
+    refused(*words, "--validation", "v.csv", status=2, says="validation=loo does not go with")
+    words[3] = "kpca"
+    refused(*words, "--validation", "missing.csv", status=2, says=("method kpca", "koca"))
+    words[3] = "koca"
+    refused(*words, "--validation", "missing.csv", status=1, says="missing.csv")
+    table("w.csv", x[:4], "abcd", label=["one", "two", "three", "one"])
+    refused(*words, "--validation", "w.csv", status=1, says=("row 3", "'three'"))
+    table("w.csv", x[:4], "abcd")
+    refused(*words, "--validation", "w.csv", status=1, says="every row needs a class")
+    np.save("k.npy", np.eye(5))
+    refused("fit", "k.npy", "-m", "koca", "-k", "precomputed", "--validation", "w.csv", status=2,
+            says="precomputed")
+
+
 # ---------------------------------------------------------------------------- heads and predictions
 
 def species(rows=90, seed=5, name="species.csv"):

@@ -489,6 +489,39 @@ static void test_koca_of_all_dimensions_is_kernel_pca(void **state)
     free(z);
 }
 
+/* Judging the training rows as validation rows: F of another set that has the same coordinates, in
+ * which every row is its own nearest neighbour. */
+static void test_koca_validation_rows_lie_where_they_should(void **state)
+{
+    enum { n = 60 };
+    mercer_ctx *ctx = new_ctx(1);
+    int64_t codes[n];
+    double *x = noisy_classes(7, n, codes);
+    mercer_rows *rows = view(ctx, x, n, 6), *some = view(ctx, x + 20 * 6, n - 20, 6);
+    mercer_targets *targets = classes(codes, n), *theirs = classes(codes + 20, n - 20);
+    (void)state;
+    for (int centred = 0; centred < 2; centred++) {
+        mercer_model *model = NULL;
+        mercer_fit_options options;
+        mercer_fit_options_init(&options);
+        options.method = "koca:iterations=0,continuation=off";
+        options.components = 2;
+        options.center = centred ? "exact" : "none";
+        options.validation = some;
+        options.validation_targets = theirs;
+        assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+        assert_true(fabs(traced(model, 0, MERCER_TRACE_RATE) - 1) < 1e-12);
+        assert_true(fabs(traced(model, 0, MERCER_TRACE_PERFORMANCE) - 1) < 1e-9);
+        mercer_model_free(model);
+    }
+    mercer_targets_free(targets);
+    mercer_targets_free(theirs);
+    mercer_rows_free(rows);
+    mercer_rows_free(some);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 static void test_koca_refuses_what_it_cannot_do(void **state)
 {
     enum { n = 30 };
@@ -597,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_koca_finds_what_tells_classes_apart),
         cmocka_unit_test(test_koca_ascends),
         cmocka_unit_test(test_koca_of_all_dimensions_is_kernel_pca),
+        cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
         cmocka_unit_test(test_koca_keeps_its_trace),
