@@ -361,9 +361,10 @@ static const cli_option options[] = {
                "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
                "scaling done first and kept in the model; default none"),
-    CLI_OPTION("landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
-               "rkpca, greedy, nystroem: features stand on the rows of this file instead of chosen "
-               "ones; with a precomputed kernel it holds row numbers, from 0"),
+    CLI_OPTION(
+        "landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
+        "rkpca, greedy, nystroem, koca: features stand on the rows of this file instead of chosen "
+        "ones; with a precomputed kernel it holds row numbers, from 0"),
     CLI_OPTION("validation", 0, CLI_TEXT, validation, "FILE", NULL,
                "koca: labelled rows that the search is judged by, instead of the rows themselves"),
     CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,

@@ -29,11 +29,11 @@ typedef struct mercer_fit_options {
     double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
                               new rows from the same source exceeds. Costs a second fit, to 80 % of
                               the rows; the model is the same otherwise */
-    const mercer_rows *landmarks; /* points that rkpca, greedy and nystroem use instead of choosing
-                                     rows; NULL: none. Like the rows in everything: units, columns
-                                     (matched by name when both have names) and preparation. For a
-                                     precomputed kernel one column of row numbers, from 0. Borrowed
-                                     for the call */
+    const mercer_rows *landmarks; /* points that rkpca, greedy, nystroem, koca use instead of
+                                     choosing rows; NULL: none. Like the rows in everything: units,
+                                     columns (matched by name when both have names) and preparation.
+                                     For a precomputed kernel one column of row numbers, from 0.
+                                     Borrowed for the call */
     int expects_landmarks;    /* for mercer_fit_options_check() alone: 1 when there will be some */
     const char *head;         /* NAME[:key=value,...], what predicts from the features: ls, centre;
                                  none; NULL: the method's own, which methods that learn from targets

@@ -133,12 +133,12 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
 static mercer_status check_landmarks(const struct request *r, mercer_error *err)
 {
     const struct mercer_entry *entry = &r->method->entry;
-    char text[256];
+    char text[1024];
     mercer_status rc = MERCER_OK;
     if (!r->method->takes_landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "landmarks: method %s does not stand on chosen points; rkpca, greedy and "
-                        "nystroem do",
+                        "landmarks: method %s does not stand on chosen points; rkpca, greedy, "
+                        "nystroem and koca do",
                         entry->name);
     if (r->problem.center == MRC_CENTER_EXACT)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -150,7 +150,9 @@ static mercer_status check_landmarks(const struct request *r, mercer_error *err)
                         "out");
     MRC_TRY(mrc_params_format(entry->params, entry->name, r->params, 0, text, sizeof text, err));
     for (const char *key = strchr(text, ':'); key; key = strchr(key + 1, ','))
-        if (strncmp(key + 1, "components=", strlen("components=")) != 0)
+        if (r->method->landmarks_keep_keys
+                ? strncmp(key + 1, "points=", strlen("points=")) == 0
+                : strncmp(key + 1, "components=", strlen("components=")) != 0)
             return mrc_fail(err, MERCER_ERR_ARGUMENT,
                             "method %s: %.*s does not go with landmarks, which leave nothing to "
                             "choose",
@@ -388,7 +390,7 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
                               const struct request *r, mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    char method[256];
+    char method[1024];
     const char *name = r->problem.criterion ? r->problem.criterion->name : r->method->entry.name;
     MRC_TRY(
         mrc_params_format(r->method->entry.params, name, r->params, 0, method, sizeof method, err));

@@ -58,7 +58,7 @@ static mercer_status kica_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     mrc_basis b = {0};
     double *w = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_basis_init(&b, ctx, problem, &limits, err));
+    MRC_TRY(mrc_basis_init(&b, ctx, problem, &limits, model, err));
     l = mrc_basis_components(&b, problem);
     if (l > b.m) {
         mrc_notice(ctx, "%lld components asked for, but the kernel PCA space has %lld dimensions",

@@ -25,6 +25,7 @@ struct koca_params {
     double epsilon;
     double energy;
     int64_t rank;
+    int64_t points;
     int start;
     int64_t restarts;
     int search;
@@ -51,6 +52,8 @@ static const mrc_param koca_schema[] = {
                 "added to distances from the own class; auto: 1e-9 of the median squared distance"),
     MRC_ENERGY(struct koca_params, 0.9999),
     MRC_RANK(struct koca_params),
+    MRC_INT(struct koca_params, points, 0, 0, 1e9,
+            "rows whose images span the space searched, chosen to cover the others; 0: all"),
     MRC_CHOICE(struct koca_params, start, 0, "kpca|random|kica", "subspace the search starts from"),
     MRC_INT(struct koca_params, restarts, 0, 0, 1e6,
             "searches from random subspaces after the first one; the best is kept"),
@@ -147,7 +150,7 @@ static mercer_status take_validation(struct koca *k, mercer_error *err)
                         "koca: validation=%s does not go with validation rows, which are there to "
                         "be judged",
                         how == VALIDATE_LOO ? "loo" : "split");
-    return rows ? mrc_basis_project(&k->basis, rows, &k->validation, err) : MERCER_OK;
+    return rows ? mrc_basis_project(&k->basis, k->problem, rows, &k->validation, err) : MERCER_OK;
 }
 
 /* The median squared distance of some pairs, or what there is of a scale when most are the same. */
@@ -381,12 +384,13 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
                               mercer_model *model, mercer_error *err)
 {
     const struct koca_params *p = params;
-    mrc_basis_limits limits = {.floor = 1e-10, .energy = p->energy, .rank = p->rank};
+    mrc_basis_limits limits = {
+        .floor = 1e-10, .energy = p->energy, .rank = p->rank, .points = p->points};
     struct koca k = {.ctx = ctx, .params = p, .problem = problem};
     mercer_status rc = MERCER_OK;
     if (mercer_targets_kind(problem->targets) != MERCER_TARGET_CLASSES)
         MRC_FAIL(err, MERCER_ERR_DATA, "koca learns from classes: name them by --label");
-    MRC_TRY(mrc_basis_init(&k.basis, ctx, problem, &limits, err));
+    MRC_TRY(mrc_basis_init(&k.basis, ctx, problem, &limits, model, err));
     k.r = mrc_basis_components(&k.basis, problem);
     MRC_TRY(check_dimensions(&k, err));
     MRC_TRY(take_validation(&k, err));
@@ -415,6 +419,8 @@ const mrc_method mrc_method_koca = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_NONE,
     .refuses_span = true,
+    .takes_landmarks = true,
+    .landmarks_keep_keys = true,
     .takes_validation = true,
     .fit = koca_fit,
     .default_head = "centre",

@@ -60,8 +60,9 @@ typedef struct mrc_method {
     size_t params_size;        /* of a struct that starts like mrc_common_params */
     mrc_needs needs;
     mrc_center default_center;
-    bool refuses_span;    /* no mean in the span of its rows */
-    bool takes_landmarks; /* instead of all its keys but components */
+    bool refuses_span;        /* no mean in the span of its rows */
+    bool takes_landmarks;     /* instead of all its keys but components */
+    bool landmarks_keep_keys; /* instead of its key points alone */
     bool takes_validation;
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */

@@ -1566,6 +1566,44 @@ def test_koca():
 
 
 @test
+def test_koca_on_few_points():
+    x = cloud(150, 4) * [1, 3, 3, 3]
+    kinds = np.arange(150) % 3
+    x[:, 0] += 7 * kinds
+    table("x.csv", x[:90], "abcd", label=["xyz"[k] for k in kinds[:90]])
+    table("v.csv", x[90:], "abcd", label=["xyz"[k] for k in kinds[90:]])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=6", "-n", 2, "-o", "m"]
+    whole = report(*words, "-m", "koca:energy=1")
+    every = report(*words, "-m", "koca:energy=1,points=90")  # all rows span what all rows span
+    assert abs(whole["trace"][0]["performance"] - every["trace"][0]["performance"]) < 1e-7
+    for more in ([], ["--validation", "v.csv"]):
+        told = report(*words, "-m", "koca:points=25", *more)
+        assert told["expansion_points"] == len(told["selected"]) == 25
+        assert told["trace"][-1]["rate"] > 0.95
+        features = numbers(mercer("transform", "m", "x.csv").out)[1]
+        if more:
+            new = numbers(mercer("transform", "m", "v.csv").out)[1]
+            away = ((new[:, None] - features[None]) ** 2).sum(2)
+            rate = (kinds[:90][away.argmin(1)] == kinds[90:]).mean()
+            assert abs(rate - told["trace"][-1]["rate"]) < 1e-9  # classes are of equal size
+        table("z.csv", x[told["selected"]], "abcd", label=["w"] * 25)
+        given = report(*words, "-m", "koca", "--landmarks", "z.csv", *more)
+        assert given["expansion_points"] == 25 and given["selected"] == []
+        assert np.allclose([step["performance"] for step in given["trace"]][:5],
+                           [step["performance"] for step in told["trace"]][:5], atol=1e-6)
+    k = np.exp(-((x[:90, None] - x[None, :90]) ** 2).sum(2) / 72)
+    np.save("k.npy", k)
+    write("labels.txt", "\n".join("xyz"[c] for c in kinds[:90]) + "\n")
+    table("rows.csv", np.array(told["selected"])[:, None])
+    words = ["fit", "k.npy", "-k", "precomputed", "-n", 2, "--labels", "labels.txt", "-m", "koca",
+             "--landmarks", "rows.csv"]
+    assert sorted(report(*words)["selected"]) == sorted(told["selected"])
+    words = ["fit", "x.csv", "-n", 2, "-m", "koca:points=20"]
+    refused(*words, "--landmarks", "z.csv", status=2, says="points does not go with landmarks")
+    refused(*words, "--center", "exact", status=2, says="center none")
+
+
+@test
 def test_koca_validation():
     x = cloud(120, 4) * [1, 5, 5, 5]
     kinds = np.arange(120) % 2

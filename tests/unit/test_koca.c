@@ -522,6 +522,36 @@ static void test_koca_validation_rows_lie_where_they_should(void **state)
     free(x);
 }
 
+/* Chosen points, landmarks and validation rows, with every allocation failing in turn. */
+static void test_koca_survives_failing_allocations(void **state)
+{
+    enum { n = 60 };
+    static const char *const methods[] = {"koca:iterations=1,points=12", "koca:iterations=1"};
+    mercer_ctx *ctx = new_ctx(1);
+    int64_t codes[n];
+    double *x = noisy_classes(8, n, codes);
+    mercer_rows *rows = view(ctx, x, n, 6), *few = view(ctx, x, 15, 6);
+    mercer_targets *targets = classes(codes, n), *theirs = classes(codes, 15);
+    (void)state;
+    for (int landmarks = 0; landmarks < 2; landmarks++) {
+        mercer_fit_options options;
+        mercer_fit_options_init(&options);
+        options.method = methods[landmarks];
+        options.components = 2;
+        options.scale = "standard";
+        options.landmarks = landmarks ? few : NULL;
+        options.validation = few;
+        options.validation_targets = theirs;
+        check_failing_allocations(ctx, &options, rows, targets);
+    }
+    mercer_targets_free(targets);
+    mercer_targets_free(theirs);
+    mercer_rows_free(rows);
+    mercer_rows_free(few);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 static void test_koca_refuses_what_it_cannot_do(void **state)
 {
     enum { n = 30 };
@@ -631,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_koca_ascends),
         cmocka_unit_test(test_koca_of_all_dimensions_is_kernel_pca),
         cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
+        cmocka_unit_test(test_koca_survives_failing_allocations),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
         cmocka_unit_test(test_koca_keeps_its_trace),
