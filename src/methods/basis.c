@@ -249,6 +249,19 @@ out:
     return rc;
 }
 
+mercer_status mrc_basis_carry(const mrc_basis *from, const double *u, int64_t l,
+                              const mrc_basis *to, double *out, mercer_error *err)
+{
+    double *coefficients = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(find_coefficients(from, u, l, &coefficients, err));
+    MRC_TRY(mrc_tall_product(to->ctx, to->coordinates, to->m, to->m, coefficients, l, l, to->n, out,
+                             err));
+out:
+    mrc_free(coefficients);
+    return rc;
+}
+
 /* Sums of squares of the features: u' L u, the columns of Z being uncorrelated. */
 static void find_spectrum(const mrc_basis *b, const double *u, int64_t l, double *spectrum)
 {

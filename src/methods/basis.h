@@ -44,6 +44,12 @@ void mrc_basis_destroy(mrc_basis *basis);
 mercer_status mrc_basis_project(mrc_basis *basis, const mrc_problem *problem,
                                 const mercer_rows *rows, double **out, mercer_error *err);
 
+/* Directions U (from->m x l) of one basis as those of another, of another kernel on the same rows:
+ * out (to->m x l) are the same combinations of the images of the rows, projected. Not for bases of
+ * few points. */
+mercer_status mrc_basis_carry(const mrc_basis *from, const double *u, int64_t l,
+                              const mrc_basis *to, double *out, mercer_error *err);
+
 /* The number of components the problem asks for, which may be more than m: as a share of the
  * variance, as many dimensions as capture it. */
 int64_t mrc_basis_components(const mrc_basis *basis, const mrc_problem *problem);

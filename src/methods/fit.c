@@ -126,7 +126,16 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
                       "method %s has a linear kernel; for kernel %s use method kpca",
                       r->method->entry.name, mrc_kernel_def_of(r->kernel.kind)->entry.name);
-    return rc;
+    if (rc != MERCER_OK || !mrc_kernel_learns_width(&r->kernel))
+        return rc;
+    r->problem.learn_width = true;
+    if (!r->method->learns_width)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "sigma=learn goes with method koca, not with %s",
+                        r->method->entry.name);
+    if (r->kernel.kind == MRC_KERNEL_COMBINED)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "sigma=learn is for one kernel, not for a part of a sum or product");
+    return MERCER_OK;
 }
 
 /* Landmarks take the place of everything a method could be told about its choice. */

@@ -75,11 +75,13 @@ static const mrc_param koca_schema[] = {
 struct koca {
     mercer_ctx *ctx;
     const struct koca_params *params;
-    const mrc_problem *problem;
+    mrc_problem problem;
+    mrc_kernel kernel; /* of the problem */
     mrc_basis basis;
     int64_t r;
     int64_t *list; /* rows: those neighbours come from, then those judged alone, then held out */
     int64_t from, judged, held;
+    double share;       /* held out */
     double *validation; /* coordinates of the validation rows, when these are judged; or NULL */
     mrc_koca_objective objective, holdout;
     mrc_koca_search search;
@@ -93,6 +95,7 @@ static void koca_destroy(struct koca *k)
     mrc_basis_destroy(&k->basis);
     mrc_free(k->list);
     mrc_free(k->validation);
+    memset(k, 0, sizeof *k);
 }
 
 /* ---- which rows do what ---- */
@@ -102,7 +105,7 @@ static void koca_destroy(struct koca *k)
 static int64_t move_behind(struct koca *k, int64_t *list, int64_t count, double share,
                            int64_t *scratch)
 {
-    const mercer_targets *targets = k->problem->targets;
+    const mercer_targets *targets = k->problem.targets;
     int64_t front = 0, back = 0;
     for (int64_t c = 0; c < targets->classes; c++) {
         int64_t *members = scratch + count, size = 0;
@@ -126,8 +129,7 @@ static mercer_status divide_rows(struct koca *k, mercer_error *err)
     MRC_TRY(mrc_alloc2(&scratch, 2, n, sizeof *scratch, err));
     for (int64_t i = 0; i < n; i++)
         k->list[i] = i;
-    int64_t seen =
-        k->params->holdout > 0 ? move_behind(k, k->list, n, k->params->holdout, scratch) : n;
+    int64_t seen = k->share > 0 ? move_behind(k, k->list, n, k->share, scratch) : n;
     k->held = n - seen;
     k->from = k->params->validation == VALIDATE_SPLIT ? move_behind(k, k->list, seen, 0.5, scratch)
                                                       : seen;
@@ -139,7 +141,7 @@ out:
 
 static mercer_status take_validation(struct koca *k, mercer_error *err)
 {
-    const mercer_rows *rows = k->problem->validation;
+    const mercer_rows *rows = k->problem.validation;
     int how = k->params->validation;
     if (how == VALIDATE_ROWS && !rows)
         return mrc_fail(
@@ -150,7 +152,7 @@ static mercer_status take_validation(struct koca *k, mercer_error *err)
                         "koca: validation=%s does not go with validation rows, which are there to "
                         "be judged",
                         how == VALIDATE_LOO ? "loo" : "split");
-    return rows ? mrc_basis_project(&k->basis, k->problem, rows, &k->validation, err) : MERCER_OK;
+    return rows ? mrc_basis_project(&k->basis, &k->problem, rows, &k->validation, err) : MERCER_OK;
 }
 
 /* The median squared distance of some pairs, or what there is of a scale when most are the same. */
@@ -181,7 +183,7 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
 {
     const struct koca_params *p = k->params;
     const mrc_basis *b = &k->basis;
-    const mercer_targets *targets = k->problem->targets;
+    const mercer_targets *targets = k->problem.targets;
     mrc_koca_rule rule = {.neighbours = p->neighbours,
                           .kth = p->aggregate == 1,
                           .beta = p->beta,
@@ -206,8 +208,8 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
         room = WIDE < k->from ? WIDE : k->from;
     if (k->validation) {
         judged = (mrc_koca_rows){.z = k->validation,
-                                 .codes = k->problem->validation_codes,
-                                 .n = k->problem->validation->n};
+                                 .codes = k->problem.validation_codes,
+                                 .n = k->problem.validation->n};
     } else if (k->judged > 0) {
         judged.list = k->list + k->from;
         judged.listed = k->judged;
@@ -224,10 +226,23 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
         MRC_TRY(mrc_koca_init(&k->holdout, k->ctx, b->m, k->r, targets->classes, &from, &held,
                               &rule, rule.neighbours, err));
     }
-    if (p->holdout > 0 && k->holdout.counted == 0)
+    if (k->share > 0 && k->holdout.counted == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "koca: holdout=%g leaves no row of any class: the classes are too small for it",
-                 p->holdout);
+                 k->share);
+out:
+    return rc;
+}
+
+/* Basis, and validation rows on it. */
+static mercer_status make_basis(struct koca *k, mercer_model *model, mercer_error *err)
+{
+    const struct koca_params *p = k->params;
+    mrc_basis_limits limits = {
+        .floor = 1e-10, .energy = p->energy, .rank = p->rank, .points = p->points};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_basis_init(&k->basis, k->ctx, &k->problem, &limits, model, err));
+    MRC_TRY(take_validation(k, err));
 out:
     return rc;
 }
@@ -299,6 +314,15 @@ static mercer_status make_start(struct koca *k, int kind, double *u, mercer_erro
     return kind == START_KICA ? start_from_ica(k, u, err) : MERCER_OK;
 }
 
+enum { PATIENCE = 50 }; /* steps without a better held-out value */
+
+static mercer_status begin_search(struct koca *k, const mrc_koca_options *options,
+                                  mercer_error *err)
+{
+    return mrc_koca_search_init(&k->search, k->ctx, &k->objective, k->held > 0 ? &k->holdout : NULL,
+                                options, err);
+}
+
 static mercer_status look_for_subspace(struct koca *k, mercer_error *err)
 {
     const struct koca_params *p = k->params;
@@ -308,18 +332,112 @@ static mercer_status look_for_subspace(struct koca *k, mercer_error *err)
                                 .continuation = moves && p->continuation == 1,
                                 .temperature = p->temperature,
                                 .cooling = p->cooling,
-                                .patience = 50};
+                                .patience = PATIENCE};
     double *u = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&u, k->basis.m, k->r, sizeof *u, err));
-    MRC_TRY(mrc_koca_search_init(&k->search, k->ctx, &k->objective,
-                                 k->held > 0 ? &k->holdout : NULL, &options, err));
+    MRC_TRY(begin_search(k, &options, err));
     for (int64_t run = 0; run <= (moves ? p->restarts : 0); run++) {
         MRC_TRY(make_start(k, run == 0 ? p->start : START_RANDOM, u, err));
         MRC_TRY(mrc_koca_search_run(&k->search, u, err));
     }
 out:
     mrc_free(u);
+    return rc;
+}
+
+/* ---- the width of the kernel ---- */
+
+/* The best subspace of k for another width, improved there. */
+static mercer_status try_width(struct koca *k, double sigma, struct koca *next, mercer_error *err)
+{
+    enum { STEPS = 50 }; /* of a width: more are for the one that is taken */
+    mrc_koca_options options = {.iterations =
+                                    k->params->iterations < STEPS ? k->params->iterations : STEPS,
+                                .patience = PATIENCE};
+    double *u = NULL;
+    mercer_status rc = MERCER_OK;
+    *next = (struct koca){.ctx = k->ctx,
+                          .params = k->params,
+                          .problem = k->problem,
+                          .kernel = k->kernel,
+                          .r = k->r,
+                          .from = k->from,
+                          .judged = k->judged,
+                          .held = k->held,
+                          .share = k->share};
+    next->problem.kernel = &next->kernel;
+    mrc_kernel_set_width(&next->kernel, sigma);
+    MRC_TRY(mrc_alloc(&next->list, k->basis.n, sizeof *next->list, err));
+    memcpy(next->list, k->list, (size_t)k->basis.n * sizeof *next->list);
+    MRC_TRY(make_basis(next, NULL, err));
+    if (next->r > next->basis.m)
+        goto out;
+    MRC_TRY(make_objectives(next, err));
+    MRC_TRY(mrc_alloc2(&u, next->basis.m, next->r, sizeof *u, err));
+    MRC_TRY(mrc_basis_carry(&k->basis, k->search.best, k->r, &next->basis, u, err));
+    if (!mrc_orthonormalise(next->basis.m, next->r, u))
+        goto out;
+    MRC_TRY(begin_search(next, &options, err));
+    MRC_TRY(mrc_koca_search_run(&next->search, u, err));
+out:
+    mrc_free(u);
+    return rc;
+}
+
+/* The search goes on in `next`: its steps follow those of k, distances added up. */
+static mercer_status go_on(struct koca *k, struct koca *next, mercer_error *err)
+{
+    mrc_koca_search *s = &k->search, *t = &next->search;
+    int64_t all = s->steps + t->steps, columns = MERCER_TRACE_COLUMNS;
+    double way = s->trace[(s->steps - 1) * columns + MERCER_TRACE_DISTANCE];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_grow(&s->trace, all * columns, sizeof(double), err));
+    MRC_TRY(mrc_grow(&s->seconds, all, sizeof(double), err));
+    for (int64_t i = 0; i < t->steps; i++) {
+        double *line = s->trace + (s->steps + i) * columns;
+        memcpy(line, t->trace + i * columns, (size_t)columns * sizeof *line);
+        line[MERCER_TRACE_ITERATION] += (double)s->steps;
+        line[MERCER_TRACE_DISTANCE] += way;
+        s->seconds[s->steps + i] = t->seconds[i] + t->begun - s->begun;
+    }
+    t->begun = s->begun;
+    t->steps = all;
+    double *swap = t->trace;
+    t->trace = s->trace;
+    s->trace = swap;
+    swap = t->seconds;
+    t->seconds = s->seconds;
+    s->seconds = swap;
+out:
+    return rc;
+}
+
+/* Ascent over log sigma beside the subspace: a width that gains is taken and the next one is half
+ * as far again in the same direction, one that does not turns it round at half the distance. */
+static mercer_status learn_width(struct koca *k, mercer_error *err)
+{
+    static const double LEAST_STEP = 0.05, LEAST_GAIN = 1e-4, FARTHEST = 100;
+    double step = log(1.5), first = k->kernel.sigma;
+    struct koca next = {0};
+    mercer_status rc = MERCER_OK;
+    while (fabs(step) > LEAST_STEP && k->search.best_value < 1 - LEAST_GAIN &&
+           fabs(log(k->kernel.sigma / first)) < log(FARTHEST)) {
+        MRC_TRY(try_width(k, k->kernel.sigma * exp(step), &next, err));
+        if (next.search.best_value > k->search.best_value + LEAST_GAIN) {
+            MRC_TRY(go_on(k, &next, err));
+            koca_destroy(k);
+            *k = next;
+            k->problem.kernel = &k->kernel;
+            next = (struct koca){0};
+            step *= 1.5;
+        } else {
+            koca_destroy(&next);
+            step /= -2;
+        }
+    }
+out:
+    koca_destroy(&next);
     return rc;
 }
 
@@ -367,7 +485,7 @@ static mercer_status check_dimensions(const struct koca *k, mercer_error *err)
 
 static void tell(const struct koca *k)
 {
-    const mrc_problem *problem = k->problem;
+    const mrc_problem *problem = &k->problem;
     int64_t seen = k->objective.judged.listed;
     if (problem->kernel->kind == MRC_KERNEL_linear)
         mrc_notice(k->ctx, "with the linear kernel this is optimal component analysis (OCA) %s",
@@ -384,22 +502,32 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
                               mercer_model *model, mercer_error *err)
 {
     const struct koca_params *p = params;
-    mrc_basis_limits limits = {
-        .floor = 1e-10, .energy = p->energy, .rank = p->rank, .points = p->points};
-    struct koca k = {.ctx = ctx, .params = p, .problem = problem};
+    struct koca k = {.ctx = ctx, .params = p, .problem = *problem, .kernel = *problem->kernel};
     mercer_status rc = MERCER_OK;
+    k.problem.kernel = &k.kernel;
     if (mercer_targets_kind(problem->targets) != MERCER_TARGET_CLASSES)
         MRC_FAIL(err, MERCER_ERR_DATA, "koca learns from classes: name them by --label");
-    MRC_TRY(mrc_basis_init(&k.basis, ctx, problem, &limits, model, err));
+    if (problem->learn_width && (p->points > 0 || problem->landmarks))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "koca: sigma=learn moves the span of all rows, not of points or landmarks");
+    MRC_TRY(make_basis(&k, model, err));
     k.r = mrc_basis_components(&k.basis, problem);
     MRC_TRY(check_dimensions(&k, err));
-    MRC_TRY(take_validation(&k, err));
+    /* Any row can be put anywhere once the kernel is narrow: others must judge the width. */
+    k.share = p->holdout;
+    if (problem->learn_width && !problem->validation && p->holdout <= 0) {
+        k.share = 0.25;
+        mrc_notice(ctx, "sigma=learn: a quarter of each class is held out to judge widths by");
+    }
     MRC_TRY(divide_rows(&k, err));
     MRC_TRY(make_objectives(&k, err));
     tell(&k);
     MRC_TRY(look_for_subspace(&k, err));
+    if (problem->learn_width)
+        MRC_TRY(learn_width(&k, err));
     MRC_TRY(turn(&k, k.search.best, err));
-    MRC_TRY(mrc_basis_model(&k.basis, problem, k.search.best, k.r, true, model, err));
+    model->kernel = k.kernel;
+    MRC_TRY(mrc_basis_model(&k.basis, &k.problem, k.search.best, k.r, true, model, err));
     model->trace = k.search.trace;
     model->trace_seconds = k.search.seconds;
     model->trace_count = k.search.steps;
@@ -422,6 +550,7 @@ const mrc_method mrc_method_koca = {
     .takes_landmarks = true,
     .landmarks_keep_keys = true,
     .takes_validation = true,
+    .learns_width = true,
     .fit = koca_fit,
     .default_head = "centre",
 };

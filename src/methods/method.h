@@ -13,6 +13,7 @@ typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
     const mercer_targets *targets;
     const mrc_kernel *kernel;
+    bool learn_width;             /* the kernel's width is only where to start from */
     const mercer_rows *landmarks; /* points to use, like rows (precomputed: row numbers); or NULL */
     const mercer_rows *validation;   /* more labelled rows, like rows; or NULL */
     const int64_t *validation_codes; /* their classes, as codes of targets */
@@ -64,6 +65,7 @@ typedef struct mrc_method {
     bool takes_landmarks;     /* instead of all its keys but components */
     bool landmarks_keep_keys; /* instead of its key points alone */
     bool takes_validation;
+    bool learns_width; /* sigma=learn */
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

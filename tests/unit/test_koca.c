@@ -522,24 +522,90 @@ static void test_koca_validation_rows_lie_where_they_should(void **state)
     free(x);
 }
 
+/* A board of squares, judged by rows beside the training rows: the search goes on from where it
+ * ended at the median distance, and takes widths that gain alone. */
+static void test_koca_learns_the_width(void **state)
+{
+    enum { n = 240, T = 120 };
+    static const char *const kernels[] = {"rbf", "rbf:sigma=learn", "rq", "rq:sigma=learn"};
+    mercer_ctx *ctx = new_ctx(2);
+    mrc_rng rng;
+    int64_t codes[n + T];
+    double *x = new_doubles(2 * (n + T)), last[4];
+    char found[4][64];
+    (void)state;
+    mrc_rng_seed(&rng, 2);
+    for (int64_t i = 0; i < n + T; i++) {
+        x[2 * i] = 4 * mrc_rng_uniform(&rng);
+        x[2 * i + 1] = 4 * mrc_rng_uniform(&rng);
+        codes[i] = (int64_t)(floor(x[2 * i]) + floor(x[2 * i + 1])) % 2;
+    }
+    mercer_rows *rows = view(ctx, x, n, 2), *fresh = view(ctx, x + 2 * n, T, 2);
+    mercer_targets *targets = classes(codes, n), *theirs = classes(codes + n, T);
+    for (int k = 0; k < 4; k++) {
+        mercer_model *model = NULL;
+        mercer_fit_options options;
+        mercer_fit_options_init(&options);
+        options.method = "koca:energy=0.99,iterations=60";
+        options.kernel = kernels[k];
+        options.components = 2;
+        options.validation = fresh;
+        options.validation_targets = theirs;
+        mercer_ctx_set_seed(ctx, 5);
+        assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+        mercer_model_info info = info_of(model);
+        last[k] = traced(model, info.trace_count - 1, MERCER_TRACE_PERFORMANCE);
+        snprintf(found[k], sizeof found[k], "%s", info.kernel);
+        for (int64_t i = 1; i < info.trace_count; i++) {
+            assert_true(traced(model, i, MERCER_TRACE_ITERATION) == (double)i);
+            assert_true(info.trace_seconds[i] >= info.trace_seconds[i - 1]);
+        }
+        mercer_model_free(model);
+    }
+    for (int k = 0; k < 4; k += 2) {
+        assert_true(last[k] < 0.99); /* there is something to gain */
+        assert_true(last[k + 1] > last[k] + 0.01);
+        assert_string_not_equal(found[k], found[k + 1]);
+    }
+    mercer_error why;
+    mercer_model *model = NULL;
+    assert_int_equal(fit(ctx, "kpca", "rbf:sigma=learn", 2, rows, targets, &model, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(why.text, "koca"));
+    assert_int_equal(fit(ctx, "koca", "rbf:sigma=learn + linear", 2, rows, targets, &model, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_int_equal(fit(ctx, "koca:points=20", "rbf:sigma=learn", 2, rows, targets, &model, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_ok(fit(ctx, "koca:iterations=20", "matern:sigma=learn", 2, rows, targets, &model, err));
+    mercer_model_free(model);
+    mercer_targets_free(targets);
+    mercer_targets_free(theirs);
+    mercer_rows_free(rows);
+    mercer_rows_free(fresh);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* Chosen points, landmarks and validation rows, with every allocation failing in turn. */
 static void test_koca_survives_failing_allocations(void **state)
 {
     enum { n = 60 };
-    static const char *const methods[] = {"koca:iterations=1,points=12", "koca:iterations=1"};
+    static const char *const methods[] = {"koca:iterations=1,points=12", "koca:iterations=1",
+                                          "koca:iterations=1,continuation=off"};
     mercer_ctx *ctx = new_ctx(1);
     int64_t codes[n];
     double *x = noisy_classes(8, n, codes);
     mercer_rows *rows = view(ctx, x, n, 6), *few = view(ctx, x, 15, 6);
     mercer_targets *targets = classes(codes, n), *theirs = classes(codes, 15);
     (void)state;
-    for (int landmarks = 0; landmarks < 2; landmarks++) {
+    for (int landmarks = 0; landmarks < 3; landmarks++) {
         mercer_fit_options options;
         mercer_fit_options_init(&options);
         options.method = methods[landmarks];
         options.components = 2;
         options.scale = "standard";
-        options.landmarks = landmarks ? few : NULL;
+        options.landmarks = landmarks == 1 ? few : NULL;
+        options.kernel = landmarks == 2 ? "rbf:sigma=learn" : "rbf";
         options.validation = few;
         options.validation_targets = theirs;
         check_failing_allocations(ctx, &options, rows, targets);
@@ -661,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_koca_ascends),
         cmocka_unit_test(test_koca_of_all_dimensions_is_kernel_pca),
         cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
+        cmocka_unit_test(test_koca_learns_the_width),
         cmocka_unit_test(test_koca_survives_failing_allocations),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
