@@ -58,6 +58,13 @@ mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targe
     if (targets->kind == MERCER_TARGET_VALUES && !def->values)
         return mrc_fail(err, MERCER_ERR_DATA,
                         "head %s is for classes; target values are for head ls", def->entry.name);
+    if (def->signs) {
+        char what[64];
+        snprintf(what, sizeof what, "loss %s", def->entry.name);
+        mercer_status rc = mrc_targets_check_signs(targets, what, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
     for (int64_t i = 0; targets->kind == MERCER_TARGET_CLASSES && i < n; i++)
         if (targets->codes[i] != targets->codes[0])
             return MERCER_OK;
@@ -178,9 +185,10 @@ out:
     return rc;
 }
 
-static mercer_status check_budget(const mercer_ctx *ctx, int64_t n, int64_t l, mercer_error *err)
+static mercer_status check_budget(const mercer_ctx *ctx, int64_t n, int64_t l, int copies,
+                                  mercer_error *err)
 {
-    double bytes = (double)n * (double)l * (double)sizeof(double);
+    double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + copies);
     if (bytes <= (double)ctx->memory)
         return MERCER_OK;
     return mrc_fail(err, MERCER_ERR_BUDGET,
@@ -197,7 +205,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_def *def, const mer
     double *features = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(check_budget(ctx, lesson.n, lesson.l, err));
+    MRC_TRY(check_budget(ctx, lesson.n, lesson.l, def->copies, err));
     MRC_TRY(mrc_strdup(&head->spec, def->entry.name, err));
     MRC_TRY(describe(targets, head, &codes, err));
     MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));

@@ -19,6 +19,8 @@ typedef struct mrc_lesson {
 typedef struct mrc_head_def {
     struct mercer_entry entry;
     bool values; /* it predicts values, too, not only classes */
+    bool signs;  /* for two classes, or values of -1 and +1, alone */
+    int copies;  /* of the features that fit makes */
     /* Fill the parts of the head that it decides. */
     mercer_status (*fit)(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
                          mercer_error *err);

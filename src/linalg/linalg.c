@@ -43,6 +43,13 @@ double mrc_dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
+void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            to[j * rows + i] = from[i * columns + j];
+}
+
 /* Products A'B over tall matrices are cut into at most PARTS runs of at least LEAST_RUN rows, each
  * summed by one task in strips of STRIP rows; the partial products are added in order. */
 enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };
@@ -332,6 +339,77 @@ mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a,
 out:
     mrc_free(q.tau);
     mrc_free(q.work);
+    return rc;
+}
+
+/* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
+enum { MOST_SINGULAR = 20000 };
+
+struct svd_call {
+    int64_t k, n;
+    double *a, *s, *v, *work;
+    lapack_int work_size, *iwork, info;
+};
+
+static void svd_run(void *arg, int64_t task, int worker)
+{
+    struct svd_call *c = arg;
+    lapack_int k = mrc_blas_int(c->k), n = mrc_blas_int(c->n);
+    double unused;
+    (void)task, (void)worker;
+    /* Vectors one after the other are the columns of A, and V' by columns is V by rows. */
+    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', n, k, c->a, n, c->s, &unused, n, c->v, k,
+                                  c->work, c->work_size, c->iwork);
+}
+
+mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
+                           mercer_error *err)
+{
+    struct svd_call c = {.k = k, .n = n, .a = a, .s = s, .v = v};
+    mercer_status rc = MERCER_OK;
+    if (k > MOST_SINGULAR)
+        return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
+                        (long long)k, (int)MOST_SINGULAR);
+    int64_t own = 5 * k * k + 4 * k;
+    c.work_size = mrc_blas_int((own > n ? own : n) + (3 + QR_BLOCK) * k);
+    MRC_TRY(mrc_alloc2_raw(&c.work, c.work_size, 1, sizeof *c.work, err));
+    MRC_TRY(mrc_alloc2_raw(&c.iwork, 8, k, sizeof *c.iwork, err));
+    mrc_serial(ctx, svd_run, &c);
+    if (c.info != 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "%lld singular vectors did not converge", (long long)k);
+out:
+    mrc_free(c.work);
+    mrc_free(c.iwork);
+    return rc;
+}
+
+struct solve_call {
+    lapack_int n, count, info, *pivots;
+    double *a, *b;
+};
+
+static void solve_run(void *arg, int64_t task, int worker)
+{
+    struct solve_call *s = arg;
+    (void)task, (void)worker;
+    /* What are rows here are columns there: A' X' = B'. */
+    s->info =
+        LAPACKE_dgesv_work(LAPACK_COL_MAJOR, s->n, s->count, s->a, s->n, s->pivots, s->b, s->n);
+}
+
+mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
+                        bool *singular, mercer_error *err)
+{
+    struct solve_call s = {.n = mrc_blas_int(n), .count = mrc_blas_int(count), .a = a, .b = b};
+    mercer_status rc = MERCER_OK;
+    *singular = false;
+    if (n == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&s.pivots, n, 1, sizeof *s.pivots, err));
+    mrc_serial(ctx, solve_run, &s);
+    *singular = s.info != 0;
+out:
+    mrc_free(s.pivots);
     return rc;
 }
 

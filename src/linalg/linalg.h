@@ -17,6 +17,9 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
 /* sum of a_i b_i. */
 double mrc_dot(const double *a, const double *b, int64_t n);
 
+/* to (columns x rows) = from' for from rows x columns. */
+void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to);
+
 /* gram (k x k) = A' A for A n x k (row stride lda): parallel over fixed blocks of rows, summed in
  * block order. */
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
@@ -41,6 +44,11 @@ mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err);
 
+/* and A = U diag(s) V', A (n x k, n >= k) being the matrix of these vectors: a is replaced by the
+ * columns of U, one after the other; s (k) is decreasing, v (k x k) is V. */
+mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
+                           mercer_error *err);
+
 /* Eigenvalues (increasing) and, in the rows of a, eigenvectors of the symmetric n x n matrix a
  * (tightly packed, lower triangle used, overwritten). */
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
@@ -50,6 +58,11 @@ mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double 
  * factorisation: the first k rows are R, upper triangular with zeroes below, the rest is not
  * defined. So rows can come in turn: put the next ones under R. */
 mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err);
+
+/* Solve X A = B for A n x n (overwritten) and B count x n, which X replaces, by LU factors; A is
+ * often symmetric, or B the unit matrix. *singular: A is, exactly, and B is not defined. */
+mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
+                        bool *singular, mercer_error *err);
 
 /* Solve A R = B for A in place of B (rows x k, tightly packed), R upper triangular, k x k. */
 void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows);

@@ -15,6 +15,8 @@
 /* What the earlier features must leave of a direction: of a combination of rows in units of what
  * rounding could make of it, of a single row in units of its own column. */
 static const double LEAST = 1e-10, LEAST_OF_ROW = 1e-8;
+/* Share of |v|^2 above which one projection is as good as two, but for half a digit. */
+static const double ENOUGH = 0.1;
 enum { FEW = 8 }; /* rows whose columns are fetched instead of a product with the matrix */
 
 mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, const double *y,
@@ -92,13 +94,18 @@ mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_e
 {
     double *more = NULL;
     mercer_status rc = MERCER_OK;
+    double before, after = 0;
     MRC_TRY(mrc_alloc(&more, dual->count + 1, sizeof *more, err));
     memset(dots, 0, (size_t)dual->count * sizeof *dots);
     for (int pass = 0; pass < 2; pass++) { /* the second one for what rounding left of the first */
+        before = pass == 0 ? mrc_dot(v, v, dual->n) : after;
         MRC_TRY(mrc_wide_dots(dual->ctx, dual->q, dual->count, dual->n, v, more, err));
         mrc_wide_times(dual->ctx, dual->q, dual->count, dual->n, -1, more, 1, v);
         for (int64_t t = 0; t < dual->count; t++)
             dots[t] += more[t];
+        after = mrc_dot(v, v, dual->n);
+        if (after > ENOUGH * before)
+            break;
     }
 out:
     mrc_free(more);
@@ -170,6 +177,16 @@ static void measure(const int64_t *rows, int64_t count, const double *values, co
     }
 }
 
+static mercer_status find_longest(mrc_dual *dual, double *longest, mercer_error *err)
+{
+    const double *norms2;
+    mercer_status rc = mrc_dual_column_norms2(dual, &norms2, err);
+    *longest = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < dual->n; i++)
+        *longest = fmax(*longest, sqrt(norms2[i]));
+    return rc;
+}
+
 /* Keep beta / length as the direction of feature dual->count. */
 static mercer_status keep_direction(mrc_dual *dual, const int64_t *rows, int64_t count,
                                     const double *values, double length, mercer_error *err)
@@ -203,7 +220,6 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     int64_t n = dual->n, j = dual->count;
     double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
     double length2, weight, longest = 0, least;
-    const double *norms2;
     mercer_status rc = MERCER_OK;
     *added = false;
     count = rows ? count : n;
@@ -215,28 +231,48 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     measure(rows, count, values, tau, &length2, &weight);
     if (!(length2 > 0))
         goto out;
-    if (longest == 0) {
-        MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
-        for (int64_t i = 0; i < n; i++)
-            longest = fmax(longest, sqrt(norms2[i]));
-    }
-    least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
+    if (image && rows)
+        longest = sqrt(mrc_dot(image, image, n)) / weight;
+    if (longest == 0 && !dual->repeats)
+        MRC_TRY(find_longest(dual, &longest, err));
+    least = dual->repeats ? LEAST * sqrt(mrc_dot(tau, tau, n))
+                          : (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
-    if (!(norm > least))
+    bool is_new = norm > least;
+    if (!is_new && !dual->repeats)
         goto out;
     MRC_TRY(keep_direction(dual, rows, count, values, length, err));
     for (int64_t t = 0; t < j; t++)
-        column[t] = dots[t] / length / dual->norms[t];
+        column[t] = dual->norms[t] > 0 ? dots[t] / length / dual->norms[t] : 0;
     column[j] = 1;
     for (int64_t i = 0; i < n; i++)
-        tau[i] /= norm;
-    dual->norms[j] = norm / length;
+        tau[i] = is_new ? tau[i] / norm : 0;
+    dual->norms[j] = is_new ? norm / length : 0;
+    dual->repeated += !is_new;
     dual->given[j] = length;
     take_off_targets(dual);
     dual->count++;
     *added = true;
 out:
+    mrc_free(dots);
+    return rc;
+}
+
+mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double *image,
+                               bool *remains, mercer_error *err)
+{
+    double *tau = NULL, *dots = NULL, longest, length2, weight;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tau, dual->n, sizeof *tau, err));
+    MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
+    memcpy(tau, image, (size_t)dual->n * sizeof *tau);
+    MRC_TRY(find_longest(dual, &longest, err));
+    MRC_TRY(mrc_dual_project(dual, tau, dots, err));
+    measure(NULL, dual->n, beta, image, &length2, &weight);
+    *remains = length2 > 0 && sqrt(mrc_dot(tau, tau, dual->n)) > LEAST * longest * weight;
+out:
+    mrc_free(tau);
     mrc_free(dots);
     return rc;
 }

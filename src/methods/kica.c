@@ -93,5 +93,6 @@ const mrc_method mrc_method_kica = {
     .params_size = sizeof(struct kica_params),
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
+    .whole = true,
     .fit = kica_fit,
 };

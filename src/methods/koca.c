@@ -547,6 +547,7 @@ const mrc_method mrc_method_koca = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_NONE,
     .refuses_span = true,
+    .whole = true,
     .takes_landmarks = true,
     .landmarks_keep_keys = true,
     .takes_validation = true,

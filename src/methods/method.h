@@ -36,6 +36,7 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
 
 /* For qsort: increasing. */
 int mrc_compare_doubles(const void *a, const void *b);
+int mrc_compare_rows(const void *a, const void *b); /* int64_t */
 
 enum { MRC_METHOD_ABI = 1 };
 
@@ -62,6 +63,7 @@ typedef struct mrc_method {
     mrc_needs needs;
     mrc_center default_center;
     bool refuses_span;        /* no mean in the span of its rows */
+    bool whole;               /* fewer features are not the first of more: each number is a fit */
     bool takes_landmarks;     /* instead of all its keys but components */
     bool landmarks_keep_keys; /* instead of its key points alone */
     bool takes_validation;

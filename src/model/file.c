@@ -335,7 +335,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 28 };
+enum { TENSORS = 29 };
 
 struct tensor {
     const char *name;
@@ -358,6 +358,9 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
     int64_t m = model->points, d = model->columns, l = model->components;
     void *z = model->z_dtype == MRC_F64 ? (void *)&model->z : &model->z_packed;
     mrc_head *head = &model->head;
+    /* Sizes of a file are anything; no array is as long as the largest. */
+    int64_t increments =
+        (double)(l + 1) * (double)head->outputs < 9e18 ? (l + 1) * head->outputs : INT64_MAX;
     const struct tensor list[TENSORS] = {
         {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
         {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
@@ -389,6 +392,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"head.weights", "F64", 2, {l, head->outputs}, &head->weights},
         {"head.intercept", "F64", 1, {head->outputs, 1}, &head->intercept},
         {"head.class_centers", "F64", 2, {head->outputs, l}, &head->class_centers},
+        {"head.increments", "F64", 2, {l, increments}, &head->increments},
         /* Last: the others then lie on multiples of eight bytes. */
         {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
         {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},

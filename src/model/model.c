@@ -40,6 +40,7 @@ static void head_destroy(mrc_head *head)
     mrc_free(head->weights);
     mrc_free(head->intercept);
     mrc_free(head->class_centers);
+    mrc_free(head->increments);
 }
 
 void mercer_model_free(mercer_model *model)
@@ -245,7 +246,8 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     mercer_status rc = MERCER_OK;
     if (!head->spec)
         return MERCER_OK;
-    bool backed = head->names || head->weights; /* else nothing says how many outputs there are */
+    bool backed = head->names || head->weights ||
+                  head->increments; /* else nothing says how many outputs there are */
     if (outputs < 1 || !head->errors || !backed ||
         (head->kind == MERCER_TARGET_CLASSES && !head->names))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the head are missing");
@@ -255,6 +257,8 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("head.weights", head->weights, l, outputs, err));
     MRC_TRY(check_finite("head.intercept", head->intercept, outputs, 1, err));
     MRC_TRY(check_finite("head.class_centers", head->class_centers, outputs, l, err));
+    if (head->increments)
+        MRC_TRY(check_finite("head.increments", head->increments, l, (l + 1) * outputs, err));
 out:
     return rc;
 }

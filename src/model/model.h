@@ -35,6 +35,8 @@ typedef struct mrc_head {
     double *weights;         /* l x outputs, of the uncorrelated ones */
     double *intercept;       /* outputs */
     double *class_centers;   /* outputs x l */
+    double *increments;      /* l x (l + 1) outputs: what feature j adds to the intercept and to the
+                              * coefficients of the features up to it, output by output */
 } mrc_head;
 
 struct mercer_model {

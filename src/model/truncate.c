@@ -128,6 +128,9 @@ static mercer_status copy_head(mercer_model *copy, const mercer_model *model, me
     MRC_TRY(copy_all(&to->weights, from->weights, kept, outputs, err));
     MRC_TRY(copy_all(&to->intercept, from->intercept, 1, outputs, err));
     MRC_TRY(copy_columns(&to->class_centers, from->class_centers, outputs, l, kept, err));
+    if (from->increments)
+        MRC_TRY(copy_columns(&to->increments, from->increments, kept, (l + 1) * outputs,
+                             (kept + 1) * outputs, err));
 out:
     return rc;
 }

@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "predict", "inverse", "info", "truncate", "scale", "generate",
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "info", "truncate", "scale", "generate",
             "methods", "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
@@ -198,7 +198,7 @@ def test_words_in_the_wrong_place():
     refused("--verison", status=2, says="did you mean --version?")
     refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
     refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
-    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, truncate")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, evaluate, compare, truncate")
     refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
             says="belongs to transform, inverse")
 
@@ -1451,10 +1451,11 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kica", "kpls", "sma", "smc", "koca"):
+                   "nystroem", "kica", "kpls", "sma", "smc", "sma:sparsity=3", "smc:sparsity=2,labels=raw",
+                   "skpls", "cr:alpha=0.3", "blf", "blf:loss=lad,nu=0.3", "kboost", "koca"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method in ("sma", "smc", "koca") and center == "span":
+            if method[:3] in ("sma", "smc", "skp", "blf", "kbo", "koc") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1468,6 +1469,39 @@ def test_every_method_with_every_centring():
             if center == "none" and told["selected"]:
                 assert len(info["selected"]) == info["expansion_points"]
                 assert info["selected"] == told["selected"][:info["expansion_points"]]
+
+
+@test
+def test_features_no_more_than_the_labels_have_dimensions():
+    table("x.csv", cloud(40, 3), "abc", label=["uvw"[i % 3] for i in range(40)])
+    for method in ("rkopls:subset=12", "cr:alpha=0"):
+        words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-o", "m"]
+        told = report(*words)
+        assert told["components"] == 2
+        assert any("no more than the labels have" in notice for notice in told["notices"])
+        assert len(numbers(mercer("transform", "m", "x.csv").out)[1][0]) == 2
+        mercer("predict", "m", "x.csv", "-o", "p.csv")
+    assert report(*words[:3], "rkopls:subset=12", "-o", "m")["expansion_points"] == 12
+    for wrong in ("skpls:nu=0", "skpls:nu=1.1", "skpls:heuristic=max", "skpls:cache=0", "rkopls:subset=0",
+                  "cr:alpha=-0.1", "cr:alpha=1.01", "cr:alpha=nan"):
+        refused("fit", "x.csv", "-m", wrong, status=2, says=wrong.split(":")[0])
+
+
+@test
+def test_rows_that_directions_are_made_of():
+    table("x.csv", cloud(40, 3), "abc", label=["uv"[i % 3 == 0] for i in range(40)])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=2", "-n", 3, "-m"]
+    found = {p: report(*words, f"smc:sparsity={p}") for p in (1, 2, 3)}
+    used = [len(found[p]["selected"]) for p in (1, 2, 3)]
+    assert used[0] == 3 < used[1] <= 6 and used[1] < used[2] <= 9  # a row may serve twice
+    assert found[1]["covariance"][0] < found[2]["covariance"][0] < found[3]["covariance"][0]
+    assert found[1]["selected"] == report(*words, "smc")["selected"]
+    assert report(*words, "smc:labels=raw")["alignment"] != found[1]["alignment"]
+    refused(*words, "sma:sparsity=4", status=2, says="sparsity=4 is out of range (1 .. 3)")
+    refused(*words, "sma:labels=both", status=2, says=("labels", "both"))
+    told = report(*words, "sma:candidates=60")
+    assert any("leave candidates out" in notice for notice in told["notices"])
+    assert not report(*words, "sma:candidates=10")["notices"]
 
 
 @test
@@ -1679,6 +1713,34 @@ def test_predict_classes():
         for row, other in zip(csv_rows(pathlib.Path("two.csv").read_text()),
                               csv_rows(mercer("predict", "short", "species.csv").out)):
             assert row[0] == other[0]
+
+
+@test
+def test_losses_of_two_classes():
+    x = cloud(80, 3)
+    noisy = x[:, 0] + 0.8 * np.random.default_rng(5).normal(size=80)
+    table("two.csv", x, "abc", label=["no" if v < 0 else "yes" for v in noisy])
+    for method, head in (("blf", "ls"), ("blf:loss=lad", "lad"), ("blf:loss=exp", "exp"),
+                         ("blf:loss=log", "log"), ("kboost", "ls")):
+        told = report("fit", "two.csv", "-m", method, "-k", "linear", "-n", 2, "-o", "m")
+        assert told["head"] == head and told["head_errors"][-1] < 0.35 and not told["notices"]
+        mercer("truncate", "m", "-n", 1, "-o", "short", "--quiet")
+        answer = csv_rows(mercer("predict", "m", "two.csv", "-n", 1).out)
+        other = csv_rows(mercer("predict", "short", "two.csv").out)
+        assert np.allclose([[float(c) for c in row[1:]] for row in answer[1:]],
+                           [[float(c) for c in row[1:]] for row in other[1:]], rtol=1e-9)
+    table("apart.csv", x, "abc", label=["no" if v < 0 else "yes" for v in x[:, 0]])
+    told = report("fit", "apart.csv", "-m", "blf:loss=log", "-k", "rbf:sigma=1", "-n", 9)
+    assert told["components"] < 9 and "separate the classes" in told["notices"][0]
+    table("few.csv", x, "abc", label=["yes" if i % 20 == 0 else "no" for i in range(80)])
+    told = report("fit", "few.csv", "-m", "blf:loss=lad", "-k", "linear", "-n", 3)
+    assert told["components"] == 3 and "the median alone" in told["notices"][0]
+    told = report("fit", "two.csv", "-m", "kboost:rounds=5", "-k", "linear", "-n", 2)
+    assert told["components"] == 5 and "2 of the 5 rounds" in told["notices"][0]
+    species()
+    refused("fit", "species.csv", "-m", "blf:loss=exp", status=1, says=("loss exp", "3 classes"))
+    refused("fit", "species.csv", "-m", "kboost", status=1, says=("boosting", "3 classes"))
+    refused("fit", "species.csv", "-m", "blf", "--head", "log", status=1, says=("loss log", "3 classes"))
 
 
 @test
@@ -2266,6 +2328,67 @@ def test_text_columns():
     write("ids.csv", "id,x\n" + "".join(f"n{i},{i}\n" for i in range(2000)))
     refused("fit", "ids.csv", "-m", "kpca", "--encode", "onehot", "--memory", "16M", status=1,
             says=["ids.csv", "2001 columns", "--memory"])
+
+
+# ------------------------------------------------------------------------------- evaluate, compare
+
+
+@test
+def test_evaluate_classes_and_predictions():
+    species(90)
+    told = report("evaluate", "species.csv", "-m", "kpls", "--tune", "components=1:4:+1", "--tune",
+                  "kernel.sigma=0.5:4:*2", "--cv", 3, "--save-predictions", "held.csv")
+    assert told["metric"] == "error" and len(told["folds"]) == 3 and told["choices"] == 16
+    assert abs(told["mean"] - np.mean([f["value"] for f in told["folds"]])) < 1e-12
+    assert all(f["chosen"]["kernel.sigma"] in (0.5, 1, 2, 4) for f in told["folds"])
+    assert sum(map(sum, told["confusion"])) == 90
+    lines = csv_rows(pathlib.Path("held.csv").read_text())
+    assert lines[0][:3] == ["prediction", "fold", "row"] and len(lines) == 91
+    assert sorted(int(line[2]) for line in lines[1:]) == list(range(90))
+    again = report("evaluate", "species.csv", "-m", "kpls", "--tune", "components=1:4:+1", "--tune",
+                   "kernel.sigma=0.5:4:*2", "--cv", 3, "--threads", 1)
+    assert again["mean"] == told["mean"]
+
+
+@test
+def test_evaluate_splits_and_test_rows():
+    species(90)
+    pathlib.Path("split.csv").write_text("split,kind,i0,i1\n" + "".join(
+        f"{s},mine," + ",".join(str(i) for i in range(90) if i // 3 % 3 != s) + "\n" for s in range(3)))
+    told = report("evaluate", "species.csv", "-m", "kpls", "-n", 3, "--split", "split.csv",
+                  "--save-predictions", "held.csv")
+    assert [f["rows"] for f in told["folds"]] == [30, 30, 30]
+    # A split is a fit to its training rows, whatever else the file holds.
+    lines = pathlib.Path("species.csv").read_text().splitlines()
+    part = [lines[0]] + [line for i, line in enumerate(lines[1:]) if i // 3 % 3 != 0]
+    rest = [lines[0]] + [line for i, line in enumerate(lines[1:]) if i // 3 % 3 == 0]
+    pathlib.Path("train.csv").write_text("\n".join(part) + "\n")
+    pathlib.Path("test.csv").write_text("\n".join(rest) + "\n")
+    by_file = report("evaluate", "train.csv", "-m", "kpls", "-k", "rbf:sigma=2", "-n", 3, "--test", "test.csv")
+    by_split = report("evaluate", "species.csv", "-m", "kpls", "-k", "rbf:sigma=2", "-n", 3, "--split",
+                      "split.csv")
+    assert abs(by_file["mean"] - by_split["folds"][0]["value"]) < 1e-12 and by_file["sd"] is None
+    refused("evaluate", "species.csv", "-m", "kpls", "--split", "nosuch", status=1, says="nosuch")
+    refused("evaluate", "species.csv", "-m", "kpls", "--cv", 3, "--test", "test.csv", status=2, says="only one")
+    refused("evaluate", "species.csv", "-m", "kpls", "--cv", "x", status=2, says="loo")
+    refused("evaluate", "species.csv", status=2, says="-m")
+    refused("evaluate", "species.csv", "-m", "kpca", "--save-predictions", "x.csv", status=2, says="--head")
+
+
+@test
+def test_compare_methods_on_the_same_folds():
+    species(90)
+    told = report("compare", "species.csv", "-m", "pls", "-m", "kpls:components=3", "-m", "sma", "-n", 3)
+    assert [m["method"] for m in told["methods"]] == ["pls", "kpls:components=3", "sma"]
+    alone = report("evaluate", "species.csv", "-m", "sma", "-n", 3)
+    assert told["methods"][2]["mean"] == alone["mean"]
+    values = [[f["value"] for f in m["folds"]] for m in told["methods"]]
+    assert abs(told["methods"][2]["difference"] - np.mean(np.subtract(values[2], values[0]))) < 1e-12
+    assert told["methods"][2]["expansion_points"] == 3
+    out = mercer("compare", "species.csv", "-m", "pls", "-m", "sma", "-n", 3).out
+    assert "less the first" in out and out.count("\n") > 5
+    refused("compare", "species.csv", status=2, says="-m")
+    refused("compare", "species.csv", "-m", "pls", "-m", "kplss", status=2, says="kpls")
 
 
 def main():

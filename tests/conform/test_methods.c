@@ -70,6 +70,12 @@ static bool is_linear(const char *method)
     return strcmp(method, "pca") == 0 || strcmp(method, "pls") == 0;
 }
 
+/* Whether it learns from labels of -1 and +1 alone. */
+static bool needs_signs(const char *method)
+{
+    return strncmp(method, "kboost", strlen("kboost")) == 0;
+}
+
 /* Targets for n rows: values, or classes for a method that learns from nothing else. */
 static mercer_targets *targets_for(const char *method, int64_t n)
 {
@@ -80,7 +86,8 @@ static mercer_targets *targets_for(const char *method, int64_t n)
     assert_non_null(codes);
     for (int64_t i = 0; i < n; i++) {
         codes[i] = i % 3;
-        values[i] = (double)(i % 3) + 0.01 * (double)i;
+        values[i] =
+            needs_signs(method) ? (i % 3 == 0 ? 1 : -1) : (double)(i % 3) + 0.01 * (double)i;
     }
     if (strncmp(method, "koca", 4) == 0)
         assert_ok(mercer_targets_new_classes(codes, n, names, 3, NULL, &targets, err));
@@ -130,6 +137,16 @@ static double rounding_of(const mercer_model *model, const mercer_rows *rows)
     return 64 * DBL_EPSILON * kmax;
 }
 
+/* What its scale does to the rounding of kernel values in feature j: features of length one magnify
+ * that of values that hardly differ. Its covariance over its alignment is the square of what a
+ * direction of length one gives, in units of the targets' variance, which is about 1 here. */
+static double magnification(const mercer_model_info *info, int64_t n, int64_t j)
+{
+    if (!info->alignment || !(info->alignment[j] > 0))
+        return 1;
+    return fmax(1, info->spectrum[j] / ((double)n * info->covariance[j] / info->alignment[j]));
+}
+
 /* Scores of the training rows: finite, uncorrelated unless the model says otherwise, with squared
  * lengths equal to the spectrum, and the mean error equal to what the fit reported. */
 static void check_scores(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows)
@@ -153,7 +170,8 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
                 dot += scores[i * l + j] * scores[i * l + k];
             /* Dual directions lose eps times the condition of their triangular factor. */
             double width = info.alignment ? 1e-6 : 1e-9;
-            assert_true(fabs(dot) <= width * info.spectrum[0] + (double)n * rounding);
+            double magnified = sqrt(magnification(&info, n, j) * magnification(&info, n, k));
+            assert_true(fabs(dot) <= width * info.spectrum[0] + magnified * (double)n * rounding);
         }
     for (int64_t i = 0; i < n; i++)
         sum += errors[i] / (double)n;

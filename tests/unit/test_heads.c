@@ -3,6 +3,7 @@
 #include "data_support.h"
 
 #include "heads/heads.h"
+#include "linalg/lad.h"
 
 #include <mercer/mercer.h>
 
@@ -255,6 +256,88 @@ static void test_classes_by_ls_are_the_largest_indicator(void **state)
     free_set(&s);
 }
 
+/* With every number of features the sums of -dL/df, alone and times each feature, are zero, which
+ * only the least loss has; the scores of the classes are opposite. */
+static void test_margins_are_of_least_loss_for_every_prefix(void **state)
+{
+    static const char *const names[] = {"no", "yes"}, *const heads[] = {"exp", "log"};
+    struct set s = make_set();
+    int64_t codes[N];
+    mercer_targets *targets = NULL;
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = s.x[i * D] + s.y[2 * i + 1] > 0.3;
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, &err));
+    for (int m = 0; m < FORMS; m++)
+        for (int h = 0; h < 2; h++) {
+            mercer_fit_options options = options_of(forms[m].method, heads[h]);
+            mercer_model *model = NULL;
+            options.center = forms[m].center;
+            assert_ok(mercer_fit(ctx, &options, s.rows, targets, &model, NULL, &err));
+            double *f = features_of(model, s.rows);
+            for (int64_t k = 1; k <= L; k++) {
+                double scores[N * 2], w[N], all = 0;
+                int64_t wrong = 0;
+                assert_ok(mercer_model_predict(ctx, model, s.rows, k, scores, NULL, &err));
+                for (int64_t i = 0; i < N; i++) {
+                    double y = codes[i] ? 1 : -1, e = exp(-y * scores[2 * i + 1]);
+                    assert_true(scores[2 * i] == -scores[2 * i + 1]);
+                    w[i] = y * (h == 0 ? e : e / (1 + e));
+                    all += fabs(w[i]);
+                    wrong += y * scores[2 * i + 1] < 0;
+                }
+                assert_true(fabs(model->head.errors[k - 1] - (double)wrong / N) < 1e-12);
+                for (int64_t j = -1; j < k; j++) {
+                    double sum = 0, size = 0;
+                    for (int64_t i = 0; i < N; i++) {
+                        double a = j < 0 ? 1 : f[i * L + j];
+                        sum += w[i] * a;
+                        size = fmax(size, fabs(a));
+                    }
+                    assert_true(fabs(sum) <= 1e-9 * all * size);
+                }
+            }
+            mrc_free(f);
+            mercer_model_free(model);
+        }
+    mercer_targets_free(targets);
+    free_set(&s);
+}
+
+/* With every number of features the deviations sum up to what a fit to these features alone has. */
+static void test_lad_is_the_least_sum_for_every_prefix(void **state)
+{
+    struct set s = make_set();
+    (void)state;
+    for (int m = 0; m < FORMS; m++) {
+        mercer_fit_options options = options_of(forms[m].method, "lad");
+        mercer_model *model = NULL;
+        options.center = forms[m].center;
+        assert_ok(mercer_fit(ctx, &options, s.rows, s.values, &model, NULL, &err));
+        double *f = features_of(model, s.rows), columns[(L + 1) * N], y[N];
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j <= L; j++)
+                columns[j * N + i] = j == 0 ? 1 : f[i * L + j - 1];
+        for (int64_t k = 1; k <= L; k++)
+            for (int64_t o = 0; o < 2; o++) {
+                double scores[N * 2], sum = 0;
+                mrc_lad plain;
+                assert_ok(mercer_model_predict(ctx, model, s.rows, k, scores, NULL, &err));
+                for (int64_t i = 0; i < N; i++) {
+                    y[i] = s.y[2 * i + o];
+                    sum += fabs(scores[2 * i + o] - y[i]);
+                }
+                assert_ok(mrc_lad_init(&plain, ctx, y, N, k + 1, &err));
+                assert_ok(mrc_lad_fit(&plain, columns, k + 1, &err));
+                assert_true(fabs(sum - plain.loss) <= 1e-9 * plain.loss);
+                mrc_lad_destroy(&plain);
+            }
+        mrc_free(f);
+        mercer_model_free(model);
+    }
+    free_set(&s);
+}
+
 static void test_centre_finds_the_nearest_for_every_prefix(void **state)
 {
     struct set s = make_set();
@@ -291,10 +374,10 @@ static void test_centre_finds_the_nearest_for_every_prefix(void **state)
 
 static void test_truncated_and_loaded_models_predict_the_same(void **state)
 {
-    static const char *const heads[] = {"ls", "centre"};
+    static const char *const heads[] = {"ls", "centre", "lad"};
     struct set s = make_set();
     (void)state;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < 3; h++)
         for (int64_t kept = 1; kept <= L; kept++) {
             mercer_model *model = fit(&s, "akfa", heads[h], s.classes), *shorter = NULL;
             mercer_model *loaded = NULL;
@@ -421,7 +504,7 @@ static void test_fits_that_cannot_be(void **state)
     struct set s = make_set();
     mercer_fit_options ls = options_of("kpca", "ls"), centre = options_of("kpca", "centre");
     mercer_fit_options wrong = options_of("kpca", "svn"), keys = options_of("kpca", "ls:k=3");
-    mercer_fit_options none = options_of("kpca", NULL);
+    mercer_fit_options none = options_of("kpca", NULL), margins = options_of("kpca", "log");
     mercer_targets *few = NULL;
     (void)state;
     refuse(&s, &ls, NULL, MERCER_ERR_DATA,
@@ -431,8 +514,10 @@ static void test_fits_that_cannot_be(void **state)
            "there is nothing to predict: name the classes with --label COL");
     refuse(&s, &centre, s.values, MERCER_ERR_DATA,
            "head centre is for classes; target values are for head ls");
+    refuse(&s, &margins, s.classes, MERCER_ERR_DATA,
+           "loss log is for two classes, or for one target of -1 and +1: here are 4 classes");
     refuse(&s, &wrong, s.values, MERCER_ERR_ARGUMENT,
-           "unknown head 'svn' (known: ls, centre, none)");
+           "unknown head 'svn' (known: ls, centre, lad, exp, log, none)");
     assert_int_equal(mercer_fit_options_check(&keys, &err), MERCER_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "head ls"));
     none.scale_target = "standard";
@@ -493,10 +578,10 @@ static void test_head_needs_memory_for_the_features(void **state)
 static void test_every_allocation_may_fail(void **state)
 {
     struct set s = make_set();
-    static const char *const heads[] = {"ls", "centre"};
+    static const char *const heads[] = {"ls", "centre", "lad"};
     (void)state;
     assert_ok(mercer_ctx_set_threads(ctx, 1, &err));
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < 3; h++) {
         mercer_fit_options options = options_of("akfa", heads[h]);
         int64_t alive = mrc_alloc_live();
         mercer_status rc = MERCER_ERR_MEMORY;
@@ -526,6 +611,8 @@ int main(void)
         TEST(test_ls_stands_dependent_features),
         TEST(test_ls_fits_few_rows_exactly),
         TEST(test_classes_by_ls_are_the_largest_indicator),
+        TEST(test_margins_are_of_least_loss_for_every_prefix),
+        TEST(test_lad_is_the_least_sum_for_every_prefix),
         TEST(test_centre_finds_the_nearest_for_every_prefix),
         TEST(test_truncated_and_loaded_models_predict_the_same),
         TEST(test_constant_target_is_predicted),
