@@ -9,5 +9,6 @@
 #include <mercer/model.h>
 #include <mercer/rows.h>
 #include <mercer/status.h>
+#include <mercer/stream.h>
 
 #endif

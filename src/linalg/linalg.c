@@ -29,6 +29,25 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 mrc_blas_int(ldc));
 }
 
+void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+              const double *x, double beta, double *y)
+{
+    if (m == 0 || n == 0)
+        return;
+    cblas_dgemv(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, mrc_blas_int(m),
+                mrc_blas_int(n), alpha, a, mrc_blas_int(lda), x, 1, beta, y, 1);
+}
+
+void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const double *l, int64_t ldl,
+                     double *b, int64_t ldb)
+{
+    if (m == 0 || n == 0)
+        return;
+    cblas_dtrsm(CblasRowMajor, right ? CblasRight : CblasLeft, CblasLower,
+                transpose ? CblasTrans : CblasNoTrans, CblasNonUnit, mrc_blas_int(m),
+                mrc_blas_int(n), 1, l, mrc_blas_int(ldl), b, mrc_blas_int(ldb));
+}
+
 /* Whether a block of this many columns is one for the narrow loops. */
 static bool is_narrow(int64_t columns)
 {
@@ -303,6 +322,46 @@ out:
 }
 
 enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
+
+struct svd_call {
+    lapack_int rows, k, work_size, info;
+    double *a, *values, *vectors, *right, *work;
+    lapack_int *iwork;
+};
+
+static void svd_run(void *arg, int64_t task, int worker)
+{
+    struct svd_call *c = arg;
+    lapack_int q = c->rows < c->k ? c->rows : c->k;
+    (void)task, (void)worker;
+    /* What is A by rows is A' by columns: its right vectors, transposed, are our left ones. */
+    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', c->k, c->rows, c->a, c->k, c->values,
+                                  c->right, c->k, c->vectors, q, c->work, c->work_size, c->iwork);
+}
+
+mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
+                           double *vectors, mercer_error *err)
+{
+    int64_t q = rows < k ? rows : k, most = rows < k ? k : rows;
+    struct svd_call c = {.rows = mrc_blas_int(rows), .k = mrc_blas_int(k), .a = a};
+    mercer_status rc = MERCER_OK;
+    c.values = values;
+    c.vectors = vectors;
+    c.work_size = mrc_blas_int(4 * q * q + 7 * q + QR_BLOCK * (q + most));
+    MRC_TRY(mrc_alloc2_raw(&c.right, k, q, sizeof *c.right, err));
+    MRC_TRY(mrc_alloc2_raw(&c.work, c.work_size, 1, sizeof *c.work, err));
+    MRC_TRY(mrc_alloc2_raw(&c.iwork, 8 * q, 1, sizeof *c.iwork, err));
+    mrc_serial(ctx, svd_run, &c);
+    if (c.info != 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC,
+                 "the singular values of %lld x %lld numbers were not found", (long long)rows,
+                 (long long)k);
+out:
+    mrc_free(c.right);
+    mrc_free(c.work);
+    mrc_free(c.iwork);
+    return rc;
+}
 
 struct qr_call {
     lapack_int rows, k, work_size, info;

@@ -2,9 +2,10 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
-#include "heads/heads.h"
 #include "methods/novelty.h"
 #include "methods/registry.h"
+#include "methods/request.h"
+#include "methods/streaming.h"
 
 #include <mercer/fit.h>
 
@@ -62,19 +63,7 @@ static mercer_status choose(const char *what, const char *text, const char *word
     return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s '%s' is not one of %s", what, text, words);
 }
 
-/* What the options mean, before any data is touched. */
-struct request {
-    mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
-    const mrc_method *method;
-    void *params;
-    mrc_kernel kernel;
-    mrc_scale_kind scale;
-    const mrc_head_def *head; /* or NULL */
-    mrc_scale_kind scale_target;
-    mrc_problem problem;
-};
-
-static mercer_status read_components(struct request *r, mercer_error *err)
+static mercer_status read_components(mrc_request *r, mercer_error *err)
 {
     mrc_common_params *common = r->params;
     if (r->options.components != 0)
@@ -94,7 +83,7 @@ static mercer_status read_components(struct request *r, mercer_error *err)
     return MERCER_OK;
 }
 
-static mercer_status read_center(struct request *r, mercer_error *err)
+static mercer_status read_center(mrc_request *r, mercer_error *err)
 {
     int center;
     mercer_status rc = choose("center", r->options.center, "none|exact|span", &center, err);
@@ -105,7 +94,7 @@ static mercer_status read_center(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, mercer_error *err)
+static mercer_status read_kernel(const mercer_ctx *ctx, mrc_request *r, mercer_error *err)
 {
     bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
     const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
@@ -118,7 +107,7 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
 }
 
 /* Landmarks take the place of everything a method could be told about its choice. */
-static mercer_status check_landmarks(const struct request *r, mercer_error *err)
+static mercer_status check_landmarks(const mrc_request *r, mercer_error *err)
 {
     const struct mercer_entry *entry = &r->method->entry;
     char text[256];
@@ -147,7 +136,7 @@ out:
     return rc;
 }
 
-static mercer_status read_head(struct request *r, mercer_error *err)
+static mercer_status read_head(mrc_request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     int kind = 0;
@@ -169,8 +158,8 @@ out:
     return rc;
 }
 
-static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
-                                  struct request *r, mercer_error *err)
+mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
+                               mrc_request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     mercer_status rc = MERCER_OK;
@@ -206,14 +195,16 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
     if (options->landmarks || options->expects_landmarks)
         MRC_TRY(check_landmarks(r, err));
+    if (r->method->streaming)
+        MRC_TRY(mrc_streaming_plan(r, &(mrc_plan){0}, err));
 out:
     return rc;
 }
 
 mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
 {
-    struct request r = {0};
-    mercer_status rc = read_request(NULL, options, &r, err);
+    mrc_request r = {0};
+    mercer_status rc = mrc_request_read(NULL, options, &r, err);
     mrc_free(r.params);
     return rc;
 }
@@ -226,8 +217,8 @@ int mrc_compare_doubles(const void *a, const void *b)
 
 /* Distances and dot products see only the widest columns when spreads differ a lot; most people who
  * leave the scaling out did not mean that. */
-static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *rows,
-                                    const struct request *r, mercer_error *err)
+mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
+                                 const mrc_request *r, mercer_error *err)
 {
     static const double WORTH_SAYING = 100; /* largest spread over the median one */
     double *least = NULL, *spread = NULL, *sorted = NULL;
@@ -274,7 +265,7 @@ out:
     return rc;
 }
 
-static mercer_status check_rows(const mercer_rows *rows, const struct request *r, mercer_error *err)
+static mercer_status check_rows(const mercer_rows *rows, const mrc_request *r, mercer_error *err)
 {
     if (rows->n < 2 && r->problem.center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_DATA,
@@ -285,7 +276,7 @@ static mercer_status check_rows(const mercer_rows *rows, const struct request *r
 
 /* Before the long work: can it be learnt from these targets? */
 static mercer_status check_targets(const mercer_rows *rows, const mercer_targets *targets,
-                                   const struct request *r, mercer_error *err)
+                                   const mrc_request *r, mercer_error *err)
 {
     const mrc_head_def *learner = r->head;
     mercer_status rc = MERCER_OK;
@@ -307,8 +298,7 @@ out:
     return rc;
 }
 
-/* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
-static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
+mercer_status mrc_request_scale(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
                                 mercer_rows **scaled, mercer_error *err)
 {
     mercer_status rc = mrc_scale_fit(&model->scale, kind, rows, err);
@@ -317,37 +307,41 @@ static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mr
     return rc;
 }
 
-/* A checksum of the numbers themselves, so that a model tells which data made it: packed rows have
- * that of the same numbers as doubles. */
-static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error *err)
+/* Of the numbers themselves, so that a model tells which data made it: packed rows have that of the
+ * same numbers as doubles. */
+mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err)
 {
-    uLong crc = crc32(0, NULL, 0);
     double *line = NULL;
-    char text[64];
     mercer_status rc = MERCER_OK;
     if (rows->packed)
         MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
-        crc = crc32_z(crc, (const Bytef *)mrc_rows_line(rows, i, line),
-                      (size_t)rows->d * sizeof *line);
+        *crc = crc32_z(*crc, (const Bytef *)mrc_rows_line(rows, i, line),
+                       (size_t)rows->d * sizeof *line);
     if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
         size_t entries = (size_t)mercer_rows_entries(rows);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.start,
-                      (size_t)(rows->n + 1) * sizeof *rows->csr.start);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.start,
+                       (size_t)(rows->n + 1) * sizeof *rows->csr.start);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
     }
-    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
-             (long long)rows->d);
-    rc = mrc_strdup(out, text, err);
 out:
     mrc_free(line);
     return rc;
 }
 
-static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
-                              const struct request *r, mercer_model *model, mercer_error *err)
+mercer_status mrc_format_checksum(unsigned long crc, int64_t n, int64_t d, char **out,
+                                  mercer_error *err)
 {
+    char text[64];
+    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)n, (long long)d);
+    return mrc_strdup(out, text, err);
+}
+
+mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *rows,
+                                   const mrc_request *r, mercer_model *model, mercer_error *err)
+{
+    unsigned long crc = 0;
     mercer_status rc = MERCER_OK;
     char method[256];
     MRC_TRY(mrc_params_format(r->method->entry.params, r->method->entry.name, r->params, 0, method,
@@ -355,7 +349,8 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
     MRC_TRY(mrc_strdup(&model->method, method, err));
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
     MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));
-    MRC_TRY(hash_rows(rows, &model->data_hash, err));
+    MRC_TRY(mrc_rows_checksum(rows, &crc, err));
+    MRC_TRY(mrc_format_checksum(crc, rows->n, rows->d, &model->data_hash, err));
     if (rows->prepare)
         MRC_TRY(mrc_prepare_copy(rows->prepare, &model->prepare, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
@@ -369,25 +364,22 @@ out:
     return rc;
 }
 
-/* The columns of landmarks in the model's order, sparse or dense as rows are. */
-static mercer_status arrange_landmarks(const mercer_rows *landmarks, const mercer_rows *rows,
-                                       const mercer_model *model, mercer_rows **out,
-                                       mercer_error *err)
+mercer_status mrc_rows_arrange(const mercer_rows *rows, bool sparse, const mercer_model *model,
+                               mercer_rows **out, mercer_error *err)
 {
-    int64_t n = landmarks->n, d = model->columns, *map = NULL;
-    bool sparse = mercer_rows_is_sparse(rows);
+    int64_t n = rows->n, d = model->columns, *map = NULL;
     double *line = NULL, *x = NULL;
     mrc_csr_owned csr = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&map, d, sizeof *map, err));
-    MRC_TRY(mrc_model_map_columns(model, landmarks, map, err));
-    MRC_TRY(mrc_alloc(&line, landmarks->d, sizeof *line, err));
+    MRC_TRY(mrc_model_map_columns(model, rows, map, err));
+    MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     if (sparse)
         MRC_TRY(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
     else
         MRC_TRY(mrc_alloc2(&x, n, d, sizeof *x, err));
     for (int64_t i = 0, end = 0; i < n; i++) {
-        mercer_rows_copy(landmarks, i, 1, line);
+        mercer_rows_copy(rows, i, 1, line);
         if (sparse) {
             MRC_TRY(mrc_grow(&csr.column, end + d, sizeof *csr.column, err));
             MRC_TRY(mrc_grow(&csr.value, end + d, sizeof *csr.value, err));
@@ -416,7 +408,7 @@ out:
 }
 
 /* Landmarks as rows are: *arranged in the caller's units, problem->landmarks scaled (*scaled). */
-static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
+static mercer_status take_landmarks(mrc_request *r, const mercer_rows *rows,
                                     const mercer_model *model, mercer_rows **arranged,
                                     mercer_rows **scaled, mercer_error *err)
 {
@@ -432,7 +424,7 @@ static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
         r->problem.landmarks = landmarks;
         goto out;
     }
-    rc = arrange_landmarks(landmarks, rows, model, arranged, err);
+    rc = mrc_rows_arrange(landmarks, mercer_rows_is_sparse(rows), model, arranged, err);
     if (rc != MERCER_OK) {
         char why[sizeof err->text];
         snprintf(why, sizeof why, "%s", err ? err->text : "");
@@ -447,36 +439,59 @@ out:
     return rc;
 }
 
+/* A method that looks at all rows at once: its model, sealed; and the landmarks it used, which the
+ * options point to. */
+static mercer_status fit_at_once(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
+                                 const mercer_targets *targets, mercer_fit_report *report,
+                                 mercer_rows **landmarks, mercer_model **out, mercer_error *err)
+{
+    mercer_rows *scaled = NULL, *scaled_landmarks = NULL;
+    mercer_targets *scaled_targets = NULL;
+    mercer_model *model = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_request_advise(ctx, rows, r, err));
+    MRC_TRY(mrc_model_new(&model, err));
+    MRC_TRY(mrc_request_scale(rows, model, r->scale, &scaled, err));
+    r->problem.rows = scaled ? scaled : rows;
+    if (r->scale_target != MRC_SCALE_NONE)
+        MRC_TRY(mrc_targets_scale(targets, r->scale_target, &scaled_targets, err));
+    r->problem.targets = scaled_targets ? scaled_targets : targets;
+    r->problem.report = report;
+    MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, r->problem.rows, err));
+    r->problem.kernel = &r->kernel;
+    MRC_TRY(mrc_request_describe(ctx, rows, r, model, err));
+    MRC_TRY(take_landmarks(r, rows, model, landmarks, &scaled_landmarks, err));
+    MRC_TRY(r->method->fit(ctx, r->params, &r->problem, model, err));
+    MRC_TRY(mrc_model_seal(model, ctx, err));
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    mercer_rows_free(scaled);
+    mercer_rows_free(scaled_landmarks);
+    mercer_targets_free(scaled_targets);
+    return rc;
+}
+
 mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
 {
-    struct request r = {0};
+    mrc_request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
-    mercer_rows *scaled = NULL, *landmarks = NULL, *scaled_landmarks = NULL;
-    mercer_targets *scaled_targets = NULL;
+    mercer_rows *landmarks = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
 
     *out = NULL;
-    MRC_TRY(read_request(ctx, options, &r, err));
+    MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));
-    MRC_TRY(advise_scaling(ctx, rows, &r, err));
-    MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(scale_rows(rows, model, r.scale, &scaled, err));
-    r.problem.rows = scaled ? scaled : rows;
-    if (r.scale_target != MRC_SCALE_NONE)
-        MRC_TRY(mrc_targets_scale(targets, r.scale_target, &scaled_targets, err));
-    r.problem.targets = scaled_targets ? scaled_targets : targets;
-    r.problem.report = &filled;
-    MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
-    r.problem.kernel = &r.kernel;
-    MRC_TRY(describe(ctx, rows, &r, model, err));
-    MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
-    MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
-    MRC_TRY(mrc_model_seal(model, ctx, err));
+    if (r.method->streaming)
+        MRC_TRY(mrc_stream_fit(ctx, &r.options, rows, &filled, &model, err));
+    else
+        MRC_TRY(fit_at_once(ctx, &r, rows, targets, &filled, &landmarks, &model, err));
     if (r.head) {
         model->head.scale = r.scale_target;
         MRC_TRY(mrc_head_learn(ctx, r.head, rows, targets, model, err));
@@ -495,10 +510,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     model = NULL;
 out:
     mercer_model_free(model);
-    mercer_rows_free(scaled);
     mercer_rows_free(landmarks);
-    mercer_rows_free(scaled_landmarks);
-    mercer_targets_free(scaled_targets);
     mrc_free(r.params);
     return rc;
 }

@@ -52,6 +52,8 @@ typedef struct mrc_method {
     mrc_center default_center;
     bool refuses_span;    /* no mean in the span of its rows */
     bool takes_landmarks; /* instead of all its keys but components */
+    /* Of a method that learns from a stream, instead of fit; else NULL. See streaming.h. */
+    const struct mrc_streaming *streaming;
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

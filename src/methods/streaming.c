@@ -1,0 +1,298 @@
+/* mercer_stream: rows as they come, gathered to blocks for a streaming method; see streaming.h. */
+#include "methods/streaming.h"
+
+#include <string.h>
+
+/* ---- life ---- */
+
+static mercer_status start(mercer_ctx *ctx, const mercer_fit_options *options, mercer_stream **out,
+                           mercer_error *err)
+{
+    mercer_stream *stream = NULL;
+    mrc_request *r;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mrc_alloc(&stream, 1, sizeof *stream, err));
+    r = &stream->request;
+    MRC_TRY(mrc_request_read(ctx, options, r, err));
+    if (!r->method->streaming)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "method %s does not learn from a stream",
+                 r->method->entry.name);
+    MRC_TRY(mrc_strdup(&stream->command, r->options.command, err));
+    r->options.command = stream->command;
+    MRC_TRY(mrc_streaming_plan(r, &stream->plan, err));
+    r->problem.kernel = &r->kernel;
+    stream->library.kernel = &r->kernel;
+    *out = stream;
+    stream = NULL;
+out:
+    mercer_stream_free(stream);
+    return rc;
+}
+
+mercer_status mrc_streaming_plan(const mrc_request *r, mrc_plan *plan, mercer_error *err)
+{
+    if (r->kernel.kind == MRC_KERNEL_precomputed)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "method %s takes rows as they come, so their kernel cannot be precomputed",
+                        r->method->entry.name);
+    return r->method->streaming->plan(r, plan, err);
+}
+
+mercer_status mercer_stream_new(mercer_ctx *ctx, const mercer_fit_options *options,
+                                mercer_stream **out, mercer_error *err)
+{
+    mercer_stream *stream = NULL;
+    mercer_status rc = start(ctx, options, &stream, err);
+    *out = NULL;
+    if (rc != MERCER_OK)
+        return rc;
+    const mercer_fit_options *o = &stream->request.options;
+    const char *what = stream->request.head                   ? "head"
+                       : o->novelty > 0                       ? "novelty"
+                       : o->landmarks || o->expects_landmarks ? "landmarks"
+                                                              : NULL;
+    if (what) {
+        mercer_stream_free(stream);
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "%s: needs all rows at once, which a stream does not have", what);
+    }
+    *out = stream;
+    return MERCER_OK;
+}
+
+void mercer_stream_free(mercer_stream *stream)
+{
+    if (!stream)
+        return;
+    mercer_model_free(stream->base);
+    mercer_model_free(stream->current);
+    mrc_library_destroy(&stream->library);
+    mrc_state_destroy(&stream->state);
+    mercer_rows_free(stream->window);
+    mercer_rows_free(stream->pending);
+    mrc_free(stream->command);
+    mrc_free(stream->request.params);
+    mrc_free(stream);
+}
+
+mercer_status mercer_stream_continue(mercer_ctx *ctx, const mercer_model *model,
+                                     mercer_stream **out, mercer_error *err)
+{
+    mercer_fit_options options;
+    mercer_stream *stream = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!model->state.factor)
+        MRC_FAIL(err, MERCER_ERR_UNSUPPORTED,
+                 "the model cannot learn from more rows: it was made by '%s', which keeps no state "
+                 "to go on from",
+                 model->method);
+    mercer_fit_options_init(&options);
+    options.method = model->method;
+    options.kernel = model->kernel_text;
+    options.center = model->center == MRC_CENTER_NONE ? "none" : "exact";
+    options.scale = mrc_scale_name(model->scale.kind);
+    options.command = model->command;
+    MRC_TRY(start(ctx, &options, &stream, err));
+    stream->request.kernel = model->kernel;
+    MRC_TRY(mrc_stream_restore(stream, model, err));
+    if (model->head.spec)
+        mrc_notice(ctx, "the head belongs to the features as they were and is left out");
+    if (model->novelty_share > 0)
+        mrc_notice(ctx, "the novelty threshold belongs to the features as they were and is left "
+                        "out");
+    *out = stream;
+    stream = NULL;
+out:
+    mercer_stream_free(stream);
+    return rc;
+}
+
+/* ---- blocks ---- */
+
+/* What the first block teaches for good: scaling, and what the kernel leaves open. *scaled is a
+ * scaled copy, or NULL. */
+static mercer_status learn(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *block,
+                           mercer_rows **scaled, mercer_error *err)
+{
+    mrc_request *r = &stream->request;
+    mrc_rng *rng = &ctx->rng;
+    mercer_status rc = MERCER_OK;
+    mrc_scale_destroy(&stream->base->scale); /* of an attempt that failed */
+    memset(&stream->base->scale, 0, sizeof stream->base->scale);
+    MRC_TRY(mrc_request_advise(ctx, block, r, err));
+    MRC_TRY(mrc_request_scale(block, stream->base, r->scale, scaled, err));
+    MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, *scaled ? *scaled : block, err));
+    stream->base->kernel = r->kernel;
+    for (int i = 0; i < 4; i++) /* from here on the stream has a generator of its own */
+        stream->state.random[i] = mrc_rng_next(rng);
+out:
+    return rc;
+}
+
+/* Fold a block in; on error nothing has changed. */
+static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *block,
+                          mercer_error *err)
+{
+    mercer_rows *scaled = NULL;
+    unsigned long crc = stream->crc;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_check_cancel(ctx, err));
+    MRC_TRY(mrc_rows_checksum(block, &crc, err));
+    if (!stream->learnt)
+        MRC_TRY(learn(ctx, stream, block, &scaled, err));
+    else if (stream->base->scale.kind != MRC_SCALE_NONE)
+        MRC_TRY(mrc_scale_rows(&stream->base->scale, block, &scaled, err));
+    MRC_TRY(stream->request.method->streaming->fold(ctx, stream, scaled ? scaled : block, err));
+    stream->learnt = true;
+    stream->crc = crc;
+    stream->rows += block->n;
+    stream->state.input_rows += block->n;
+    mercer_model_free(stream->current);
+    stream->current = NULL;
+out:
+    mercer_rows_free(scaled);
+    return rc;
+}
+
+static int64_t pending_rows(const mercer_stream *stream)
+{
+    return stream->pending ? stream->pending->n : 0;
+}
+
+/* More rows that fill the next block. */
+static int64_t wanted_rows(const mercer_stream *stream)
+{
+    int64_t size = stream->rows == 0 ? stream->plan.first : stream->plan.block;
+    return size - pending_rows(stream);
+}
+
+/* Rows as the stream keeps them: columns in the model's order, all sparse or all doubles. *own is
+ * NULL when they are so already. */
+static mercer_status arrange(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *rows,
+                             mercer_rows **own, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!stream->base) {
+        MRC_TRY(mrc_model_new(&stream->base, err));
+        rc = mrc_request_describe(ctx, rows, &stream->request, stream->base, err);
+        if (rc != MERCER_OK) {
+            mercer_model_free(stream->base);
+            stream->base = NULL;
+            goto out;
+        }
+        stream->sparse = mercer_rows_is_sparse(rows);
+    }
+    const mercer_model *base = stream->base;
+    bool same =
+        !rows->packed && mercer_rows_is_sparse(rows) == stream->sparse && rows->d == base->columns;
+    for (int64_t j = 0; same && rows->names && base->column_names && j < base->columns; j++)
+        same = strcmp(rows->names[j], base->column_names[j]) == 0;
+    if (!same)
+        MRC_TRY(mrc_rows_arrange(rows, stream->sparse, base, own, err));
+out:
+    return rc;
+}
+
+mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *rows,
+                                 mercer_error *err)
+{
+    mercer_rows *own = NULL, *part = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(arrange(ctx, stream, rows, &own, err));
+    const mercer_rows *from = own ? own : rows;
+    for (int64_t at = 0, count; at < from->n; at += count) {
+        int64_t wanted = wanted_rows(stream);
+        count = from->n - at < wanted ? from->n - at : wanted;
+        mrc_progress(ctx, "stream", (double)at / (double)from->n);
+        MRC_TRY(mrc_rows_slice(from, at, count, &part, err));
+        if (count == wanted && !stream->pending) {
+            MRC_TRY(fold(ctx, stream, part, err));
+        } else {
+            MRC_TRY(mrc_rows_append(&stream->pending, part, err));
+            mercer_model_free(stream->current);
+            stream->current = NULL;
+            if (count == wanted)
+                MRC_TRY(mercer_stream_flush(ctx, stream, err));
+        }
+        mercer_rows_free(part);
+        part = NULL;
+    }
+out:
+    mercer_rows_free(own);
+    mercer_rows_free(part);
+    return rc;
+}
+
+mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!stream->pending)
+        return MERCER_OK;
+    MRC_TRY(fold(ctx, stream, stream->pending, err));
+    mercer_rows_free(stream->pending);
+    stream->pending = NULL;
+out:
+    return rc;
+}
+
+/* ---- questions ---- */
+
+mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const mercer_model **out,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!stream->current)
+        MRC_TRY(mrc_stream_derive(ctx, stream, NULL, &stream->current, err));
+    *out = stream->current;
+out:
+    return rc;
+}
+
+void mercer_stream_begin_input(mercer_stream *stream)
+{
+    stream->state.input_rows = 0;
+    mercer_model_free(stream->current);
+    stream->current = NULL;
+}
+
+void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info)
+{
+    const mrc_state *s = &stream->state;
+    size_t size = info->struct_size;
+    int64_t last = stream->request.problem.components;
+    last = last > 0 && last < s->rank ? last : s->rank;
+    double least = s->rank > 0 ? s->singular[last - 1] : 0;
+    mercer_stream_info full = {
+        .struct_size = size,
+        .rows = stream->rows,
+        .pending = pending_rows(stream),
+        .wanted = wanted_rows(stream),
+        .block = stream->plan.block,
+        .blocks = s->blocks,
+        .input_rows = s->input_rows,
+        .points = stream->library.count,
+        .rank = s->rank,
+        .outside = s->outside,
+        .lost = least > 0 ? s->lost / (least * least) : 0,
+    };
+    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+}
+
+mercer_status mrc_stream_fit(mercer_ctx *ctx, const mercer_fit_options *options,
+                             const mercer_rows *rows, mercer_fit_report *report, mercer_model **out,
+                             mercer_error *err)
+{
+    mercer_stream *stream = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(start(ctx, options, &stream, err));
+    MRC_TRY(mercer_stream_push(ctx, stream, rows, err));
+    MRC_TRY(mercer_stream_flush(ctx, stream, err));
+    MRC_TRY(mrc_stream_derive(ctx, stream, report, out, err));
+out:
+    mercer_stream_free(stream);
+    return rc;
+}
