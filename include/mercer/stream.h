@@ -38,9 +38,11 @@ MERCER_API mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *str
 
 /* The model of the rows folded in so far, to transform rows with, to save, and to continue from; it
  * holds the state and the rows that wait. Borrowed: valid until rows are pushed or flushed, or the
- * stream is freed. MERCER_ERR_DATA while there is no block, or nothing to extract. */
+ * stream is freed. MERCER_ERR_DATA while there is no block, or nothing to extract. report, whose
+ * seconds are left alone, may be NULL. */
 MERCER_API mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream,
-                                             const mercer_model **out, mercer_error *err);
+                                             const mercer_model **out, mercer_fit_report *report,
+                                             mercer_error *err);
 
 /* Where a stream stands. Set struct_size before the call. */
 typedef struct mercer_stream_info {
@@ -50,7 +52,7 @@ typedef struct mercer_stream_info {
     int64_t wanted;     /* more rows that fill the next block */
     int64_t block;      /* rows of a block */
     int64_t blocks;     /* folded in */
-    int64_t input_rows; /* folded in since mercer_stream_begin_input() */
+    int64_t input_rows; /* pushed since mercer_stream_begin_input() */
     int64_t points;     /* of the library */
     int64_t rank;       /* directions kept */
     double outside;     /* share of the newest block's squared norms that the points do not span */
@@ -59,9 +61,12 @@ typedef struct mercer_stream_info {
 } mercer_stream_info;
 MERCER_API void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info);
 
-/* Count the rows of the input from here on; what is counted is saved with the model, so that a
- * reader that was interrupted knows how many rows to skip. */
+/* A new input begins, a file say: count its rows from here on. Their number and checksum are saved
+ * with the model, so that an input that was interrupted can be resumed: */
 MERCER_API void mercer_stream_begin_input(mercer_stream *stream);
+/* the same input is pushed again from its first row on, and the rows that were counted are passed
+ * over; when they turn out to be others, mercer_stream_push() fails with MERCER_ERR_DATA. */
+MERCER_API void mercer_stream_resume_input(mercer_stream *stream);
 
 #ifdef __cplusplus
 }

@@ -438,10 +438,8 @@ static mercer_status check_drift(struct work *w, mercer_error *err)
     if (factor <= DRIFT && basis <= DRIFT)
         return MERCER_OK;
     MRC_TRY(repair(w, err));
-    mrc_notice(w->ctx,
-               "after %lld blocks the factor of the library had drifted by %.1e and the directions "
-               "by %.1e; both were computed anew",
-               (long long)w->next.blocks, factor, basis);
+    mrc_notice(w->ctx, "rounding had made the library's factor or the directions drift; both were "
+                       "computed anew");
 out:
     return rc;
 }

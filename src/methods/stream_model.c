@@ -152,8 +152,8 @@ out:
     return rc;
 }
 
-static void fill_report(const mercer_stream *stream, const mercer_model *model,
-                        mercer_fit_report *report)
+void mrc_stream_report(const mercer_stream *stream, const mercer_model *model,
+                       mercer_fit_report *report)
 {
     snprintf(report->store, sizeof report->store, "stream");
     snprintf(report->store_reason, sizeof report->store_reason,
@@ -162,11 +162,13 @@ static void fill_report(const mercer_stream *stream, const mercer_model *model,
     snprintf(report->solver, sizeof report->solver, "incremental");
     report->passes = 1;
     report->residual = (double)stream->library.count * DBL_EPSILON;
+    report->reconstruction_error = model->reconstruction_error;
+    report->total_variance = model->total_variance;
     report->projection_variance = model->total_variance - model->reconstruction_error;
 }
 
-mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream,
-                                mercer_fit_report *report, mercer_model **out, mercer_error *err)
+mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream, mercer_model **out,
+                                mercer_error *err)
 {
     mercer_model *model = NULL;
     mercer_rows *points = NULL;
@@ -191,8 +193,6 @@ mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream,
     mrc_model_take_points(model, points);
     MRC_TRY(fill_state(stream, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
-    if (report)
-        fill_report(stream, model, report);
     *out = model;
     model = NULL;
 out:

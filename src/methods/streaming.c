@@ -111,6 +111,30 @@ out:
 
 /* ---- blocks ---- */
 
+mercer_status mrc_stream_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err)
+{
+    mercer_rows *row = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!mercer_rows_is_sparse(rows))
+        return mrc_rows_checksum(rows, crc, err);
+    for (int64_t i = 0; i < rows->n; i++) {
+        MRC_TRY(mrc_rows_slice(rows, i, 1, &row, err));
+        MRC_TRY(mrc_rows_checksum(row, crc, err));
+        mercer_rows_free(row);
+        row = NULL;
+    }
+out:
+    mercer_rows_free(row);
+    return rc;
+}
+
+/* The state has changed, so the model derived from it is another. */
+static void forget_model(mercer_stream *stream)
+{
+    mercer_model_free(stream->current);
+    stream->current = NULL;
+}
+
 /* What the first block teaches for good: scaling, and what the kernel leaves open. *scaled is a
  * scaled copy, or NULL. */
 static mercer_status learn(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *block,
@@ -139,7 +163,7 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
     unsigned long crc = stream->crc;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_check_cancel(ctx, err));
-    MRC_TRY(mrc_rows_checksum(block, &crc, err));
+    MRC_TRY(mrc_stream_checksum(block, &crc, err));
     if (!stream->learnt)
         MRC_TRY(learn(ctx, stream, block, &scaled, err));
     else if (stream->base->scale.kind != MRC_SCALE_NONE)
@@ -148,9 +172,7 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
     stream->learnt = true;
     stream->crc = crc;
     stream->rows += block->n;
-    stream->state.input_rows += block->n;
-    mercer_model_free(stream->current);
-    stream->current = NULL;
+    forget_model(stream);
 out:
     mercer_rows_free(scaled);
     return rc;
@@ -195,29 +217,75 @@ out:
     return rc;
 }
 
+/* Pass over the rows of a resumed input at the start of rows; *count is their number. */
+static mercer_status pass_over(mercer_stream *stream, const mercer_rows *rows, int64_t *count,
+                               mercer_error *err)
+{
+    mercer_rows *part = NULL;
+    unsigned long crc = stream->passed_crc;
+    mercer_status rc = MERCER_OK;
+    *count = rows->n < stream->passed_over ? rows->n : stream->passed_over;
+    if (*count == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_rows_slice(rows, 0, *count, &part, err));
+    MRC_TRY(mrc_stream_checksum(part, &crc, err));
+    if (*count == stream->passed_over && (int64_t)crc != stream->state.input_crc)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the first %lld rows are not those that were learnt from before the interruption",
+                 (long long)stream->state.input_rows);
+    stream->passed_crc = crc;
+    stream->passed_over -= *count;
+out:
+    mercer_rows_free(part);
+    return rc;
+}
+
+/* Rows behind those that wait; with them the block is full, or not. *part is NULL afterwards. */
+static mercer_status add_part(mercer_ctx *ctx, mercer_stream *stream, mercer_rows **part, bool full,
+                              mercer_error *err)
+{
+    unsigned long crc = (unsigned long)stream->state.input_crc;
+    int64_t count = (*part)->n;
+    mercer_rows *joined = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_stream_checksum(*part, &crc, err));
+    if (stream->pending) {
+        MRC_TRY(mrc_rows_append(&joined, stream->pending, err));
+        MRC_TRY(mrc_rows_append(&joined, *part, err));
+    } else {
+        joined = *part;
+        *part = NULL;
+    }
+    if (full)
+        MRC_TRY(fold(ctx, stream, joined, err));
+    mercer_rows_free(stream->pending);
+    stream->pending = full ? NULL : joined;
+    joined = full ? joined : NULL;
+    stream->state.input_rows += count;
+    stream->state.input_crc = (int64_t)crc;
+    forget_model(stream);
+out:
+    mercer_rows_free(joined);
+    mercer_rows_free(*part);
+    *part = NULL;
+    return rc;
+}
+
 mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *rows,
                                  mercer_error *err)
 {
     mercer_rows *own = NULL, *part = NULL;
+    int64_t at = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(arrange(ctx, stream, rows, &own, err));
     const mercer_rows *from = own ? own : rows;
-    for (int64_t at = 0, count; at < from->n; at += count) {
+    MRC_TRY(pass_over(stream, from, &at, err));
+    for (int64_t count; at < from->n; at += count) {
         int64_t wanted = wanted_rows(stream);
         count = from->n - at < wanted ? from->n - at : wanted;
         mrc_progress(ctx, "stream", (double)at / (double)from->n);
         MRC_TRY(mrc_rows_slice(from, at, count, &part, err));
-        if (count == wanted && !stream->pending) {
-            MRC_TRY(fold(ctx, stream, part, err));
-        } else {
-            MRC_TRY(mrc_rows_append(&stream->pending, part, err));
-            mercer_model_free(stream->current);
-            stream->current = NULL;
-            if (count == wanted)
-                MRC_TRY(mercer_stream_flush(ctx, stream, err));
-        }
-        mercer_rows_free(part);
-        part = NULL;
+        MRC_TRY(add_part(ctx, stream, &part, count == wanted, err));
     }
 out:
     mercer_rows_free(own);
@@ -240,22 +308,36 @@ out:
 /* ---- questions ---- */
 
 mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const mercer_model **out,
-                                  mercer_error *err)
+                                  mercer_fit_report *report, mercer_error *err)
 {
+    mercer_fit_report filled = {.struct_size = sizeof filled};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (!stream->current)
-        MRC_TRY(mrc_stream_derive(ctx, stream, NULL, &stream->current, err));
+        MRC_TRY(mrc_stream_derive(ctx, stream, &stream->current, err));
     *out = stream->current;
+    if (report) { /* older callers know a shorter report */
+        mrc_stream_report(stream, *out, &filled);
+        size_t known = report->struct_size;
+        filled.seconds = known >= sizeof filled ? report->seconds : 0;
+        memcpy(report, &filled, known < sizeof filled ? known : sizeof filled);
+        report->struct_size = known;
+    }
 out:
     return rc;
 }
 
 void mercer_stream_begin_input(mercer_stream *stream)
 {
-    stream->state.input_rows = 0;
-    mercer_model_free(stream->current);
-    stream->current = NULL;
+    stream->state.input_rows = stream->state.input_crc = 0;
+    stream->passed_over = 0;
+    forget_model(stream);
+}
+
+void mercer_stream_resume_input(mercer_stream *stream)
+{
+    stream->passed_over = stream->state.input_rows;
+    stream->passed_crc = 0;
 }
 
 void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info)
@@ -291,7 +373,8 @@ mercer_status mrc_stream_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(start(ctx, options, &stream, err));
     MRC_TRY(mercer_stream_push(ctx, stream, rows, err));
     MRC_TRY(mercer_stream_flush(ctx, stream, err));
-    MRC_TRY(mrc_stream_derive(ctx, stream, report, out, err));
+    MRC_TRY(mrc_stream_derive(ctx, stream, out, err));
+    mrc_stream_report(stream, *out, report);
 out:
     mercer_stream_free(stream);
     return rc;

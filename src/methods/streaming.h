@@ -26,12 +26,14 @@ struct mercer_stream {
     bool sparse;        /* the kind of rows it takes others to */
     bool learnt;        /* scaling and kernel are */
     mrc_library library;
-    mrc_state state;       /* but for factor and kept, which are library, window and pending */
-    mercer_rows *window;   /* scaled */
-    mercer_rows *pending;  /* arranged like the model's columns, not scaled */
-    int64_t rows;          /* folded in */
-    unsigned long crc;     /* of them */
-    mercer_model *current; /* the model of the state, or NULL: not derived since it changed */
+    mrc_state state;          /* but for factor and kept, which are library, window and pending */
+    mercer_rows *window;      /* scaled */
+    mercer_rows *pending;     /* arranged like the model's columns, not scaled */
+    int64_t rows;             /* folded in */
+    unsigned long crc;        /* of them */
+    int64_t passed_over;      /* rows of a resumed input that are still to come again */
+    unsigned long passed_crc; /* of those that have */
+    mercer_model *current;    /* the model of the state, or NULL: not derived since it changed */
 };
 
 /* What a streaming method adds to a method; see mrc_method. */
@@ -50,9 +52,14 @@ mercer_status mrc_streaming_plan(const mrc_request *r, mrc_plan *plan, mercer_er
 void mrc_state_copy_counters(mrc_state *out, const mrc_state *state);
 
 /* A model of the rows folded in so far, with the state and the rows that wait; the caller owns it.
- * report may be NULL. MERCER_ERR_DATA when there is nothing to extract yet. */
-mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream,
-                                mercer_fit_report *report, mercer_model **out, mercer_error *err);
+ * MERCER_ERR_DATA when there is nothing to extract yet. */
+mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream, mercer_model **out,
+                                mercer_error *err);
+/* What there is to report of such a model. */
+void mrc_stream_report(const mercer_stream *stream, const mercer_model *model,
+                       mercer_fit_report *report);
+/* A checksum of rows that does not depend on how they are cut into blocks. */
+mercer_status mrc_stream_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err);
 /* Take over the state of a model; the stream has its request already. */
 mercer_status mrc_stream_restore(mercer_stream *stream, const mercer_model *model,
                                  mercer_error *err);

@@ -54,7 +54,8 @@ typedef struct mrc_state {
     double largest;      /* k(x,x) so far */
     double lost;         /* bound of the scatter that truncation took from any one direction */
     double outside;      /* of the newest block: share of its norms that the points do not span */
-    int64_t input_rows;  /* of the input that is being read: rows behind us */
+    int64_t input_rows;  /* of the input that is being read: rows behind us, */
+    int64_t input_crc;   /* and their checksum */
     uint64_t random[4];  /* of the generator */
     int64_t window;      /* rows at the start of `kept` that the model is about; 0: all seen */
     double *coordinates; /* window x m: theirs */

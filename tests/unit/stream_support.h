@@ -111,7 +111,7 @@ static inline mercer_stream *new_stream(mercer_ctx *ctx, const char *method, con
 static inline const mercer_model *model_of(mercer_ctx *ctx, mercer_stream *stream)
 {
     const mercer_model *model = NULL;
-    assert_ok(mercer_stream_model(ctx, stream, &model, err));
+    assert_ok(mercer_stream_model(ctx, stream, &model, NULL, err));
     return model;
 }
 

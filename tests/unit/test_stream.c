@@ -260,7 +260,7 @@ static void test_stream_refuses_what_it_cannot_do(void **state)
     const mercer_model *none = NULL;
     stream = new_stream(ctx, methods[0], "rbf");
     push_rows(ctx, stream, x, 5, 2, 5);
-    assert_int_equal(mercer_stream_model(ctx, stream, &none, &why), MERCER_ERR_DATA);
+    assert_int_equal(mercer_stream_model(ctx, stream, &none, NULL, &why), MERCER_ERR_DATA);
     assert_non_null(strstr(why.text, "waits for 15 rows"));
     assert_null(none);
     mercer_stream_free(stream);
@@ -268,7 +268,7 @@ static void test_stream_refuses_what_it_cannot_do(void **state)
     /* One row has no direction about its mean; the second one gives the first. */
     stream = new_stream(ctx, "ikpca:first=1,block=1", "rbf:sigma=4");
     push_rows(ctx, stream, x, 1, 2, 1);
-    assert_int_equal(mercer_stream_model(ctx, stream, &none, &why), MERCER_ERR_DATA);
+    assert_int_equal(mercer_stream_model(ctx, stream, &none, NULL, &why), MERCER_ERR_DATA);
     push_rows(ctx, stream, x + 2, 1, 2, 1);
     assert_int_equal(info_of(model_of(ctx, stream)).components, 1);
     mercer_stream_free(stream);
@@ -297,8 +297,8 @@ static void test_stream_survives_every_failing_allocation(void **state)
         mercer_stream *clean = stream_of(ctx, methods[m], "none");
         push_rows(ctx, clean, x, 80, 2, 80);
         mercer_stream *stream = stream_of(ctx, methods[m], "none");
-        push_rows(ctx, stream, x, 65, 2, 65);
-        mercer_rows *rows = view(ctx, x + 2 * 65, 15, 2);
+        push_rows(ctx, stream, x, 70, 2, 70); /* some of which wait */
+        mercer_rows *rows = view(ctx, x + 2 * 70, 10, 2);
         mercer_status rc;
         int64_t after = 0;
         do {
@@ -316,6 +316,43 @@ static void test_stream_survives_every_failing_allocation(void **state)
         mercer_ctx_free(ctx);
     }
     free(x);
+}
+
+/* An input that was interrupted is pushed again from its start. */
+static void test_stream_resumes_an_input(void **state)
+{
+    double *x = ring_rows(1, N), *other = ring_rows(2, N);
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        mercer_ctx *ctx = new_ctx(1);
+        mercer_rows *all = sparse ? sparse_copy(x, N, 2) : view(ctx, x, N, 2);
+        mercer_rows *wrong = sparse ? sparse_copy(other, N, 2) : view(ctx, other, N, 2), *first;
+        mercer_stream *through = new_stream(ctx, methods[0], "rbf:sigma=4"), *later = NULL;
+        assert_ok(mercer_stream_push(ctx, through, all, err));
+        mercer_stream *stream = new_stream(ctx, methods[0], "rbf:sigma=4");
+        assert_ok(mrc_rows_slice(all, 0, 90, &first, err));
+        assert_ok(mercer_stream_push(ctx, stream, first, err));
+        for (int good = 1; good >= 0; good--) {
+            mercer_error why;
+            assert_ok(mercer_stream_continue(ctx, model_of(ctx, stream), &later, err));
+            mercer_stream_resume_input(later);
+            mercer_status rc = mercer_stream_push(ctx, later, good ? all : wrong, &why);
+            assert_int_equal(rc, good ? MERCER_OK : MERCER_ERR_DATA);
+            if (good)
+                assert_same_model(ctx, model_of(ctx, through), model_of(ctx, later));
+            else
+                assert_non_null(strstr(why.text, "the first 90 rows are not those"));
+            mercer_stream_free(later);
+        }
+        mercer_stream_free(stream);
+        mercer_stream_free(through);
+        mercer_rows_free(all);
+        mercer_rows_free(wrong);
+        mercer_rows_free(first);
+        mercer_ctx_free(ctx);
+    }
+    free(x);
+    free(other);
 }
 
 static void test_stream_counts_the_rows_of_an_input(void **state)
@@ -349,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_stream_freezes_scaling_and_sigma),
         cmocka_unit_test(test_stream_refuses_what_it_cannot_do),
         cmocka_unit_test(test_stream_survives_every_failing_allocation),
+        cmocka_unit_test(test_stream_resumes_an_input),
         cmocka_unit_test(test_stream_counts_the_rows_of_an_input),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
