@@ -108,6 +108,7 @@ static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *s
     }
     model->components = l;
     model->orthonormal = true;
+    model->correlated = stream->request.method->streaming->correlated;
     model->total_variance = total / s->weight;
     model->reconstruction_error = model->total_variance - kept;
     if (fabs(model->reconstruction_error) < floor / s->weight)
@@ -170,6 +171,7 @@ void mrc_stream_report(const mercer_stream *stream, const mercer_model *model,
 mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream, mercer_model **out,
                                 mercer_error *err)
 {
+    static const double MUCH = 0.1; /* of the squared norms: worth saying */
     mercer_model *model = NULL;
     mercer_rows *points = NULL;
     mercer_status rc = MERCER_OK;
@@ -192,6 +194,11 @@ mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream, me
     model->points = model->basis_points = points->n;
     mrc_model_take_points(model, points);
     MRC_TRY(fill_state(stream, model, err));
+    if (stream->state.outside > MUCH)
+        mrc_notice(ctx,
+                   "%.0f %% of the newest block lies outside the span of the landmarks: they no "
+                   "longer stand for the rows",
+                   100 * stream->state.outside);
     MRC_TRY(mrc_model_seal(model, ctx, err));
     *out = model;
     model = NULL;

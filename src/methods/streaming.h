@@ -43,6 +43,7 @@ typedef struct mrc_streaming {
     /* Fold a block of scaled rows into library and state; rows counts them afterwards. */
     mercer_status (*fold)(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *block,
                           mercer_error *err);
+    bool correlated; /* features of the rows may be, as long as directions are on their way */
 } mrc_streaming;
 
 /* The plan of a request of a streaming method, checked. */

@@ -261,6 +261,8 @@ static mercer_status put_state(json_t *meta, const mrc_state *state, mercer_erro
     MRC_TRY(put_real(meta, "state_largest", state->largest, err));
     MRC_TRY(put_real(meta, "state_lost", state->lost, err));
     MRC_TRY(put_real(meta, "state_outside", state->outside, err));
+    MRC_TRY(put_real(meta, "state_halving", state->halving, err));
+    MRC_TRY(put_real(meta, "state_reach", state->reach, err));
 out:
     return rc;
 }
@@ -851,6 +853,8 @@ static mercer_status get_state(const struct metadata *meta, mrc_state *state, me
     MRC_TRY(get_real(meta, "state_largest", &state->largest, err));
     MRC_TRY(get_real(meta, "state_lost", &state->lost, err));
     MRC_TRY(get_real(meta, "state_outside", &state->outside, err));
+    MRC_TRY(get_real(meta, "state_halving", &state->halving, err));
+    MRC_TRY(get_real(meta, "state_reach", &state->reach, err));
 out:
     return rc;
 }

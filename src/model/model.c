@@ -282,7 +282,8 @@ mercer_status mrc_model_check_state(const mercer_model *model, mercer_error *err
         model->basis_points != m || (kept > 0 && !s->kept != !model->z))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the streaming state are missing");
     if (!(s->weight > 0) || !(s->largest > 0) || !isfinite(s->weight) || !isfinite(s->largest) ||
-        !isfinite(s->diagonal) || !isfinite(s->lost) || !isfinite(s->outside) || s->blocks < 1)
+        !isfinite(s->diagonal) || !isfinite(s->lost) || !isfinite(s->outside) ||
+        !isfinite(s->halving) || !isfinite(s->reach) || s->blocks < 1)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: the streaming state cannot be used");
     for (int64_t i = 0; i < m; i++)
         if (!(s->factor[i * m + i] > 0))

@@ -53,6 +53,8 @@ typedef struct mrc_state {
     double diagonal;     /* sum of k(x,x), weighted likewise */
     double largest;      /* k(x,x) so far */
     double lost;         /* bound of the scatter that truncation took from any one direction */
+    double halving;      /* kha: rows looked at after which rates are half, */
+    double reach;        /* and the longest centred image, squared */
     double outside;      /* of the newest block: share of its norms that the points do not span */
     int64_t input_rows;  /* of the input that is being read: rows behind us, */
     int64_t input_crc;   /* and their checksum */

@@ -16,6 +16,7 @@ static const char *const methods[] = {
     "ikpca:components=3,first=20,block=15,compress=none",
     "ikpca:components=3,first=20,block=15,library=20,forget=0.01",
     "ikpca:components=3,first=20,block=15,library=20,window=50",
+    "kha:components=3,first=20,block=15,library=12,passes=3",
 };
 enum { METHODS = sizeof methods / sizeof *methods, N = 217 };
 
