@@ -68,10 +68,12 @@ void cli_unlock_in_handler(void)
  * checkpoint. */
 static int64_t wanted_rows(const cli_feed *feed, const mercer_stream_info *info)
 {
+    enum { BLOCKS = 32 };
     const int64_t checkpoint = feed->app->set.checkpoint, block = info->block;
     if (info->rows + info->pending == 0) /* what happens to columns is learnt from the first read */
         return info->wanted;
-    int64_t room = cli_block_rows(feed->columns, INT64_MAX) - info->wanted;
+    /* Blocks read ahead only cost memory: learning from one takes longer than a read. */
+    int64_t room = cli_block_rows(feed->columns, BLOCKS * block) - info->wanted;
     const int64_t due = checkpoint - feed->since - info->wanted;
     if (checkpoint && room > due + block - 1)
         room = due + block - 1;

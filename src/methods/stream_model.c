@@ -76,6 +76,24 @@ out:
     return rc;
 }
 
+/* Of the l components those may have drifted that are not much stronger than the last direction
+ * kept: others like that one were dropped on the way, and more of them, all told, than they hold.
+ */
+static void tell_drift(const mercer_ctx *ctx, const mrc_state *s, const double *values, int64_t l)
+{
+    enum { STRONGER = 2 };
+    int64_t first = l;
+    while (first > 0 && values[first - 1] < s->lost &&
+           values[first - 1] < STRONGER * values[s->rank - 1])
+        first--;
+    if (first < l)
+        mrc_notice(
+            ctx,
+            "components from the %lldth on may have drifted: directions about as strong were "
+            "dropped on the way; a rank well above %lld keeps them",
+            (long long)first + 1, (long long)s->rank);
+}
+
 /* Components, spectrum and variances. */
 static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *stream,
                                    mercer_model *model, mercer_error *err)
@@ -101,6 +119,7 @@ static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *s
     if (l < problem->components && stream->plan.captured == 1)
         mrc_notice(ctx, "%lld components asked for, but the rows so far give %lld",
                    (long long)problem->components, (long long)l);
+    tell_drift(ctx, s, values, l);
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
     for (int64_t j = 0; j < l; j++) {
         kept += values[j] / s->weight;

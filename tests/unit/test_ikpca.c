@@ -327,7 +327,12 @@ static void test_ikpca_of_a_window_is_kernel_pca_of_its_rows(void **state)
     free(fresh);
 }
 
-/* Few directions for the components wanted lose what comes late; the stream knows. */
+static void count_drift(void *host, const char *text)
+{
+    *(int *)host += strstr(text, "may have drifted") != NULL;
+}
+
+/* Few directions for the components wanted lose what comes late; the stream knows, and says so. */
 static void test_ikpca_tells_what_truncation_may_have_taken(void **state)
 {
     enum { N = 1500 };
@@ -343,6 +348,10 @@ static void test_ikpca_tells_what_truncation_may_have_taken(void **state)
         push_rows(ctx, stream, x, N, 6, N);
         mercer_stream_get_info(stream, &info);
         lost[m] = info.lost;
+        int said = 0;
+        mercer_ctx_set_notice(ctx, count_drift, &said);
+        model_of(ctx, stream);
+        assert_int_equal(said, m == 0);
         print_message("%s: lost %.3g\n", methods[m], lost[m]);
         mercer_stream_free(stream);
         mercer_ctx_free(ctx);
