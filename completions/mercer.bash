@@ -10,10 +10,10 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict inverse info truncate scale generate methods kernels demo help --help --version'
+        words='fit transform predict inverse update info truncate scale generate methods kernels demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc ikpca kha' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
@@ -22,6 +22,7 @@ _mercer() {
         fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--head) words='' ;;
+        fit:--checkpoint) words='' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -61,6 +62,15 @@ _mercer() {
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
         inverse:--memory) words='' ;;
         inverse:--threads) words='' ;;
+        update:-o|update:--output) words='files' ;;
+        update:--checkpoint) words='' ;;
+        update:--label) words='' ;;
+        update:--target) words='' ;;
+        update:--labels) words='files' ;;
+        update:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        update:--resize) words='' ;;
+        update:--memory) words='' ;;
+        update:--threads) words='' ;;
         truncate:-n|truncate:--components) words='' ;;
         truncate:-o|truncate:--output) words='files' ;;
         scale:--scale) words='none standard minmax norm unit rowstandard' ;;
@@ -85,7 +95,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --head --checkpoint --resume --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
@@ -93,6 +103,8 @@ _mercer() {
             predict:*) words='files' ;;
             inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
+            update:-?*) words='--output --checkpoint --resume --label --target --labels --no-label --format --resize --memory --threads --json --quiet --help' ;;
+            update:*) words='files' ;;
             info:-?*) words='--json --help' ;;
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
@@ -102,12 +114,12 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc ikpca kha' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict inverse info truncate scale generate methods kernels demo' ;;
+            help:*) words='fit transform predict inverse update info truncate scale generate methods kernels demo' ;;
             esac
             ;;
         esac

@@ -356,7 +356,7 @@ static const mrc_streaming kha_streaming = {.plan = kha_plan, .fold = kha_fold, 
 const mrc_method mrc_method_kha = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "kha",
-              .summary = "kernel Hebbian algorithm: kernel PCA by small steps, row by row",
+              .summary = "kernel Hebbian algorithm on a stream of rows",
               .reference = "Kim, Franz, Schoelkopf 2005",
               .params = kha_schema},
     .params_size = sizeof(struct kha_params),

@@ -296,6 +296,11 @@ out:
 mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    if (stream->passed_over > 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%lld rows were learnt from before the interruption, but now there are only %lld",
+                 (long long)stream->state.input_rows,
+                 (long long)(stream->state.input_rows - stream->passed_over));
     if (!stream->pending)
         return MERCER_OK;
     MRC_TRY(fold(ctx, stream, stream->pending, err));

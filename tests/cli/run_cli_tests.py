@@ -1967,6 +1967,8 @@ def test_kill_and_resume_gives_the_same_model():
     assert (again["rows_learnt"], again["rows_passed_over"]) == (0, rows), again
     assert pathlib.Path("a.model").read_bytes() == wanted
     refused("update", "a.model", "x.csv", "--resume", status=1, says=("x.csv", "are not those"))
+    ring(rows=9, name="few.csv")
+    refused("update", "a.model", "few.csv", "--resume", status=1, says=("few.csv", "only 9"))
 
 
 @test

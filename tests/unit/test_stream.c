@@ -344,6 +344,13 @@ static void test_stream_resumes_an_input(void **state)
             else
                 assert_non_null(strstr(why.text, "the first 90 rows are not those"));
             mercer_stream_free(later);
+            /* Fewer than there were cannot be the same. */
+            assert_ok(mercer_stream_continue(ctx, model_of(ctx, stream), &later, err));
+            mercer_stream_resume_input(later);
+            push_rows(ctx, later, x, 80, 2, 80);
+            assert_int_equal(mercer_stream_flush(ctx, later, &why), MERCER_ERR_DATA);
+            assert_non_null(strstr(why.text, "only 80"));
+            mercer_stream_free(later);
         }
         mercer_stream_free(stream);
         mercer_stream_free(through);
