@@ -138,9 +138,12 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
         cli_print_row(out, "method", "%s", info->method);
     cli_print_row(out, "kernel", "%s", info->kernel);
     cli_print_row(out, "centring", "%s", info->center);
+    char share[64];
+    snprintf(share, sizeof share,
+             info->alignment ? "explain %g of the labels" : "capture %g of the variance",
+             app->set.components);
     if (app->set.components > 0 && app->set.components < 1)
-        cli_print_row(out, "components", "%lld, which capture %g of the variance",
-                      (long long)info->components, app->set.components);
+        cli_print_row(out, "components", "%lld, which %s", (long long)info->components, share);
     else
         cli_print_row(out, "components", "%lld", (long long)info->components);
     cli_print_points(out, info);
@@ -439,8 +442,9 @@ static const cli_option options[] = {
                "how alike two rows are, as rbf:sigma=2 or \"0.7*rbf + linear\"; default "
                "rbf:sigma=median"),
     CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,
-               "how many features, or a share as 0.95: as many as capture that share of the "
-               "variance"),
+               "how many features; a share as 0.95: as many as capture that share of the variance "
+               "(of the labels, for methods that learn from them); bound: as many as a bound "
+               "on new rows speaks for"),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
     CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span",

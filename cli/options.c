@@ -209,6 +209,16 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
             return cli_fail(CLI_WRONG_CALL, "--%s: the value is empty", option->name);
         *(const char **)field = value;
         return CLI_DONE;
+    case CLI_LIST: {
+        cli_list *list = field;
+        if (*value == 0)
+            return cli_fail(CLI_WRONG_CALL, "--%s: the value is empty", option->name);
+        if (list->count == CLI_LIST_MOST)
+            return cli_fail(CLI_WRONG_CALL, "--%s is given more than %d times", option->name,
+                            CLI_LIST_MOST);
+        list->item[list->count++] = value;
+        return CLI_DONE;
+    }
     case CLI_CHOICE:
         if (!is_choice(option->choices, value))
             return wrong_choice(option, value);
@@ -254,10 +264,14 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         *(double *)field = number;
         return CLI_DONE;
     case CLI_COMPONENTS:
+        if (strcmp(value, "bound") == 0) {
+            *(double *)field = MERCER_COMPONENTS_BOUND;
+            return CLI_DONE;
+        }
         if (!is_number || number <= 0 || number > 0x1p53 || (number > 1 && number != floor(number)))
             return cli_fail(CLI_WRONG_CALL,
                             "-n: '%s' is neither a whole number of 1 or more nor a share of the "
-                            "variance between 0 and 1",
+                            "variance between 0 and 1 (nor 'bound')",
                             value);
         *(double *)field = number;
         return CLI_DONE;
@@ -336,7 +350,7 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
             value = argv[++i];
         }
         const ptrdiff_t index = option - command->options;
-        if (takes_value(option) && given[index])
+        if (takes_value(option) && given[index] && option->kind != CLI_LIST)
             return cli_fail(CLI_WRONG_CALL, "%s: --%s is given twice", command->name, option->name);
         given[index] = true;
         status = store(option, value, settings);

@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* An option that may be given again and again. */
+enum { CLI_LIST_MOST = 32 };
+typedef struct cli_list {
+    const char *item[CLI_LIST_MOST];
+    int count;
+} cli_list;
+
 /* What the words after a command said. Texts are borrowed from argv. */
 typedef struct cli_settings {
     const char *operand[2];
@@ -22,15 +29,19 @@ typedef struct cli_settings {
     int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
     int64_t resize[2];                               /* width and height; 0: not given */
     uint64_t seed;
-    const char *head, *scale_target; /* NULL: not given */
-    double novelty;                  /* 0: not given */
-    double noise;                    /* negative: not given */
-    bool help;                       /* --help was among the words */
+    const char *head, *scale_target;                      /* NULL: not given */
+    double novelty;                                       /* 0: not given */
+    double noise;                                         /* negative: not given */
+    const char *cv, *split, *test, *metric, *predictions; /* NULL: not given */
+    int64_t repeats, inner;                               /* 0: not given */
+    cli_list tune, methods;
+    bool help; /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
     CLI_FLAG,       /* bool */
     CLI_TEXT,       /* const char * */
+    CLI_LIST,       /* cli_list of texts; may be given more than once */
     CLI_CHOICE,     /* const char *, one of `choices` */
     CLI_COUNT,      /* int64_t, 1 or more */
     CLI_SEED,       /* uint64_t */

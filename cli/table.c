@@ -1,6 +1,7 @@
 /* Text tables with aligned columns. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,28 +232,52 @@ void cli_print_points(FILE *out, const mercer_model_info *info)
     free(others);
 }
 
+/* What is known of the features on new rows. */
+static void print_bound(FILE *out, const mercer_model_info *info)
+{
+    if (!isnan(info->kernel_alignment))
+        cli_print_row(out, "kernel and labels", "alignment %.4f of the two matrices",
+                      info->kernel_alignment);
+    if (info->evaluations)
+        cli_print_row(out, "a new row needs", "%s kernel values",
+                      cli_text_count(info->evaluations[info->components - 1]).text);
+    if (!info->bound)
+        return;
+    const double *bound = info->bound + (info->components - 1) * MERCER_BOUND_COLUMNS;
+    const double value = bound[MERCER_BOUND_EMPIRICAL] - bound[MERCER_BOUND_COMPLEXITY] -
+                         bound[MERCER_BOUND_CONFIDENCE];
+    cli_print_row(out, "on new rows", "y²|f|² %.4g here, bound %.4g%s",
+                  bound[MERCER_BOUND_EMPIRICAL], value, value > 0 ? "" : ": no promise");
+    if (info->influence_count > 0)
+        cli_print_row(out, "largest influence", "row %lld%s", (long long)info->influence[0],
+                      " (--json lists more, and the terms of the bound)");
+}
+
 void cli_print_alignment(FILE *out, const mercer_model_info *info)
 {
     enum { MOST = 12, SHOWN = 10, BAR = 24 };
     const int64_t count = info->components, shown = count > MOST ? SHOWN : count;
     const bool rows = info->selected_count == count;
-    const int room = cli_terminal_width() - 46;
+    const int room = cli_terminal_width() - 60;
     const int bar_width = room > BAR ? BAR : room;
-    cli_table table = {.align = rows ? "lrrrl" : "lrrl", .header = true};
-    double sum = 0;
+    cli_table table = {.align = rows ? "lrrrrl" : "lrrrl", .header = true};
+    double sum = 0, covariance = 0;
     cli_table_cell(&table, "feature");
     if (rows)
         cli_table_cell(&table, "row*");
+    cli_table_cell(&table, "covariance");
     cli_table_cell(&table, "explains");
     cli_table_cell(&table, "so far");
     cli_table_cell(&table, "%s", "");
     for (int64_t j = 0; j < count; j++) {
         sum += info->alignment[j];
+        covariance += info->covariance[j];
         if (j >= shown)
             continue;
         cli_table_cell(&table, "f%lld", (long long)j + 1);
         if (rows)
             cli_table_cell(&table, "%lld", (long long)info->selected[j]);
+        cli_table_cell(&table, "%.4g", covariance);
         cli_table_cell(&table, "%.2f %%", 100 * info->alignment[j]);
         cli_table_cell(&table, "%.2f %%", 100 * sum);
         add_bar(&table, sum, bar_width);
@@ -261,8 +286,12 @@ void cli_print_alignment(FILE *out, const mercer_model_info *info)
     if (shown < count)
         fprintf(out, "  ... and %lld more; all %lld together: %.2f %% (--json lists them)\n",
                 (long long)(count - shown), (long long)count, 100 * sum);
-    fprintf(out, "  %sexplains: share of the labels' squares, on the training rows\n",
-            rows ? "* rows count from 0; " : "");
+    fprintf(
+        out,
+        "  %sexplains: share of the labels' squares; covariance: squares of it with the labels, "
+        "so far\n",
+        rows ? "* rows count from 0; " : "");
+    print_bound(out, info);
 }
 
 void cli_json_alignment(json_t *json, const mercer_model_info *info)
@@ -275,6 +304,29 @@ void cli_json_alignment(json_t *json, const mercer_model_info *info)
     }
     json_object_set_new(json, "alignment", alignment);
     json_object_set_new(json, "covariance", covariance);
+    if (!info->alignment)
+        return;
+    json_t *evaluations = json_array(), *bound = json_array(), *influence = json_array();
+    for (int64_t j = 0; info->bound && j < info->components; j++) {
+        const double *terms = info->bound + j * MERCER_BOUND_COLUMNS;
+        json_t *entry = json_object();
+        json_object_set_new(entry, "empirical", cli_json_real(terms[MERCER_BOUND_EMPIRICAL]));
+        json_object_set_new(entry, "complexity", cli_json_real(terms[MERCER_BOUND_COMPLEXITY]));
+        json_object_set_new(entry, "confidence", cli_json_real(terms[MERCER_BOUND_CONFIDENCE]));
+        json_array_append_new(bound, entry);
+    }
+    for (int64_t j = 0; info->evaluations && j < info->components; j++)
+        json_array_append_new(evaluations, json_integer(info->evaluations[j]));
+    for (int64_t i = 0; i < info->influence_count; i++) {
+        json_t *entry = json_object();
+        json_object_set_new(entry, "row", json_integer((json_int_t)info->influence[2 * i]));
+        json_object_set_new(entry, "value", cli_json_real(info->influence[2 * i + 1]));
+        json_array_append_new(influence, entry);
+    }
+    json_object_set_new(json, "kernel_alignment", cli_json_real(info->kernel_alignment));
+    json_object_set_new(json, "kernel_evaluations", evaluations);
+    json_object_set_new(json, "bound", bound);
+    json_object_set_new(json, "influence", influence);
 }
 
 void cli_print_features(FILE *out, const mercer_model_info *info, double factor)

@@ -27,6 +27,14 @@ void *cli_alloc(size_t count, size_t size)
     return memory;
 }
 
+void *cli_resize(void *memory, size_t count, size_t size)
+{
+    void *resized = reallocarray(memory, count ? count : 1, size);
+    if (!resized)
+        out_of_memory();
+    return resized;
+}
+
 char *cli_copy(const char *text)
 {
     char *copy = strdup(text);

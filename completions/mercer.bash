@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict inverse update info truncate scale generate methods kernels demo help --help --version'
+        words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc ikpca kha' ;;
@@ -57,6 +57,61 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc ikpca kha' ;;
+        evaluate:--save-predictions) words='files' ;;
+        evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+        evaluate:-n|evaluate:--components) words='' ;;
+        evaluate:--head) words='' ;;
+        evaluate:--cv) words='' ;;
+        evaluate:--repeats) words='' ;;
+        evaluate:--split) words='files' ;;
+        evaluate:--test) words='' ;;
+        evaluate:--metric) words='error balanced auc ap rmse reconstruction' ;;
+        evaluate:--tune) words='' ;;
+        evaluate:--inner) words='' ;;
+        evaluate:--center) words='none exact span' ;;
+        evaluate:--scale) words='none standard minmax norm unit rowstandard' ;;
+        evaluate:--scale-target) words='none standard norm' ;;
+        evaluate:--store) words='auto dense stream lowrank' ;;
+        evaluate:--precision) words='double single' ;;
+        evaluate:--label) words='' ;;
+        evaluate:--target) words='' ;;
+        evaluate:--labels) words='files' ;;
+        evaluate:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        evaluate:--resize) words='' ;;
+        evaluate:--image-features) words='pixels haar' ;;
+        evaluate:--encode) words='none onehot' ;;
+        evaluate:--missing) words='error mean drop' ;;
+        evaluate:--seed) words='' ;;
+        evaluate:--memory) words='' ;;
+        evaluate:--threads) words='' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc ikpca kha' ;;
+        compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+        compare:-n|compare:--components) words='' ;;
+        compare:--head) words='' ;;
+        compare:--cv) words='' ;;
+        compare:--repeats) words='' ;;
+        compare:--split) words='files' ;;
+        compare:--test) words='' ;;
+        compare:--metric) words='error balanced auc ap rmse reconstruction' ;;
+        compare:--tune) words='' ;;
+        compare:--inner) words='' ;;
+        compare:--center) words='none exact span' ;;
+        compare:--scale) words='none standard minmax norm unit rowstandard' ;;
+        compare:--scale-target) words='none standard norm' ;;
+        compare:--store) words='auto dense stream lowrank' ;;
+        compare:--precision) words='double single' ;;
+        compare:--label) words='' ;;
+        compare:--target) words='' ;;
+        compare:--labels) words='files' ;;
+        compare:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        compare:--resize) words='' ;;
+        compare:--image-features) words='pixels haar' ;;
+        compare:--encode) words='none onehot' ;;
+        compare:--missing) words='error mean drop' ;;
+        compare:--seed) words='' ;;
+        compare:--memory) words='' ;;
+        compare:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
@@ -101,6 +156,10 @@ _mercer() {
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
+            evaluate:-?*) words='--method --save-predictions --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            evaluate:*) words='files' ;;
+            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            compare:*) words='files' ;;
             inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
             update:-?*) words='--output --checkpoint --resume --label --target --labels --no-label --format --resize --memory --threads --json --quiet --help' ;;
@@ -119,7 +178,7 @@ _mercer() {
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict inverse update info truncate scale generate methods kernels demo' ;;
+            help:*) words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels demo' ;;
             esac
             ;;
         esac

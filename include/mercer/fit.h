@@ -2,19 +2,25 @@
 #ifndef MERCER_FIT_H
 #define MERCER_FIT_H
 
+#include <mercer/criterion.h>
 #include <mercer/model.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* As many components, at most 100, as make the bound of mercer_model_info largest when each feature
+ * costs half of what the first one brings; for methods that learn from targets. */
+#define MERCER_COMPONENTS_BOUND (-1.0)
+
 /* Set the fields by mercer_fit_options_init(), then change what you need. Strings are borrowed. */
 typedef struct mercer_fit_options {
     size_t struct_size;
-    const char *method;    /* NAME[:key=value,...]; required */
+    const char *method;    /* NAME[:key=value,...]; required unless there is a criterion */
     const char *kernel;    /* NAME[:key=value,...]; NULL: rbf:sigma=median (linear for pca) */
     double components;     /* 0: the method's default; 1, 2, ...: that many; in (0,1): as many as
-                              capture that share of the variance */
+                              capture that share of the variance (methods that learn from targets:
+                              explain that share of them); MERCER_COMPONENTS_BOUND */
     const char *center;    /* none, exact, span; NULL: the method's default */
     const char *store;     /* auto, dense, stream, lowrank; NULL: auto */
     const char *precision; /* double, single; NULL: double */
@@ -34,8 +40,15 @@ typedef struct mercer_fit_options {
                                  have. Needs targets, and the features of all rows in memory */
     const char *scale_target; /* none, standard, norm: of target values, for methods that learn from
                                  them; predictions are in the units of the targets. NULL: none */
+    const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
+                                          the caller's own; borrowed for the call. NULL: none */
 } mercer_fit_options;
-MERCER_API void mercer_fit_options_init(mercer_fit_options *options);
+/* Defaults, in as much of the struct as the caller was compiled with. */
+MERCER_API void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size);
+static inline void mercer_fit_options_init(mercer_fit_options *options)
+{
+    mercer_fit_options_init_sized(options, sizeof *options);
+}
 
 /* Check everything about a fit that can be checked before the data are there: names, keys, values
  * and which of them go together. mercer_fit() does the same first. */

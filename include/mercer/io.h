@@ -53,7 +53,12 @@ typedef struct mercer_read_options {
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
  * whole numbers or label is given (as "label" or "0"), else values; with no_label or labels_file
  * they are ignored. */
-MERCER_API void mercer_read_options_init(mercer_read_options *options);
+/* Defaults, in as much of the struct as the caller was compiled with. */
+MERCER_API void mercer_read_options_init_sized(mercer_read_options *options, size_t size);
+static inline void mercer_read_options_init(mercer_read_options *options)
+{
+    mercer_read_options_init_sized(options, sizeof *options);
+}
 
 typedef struct mercer_table mercer_table;
 
@@ -145,7 +150,12 @@ typedef struct mercer_generate_options {
     int64_t rows; /* 0: the set's own default */
     double noise; /* negative: the set's own default */
 } mercer_generate_options;
-MERCER_API void mercer_generate_options_init(mercer_generate_options *options);
+/* Defaults, in as much of the struct as the caller was compiled with. */
+MERCER_API void mercer_generate_options_init_sized(mercer_generate_options *options, size_t size);
+static inline void mercer_generate_options_init(mercer_generate_options *options)
+{
+    mercer_generate_options_init_sized(options, sizeof *options);
+}
 MERCER_API mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
                                          const mercer_generate_options *options, mercer_table **out,
                                          mercer_error *err);

@@ -4,6 +4,7 @@
 
 #include <mercer/api.h>
 #include <mercer/context.h>
+#include <mercer/evaluate.h>
 #include <mercer/fit.h>
 #include <mercer/io.h>
 #include <mercer/model.h>

@@ -24,6 +24,14 @@ enum {
     MERCER_SELECTION_COLUMNS
 };
 
+/* Terms of the stability bound of supervised methods. */
+enum {
+    MERCER_BOUND_EMPIRICAL,
+    MERCER_BOUND_COMPLEXITY,
+    MERCER_BOUND_CONFIDENCE,
+    MERCER_BOUND_COLUMNS
+};
+
 /* What a model is, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_model_info {
     size_t struct_size;
@@ -57,9 +65,18 @@ typedef struct mercer_model_info {
     const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */
     /* Methods that learn from targets, else NULL; of each feature on the training rows, sums over
      * target columns: */
-    const double *alignment;      /* (t'y)^2 / (t't y'y): the share of the targets it explains */
-    const double *covariance;     /* (t'y / n)^2 for a direction of length one */
-    const char *head;             /* what predicts from the features, "ls"; NULL: nothing does */
+    const double *alignment;    /* (t'y)^2 / (t't y'y): the share of the targets it explains */
+    const double *covariance;   /* (t'y / n)^2 for a direction of length one */
+    const int64_t *evaluations; /* kernel values that a new row needs for it and those before */
+    const double *bound; /* components x MERCER_BOUND_COLUMNS, row-major: for the first 1, 2, ...
+                            features, terms of a lower bound of the mean of |y|^2 |features|^2 on
+                            new rows: empirical - complexity - confidence, with probability 0.9 */
+    const double *influence; /* influence_count pairs: training rows with the largest |y|^2 k(x,x),
+                                on which the bound hangs, and that value; decreasing */
+    int64_t influence_count;
+    double kernel_alignment; /* cosine between the kernel matrix and that of the targets; NaN: not
+                                known, or no targets */
+    const char *head;        /* what predicts from the features, "ls"; NULL: nothing does */
     mercer_target_kind head_kind; /* what it predicts: classes or values */
     int64_t head_outputs;         /* classes, or target columns */
     int64_t head_rows;            /* training rows it keeps */

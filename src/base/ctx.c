@@ -203,9 +203,18 @@ void mercer_ctx_discard_temporaries(mercer_ctx *ctx)
             unlink(ctx->temporary[i]);
 }
 
+void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent)
+{
+    child->simd = parent->simd;
+    memcpy(child->kernels, parent->kernels, sizeof child->kernels);
+    child->kernel_count = parent->kernel_count;
+    child->parent = parent;
+}
+
 mercer_status mrc_check_cancel(const mercer_ctx *ctx, mercer_error *err)
 {
-    if (atomic_load_explicit(&ctx->cancelled, memory_order_relaxed))
+    if (atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
+        (ctx->parent && atomic_load_explicit(&ctx->parent->cancelled, memory_order_relaxed)))
         return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
     return MERCER_OK;
 }

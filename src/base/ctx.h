@@ -51,10 +51,14 @@ struct mercer_ctx {
     mrc_host_kernel kernels[MRC_HOST_KERNELS];
     int kernel_count;
     atomic_int cancelled;
+    const mercer_ctx *parent; /* whose cancellation ends this one's work, too; or NULL */
     /* Names of unfinished output files; live[i] is set only while the name is complete. */
     char temporary[MRC_TEMPORARIES][MRC_PATH_MAX];
     volatile sig_atomic_t temporary_live[MRC_TEMPORARIES];
 };
+
+/* Let child, new, be like parent: its kernels and instruction set, and cancelled with it. */
+void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent);
 
 /* Run body(arg, task, worker) for every task in [0, tasks), in parallel. A task must not depend on
  * another, and what it computes must not depend on worker, which only indexes scratch space (of

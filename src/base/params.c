@@ -340,6 +340,12 @@ void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, si
     describe_allowed(param, allowed, size);
 }
 
+void mrc_give_options(const void *defaults, size_t known, void *options, size_t size)
+{
+    memset(options, 0, size);
+    memcpy(options, defaults, known < size ? known : size);
+}
+
 mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
                                mercer_error *err)
 {

@@ -75,6 +75,8 @@ struct mercer_entry {
     const mrc_param *params;
 };
 
+/* Fill a caller's options (`size` bytes as it was compiled) with the defaults as we know them. */
+void mrc_give_options(const void *defaults, size_t known, void *options, size_t size);
 /* Copy a caller's options, whose first member is size_t struct_size, over the defaults in `out`
  * (`size` bytes): older callers know fewer members. given may be NULL. */
 mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,

@@ -109,9 +109,10 @@ const char *mercer_generate_summary(int index)
     return index >= 0 && index < SETS ? sets[index].summary : NULL;
 }
 
-void mercer_generate_options_init(mercer_generate_options *options)
+void mercer_generate_options_init_sized(mercer_generate_options *options, size_t size)
 {
-    *options = (mercer_generate_options){.struct_size = sizeof *options, .rows = 0, .noise = -1};
+    const mercer_generate_options defaults = {.struct_size = size, .noise = -1};
+    mrc_give_options(&defaults, sizeof defaults, options, size);
 }
 
 static mercer_status find_set(const char *name, const struct set **out, mercer_error *err)

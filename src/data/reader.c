@@ -46,9 +46,10 @@ struct mercer_reader {
     bool ended;
 };
 
-void mercer_read_options_init(mercer_read_options *options)
+void mercer_read_options_init_sized(mercer_read_options *options, size_t size)
 {
-    *options = (mercer_read_options){.struct_size = sizeof *options};
+    const mercer_read_options defaults = {.struct_size = size};
+    mrc_give_options(&defaults, sizeof defaults, options, size);
 }
 
 static bool has_ending(const char *path, size_t length, const char *ending)

@@ -406,3 +406,9 @@ void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
                 vectors[i * count + j] = -vectors[i * count + j];
     }
 }
+
+void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows)
+{
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit,
+                mrc_blas_int(rows), mrc_blas_int(k), 1, r, mrc_blas_int(k), b, mrc_blas_int(k));
+}

@@ -65,6 +65,9 @@ mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, 
  * defined. So rows can come in turn: put the next ones under R. */
 mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err);
 
+/* Solve A R = B for A in place of B (rows x k, tightly packed), R upper triangular, k x k. */
+void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows);
+
 /* A symmetric operator for the block Krylov solver: out (n x l) = A v. */
 typedef struct mrc_operator {
     int64_t n;

@@ -1,10 +1,11 @@
 /* The deflation engine; see dual.h.
  *
- * Adding a feature costs 8 n j for two passes of Gram-Schmidt beside the product K beta of the
- * method; the coefficients A take n k^2 at the end (k^3 for directions of single rows). */
+ * Adding a feature costs 8 n j for two passes of Gram-Schmidt beside the product K beta; the
+ * coefficients A take p k^2 at the end, p being the rows that the directions use. */
 #include "methods/dual.h"
 
 #include "linalg/linalg.h"
+#include "methods/bound.h"
 #include "methods/expansion.h"
 
 #include <math.h>
@@ -14,41 +15,40 @@
 /* What the earlier features must leave of a direction: of a combination of rows in units of what
  * rounding could make of it, of a single row in units of its own column. */
 static const double LEAST = 1e-10, LEAST_OF_ROW = 1e-8;
+enum { FEW = 8 }; /* rows whose columns are fetched instead of a product with the matrix */
 
 mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, const double *y,
-                            int64_t outputs, int64_t most, bool single_rows, mercer_error *err)
+                            int64_t outputs, int64_t most, bool sparse, mercer_error *err)
 {
     int64_t n = mrc_gram_size(gram);
-    double *norms2 = NULL;
     mercer_status rc = MERCER_OK;
     dual->ctx = ctx;
     dual->gram = gram;
     dual->n = n;
     dual->outputs = outputs;
     dual->most = most < n ? most : n;
+    dual->sparse = sparse;
     MRC_TRY(mrc_alloc2_raw(&dual->y, n, outputs, sizeof(double), err));
     memcpy(dual->y, y, (size_t)(n * outputs) * sizeof *y);
     MRC_TRY(mrc_alloc2_raw(&dual->rest, n, outputs, sizeof(double), err));
     memcpy(dual->rest, y, (size_t)(n * outputs) * sizeof *y);
     MRC_TRY(mrc_alloc2_raw(&dual->q, dual->most, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->norms, dual->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&dual->given, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->aligned, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc(&dual->covariance, dual->most, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&dual->m, dual->most, (dual->most + 1) / 2 + 1, sizeof(double), err));
-    if (single_rows) {
-        MRC_TRY(mrc_alloc(&dual->selected, dual->most, sizeof *dual->selected, err));
-        MRC_TRY(mrc_alloc(&dual->scale, dual->most, sizeof(double), err));
-    } else {
-        MRC_TRY(mrc_alloc2_raw(&dual->beta, dual->most, n, sizeof(double), err));
-    }
-    if (single_rows)
+    if (!sparse) {
+        MRC_TRY(mrc_alloc2_raw(&dual->values, dual->most, n, sizeof(double), err));
         goto out;
-    MRC_TRY(mrc_alloc(&norms2, n, sizeof *norms2, err));
-    MRC_TRY(mrc_gram_row_norms2(gram, NULL, n, NULL, norms2, err));
+    }
+    MRC_TRY(mrc_alloc(&dual->start, dual->most + 1, sizeof *dual->start, err));
+    MRC_TRY(mrc_alloc(&dual->used, dual->most, sizeof *dual->used, err));
+    MRC_TRY(mrc_alloc(&dual->selected, n, sizeof *dual->selected, err));
+    MRC_TRY(mrc_alloc(&dual->place, n, sizeof *dual->place, err));
     for (int64_t i = 0; i < n; i++)
-        dual->largest = fmax(dual->largest, sqrt(norms2[i]));
+        dual->place[i] = -1;
 out:
-    mrc_free(norms2);
     return rc;
 }
 
@@ -58,13 +58,34 @@ void mrc_dual_destroy(mrc_dual *dual)
     mrc_free(dual->rest);
     mrc_free(dual->q);
     mrc_free(dual->norms);
+    mrc_free(dual->m);
+    mrc_free(dual->given);
+    mrc_free(dual->values);
+    mrc_free(dual->start);
+    mrc_free(dual->point);
+    mrc_free(dual->selected);
+    mrc_free(dual->used);
+    mrc_free(dual->place);
+    mrc_free(dual->column_norms2);
     mrc_free(dual->aligned);
     mrc_free(dual->covariance);
-    mrc_free(dual->m);
-    mrc_free(dual->selected);
-    mrc_free(dual->scale);
-    mrc_free(dual->beta);
     memset(dual, 0, sizeof *dual);
+}
+
+mercer_status mrc_dual_column_norms2(mrc_dual *dual, const double **out, mercer_error *err)
+{
+    double *norms2 = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!dual->column_norms2) {
+        MRC_TRY(mrc_alloc(&norms2, dual->n, sizeof *norms2, err));
+        MRC_TRY(mrc_gram_row_norms2(dual->gram, NULL, dual->n, NULL, norms2, err));
+        dual->column_norms2 = norms2;
+        norms2 = NULL;
+    }
+    *out = dual->column_norms2;
+out:
+    mrc_free(norms2);
+    return rc;
 }
 
 mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_error *err)
@@ -105,25 +126,113 @@ static void take_off_targets(mrc_dual *dual)
                                     ((double)dual->n * (double)dual->n);
 }
 
-/* Add the feature whose K beta stands in q + count n unless what is left of it is no larger. */
-static mercer_status add_image(mrc_dual *dual, double least, bool *added, mercer_error *err)
+/* ---- adding a feature ---- */
+
+/* K beta into image, and the longest column it could be made of. */
+static mercer_status multiply(mrc_dual *dual, const int64_t *rows, int64_t count,
+                              const double *values, double *image, double *longest,
+                              mercer_error *err)
 {
-    int64_t j = dual->count;
-    double *tau = dual->q + j * dual->n, *dots = NULL;
-    double *column = dual->m + j * (j + 1) / 2;
+    int64_t n = dual->n;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!rows) {
+        MRC_TRY(mrc_gram_apply(dual->gram, values, 1, image, err));
+    } else if (count > FEW) {
+        MRC_TRY(mrc_alloc(&scratch, n, sizeof *scratch, err));
+        for (int64_t i = 0; i < count; i++)
+            scratch[rows[i]] = values[i];
+        MRC_TRY(mrc_gram_apply(dual->gram, scratch, 1, image, err));
+    } else {
+        MRC_TRY(mrc_alloc2_raw(&scratch, count, n, sizeof *scratch, err));
+        MRC_TRY(mrc_gram_columns(dual->gram, rows, count, scratch, err));
+        memset(image, 0, (size_t)n * sizeof *image);
+        for (int64_t i = 0; i < count; i++) {
+            const double *column = scratch + i * n;
+            *longest = fmax(*longest, sqrt(mrc_dot(column, column, n)));
+            for (int64_t t = 0; t < n; t++)
+                image[t] += values[i] * column[t];
+        }
+    }
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
+/* beta' K beta and sum |beta_i|. */
+static void measure(const int64_t *rows, int64_t count, const double *values, const double *image,
+                    double *length2, double *weight)
+{
+    *length2 = *weight = 0;
+    for (int64_t i = 0; i < count; i++) {
+        *length2 += values[i] * image[rows ? rows[i] : i];
+        *weight += fabs(values[i]);
+    }
+}
+
+/* Keep beta / length as the direction of feature dual->count. */
+static mercer_status keep_direction(mrc_dual *dual, const int64_t *rows, int64_t count,
+                                    const double *values, double length, mercer_error *err)
+{
+    int64_t j = dual->count, first = dual->sparse ? dual->start[j] : j * dual->n;
+    mercer_status rc = MERCER_OK;
+    if (dual->sparse) {
+        int64_t points = j > 0 ? dual->used[j - 1] : 0;
+        MRC_TRY(mrc_grow(&dual->values, first + count, sizeof *dual->values, err));
+        MRC_TRY(mrc_grow(&dual->point, first + count, sizeof *dual->point, err));
+        for (int64_t i = 0; i < count; i++) {
+            int64_t row = rows ? rows[i] : i;
+            if (dual->place[row] < 0) {
+                dual->selected[points] = row;
+                dual->place[row] = points++;
+            }
+            dual->point[first + i] = dual->place[row];
+        }
+        dual->used[j] = points;
+        dual->start[j + 1] = first + count;
+    }
+    for (int64_t i = 0; i < count; i++)
+        dual->values[first + i] = values[i] / length;
+out:
+    return rc;
+}
+
+mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, const double *values,
+                           const double *image, bool *added, mercer_error *err)
+{
+    int64_t n = dual->n, j = dual->count;
+    double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
+    double length2, weight, longest = 0, least;
+    const double *norms2;
     mercer_status rc = MERCER_OK;
     *added = false;
+    count = rows ? count : n;
     MRC_TRY(mrc_alloc(&dots, j + 1, sizeof *dots, err));
+    if (image)
+        memcpy(tau, image, (size_t)n * sizeof *image);
+    else
+        MRC_TRY(multiply(dual, rows, count, values, tau, &longest, err));
+    measure(rows, count, values, tau, &length2, &weight);
+    if (!(length2 > 0))
+        goto out;
+    if (longest == 0) {
+        MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
+        for (int64_t i = 0; i < n; i++)
+            longest = fmax(longest, sqrt(norms2[i]));
+    }
+    least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
-    double norm = sqrt(mrc_dot(tau, tau, dual->n));
+    double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
     if (!(norm > least))
         goto out;
+    MRC_TRY(keep_direction(dual, rows, count, values, length, err));
     for (int64_t t = 0; t < j; t++)
-        column[t] = dots[t] / dual->norms[t];
+        column[t] = dots[t] / length / dual->norms[t];
     column[j] = 1;
-    for (int64_t i = 0; i < dual->n; i++)
+    for (int64_t i = 0; i < n; i++)
         tau[i] /= norm;
-    dual->norms[j] = norm;
+    dual->norms[j] = norm / length;
+    dual->given[j] = length;
     take_off_targets(dual);
     dual->count++;
     *added = true;
@@ -132,52 +241,138 @@ out:
     return rc;
 }
 
-mercer_status mrc_dual_add(mrc_dual *dual, const double *beta, const double *image, bool *added,
-                           mercer_error *err)
+mercer_status mrc_dual_lead(mrc_dual *dual, const double *w, int64_t columns, double *beta,
+                            double *image, mercer_error *err)
 {
-    double weight = 0;
-    for (int64_t i = 0; i < dual->n; i++)
-        weight += fabs(beta[i]);
-    memcpy(dual->q + dual->count * dual->n, image, (size_t)dual->n * sizeof *image);
-    memcpy(dual->beta + dual->count * dual->n, beta, (size_t)dual->n * sizeof *beta);
-    return add_image(dual, LEAST * dual->largest * weight, added, err);
-}
-
-mercer_status mrc_dual_add_row(mrc_dual *dual, int64_t row, double scale, bool *added,
-                               mercer_error *err)
-{
-    double *tau = dual->q + dual->count * dual->n;
-    mercer_status rc = mrc_gram_columns(dual->gram, &row, 1, tau, err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; i < dual->n; i++)
-        tau[i] *= scale;
-    dual->selected[dual->count] = row;
-    dual->scale[dual->count] = scale;
-    return add_image(dual, LEAST_OF_ROW * sqrt(mrc_dot(tau, tau, dual->n)), added, err);
-}
-
-/* A = B M^-1, points x k, column by column: a_j = beta_j - sum_t M_tj a_t. */
-static void solve_coefficients(const mrc_dual *dual, int64_t points, double *a)
-{
-    int64_t k = dual->count;
-    for (int64_t j = 0; j < k; j++) {
-        const double *column = dual->m + j * (j + 1) / 2;
-        for (int64_t i = 0; i < points; i++) {
-            double value =
-                dual->selected ? (i == j ? dual->scale[j] : 0) : dual->beta[j * dual->n + i];
-            for (int64_t t = 0; t < j; t++)
-                value -= column[t] * a[i * k + t];
-            a[i * k + j] = value;
+    int64_t n = dual->n, m = columns;
+    double *product = NULL, *inner = NULL, *values = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_gram_apply(dual->gram, w, m, product, err));
+    MRC_TRY(mrc_tall_product(dual->ctx, w, m, m, product, m, m, n, inner, err));
+    MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
+    const double *a = inner + (m - 1) * m;
+    for (int64_t i = 0; i < n; i++) {
+        beta[i] = image[i] = 0;
+        for (int64_t c = 0; c < m; c++) {
+            beta[i] += w[i * m + c] * a[c];
+            image[i] += product[i * m + c] * a[c];
         }
     }
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    mrc_free(values);
+    return rc;
 }
 
-mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, bool unit_features,
+/* ---- the model ---- */
+
+struct solve {
+    const double *m; /* k x k */
+    int64_t points, k;
+    double *a;
+};
+
+enum { SOLVED_ROWS = 1024 };
+
+static void solve_range(void *arg, int64_t task, int worker)
+{
+    const struct solve *p = arg;
+    int64_t first = task * SOLVED_ROWS;
+    int64_t rows = p->points - first < SOLVED_ROWS ? p->points - first : SOLVED_ROWS;
+    (void)worker;
+    mrc_solve_upper(p->m, p->k, p->a + first * p->k, rows);
+}
+
+/* A = B M^-1, points x k, in the scale of the features; A = B when they are as given. */
+static mercer_status solve_coefficients(const mrc_dual *dual, int64_t points, mrc_dual_scale scale,
+                                        double *a, mercer_error *err)
+{
+    int64_t k = dual->count;
+    double *m = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&m, k, k, sizeof *m, err));
+    memset(a, 0, (size_t)(points * k) * sizeof *a);
+    for (int64_t j = 0; j < k; j++) {
+        int64_t first = dual->sparse ? dual->start[j] : j * dual->n;
+        int64_t end = dual->sparse ? dual->start[j + 1] : first + dual->n;
+        double factor = scale == MRC_AS_GIVEN ? dual->given[j] : 1;
+        for (int64_t e = first; e < end; e++)
+            a[(dual->sparse ? dual->point[e] : e - first) * k + j] = factor * dual->values[e];
+        /* Features of length one: B (N M)^-1, N being the lengths they would have. */
+        for (int64_t t = 0; t <= j; t++)
+            m[t * k + j] =
+                dual->m[j * (j + 1) / 2 + t] * (scale == MRC_UNIT_FEATURES ? dual->norms[t] : 1);
+    }
+    struct solve p = {.m = m, .points = points, .k = k, .a = a};
+    if (scale != MRC_AS_GIVEN)
+        mrc_parfor_sized(dual->ctx, (points + SOLVED_ROWS - 1) / SOLVED_ROWS,
+                         (double)points * (double)k * (double)k, solve_range, &p);
+out:
+    mrc_free(m);
+    return rc;
+}
+
+/* t't of feature j on the training rows. */
+static double sum_squares(const mrc_dual *dual, mrc_dual_scale scale, int64_t j)
+{
+    double sum = 0;
+    for (int64_t t = 0; t <= j; t++) {
+        double along = mrc_dual_coordinate(dual, scale, t, j);
+        sum += along * along;
+    }
+    return sum;
+}
+
+/* What the method tells about its features: alignment, covariance, kernel values of a new row, and
+ * the bound, which may choose how many features there are. */
+static mercer_status describe(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
+                              const double *a, int64_t points, mercer_model *model,
+                              mercer_error *err)
+{
+    int64_t k = dual->count, width = MERCER_BOUND_COLUMNS;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&model->bound, k, width, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->evaluations, k, sizeof *model->evaluations, err));
+    MRC_TRY(mrc_alloc2(&model->influence, MRC_INFLUENTIAL, 2, sizeof(double), err));
+    MRC_TRY(mrc_bound_terms(dual, scale, a, points, model->bound, err));
+    MRC_TRY(mrc_bound_rows(dual, model->influence, &model->influence_count, err));
+    if (problem->by_bound)
+        dual->count = mrc_bound_choose(model->bound, k);
+    for (int64_t j = 0; j < dual->count; j++) {
+        model->alignment[j] = dual->aligned[j];
+        model->covariance[j] = dual->covariance[j];
+        model->evaluations[j] = dual->sparse ? dual->used[j] : points;
+    }
+    if (mrc_first_not_finite(model->bound, k * width) >= 0 ||
+        mrc_first_not_finite(model->influence, 2 * model->influence_count) >= 0) {
+        mrc_free(model->bound); /* targets so large that their squares are no numbers */
+        mrc_free(model->influence);
+        model->bound = model->influence = NULL;
+        model->influence_count = 0;
+        goto out;
+    }
+    const double *last = model->bound + (dual->count - 1) * width;
+    if (problem->by_bound && last[MERCER_BOUND_EMPIRICAL] <=
+                                 last[MERCER_BOUND_COMPLEXITY] + last[MERCER_BOUND_CONFIDENCE])
+        mrc_notice(dual->ctx,
+                   "the bound is below zero, so it promises nothing: %lld features are its choice "
+                   "in form only",
+                   (long long)dual->count);
+out:
+    return rc;
+}
+
+mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
                               mercer_model *model, mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = dual->n, k = dual->count, points = dual->selected ? k : n;
+    int64_t n = dual->n, k = dual->count, points = dual->sparse ? dual->used[k - 1] : n;
     mercer_fit_report *report = problem->report;
     double *products = NULL;
     const double *means, *diag;
@@ -186,33 +381,37 @@ mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, bool u
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&e.coefficients, points, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&model->spectrum, k, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
-    memcpy(model->alignment, dual->aligned, (size_t)k * sizeof(double));
-    memcpy(model->covariance, dual->covariance, (size_t)k * sizeof(double));
-    solve_coefficients(dual, points, e.coefficients);
+    MRC_TRY(solve_coefficients(dual, points, scale, e.coefficients, err));
+    MRC_TRY(describe(dual, problem, scale, e.coefficients, points, model, err));
+    if (dual->count < k) {
+        int64_t kept = dual->count;
+        e.count = points = dual->sparse ? dual->used[kept - 1] : n;
+        for (int64_t i = 0; i < points; i++)
+            memmove(e.coefficients + i * kept, e.coefficients + i * k,
+                    (size_t)kept * sizeof(double));
+        e.components = k = kept;
+    }
     for (int64_t j = 0; j < k; j++) {
-        double factor = unit_features ? 1 / dual->norms[j] : 1, mean = 0;
-        for (int64_t i = 0; i < points; i++) {
-            e.coefficients[i * k + j] *= factor;
+        double mean = 0;
+        for (int64_t i = 0; i < points; i++)
             mean += e.coefficients[i * k + j] / (double)points;
-        }
         /* Centred images of all rows add up to zero, and so may their coefficients. */
-        for (int64_t i = 0; centered && !dual->selected && i < points; i++)
+        for (int64_t i = 0; centered && !dual->sparse && i < points; i++)
             e.coefficients[i * k + j] -= mean;
-        model->spectrum[j] = unit_features ? 1 : dual->norms[j] * dual->norms[j];
+        model->spectrum[j] = sum_squares(dual, scale, j);
         report->projection_variance += model->spectrum[j] / (double)n;
     }
     if (centered) {
         MRC_TRY(mrc_gram_means(dual->gram, &means, &e.mean_norm2, err));
         MRC_TRY(mrc_alloc(&products, points, sizeof *products, err));
         for (int64_t s = 0; s < points; s++)
-            products[s] = means[dual->selected ? dual->selected[s] : s];
+            products[s] = means[dual->sparse ? dual->selected[s] : s];
         e.mean_products = products;
     }
     MRC_TRY(mrc_gram_diag(dual->gram, &diag, err));
     for (int64_t i = 0; i < n; i++)
         model->total_variance += diag[i] / (double)n;
+    model->correlated = scale == MRC_AS_GIVEN;
     model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
     report->residual = NAN;
     snprintf(report->solver, sizeof report->solver, "deflation");
@@ -235,7 +434,7 @@ static void center_column(double *y, int64_t n, int64_t outputs, int64_t c)
         y[i * outputs + c] -= mean + error;
 }
 
-mercer_status mrc_dual_targets(const mrc_problem *problem, double **y, int64_t *outputs,
+mercer_status mrc_dual_targets(const mrc_problem *problem, bool raw, double **y, int64_t *outputs,
                                mercer_error *err)
 {
     const mercer_targets *targets = problem->targets;
@@ -253,7 +452,7 @@ mercer_status mrc_dual_targets(const mrc_problem *problem, double **y, int64_t *
             (*y)[i * *outputs + c] = !classes        ? targets->values[i * targets->columns + c]
                                      : *outputs == 1 ? (targets->codes[i] == 1 ? 1 : -1)
                                                      : targets->codes[i] == c;
-    for (int64_t c = 0; c < *outputs; c++)
+    for (int64_t c = 0; !raw && c < *outputs; c++)
         center_column(*y, n, *outputs, c);
 out:
     return rc;

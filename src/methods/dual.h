@@ -4,8 +4,9 @@
  *     tau_j = P_j K beta_j,   P_j = I - Q Q' over the features before it
  * (left deflation only, so K is never changed), and with M_tj = tau_t' K beta_j / tau_t' tau_t,
  * unit upper triangular, features(x) = k(x)' A, A = B M^-1, give exactly T on the training rows.
- * Columns of A do not depend on later ones: every prefix is a model of its own. The engine keeps Q,
- * the norms of tau, M, the directions and what the features leave of the targets, P_j Y. */
+ * Columns of A do not depend on later ones: every prefix is a model of its own. The engine scales
+ * each direction to length one in feature space (beta' K beta = 1) and keeps Q, the norms of tau,
+ * M, the directions and what the features leave of the targets, P_j Y. */
 #ifndef MRC_METHODS_DUAL_H
 #define MRC_METHODS_DUAL_H
 
@@ -16,44 +17,65 @@ typedef struct mrc_dual {
     mrc_gram *gram;
     int64_t n, outputs;
     int64_t count, most;
-    double *y;         /* targets as the method wants them, n x outputs */
-    double *rest;      /* P_j Y, n x outputs */
-    double *q;         /* Q', count x n, orthonormal rows */
-    double *norms;     /* |tau_j| */
-    double *m;         /* M column by column: entry (t, j) at j (j + 1) / 2 + t */
-    double *beta;      /* directions of all rows, count x n; NULL for those of single rows */
-    int64_t *selected; /* directions of single rows: beta_j = scale_j e_selected[j] */
-    double *scale;
-    double largest;     /* max_i |k_i|, for the stopping rule; not with single rows */
-    double *aligned;    /* sum over outputs of (q_j' y)^2 / y'y: the share each feature explains */
-    double *covariance; /* sum over outputs of (tau_j' y)^2 / n^2 with unit-norm directions */
+    double *y;     /* targets as the method wants them, n x outputs */
+    double *rest;  /* P_j Y, n x outputs */
+    double *q;     /* Q', count x n, orthonormal rows */
+    double *norms; /* |tau_j| for a direction of length one */
+    double *m;     /* M column by column: entry (t, j) at j (j + 1) / 2 + t */
+    double *given; /* length of each direction as the method gave it */
+    /* The directions, one after the other: of all rows, n values each; or of few (sparse), those of
+     * direction j from start[j] to start[j + 1], point[] indexing selected[]. */
+    double *values;
+    bool sparse;
+    int64_t *start, *point;
+    int64_t *selected;     /* sparse: the rows used, in order of their first use */
+    int64_t *used;         /* sparse: how many of them the first j + 1 directions use */
+    int64_t *place;        /* sparse: row -> its index in selected, or -1 */
+    double *column_norms2; /* |k_i|^2 once asked for; see mrc_dual_column_norms2 */
+    double *aligned;       /* sum over outputs of (q_j' y)^2 / y'y: the share each explains */
+    double *covariance;    /* sum over outputs of (tau_j' y)^2 / n^2 */
+    const char *ended;     /* why the method found no more features, if it knows better; or NULL */
 } mrc_dual;
 
-/* Room for most features of gram; y (n x outputs) is copied. Directions are dense, or of single
- * rows. */
+/* Room for most features of gram; y (n x outputs) is copied. sparse: directions are of few rows,
+ * and the model keeps only the rows that have a part in one. */
 mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, const double *y,
-                            int64_t outputs, int64_t most, bool single_rows, mercer_error *err);
+                            int64_t outputs, int64_t most, bool sparse, mercer_error *err);
 void mrc_dual_destroy(mrc_dual *dual);
 
-/* Add the feature of beta (n values, K beta in image; copied). *added is false, and nothing
- * changes, when the earlier features leave nothing of it. */
-mercer_status mrc_dual_add(mrc_dual *dual, const double *beta, const double *image, bool *added,
-                           mercer_error *err);
-/* The same for beta = scale e_row. */
-mercer_status mrc_dual_add_row(mrc_dual *dual, int64_t row, double scale, bool *added,
-                               mercer_error *err);
+/* Add the feature of beta: values over the given rows (distinct; NULL: all n, in order), of any
+ * length but zero. image is K beta, or NULL: then it is computed. All is copied. *added is false,
+ * and nothing changes, when the earlier features leave nothing of it, or when its squared length
+ * beta' K beta is not positive. */
+mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, const double *values,
+                           const double *image, bool *added, mercer_error *err);
+
+/* Of all combinations beta = W a, |a| = 1, of w (n x columns), the one with the longest image:
+ * largest beta' K beta. image receives K beta. Both n values. */
+mercer_status mrc_dual_lead(mrc_dual *dual, const double *w, int64_t columns, double *beta,
+                            double *image, mercer_error *err);
 
 /* What the features leave of v (n values): v - Q Q' v, twice; dots (count) receives Q'v. */
 mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_error *err);
 
-/* Fill the model: points, A, offsets, mean. unit_features: feature columns of length one on the
- * training rows instead of the scale of the directions. */
-mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, bool unit_features,
+/* |k_i|^2 of all columns of K, n values, borrowed. A pass over the matrix at the first call. */
+mercer_status mrc_dual_column_norms2(mrc_dual *dual, const double **out, mercer_error *err);
+
+/* How features and coefficients come out of the directions. */
+typedef enum mrc_dual_scale {
+    MRC_UNIT_DIRECTIONS, /* deflated features of directions of length one */
+    MRC_UNIT_FEATURES,   /* the same, scaled to length one on the training rows */
+    MRC_AS_GIVEN,        /* K beta as the method gave it, not deflated: A = B */
+} mrc_dual_scale;
+
+/* Fill the model: points, A, offsets, mean, alignment, covariance and the bound. */
+mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
                               mercer_model *model, mercer_error *err);
 
-/* Targets as columns about their means, n x *outputs: numbers as they are, classes as an indicator
- * matrix (two classes: one column of +-1). MERCER_ERR_ARGUMENT without targets. */
-mercer_status mrc_dual_targets(const mrc_problem *problem, double **y, int64_t *outputs,
+/* Targets as columns, n x *outputs: numbers as they are, classes as an indicator matrix (two
+ * classes: one column of +-1); about their means unless raw. MERCER_ERR_ARGUMENT without targets.
+ */
+mercer_status mrc_dual_targets(const mrc_problem *problem, bool raw, double **y, int64_t *outputs,
                                mercer_error *err);
 
 #endif

@@ -2,6 +2,7 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "methods/criterion.h"
 #include "methods/novelty.h"
 #include "methods/registry.h"
 #include "methods/request.h"
@@ -15,10 +16,10 @@
 #include <string.h>
 #include <zlib.h>
 
-void mercer_fit_options_init(mercer_fit_options *options)
+void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size)
 {
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+    const mercer_fit_options defaults = {.struct_size = size};
+    mrc_give_options(&defaults, sizeof defaults, options, size);
 }
 
 mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
@@ -67,8 +68,19 @@ static mercer_status read_components(mrc_request *r, mercer_error *err)
 {
     mrc_common_params *common = r->params;
     if (r->options.components != 0)
-        common->components = r->options.components;
+        common->components =
+            r->options.components == MERCER_COMPONENTS_BOUND ? MRC_WORD(0) : r->options.components;
     double wanted = common->components;
+    if (wanted == MRC_WORD(0) && r->method->entry.params[0].choices) {
+        r->problem.by_bound = true;
+        r->problem.components = MRC_MOST_BY_BOUND;
+        return MERCER_OK;
+    }
+    if (wanted == MRC_WORD(0))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "components: only methods that learn from labels have a bound, and %s "
+                        "does not",
+                        r->method->entry.name);
     if (!isfinite(wanted) || wanted <= 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "components: %g is neither a number of components nor a share of the "
@@ -158,6 +170,20 @@ out:
     return rc;
 }
 
+static mercer_status find_method(mrc_request *r, mercer_error *err)
+{
+    const char *name = r->options.method;
+    const mercer_criterion *criterion = r->options.criterion;
+    if (!name && !criterion)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "no method given");
+    if (name && criterion)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "method %s and a criterion: only one can choose",
+                        name);
+    r->problem.criterion = criterion;
+    r->method = &mrc_method_criterion;
+    return name ? mrc_method_find(name, &r->method, err) : mrc_criterion_check(criterion, err);
+}
+
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err)
 {
@@ -168,13 +194,12 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
 
     mercer_fit_options_init(&r->options);
     MRC_TRY(mrc_take_options("fit", given, &r->options, sizeof r->options, err));
-    if (!options->method)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "no method given");
-    MRC_TRY(mrc_method_find(options->method, &r->method, err));
+    MRC_TRY(find_method(r, err));
     MRC_TRY(mrc_alloc2(&r->params, (int64_t)r->method->params_size, 1, 1, err));
     snprintf(what, sizeof what, "method %s", r->method->entry.name);
     mrc_params_defaults(r->method->entry.params, r->params);
-    MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
+    if (options->method)
+        MRC_TRY(mrc_params_parse(r->method->entry.params, what, options->method, r->params, err));
     MRC_TRY(read_components(r, err));
     MRC_TRY(mrc_novelty_check(options->novelty, err));
     MRC_TRY(read_center(r, err));
@@ -344,8 +369,9 @@ mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *row
     unsigned long crc = 0;
     mercer_status rc = MERCER_OK;
     char method[256];
-    MRC_TRY(mrc_params_format(r->method->entry.params, r->method->entry.name, r->params, 0, method,
-                              sizeof method, err));
+    const char *name = r->problem.criterion ? r->problem.criterion->name : r->method->entry.name;
+    MRC_TRY(
+        mrc_params_format(r->method->entry.params, name, r->params, 0, method, sizeof method, err));
     MRC_TRY(mrc_strdup(&model->method, method, err));
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
     MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));

@@ -4,11 +4,7 @@
  * beta = Y_j a with a the leading eigenvector of Y_j' K Y_j (outputs x outputs), Y_j = P_j Y,
  * scaled so that the direction has length one: beta' K beta = 1. One product with `outputs` columns
  * a feature; K is never deflated. */
-#include "linalg/linalg.h"
 #include "methods/supervised.h"
-
-#include <math.h>
-#include <string.h>
 
 struct kpls_params {
     double components;
@@ -16,58 +12,20 @@ struct kpls_params {
 };
 
 static const mrc_param kpls_schema[] = {
-    MRC_COMPONENTS(struct kpls_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct kpls_params, 10),
     MRC_CHOICE(struct kpls_params, discriminant, 0, "off|on",
                "classes weigh the same whatever their size, and prediction is the nearest centre"),
     MRC_PARAM_END};
 
-/* beta = Y_j a and image = K beta from product = K Y_j; *length2 = beta' K beta. */
-static mercer_status lead(mrc_dual *dual, const double *product, double *beta, double *image,
-                          double *length2, mercer_error *err)
-{
-    int64_t n = dual->n, m = dual->outputs;
-    double *inner = NULL, *values = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
-    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
-    MRC_TRY(mrc_tall_product(dual->ctx, dual->rest, m, m, product, m, m, n, inner, err));
-    MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
-    const double *a = inner + (m - 1) * m;
-    *length2 = values[m - 1];
-    for (int64_t i = 0; i < n; i++) {
-        beta[i] = image[i] = 0;
-        for (int64_t c = 0; c < m; c++) {
-            beta[i] += dual->rest[i * m + c] * a[c];
-            image[i] += product[i * m + c] * a[c];
-        }
-    }
-out:
-    mrc_free(inner);
-    mrc_free(values);
-    return rc;
-}
-
 static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_error *err)
 {
-    int64_t n = dual->n, m = dual->outputs;
-    double *product = NULL, *beta = NULL, *image = NULL, length2;
+    double *beta = NULL;
     mercer_status rc = MERCER_OK;
     (void)self;
-    *added = false;
-    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
-    MRC_TRY(mrc_alloc2(&beta, 2, n, sizeof *beta, err));
-    image = beta + n;
-    MRC_TRY(mrc_gram_apply(dual->gram, dual->rest, m, product, err));
-    MRC_TRY(lead(dual, product, beta, image, &length2, err));
-    if (!(length2 > 0))
-        goto out;
-    for (int64_t i = 0; i < n; i++) {
-        beta[i] /= sqrt(length2);
-        image[i] /= sqrt(length2);
-    }
-    MRC_TRY(mrc_dual_add(dual, beta, image, added, err));
+    MRC_TRY(mrc_alloc2(&beta, 2, dual->n, sizeof *beta, err));
+    MRC_TRY(mrc_dual_lead(dual, dual->rest, dual->outputs, beta, beta + dual->n, err));
+    MRC_TRY(mrc_dual_add(dual, NULL, dual->n, beta, beta + dual->n, added, err));
 out:
-    mrc_free(product);
     mrc_free(beta);
     return rc;
 }

@@ -232,7 +232,9 @@ static mercer_status meet_all(struct matching *w, mrc_dual *dual, mercer_error *
     int64_t width = update ? m + 1 : m;
     mercer_status rc = MERCER_OK;
     if (w->rule->alignment && newest < 0) {
-        MRC_TRY(mrc_gram_row_norms2(dual->gram, NULL, n, NULL, w->full, err));
+        const double *full;
+        MRC_TRY(mrc_dual_column_norms2(dual, &full, err));
+        memcpy(w->full, full, (size_t)n * sizeof *w->full);
         memcpy(w->den, w->full, (size_t)n * sizeof *w->den);
         memcpy(w->exact, w->full, (size_t)n * sizeof *w->exact);
     }
@@ -282,6 +284,7 @@ static int64_t find_best(const struct matching *w)
 static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_error *err)
 {
     struct matching *w = self;
+    const double one = 1;
     mercer_status rc = MERCER_OK;
     *added = false;
     if (!w->num)
@@ -295,7 +298,7 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
         int64_t best;
         while (!*added && (best = find_best(w)) >= 0) {
             w->out[best] = 1;
-            MRC_TRY(mrc_dual_add_row(dual, best, 1 / sqrt(w->diag[best]), added, err));
+            MRC_TRY(mrc_dual_add(dual, &best, 1, &one, NULL, added, err));
         }
         for (int64_t i = 0; !*added && i < w->list_count; i++)
             w->out[w->list[i]] = 1;
@@ -311,9 +314,10 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const mrc_problem *problem,
     struct matching w = {.rule = rule};
     mrc_supervised method = {.choose = choose,
                              .self = &w,
-                             .single_rows = true,
+                             .sparse = true,
                              .few_columns = rule->candidates,
-                             .unit_features = rule->unit_features};
+                             .scale =
+                                 rule->unit_features ? MRC_UNIT_FEATURES : MRC_UNIT_DIRECTIONS};
     mercer_status rc = mrc_supervised_fit(ctx, problem, &method, model, err);
     destroy(&w);
     return rc;

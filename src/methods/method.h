@@ -17,9 +17,11 @@ typedef struct mrc_problem {
     mrc_center center;
     int64_t components; /* wanted; 0 when given by share */
     double share;       /* of the variance, 0 when components are given */
+    bool by_bound;      /* components are the most; the bound chooses how many */
     mrc_store_kind store;
     bool single;
-    mercer_fit_report *report; /* never NULL */
+    const mercer_criterion *criterion; /* the caller's choice of direction, or NULL */
+    mercer_fit_report *report;         /* never NULL */
 } mrc_problem;
 
 /* Build the Gram operator a method works on, as it requests, in the store the user chose. */
@@ -42,6 +44,12 @@ typedef struct mrc_common_params {
     MRC_REAL(type, components, initial, DBL_MIN, 1e9,                                              \
              "features to extract; below 1: as many as capture that share of the variance")
 
+/* The same for methods that learn from targets. */
+#define MRC_COMPONENTS_SUPERVISED(type, initial)                                                   \
+    MRC_REAL_OR(type, components, initial, DBL_MIN, 1e9, "bound",                                  \
+                "features to extract; below 1: as many as explain that share of the labels")
+enum { MRC_MOST_BY_BOUND = 100 };
+
 typedef enum mrc_needs { MRC_NEEDS_NOTHING = 0, MRC_NEEDS_LINEAR_KERNEL = 1 } mrc_needs;
 
 typedef struct mrc_method {
@@ -51,6 +59,7 @@ typedef struct mrc_method {
     mrc_needs needs;
     mrc_center default_center;
     bool refuses_span;    /* no mean in the span of its rows */
+    bool whole;           /* fewer features are not the first of more: each number is a fit */
     bool takes_landmarks; /* instead of all its keys but components */
     /* Of a method that learns from a stream, instead of fit; else NULL. See streaming.h. */
     const struct mrc_streaming *streaming;

@@ -8,7 +8,7 @@ struct pls_params {
 };
 
 static const mrc_param pls_schema[] = {
-    MRC_COMPONENTS(struct pls_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct pls_params, 10),
     MRC_CHOICE(struct pls_params, discriminant, 0, "off|on",
                "classes weigh the same whatever their size, and prediction is the nearest centre"),
     MRC_PARAM_END};

@@ -10,7 +10,7 @@ struct sma_params {
 };
 
 static const mrc_param sma_schema[] = {
-    MRC_COMPONENTS(struct sma_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct sma_params, 10),
     MRC_INT(struct sma_params, candidates, 0, 0, 1e9,
             "rows looked at for each feature, drawn at random; 0: all"),
     MRC_CHOICE(struct sma_params, norm, 1, "direction|feature",

@@ -10,7 +10,7 @@ struct smc_params {
 };
 
 static const mrc_param smc_schema[] = {
-    MRC_COMPONENTS(struct smc_params, 10),
+    MRC_COMPONENTS_SUPERVISED(struct smc_params, 10),
     MRC_INT(struct smc_params, candidates, 0, 0, 1e9,
             "rows looked at for each feature, drawn at random; 0: all"),
     MRC_CHOICE(struct smc_params, norm, 0, "direction|feature",

@@ -1,18 +1,26 @@
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised.h"
 
+#include "linalg/linalg.h"
+
 #include <math.h>
 
-/* Length one for every column of the targets; zero columns (a class missing here) stay. */
-static void balance(double *y, int64_t n, int64_t outputs)
+/* Y (Y'Y)^-1/2 for indicators Y: columns over the root of the class's size; the one column of two
+ * classes gets length one. A class missing here keeps its column of zeroes. */
+static mercer_status balance(const mercer_targets *targets, int64_t n, int64_t outputs, double *y,
+                             mercer_error *err)
 {
-    for (int64_t c = 0; c < outputs; c++) {
-        double norm2 = 0;
-        for (int64_t i = 0; i < n; i++)
-            norm2 += y[i * outputs + c] * y[i * outputs + c];
-        for (int64_t i = 0; norm2 > 0 && i < n; i++)
-            y[i * outputs + c] /= sqrt(norm2);
-    }
+    double *sizes = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sizes, outputs, sizeof *sizes, err));
+    for (int64_t i = 0; i < n; i++)
+        sizes[outputs > 1 ? targets->codes[i] : 0] += outputs > 1 ? 1 : y[i] * y[i];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < outputs; c++)
+            y[i * outputs + c] /= sizes[c] > 0 ? sqrt(sizes[c]) : 1;
+out:
+    mrc_free(sizes);
+    return rc;
 }
 
 static bool is_zero(const double *y, int64_t count)
@@ -28,6 +36,28 @@ static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double e
     return dual->count >= dual->most || (problem->share > 0 && explained >= problem->share);
 }
 
+/* <K, YY'> / (|K| |YY'|), the cosine between the matrix and the one the targets would like. */
+static mercer_status align_kernel(mrc_dual *dual, double *out, mercer_error *err)
+{
+    int64_t n = dual->n, m = dual->outputs;
+    double *product = NULL, *inner = NULL, kernel2 = 0;
+    const double *norms2;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
+    MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
+    for (int64_t i = 0; i < n; i++)
+        kernel2 += norms2[i];
+    MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
+    double targets2 = mrc_dot(inner, inner, m * m);
+    *out = kernel2 > 0 ? mrc_dot(dual->y, product, n * m) / sqrt(kernel2) / sqrt(targets2) : NAN;
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    return rc;
+}
+
 mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err)
@@ -39,9 +69,9 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     bool added = true;
     mercer_status rc = MERCER_OK;
 
-    MRC_TRY(mrc_dual_targets(problem, &y, &outputs, err));
-    if (method->balanced)
-        balance(y, n, outputs);
+    MRC_TRY(mrc_dual_targets(problem, method->raw_targets, &y, &outputs, err));
+    if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
+        MRC_TRY(balance(problem->targets, n, outputs, y, err));
     if (is_zero(y, n * outputs))
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");
@@ -51,10 +81,11 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
     mrc_gram_request request = {.centered = centered,
                                 .few_columns = few && !centered,
-                                .work_columns =
-                                    (method->single_rows ? 1 : 3) * most + 4 * outputs + 8};
+                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
+                                                method->work_columns,
+                                .solver_columns = method->solver_columns};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
-    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->single_rows, err));
+    MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {
         mrc_progress(ctx, "features", (double)dual.count / (double)most);
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -65,13 +96,16 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows do not differ, or their kernel values have nothing to do with the "
                  "labels: there is no feature to extract");
-    if (dual.count < wanted)
+    if (dual.count < wanted && !problem->by_bound)
         mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
                    (long long)wanted, (long long)dual.count,
-                   explained > 1 - 1e-9 ? "they explain the labels in full"
-                                        : "the kernel matrix has no higher rank");
+                   dual.ended             ? dual.ended
+                   : explained > 1 - 1e-9 ? "they explain the labels in full"
+                                          : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
-    MRC_TRY(mrc_dual_finish(&dual, problem, method->unit_features, model, err));
+    if (!request.few_columns)
+        MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
+    MRC_TRY(mrc_dual_finish(&dual, problem, method->scale, model, err));
 out:
     mrc_free(y);
     mrc_dual_destroy(&dual);

@@ -13,10 +13,13 @@ typedef mercer_status (*mrc_choose)(void *self, mrc_dual *dual, bool *added, mer
 struct mrc_supervised {
     mrc_choose choose;
     void *self;
-    bool single_rows;    /* directions are of single rows */
+    bool sparse;         /* directions are of few rows */
     int64_t few_columns; /* columns asked for by each feature; 0: all */
-    bool balanced;       /* columns of the targets have length one: classes weigh the same */
-    bool unit_features;  /* features of length one instead of directions of length one */
+    bool raw_targets;    /* not about their means */
+    bool balanced;       /* classes weigh the same, whatever their size */
+    mrc_dual_scale scale;
+    int64_t work_columns;   /* n-vectors it holds beside the engine's, for the forecast, */
+    int64_t solver_columns; /* and those that a low-rank store spares it */
 };
 
 /* Build the operator, add features until there are enough or none is left, fill the model. */

@@ -343,6 +343,8 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
+    if (!isnan(model->kernel_alignment))
+        MRC_TRY(put_real(meta, "kernel_alignment", model->kernel_alignment, err));
     if (model->novelty_share > 0) {
         MRC_TRY(put_real(meta, "novelty_share", model->novelty_share, err));
         MRC_TRY(put_real(meta, "novelty_threshold", model->novelty_threshold, err));
@@ -364,7 +366,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 33 };
+enum { TENSORS = 36 };
 
 struct tensor {
     const char *name;
@@ -407,6 +409,9 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
          &model->selection},
         {"alignment", "F64", 1, {l, 1}, &model->alignment},
         {"covariance", "F64", 1, {l, 1}, &model->covariance},
+        {"evaluations", "I64", 1, {l, 1}, &model->evaluations},
+        {"bound", "F64", 2, {l, MERCER_BOUND_COLUMNS}, &model->bound},
+        {"influence", "F64", 2, {model->influence_count, 2}, &model->influence},
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
@@ -957,6 +962,8 @@ static mercer_status get_choices(const struct metadata *meta, mercer_model *mode
     if (!model->orthonormal && strcmp(text, "false") != 0)
         MRC_TRY(damaged(meta->source, "orthonormal is neither true nor false", NULL, err));
     model->correlated = json_object_get(meta->json, "correlated") != NULL;
+    if (json_object_get(meta->json, "kernel_alignment"))
+        MRC_TRY(get_real(meta, "kernel_alignment", &model->kernel_alignment, err));
 out:
     return rc;
 }
@@ -1060,6 +1067,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->state.kept_entries = size;
         else if (strcmp(entries[i].name, "prepare.means") == 0)
             model->prepare.means_count = size;
+        else if (strcmp(entries[i].name, "influence") == 0)
+            model->influence_count = size;
     }
 }
 

@@ -24,7 +24,10 @@ const char *mrc_center_name(mrc_center center)
 
 mercer_status mrc_model_new(mercer_model **out, mercer_error *err)
 {
-    return mrc_alloc(out, 1, sizeof **out, err);
+    mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
+    if (rc == MERCER_OK)
+        (*out)->kernel_alignment = NAN;
+    return rc;
 }
 
 static void head_destroy(mrc_head *head)
@@ -77,6 +80,9 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->selection);
     mrc_free(model->alignment);
     mrc_free(model->covariance);
+    mrc_free(model->evaluations);
+    mrc_free(model->bound);
+    mrc_free(model->influence);
     mrc_free(model->extended);
     head_destroy(&model->head);
     mrc_state_destroy(&model->state);
@@ -237,6 +243,8 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("mean_weights", model->mean_weights, l, 1, err));
     MRC_TRY(check_finite("alignment", model->alignment, l, 1, err));
     MRC_TRY(check_finite("covariance", model->covariance, l, 1, err));
+    MRC_TRY(check_finite("bound", model->bound, l, MERCER_BOUND_COLUMNS, err));
+    MRC_TRY(check_finite("influence", model->influence, model->influence_count, 2, err));
     MRC_TRY(check_finite("selection", model->selection, model->selected_count,
                          MERCER_SELECTION_COLUMNS, err));
     MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
@@ -373,6 +381,11 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .selection = model->selection,
         .alignment = model->alignment,
         .covariance = model->covariance,
+        .evaluations = model->evaluations,
+        .bound = model->bound,
+        .influence = model->influence,
+        .influence_count = model->influence_count,
+        .kernel_alignment = model->kernel_alignment,
         .version = model->version,
         .command = model->command,
         .data_hash = model->data_hash,

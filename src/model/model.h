@@ -97,9 +97,14 @@ struct mercer_model {
     double total_variance, reconstruction_error;
     int64_t *selected; /* or NULL */
     int64_t selected_count;
-    double *alignment;  /* l: share of the targets that each feature explains, or NULL */
-    double *covariance; /* l: its squared covariance with them, or NULL */
-    double *selection;  /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
+    double *alignment;    /* l: share of the targets that each feature explains, or NULL */
+    double *covariance;   /* l: its squared covariance with them, or NULL */
+    int64_t *evaluations; /* l: kernel values that a new row needs for it and those before */
+    double *bound;        /* l x MERCER_BOUND_COLUMNS, or NULL */
+    double *influence;    /* influence_count x 2: row, |y|^2 k(x,x); or NULL */
+    int64_t influence_count;
+    double kernel_alignment; /* NaN: not known */
+    double *selection;       /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     mrc_head head;

@@ -175,6 +175,16 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(copy_columns(&copy->spectrum, model->spectrum, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->alignment, model->alignment, 1, l, components, err));
     MRC_TRY(copy_columns(&copy->covariance, model->covariance, 1, l, components, err));
+    MRC_TRY(copy_columns(&copy->bound, model->bound, 1, l * MERCER_BOUND_COLUMNS,
+                         components * MERCER_BOUND_COLUMNS, err));
+    MRC_TRY(copy_all(&copy->influence, model->influence, model->influence_count, 2, err));
+    copy->influence_count = model->influence_count;
+    copy->kernel_alignment = model->kernel_alignment;
+    if (model->evaluations) {
+        MRC_TRY(mrc_alloc(&copy->evaluations, components, sizeof *copy->evaluations, err));
+        memcpy(copy->evaluations, model->evaluations,
+               (size_t)components * sizeof *copy->evaluations);
+    }
     MRC_TRY(copy_head(copy, model, err));
     copy->reconstruction_error = truncated_error(model, components);
     if (components == l) {

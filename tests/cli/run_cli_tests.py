@@ -30,7 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "predict", "inverse", "update", "info", "truncate", "scale", "generate",
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "update", "info", "truncate", "scale", "generate",
             "methods", "kernels", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
@@ -198,7 +198,7 @@ def test_words_in_the_wrong_place():
     refused("--verison", status=2, says="did you mean --version?")
     refused("-m", "kpca", "fit", "ring.csv", status=2, says="options follow it")
     refused("ring.csv", status=2, says="mercer fit ring.csv -m kpca")
-    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, truncate")
+    refused("transform", "ring.model", "ring.csv", "-n", 3, status=2, says="belongs to fit, predict, evaluate, compare, truncate")
     refused("fit", "ring.csv", "-m", "kpca", "--errors", status=2,
             says="belongs to transform, inverse")
 
@@ -2340,6 +2340,67 @@ def test_text_columns():
     write("ids.csv", "id,x\n" + "".join(f"n{i},{i}\n" for i in range(2000)))
     refused("fit", "ids.csv", "-m", "kpca", "--encode", "onehot", "--memory", "16M", status=1,
             says=["ids.csv", "2001 columns", "--memory"])
+
+
+# ------------------------------------------------------------------------------- evaluate, compare
+
+
+@test
+def test_evaluate_classes_and_predictions():
+    species(90)
+    told = report("evaluate", "species.csv", "-m", "kpls", "--tune", "components=1:4:+1", "--tune",
+                  "kernel.sigma=0.5:4:*2", "--cv", 3, "--save-predictions", "held.csv")
+    assert told["metric"] == "error" and len(told["folds"]) == 3 and told["choices"] == 16
+    assert abs(told["mean"] - np.mean([f["value"] for f in told["folds"]])) < 1e-12
+    assert all(f["chosen"]["kernel.sigma"] in (0.5, 1, 2, 4) for f in told["folds"])
+    assert sum(map(sum, told["confusion"])) == 90
+    lines = csv_rows(pathlib.Path("held.csv").read_text())
+    assert lines[0][:3] == ["prediction", "fold", "row"] and len(lines) == 91
+    assert sorted(int(line[2]) for line in lines[1:]) == list(range(90))
+    again = report("evaluate", "species.csv", "-m", "kpls", "--tune", "components=1:4:+1", "--tune",
+                   "kernel.sigma=0.5:4:*2", "--cv", 3, "--threads", 1)
+    assert again["mean"] == told["mean"]
+
+
+@test
+def test_evaluate_splits_and_test_rows():
+    species(90)
+    pathlib.Path("split.csv").write_text("split,kind,i0,i1\n" + "".join(
+        f"{s},mine," + ",".join(str(i) for i in range(90) if i // 3 % 3 != s) + "\n" for s in range(3)))
+    told = report("evaluate", "species.csv", "-m", "kpls", "-n", 3, "--split", "split.csv",
+                  "--save-predictions", "held.csv")
+    assert [f["rows"] for f in told["folds"]] == [30, 30, 30]
+    # A split is a fit to its training rows, whatever else the file holds.
+    lines = pathlib.Path("species.csv").read_text().splitlines()
+    part = [lines[0]] + [line for i, line in enumerate(lines[1:]) if i // 3 % 3 != 0]
+    rest = [lines[0]] + [line for i, line in enumerate(lines[1:]) if i // 3 % 3 == 0]
+    pathlib.Path("train.csv").write_text("\n".join(part) + "\n")
+    pathlib.Path("test.csv").write_text("\n".join(rest) + "\n")
+    by_file = report("evaluate", "train.csv", "-m", "kpls", "-k", "rbf:sigma=2", "-n", 3, "--test", "test.csv")
+    by_split = report("evaluate", "species.csv", "-m", "kpls", "-k", "rbf:sigma=2", "-n", 3, "--split",
+                      "split.csv")
+    assert abs(by_file["mean"] - by_split["folds"][0]["value"]) < 1e-12 and by_file["sd"] is None
+    refused("evaluate", "species.csv", "-m", "kpls", "--split", "nosuch", status=1, says="nosuch")
+    refused("evaluate", "species.csv", "-m", "kpls", "--cv", 3, "--test", "test.csv", status=2, says="only one")
+    refused("evaluate", "species.csv", "-m", "kpls", "--cv", "x", status=2, says="loo")
+    refused("evaluate", "species.csv", status=2, says="-m")
+    refused("evaluate", "species.csv", "-m", "kpca", "--save-predictions", "x.csv", status=2, says="--head")
+
+
+@test
+def test_compare_methods_on_the_same_folds():
+    species(90)
+    told = report("compare", "species.csv", "-m", "pls", "-m", "kpls:components=3", "-m", "sma", "-n", 3)
+    assert [m["method"] for m in told["methods"]] == ["pls", "kpls:components=3", "sma"]
+    alone = report("evaluate", "species.csv", "-m", "sma", "-n", 3)
+    assert told["methods"][2]["mean"] == alone["mean"]
+    values = [[f["value"] for f in m["folds"]] for m in told["methods"]]
+    assert abs(told["methods"][2]["difference"] - np.mean(np.subtract(values[2], values[0]))) < 1e-12
+    assert told["methods"][2]["expansion_points"] == 3
+    out = mercer("compare", "species.csv", "-m", "pls", "-m", "sma", "-n", 3).out
+    assert "less the first" in out and out.count("\n") > 5
+    refused("compare", "species.csv", status=2, says="-m")
+    refused("compare", "species.csv", "-m", "pls", "-m", "kplss", status=2, says="kpls")
 
 
 def main():

@@ -136,11 +136,31 @@ static void test_describe(void **state)
     assert_string_equal(allowed, "> 0, or");
 }
 
+/* Callers compiled with a shorter or longer struct get what fits, and not a byte beyond. */
+static void test_options_of_other_ages(void **state)
+{
+    struct {
+        mercer_generate_options options;
+        char beyond[16];
+    } caller;
+    size_t shorter = offsetof(mercer_generate_options, noise);
+    (void)state;
+    memset(&caller, 0x55, sizeof caller);
+    mercer_generate_options_init_sized(&caller.options, shorter);
+    assert_int_equal(caller.options.struct_size, shorter);
+    assert_int_equal(*((unsigned char *)&caller.options + shorter), 0x55);
+    mercer_generate_options_init_sized(&caller.options, sizeof caller);
+    assert_int_equal(caller.options.struct_size, sizeof caller);
+    assert_true(caller.options.noise == -1);
+    for (size_t i = 0; i < sizeof caller.beyond; i++)
+        assert_int_equal(caller.beyond[i], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_defaults), TEST(test_parse_all), TEST(test_refusals),
-        TEST(test_format),   TEST(test_describe),
+        TEST(test_format),   TEST(test_describe),  TEST(test_options_of_other_ages),
     };
     return RUN_TESTS(tests);
 }

@@ -1,0 +1,605 @@
+/* mercer evaluate and mercer compare: how well features predict, or keep, rows held out. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows held out by each split of a file. */
+typedef struct splits {
+    int64_t count;
+    int64_t *start, *rows; /* owned */
+} splits;
+
+/* One line of a split file: the training rows, from 0, after columns that are not numbers or called
+ * split or kind. Returns false after one line on standard error. */
+static bool read_split(const char *path, int64_t number, char *line, int64_t skip, int64_t n,
+                       splits *out)
+{
+    bool *train = cli_alloc((size_t)n, sizeof *train);
+    int64_t column = 0, left = n;
+    char *rest = NULL;
+    bool good = true;
+    for (char *cell = strtok_r(line, ",\t \r\n", &rest); good && cell;
+         cell = strtok_r(NULL, ",\t \r\n", &rest)) {
+        char *end = NULL;
+        errno = 0;
+        const long long row = strtoll(cell, &end, 10);
+        if (column++ < skip)
+            continue;
+        if (*end || errno || row < 0 || row >= n) {
+            cli_fail(CLI_FAILED, "%s:%lld: column %lld: '%s' is not a row number from 0 to %lld",
+                     path, (long long)number, (long long)column, cell, (long long)n - 1);
+            good = false;
+        } else {
+            left -= !train[row];
+            train[row] = true;
+        }
+    }
+    if (good && (left == 0 || left == n)) {
+        cli_fail(CLI_FAILED, "%s:%lld: %s", path, (long long)number,
+                 left ? "there is no training row" : "all rows are training rows: none is left");
+        good = false;
+    }
+    out->start = cli_resize(out->start, (size_t)out->count + 2, sizeof *out->start);
+    out->start[0] = 0;
+    out->rows = cli_resize(out->rows, (size_t)(out->start[out->count] + left), sizeof *out->rows);
+    int64_t at = out->start[out->count];
+    for (int64_t i = 0; good && i < n; i++)
+        if (!train[i])
+            out->rows[at++] = i;
+    out->start[++out->count] = at;
+    free(train);
+    return good;
+}
+
+/* A split a line. A first line that does not start with a number names the columns; those called
+ * split and kind are skipped. */
+static int read_splits(const char *path, int64_t n, splits *out)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return cli_fail(CLI_FAILED, "%s: %s", path, strerror(errno));
+    char *line = NULL;
+    size_t room = 0;
+    int64_t number = 0, skip = 0;
+    bool good = true;
+    while (good && getline(&line, &room, file) >= 0) {
+        number++;
+        if (line[strspn(line, " \t\r\n")] == 0)
+            continue;
+        if (number == 1 && !isdigit((unsigned char)line[0])) {
+            char *rest = NULL;
+            for (char *name = strtok_r(line, ",\t \r\n", &rest);
+                 name && (strcmp(name, "split") == 0 || strcmp(name, "kind") == 0);
+                 name = strtok_r(NULL, ",\t \r\n", &rest))
+                skip++;
+            continue;
+        }
+        good = read_split(path, number, line, skip, n, out);
+    }
+    if (good && ferror(file)) {
+        cli_fail(CLI_FAILED, "%s: %s", path, strerror(errno));
+        good = false;
+    }
+    if (good && out->count == 0) {
+        cli_fail(CLI_FAILED, "%s: there is no split in it", path);
+        good = false;
+    }
+    free(line);
+    fclose(file);
+    return good ? CLI_DONE : CLI_FAILED;
+}
+
+/* Everything that is read before the work starts. */
+typedef struct occasion {
+    mercer_table *table, *test; /* owned */
+    splits splits;
+    mercer_fit_options fit;
+    mercer_evaluate_options options;
+} occasion;
+
+static int read_cv(const char *text, int64_t *folds)
+{
+    char *end = NULL;
+    if (!text)
+        return CLI_DONE;
+    if (strcmp(text, "loo") == 0) {
+        *folds = MERCER_LEAVE_ONE_OUT;
+        return CLI_DONE;
+    }
+    const long long value = strtoll(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || value < 2 || value > 1000000000)
+        return cli_fail(CLI_WRONG_CALL, "--cv: '%s' is neither a number of folds from 2 on nor loo",
+                        text);
+    *folds = value;
+    return CLI_DONE;
+}
+
+static int check_call(const cli_settings *set, const cli_list *methods)
+{
+    if (methods->count == 0)
+        return cli_fail(CLI_WRONG_CALL, "%s: name a method by -m, as -m kpls",
+                        methods == &set->methods ? "compare" : "evaluate");
+    int status = CLI_DONE;
+    for (int i = 0; i < methods->count && status == CLI_DONE; i++)
+        status = cli_check_spec("method", methods->item[i], mercer_method_at);
+    if (status == CLI_DONE && (set->cv != NULL) + (set->split != NULL) + (set->test != NULL) > 1)
+        status = cli_fail(CLI_WRONG_CALL, "--cv, --split and --test: only one of them at a time");
+    if (status == CLI_DONE && set->repeats &&
+        (set->split || set->test || (set->cv && strcmp(set->cv, "loo") == 0)))
+        status = cli_fail(CLI_WRONG_CALL, "--repeats goes with --cv and a number of folds");
+    if (status == CLI_DONE && set->predictions)
+        status = cli_check_output(set->predictions);
+    return status;
+}
+
+/* Options of the fits, and of the evaluation around them. */
+static int prepare(cli_app *app, occasion *o, mercer_error *err)
+{
+    const cli_settings *set = &app->set;
+    mercer_fit_options_init(&o->fit);
+    o->fit.kernel = set->kernel;
+    o->fit.components = set->components;
+    o->fit.center = set->center;
+    o->fit.store = set->store;
+    o->fit.precision = set->precision;
+    o->fit.scale = set->scale;
+    o->fit.head = set->head;
+    o->fit.scale_target = set->scale_target;
+    mercer_evaluate_options_init(&o->options);
+    o->options.fit = &o->fit;
+    o->options.repeats = set->repeats;
+    o->options.metric = set->metric;
+    o->options.tune = set->tune.item;
+    o->options.tune_count = set->tune.count;
+    o->options.inner_folds = set->inner;
+    int status = read_cv(set->cv, &o->options.folds);
+    if (status != CLI_DONE)
+        return status;
+    mercer_read_options reading;
+    cli_read_options(set, &reading);
+    mercer_status rc = mercer_table_read(app->ctx, set->operand[0], &reading, &o->table, err);
+    if (rc != MERCER_OK)
+        return cli_fail_reading(set, rc, err, set->operand[0]);
+    const int64_t n = mercer_rows_count(mercer_table_rows(o->table));
+    if (set->split) {
+        status = read_splits(set->split, n, &o->splits);
+        o->options.splits = o->splits.count;
+        o->options.split_start = o->splits.start;
+        o->options.split_rows = o->splits.rows;
+    }
+    if (set->test) {
+        mercer_table_read_options(o->table, &reading);
+        rc = mercer_table_read(app->ctx, set->test, &reading, &o->test, err);
+        if (rc != MERCER_OK)
+            return cli_fail_reading(set, rc, err, set->test);
+        o->options.test = mercer_table_rows(o->test);
+        o->options.test_targets = mercer_table_targets(o->test);
+    }
+    return status;
+}
+
+static void finish(occasion *o)
+{
+    mercer_table_free(o->table);
+    mercer_table_free(o->test);
+    free(o->splits.start);
+    free(o->splits.rows);
+}
+
+/* What a fold's model was made of, "components=5,kernel.sigma=2"; owned by the caller. */
+static char *chosen_text(const mercer_evaluation_fold *fold)
+{
+    return cli_format("components=%lld%s%s", (long long)fold->components, *fold->chosen ? "," : "",
+                      fold->chosen);
+}
+
+static json_t *chosen_json(const mercer_evaluation_fold *fold)
+{
+    json_t *json = json_object();
+    char *text = cli_copy(fold->chosen), *rest = NULL;
+    json_object_set_new(json, "components", json_integer(fold->components));
+    for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+        char *value = strchr(item, '=');
+        char *end = NULL;
+        *value++ = 0;
+        const double number = strtod(value, &end);
+        json_object_set_new(json, item, *end ? cli_json_text(value) : cli_json_real(number));
+    }
+    free(text);
+    return json;
+}
+
+static json_t *evaluation_json(const mercer_evaluation *e, const mercer_targets *targets)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    json_t *json = json_object(), *folds = json_array();
+    json_object_set_new(json, "metric", cli_json_text(info.metric));
+    json_object_set_new(json, "larger_is_better", json_boolean(info.larger_wins));
+    json_object_set_new(json, "mean", cli_json_real(info.mean));
+    json_object_set_new(json, "sd", cli_json_real(info.sd));
+    json_object_set_new(json, "choices", json_integer(info.choices));
+    for (int64_t f = 0; f < info.folds; f++) {
+        mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+        mercer_evaluation_get_fold(e, f, &fold);
+        json_t *entry = json_object();
+        json_object_set_new(entry, "value", cli_json_real(fold.value));
+        json_object_set_new(entry, "inner", cli_json_real(fold.inner));
+        json_object_set_new(entry, "rows", json_integer(fold.rows));
+        json_object_set_new(entry, "expansion_points", json_integer(fold.points));
+        json_object_set_new(entry, "chosen", chosen_json(&fold));
+        json_array_append_new(folds, entry);
+    }
+    json_object_set_new(json, "folds", folds);
+    if (info.confusion) {
+        json_t *names = json_array(), *table = json_array();
+        for (int64_t i = 0; i < info.outputs; i++) {
+            json_t *row = json_array();
+            for (int64_t j = 0; j < info.outputs; j++)
+                json_array_append_new(row, json_integer(info.confusion[i * info.outputs + j]));
+            json_array_append_new(table, row);
+            json_array_append_new(names, cli_json_text(mercer_targets_class_name(targets, i)));
+        }
+        json_object_set_new(json, "classes", names);
+        json_object_set_new(json, "confusion", table);
+    }
+    return json;
+}
+
+static void print_confusion(FILE *out, const mercer_evaluation_info *info,
+                            const mercer_targets *targets)
+{
+    enum { MOST = 12 };
+    const int64_t o = info->outputs;
+    char align[MOST + 2];
+    if (!info->confusion || o > MOST)
+        return;
+    memset(align, 'r', sizeof align);
+    align[0] = 'l';
+    align[o + 1] = 0;
+    cli_table table = {.align = align, .header = true};
+    cli_table_cell(&table, "is \\ predicted");
+    for (int64_t j = 0; j < o; j++)
+        cli_table_cell(&table, "%s", mercer_targets_class_name(targets, j));
+    for (int64_t i = 0; i < o; i++) {
+        cli_table_cell(&table, "%s", mercer_targets_class_name(targets, i));
+        for (int64_t j = 0; j < o; j++)
+            cli_table_cell(&table, "%lld", (long long)info->confusion[i * o + j]);
+    }
+    fprintf(out, "\n");
+    cli_table_print(&table, out, 2);
+}
+
+static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
+{
+    enum { MOST = 20 };
+    if (isnan(info->sd))
+        return;
+    cli_table table = {.align = "rrrl", .header = true};
+    cli_table_cell(&table, "fold");
+    cli_table_cell(&table, "rows");
+    cli_table_cell(&table, "%s", info->metric);
+    cli_table_cell(&table, "%s", info->choices > 1 ? "chosen within" : "made of");
+    for (int64_t f = 0; f < info->folds && f < MOST; f++) {
+        mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+        mercer_evaluation_get_fold(e, f, &fold);
+        char *chosen = chosen_text(&fold);
+        cli_table_cell(&table, "%lld", (long long)f + 1);
+        cli_table_cell(&table, "%lld", (long long)fold.rows);
+        cli_table_cell(&table, "%.4g", fold.value);
+        cli_table_cell(&table, "%s", chosen);
+        free(chosen);
+    }
+    fprintf(out, "\n");
+    cli_table_print(&table, out, 2);
+    if (info->folds > MOST)
+        fprintf(out, "  ... and %lld more (--json lists them)\n", (long long)(info->folds - MOST));
+}
+
+static void print_value(FILE *out, const mercer_evaluation_info *info)
+{
+    if (isnan(info->sd))
+        cli_print_row(out, info->metric, "%.4g", info->mean);
+    else
+        cli_print_row(out, info->metric, "%.4g +- %.4g, mean and spread of %lld folds", info->mean,
+                      info->sd, (long long)info->folds);
+}
+
+/* prediction (of classes), fold, row and the scores of every row held out. */
+static mercer_status save_predictions(const cli_app *app, const mercer_evaluation *e,
+                                      const mercer_targets *targets, mercer_error *err)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    const int64_t o = info.outputs, columns = o + 2;
+    const bool classes = info.kind == MERCER_TARGET_CLASSES;
+    cli_sink sink = {0};
+    mercer_status rc = MERCER_OK;
+    char **names = cli_alloc((size_t)columns, sizeof *names);
+    const char **labels = cli_alloc((size_t)o, sizeof *labels);
+    names[0] = cli_copy("fold");
+    names[1] = cli_copy("row");
+    for (int64_t j = 0; j < o; j++) {
+        labels[j] = classes ? mercer_targets_class_name(targets, j) : NULL;
+        names[j + 2] = classes ? cli_format("score_%s", labels[j])
+                       : o > 1 ? cli_format("prediction_%lld", (long long)j + 1)
+                               : cli_copy("prediction");
+    }
+    for (int64_t f = 0; f < info.folds && rc == MERCER_OK; f++) {
+        mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+        mercer_targets *predicted = NULL;
+        mercer_evaluation_get_fold(e, f, &fold);
+        double *x = cli_alloc((size_t)(fold.rows * columns), sizeof *x);
+        for (int64_t i = 0; i < fold.rows; i++) {
+            x[i * columns] = (double)f + 1;
+            x[i * columns + 1] = (double)fold.row[i];
+            memcpy(x + i * columns + 2, fold.scores + i * o, (size_t)o * sizeof *x);
+        }
+        if (classes)
+            rc = mercer_targets_new_classes(fold.codes, fold.rows, labels, o, "prediction",
+                                            &predicted, err);
+        if (rc == MERCER_OK && f == 0)
+            rc = cli_sink_open(&sink, app->ctx, app->set.predictions, NULL, columns,
+                               (const char *const *)names, predicted, err);
+        if (rc == MERCER_OK)
+            rc = cli_sink_rows(&sink, app->ctx, x, fold.rows, predicted, err);
+        mercer_targets_free(predicted);
+        free(x);
+    }
+    if (rc == MERCER_OK)
+        rc = cli_sink_finish(&sink, app->ctx, err);
+    else
+        cli_sink_abort(&sink);
+    for (int64_t j = 0; j < columns; j++)
+        free(names[j]);
+    free(names);
+    free(labels);
+    return rc;
+}
+
+static int run_evaluate(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const cli_list methods = {{set->method}, set->method != NULL};
+    occasion o = {0};
+    mercer_evaluation *e = NULL;
+    mercer_error err = {MERCER_OK, ""};
+    const double start = cli_now();
+    int status = check_call(set, &methods);
+    if (status == CLI_DONE)
+        status = prepare(app, &o, &err);
+    if (status != CLI_DONE)
+        goto out;
+    const mercer_targets *targets = mercer_table_targets(o.table);
+    o.fit.method = set->method;
+    mercer_status rc =
+        mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table), targets, &e, &err);
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    if (rc == MERCER_OK) {
+        mercer_evaluation_get_info(e, &info);
+        if (set->predictions && info.kind == MERCER_TARGET_NONE)
+            status = cli_fail(CLI_WRONG_CALL, "--save-predictions: nothing is predicted; name a "
+                                              "--head");
+        else if (set->predictions)
+            rc = save_predictions(app, e, targets, &err);
+    }
+    if (rc != MERCER_OK)
+        status = cli_fail_library(rc, &err, set->operand[0]);
+    if (status != CLI_DONE)
+        goto out;
+    cli_progress_clear();
+    if (set->json) {
+        json_t *json = json_object(), *report = evaluation_json(e, targets);
+        json_object_set_new(json, "method", cli_json_text(set->method));
+        json_object_set_new(json, "data", cli_json_text(set->operand[0]));
+        json_object_set_new(json, "rows",
+                            json_integer(mercer_rows_count(mercer_table_rows(o.table))));
+        json_object_update(json, report);
+        json_decref(report);
+        json_object_set_new(json, "seconds", cli_json_real(cli_now() - start));
+        json_object_set_new(json, "notices", cli_json_notices(app));
+        cli_json_print(stdout, json);
+    } else if (!set->quiet) {
+        printf("Evaluated %s on %s\n\n", set->method, cli_shown(set->operand[0]));
+        print_value(stdout, &info);
+        cli_print_row(stdout, "which is", "%s", info.summary);
+        print_folds(stdout, e, &info);
+        print_confusion(stdout, &info, targets);
+        cli_print_notices(app);
+    }
+out:
+    mercer_evaluation_free(e);
+    finish(&o);
+    return status;
+}
+
+/* ---- compare ---- */
+
+/* Mean and spread of the folds' differences from the first method. */
+static void pair(const mercer_evaluation *first, const mercer_evaluation *other, int64_t folds,
+                 double *mean, double *sd)
+{
+    double sum = 0, squares = 0;
+    for (int64_t f = 0; f < folds; f++) {
+        mercer_evaluation_fold a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+        mercer_evaluation_get_fold(first, f, &a);
+        mercer_evaluation_get_fold(other, f, &b);
+        sum += (b.value - a.value) / (double)folds;
+        squares += (b.value - a.value) * (b.value - a.value);
+    }
+    *mean = sum;
+    *sd =
+        folds > 1 ? sqrt(fmax(0, squares - (double)folds * sum * sum) / (double)(folds - 1)) : NAN;
+}
+
+static double mean_points(const mercer_evaluation *e, int64_t folds)
+{
+    double sum = 0;
+    for (int64_t f = 0; f < folds; f++) {
+        mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+        mercer_evaluation_get_fold(e, f, &fold);
+        sum += (double)fold.points / (double)folds;
+    }
+    return sum;
+}
+
+static void report_comparison(const cli_app *app, mercer_evaluation **all,
+                              const mercer_targets *targets)
+{
+    const cli_list *methods = &app->set.methods;
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    cli_table table = {.align = "lrrrrr", .header = true};
+    json_t *list = json_array();
+    mercer_evaluation_get_info(all[0], &info);
+    cli_table_cell(&table, "method");
+    cli_table_cell(&table, "%s", info.metric);
+    cli_table_cell(&table, "spread");
+    cli_table_cell(&table, "less the first");
+    cli_table_cell(&table, "spread");
+    cli_table_cell(&table, "points kept");
+    for (int i = 0; i < methods->count; i++) {
+        double difference, spread;
+        mercer_evaluation_get_info(all[i], &info);
+        pair(all[0], all[i], info.folds, &difference, &spread);
+        const double points = mean_points(all[i], info.folds);
+        json_t *entry = evaluation_json(all[i], targets);
+        json_object_set_new(entry, "method", cli_json_text(methods->item[i]));
+        json_object_set_new(entry, "difference", cli_json_real(difference));
+        json_object_set_new(entry, "difference_sd", cli_json_real(spread));
+        json_object_set_new(entry, "expansion_points", cli_json_real(points));
+        json_array_append_new(list, entry);
+        cli_table_cell(&table, "%s", methods->item[i]);
+        cli_table_cell(&table, "%.4g", info.mean);
+        cli_table_cell(&table, "%.4g", info.sd);
+        if (i > 0) {
+            cli_table_cell(&table, "%+.4g", difference);
+            cli_table_cell(&table, "%.4g", spread);
+        } else {
+            cli_table_cell(&table, "%s", "");
+            cli_table_cell(&table, "%s", "");
+        }
+        cli_table_cell(&table, "%.4g", points);
+    }
+    if (app->set.json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
+        json_object_set_new(json, "metric", cli_json_text(info.metric));
+        json_object_set_new(json, "methods", list);
+        cli_json_print(stdout, json);
+    } else {
+        json_decref(list);
+        printf("Compared on %s: %s, %lld folds\n\n", cli_shown(app->set.operand[0]), info.summary,
+               (long long)info.folds);
+        cli_table_print(&table, stdout, 2);
+    }
+}
+
+static int run_compare(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    mercer_evaluation *all[CLI_LIST_MOST] = {NULL};
+    occasion o = {0};
+    mercer_error err = {MERCER_OK, ""};
+    int status = check_call(set, &set->methods);
+    if (status == CLI_DONE)
+        status = prepare(app, &o, &err);
+    for (int i = 0; i < set->methods.count && status == CLI_DONE; i++) {
+        mercer_ctx_set_seed(app->ctx, set->seed); /* the same folds for all */
+        o.fit.method = set->methods.item[i];
+        mercer_status rc = mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table),
+                                           mercer_table_targets(o.table), &all[i], &err);
+        if (rc != MERCER_OK) {
+            char *about = cli_format("%s: %s", cli_shown(set->operand[0]), set->methods.item[i]);
+            status = cli_fail_library(rc, &err, about);
+            free(about);
+        }
+    }
+    if (status == CLI_DONE) {
+        cli_progress_clear();
+        report_comparison(app, all, mercer_table_targets(o.table));
+    }
+    for (int i = 0; i < CLI_LIST_MOST; i++)
+        mercer_evaluation_free(all[i]);
+    finish(&o);
+    return status;
+}
+
+#define EVALUATE_OPTIONS                                                                           \
+    CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL", NULL, "as for fit"),                     \
+        CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,                       \
+                   "how many features, unless --tune components tries several"),                   \
+        CLI_OPTION("head", 0, CLI_TEXT, head, "HEAD", NULL,                                        \
+                   "what predicts from the features, as ls or centre; default: the method's own"), \
+        CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|loo", NULL,                                           \
+                   "folds, each held out in turn, or every row; default 5"),                       \
+        CLI_OPTION("repeats", 0, CLI_COUNT, repeats, "R", NULL, "draw the folds R times"),         \
+        CLI_OPTION("split", 0, CLI_TEXT, split, "FILE", NULL,                                      \
+                   "instead of folds: each line lists the training rows of a split, from 0"),      \
+        CLI_OPTION("test", 0, CLI_TEXT, test, "DATA", NULL,                                        \
+                   "instead of folds: learn from all rows and judge by the rows of this file"),    \
+        CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
+                   "error|balanced|auc|ap|rmse|reconstruction",                                    \
+                   "what is measured; default error of classes, rmse of values, reconstruction "   \
+                   "without a head"),                                                              \
+        CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
+                   "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
+                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; may be repeated"),      \
+        CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \
+                   "folds within each training part for --tune; default 5"),                       \
+        CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span", "as for fit"),       \
+        CLI_OPTION("scale", 0, CLI_CHOICE, scale, "HOW", CLI_SCALES,                               \
+                   "scale the columns or rows first, learnt within each training part"),           \
+        CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "HOW", "none|standard|norm",       \
+                   "as for fit"),                                                                  \
+        CLI_OPTION("store", 0, CLI_CHOICE, store, "HOW", "auto|dense|stream|lowrank",              \
+                   "as for fit"),                                                                  \
+        CLI_OPTION("precision", 0, CLI_CHOICE, precision, "P", "double|single", "as for fit"),     \
+        CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_IMAGE_FEATURES,        \
+        CLI_OPTION_ENCODE, CLI_OPTION_MISSING, CLI_OPTION_SEED, CLI_OPTION_MACHINE,                \
+        CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP, CLI_OPTION_END
+
+static const cli_option evaluate_options[] = {
+    CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD", NULL,
+               "how to find the features, as kpls"),
+    CLI_OPTION("save-predictions", 0, CLI_TEXT, predictions, "FILE", NULL,
+               "predictions of all rows held out, with fold, row (from 0) and scores"),
+    EVALUATE_OPTIONS,
+};
+
+static const cli_option compare_options[] = {
+    CLI_OPTION("method", 'm', CLI_LIST, methods, "METHOD", NULL,
+               "a method to compare; give it once for each"),
+    EVALUATE_OPTIONS,
+};
+
+const cli_command cli_command_evaluate = {
+    .name = "evaluate",
+    .summary = "judge a method by rows that it has not learnt from",
+    .operands = "DATA",
+    .least = 1,
+    .most = 1,
+    .options = evaluate_options,
+    .details = "Scaling, kernel widths, the head and what --tune chooses are learnt from the\n"
+               "training part of each fold alone.\n\n"
+               "Examples:\n"
+               "  mercer evaluate data.csv -m kpls --label species --tune components=1:20:+1\n"
+               "  mercer evaluate data.csv -m kpca --tune kernel.sigma=0.5:8:*2 -n 10\n",
+    .run = run_evaluate,
+};
+
+const cli_command cli_command_compare = {
+    .name = "compare",
+    .summary = "judge several methods by the same rows held out",
+    .operands = "DATA",
+    .least = 1,
+    .most = 1,
+    .options = compare_options,
+    .details = "Examples:\n"
+               "  mercer compare data.csv -m pls -m kpls -m sma --label species -n 10\n",
+    .run = run_compare,
+};

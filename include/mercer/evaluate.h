@@ -1,0 +1,87 @@
+/* How well features predict, or keep, rows that were not learnt from. */
+#ifndef MERCER_EVALUATE_H
+#define MERCER_EVALUATE_H
+
+#include <mercer/fit.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MERCER_LEAVE_ONE_OUT = -1 };
+
+/* Set the fields by mercer_evaluate_options_init(), then change what you need. All borrowed. */
+typedef struct mercer_evaluate_options {
+    size_t struct_size;
+    const mercer_fit_options *fit; /* what is fitted to the training part of every fold; required.
+                                      Scaling, kernel widths and heads are learnt there alone */
+    int64_t folds;                 /* 0: 5; MERCER_LEAVE_ONE_OUT. Classes are spread evenly */
+    int64_t repeats;               /* times that folds are drawn; 0: 1 */
+    int64_t splits;                /* instead of folds: split s holds out the rows                */
+    const int64_t *split_start; /* split_rows[split_start[s]] to [split_start[s + 1] - 1], each */
+    const int64_t *split_rows;  /* once, increasing; split_start has splits + 1 entries         */
+    const mercer_rows *test; /* instead of folds: learn from all rows, judge by these and their */
+    const mercer_targets *test_targets; /* targets, whose classes are found by name */
+    const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
+                           nothing is predicted: reconstruction, the share of the squared length of
+                           held-out images that the features do not keep */
+    const char *const
+        *tune;           /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K or */
+    int64_t tune_count;  /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR. The best of all
+                            combinations is found within the training part of each fold */
+    int64_t inner_folds; /* for that; 0: 5 */
+} mercer_evaluate_options;
+/* Defaults, in as much of the struct as the caller was compiled with. */
+MERCER_API void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size);
+static inline void mercer_evaluate_options_init(mercer_evaluate_options *options)
+{
+    mercer_evaluate_options_init_sized(options, sizeof *options);
+}
+
+typedef struct mercer_evaluation mercer_evaluation;
+
+/* Evaluate. Folds run in parallel, and results do not depend on the number of threads. On MERCER_OK
+ * the caller frees *out with mercer_evaluation_free(), which accepts NULL. Errors inside a fold
+ * name it. */
+MERCER_API mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *options,
+                                         const mercer_rows *rows, const mercer_targets *targets,
+                                         mercer_evaluation **out, mercer_error *err);
+MERCER_API void mercer_evaluation_free(mercer_evaluation *evaluation);
+
+/* The result, every pointer borrowed from it. Set struct_size before the call. */
+typedef struct mercer_evaluation_info {
+    size_t struct_size;
+    const char *metric;  /* its name, and */
+    const char *summary; /* what it is */
+    int larger_wins;     /* 1: the larger the better */
+    double mean;         /* over the folds; of folds of one row: of all rows together */
+    double sd; /* of the folds' values; NaN when there is one, or rows are judged together */
+    int64_t folds;
+    mercer_target_kind kind;  /* what was predicted */
+    int64_t outputs;          /* classes (as the targets list them), or target columns */
+    const int64_t *confusion; /* outputs x outputs: rows of class i that were predicted as j */
+    int64_t choices;          /* combinations tried in each fold; 1: nothing was tuned */
+} mercer_evaluation_info;
+MERCER_API void mercer_evaluation_get_info(const mercer_evaluation *evaluation,
+                                           mercer_evaluation_info *info);
+
+/* One fold, index from 0. Set struct_size before the call. */
+typedef struct mercer_evaluation_fold {
+    size_t struct_size;
+    double value;       /* the metric on its rows; NaN when rows are judged together */
+    double inner;       /* the same within the training part, of what was chosen; NaN: no choice */
+    const char *chosen; /* "kernel.sigma=2", without components; "" when there is no choice */
+    int64_t components; /* that its model had */
+    int64_t points;     /* training rows that its model kept */
+    int64_t rows;       /* held out */
+    const int64_t *row; /* which, from 0, increasing */
+    const int64_t *codes; /* their predicted classes, -1: none; NULL: values, or none */
+    const double *scores; /* rows x outputs: of classes, or the predicted values; NULL: none */
+} mercer_evaluation_fold;
+MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
+                                           mercer_evaluation_fold *fold);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,713 @@
+/* mercer_evaluate: folds, and in each of them the choice of what is tuned, a fit, a judgement.
+ *
+ * A fold is a task of its own with a context of its own, whose random state depends on the seed and
+ * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt by mercer_fit
+ * from the fold's training rows, which are a copy: rows held out cannot reach it. Where features
+ * and head are nested, one fit with the most components serves all numbers of them. */
+#include "eval/folds.h"
+#include "eval/grid.h"
+#include "eval/metrics.h"
+#include "heads/heads.h"
+#include "methods/registry.h"
+
+#include <mercer/evaluate.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size)
+{
+    const mercer_evaluate_options defaults = {.struct_size = size};
+    mrc_give_options(&defaults, sizeof defaults, options, size);
+}
+
+/* Some rows with their targets, owned. */
+struct part {
+    mercer_rows *rows;
+    mercer_targets *targets; /* or NULL */
+};
+
+/* What a fold came to. */
+struct fold {
+    double value, inner;
+    int64_t choice, components, points;
+    int64_t n, *rows;
+    int64_t *codes;
+    double *scores;
+    mercer_status rc;
+    mercer_error err;
+};
+
+struct mercer_evaluation {
+    const mrc_metric *metric; /* NULL: reconstruction */
+    mercer_target_kind kind;
+    int64_t outputs, count;
+    struct fold *folds;
+    mrc_grid grid;
+    int64_t *confusion;
+    double mean, sd;
+};
+
+/* What all folds share. */
+struct job {
+    mercer_ctx *ctx;
+    const mercer_evaluate_options *options;
+    const mercer_rows *rows;
+    const mercer_targets *targets; /* or NULL */
+    const mrc_folds *folds;        /* NULL: the test rows of the options */
+    int64_t inner_folds;
+    bool together; /* folds of one row: values are of all rows, not of a fold */
+    mercer_evaluation *result;
+    mercer_ctx **workers;
+    atomic_llong done;
+};
+
+/* ---- parts ---- */
+
+static void part_destroy(struct part *part)
+{
+    mercer_rows_free(part->rows);
+    mercer_targets_free(part->targets);
+    memset(part, 0, sizeof *part);
+}
+
+static mercer_status take_targets(const mercer_targets *targets, const int64_t *which,
+                                  int64_t count, mercer_targets **out, mercer_error *err)
+{
+    int64_t *codes = NULL, columns = targets->columns;
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (targets->kind == MERCER_TARGET_CLASSES) {
+        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
+        for (int64_t i = 0; i < count; i++)
+            codes[i] = targets->codes[which[i]];
+        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
+                                           targets->classes,
+                                           targets->names ? targets->names[0] : NULL, out, err));
+    } else {
+        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
+        for (int64_t i = 0; i < count; i++)
+            memcpy(values + i * columns, targets->values + which[i] * columns,
+                   (size_t)columns * sizeof *values);
+        MRC_TRY(mercer_targets_new_values(values, count, columns,
+                                          (const char *const *)targets->names, out, err));
+    }
+out:
+    mrc_free(codes);
+    mrc_free(values);
+    return rc;
+}
+
+static mercer_status part_take(const mercer_rows *rows, const mercer_targets *targets,
+                               const int64_t *which, int64_t count, struct part *out,
+                               mercer_error *err)
+{
+    mercer_status rc = mrc_rows_take(rows, which, count, &out->rows, err);
+    if (rc == MERCER_OK && targets)
+        rc = take_targets(targets, which, count, &out->targets, err);
+    return rc;
+}
+
+/* ---- one fit, judged ---- */
+
+/* Whether the first k features, and what the head makes of them, are those of a fit with k. */
+static mercer_status is_nested(const mercer_model *model, bool *out, mercer_error *err)
+{
+    const mrc_method *method;
+    mercer_status rc = mrc_method_find(model->method, &method, err);
+    *out = rc == MERCER_OK && !method->whole;
+    return rc;
+}
+
+/* Predictions of the part's rows from k features, as the classes of the targets. */
+static mercer_status predict(mercer_ctx *ctx, const mercer_model *model, int64_t k,
+                             const struct part *test, const mercer_targets *all, double *scores,
+                             int64_t *codes, mercer_error *err)
+{
+    int64_t known = model->head.outputs, outputs = all->classes, n = test->rows->n;
+    double *own = NULL;
+    int64_t *own_codes = NULL, *place = NULL;
+    mercer_status rc = MERCER_OK;
+    if (all->kind == MERCER_TARGET_VALUES)
+        return mercer_model_predict(ctx, model, test->rows, k, scores, NULL, err);
+    MRC_TRY(mrc_alloc2(&own, n, known, sizeof *own, err));
+    MRC_TRY(mrc_alloc(&own_codes, n, sizeof *own_codes, err));
+    MRC_TRY(mrc_alloc(&place, known, sizeof *place, err));
+    for (int64_t o = 0; o < known; o++)
+        for (int64_t c = 0; c < outputs; c++)
+            if (strcmp(model->head.names[o], all->class_names[c]) == 0)
+                place[o] = c;
+    MRC_TRY(mercer_model_predict(ctx, model, test->rows, k, own, own_codes, err));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t c = 0; c < outputs; c++) /* a class that was not there to learn */
+            scores[i * outputs + c] = -INFINITY;
+        for (int64_t o = 0; o < known; o++)
+            scores[i * outputs + place[o]] = own[i * known + o];
+        codes[i] = own_codes[i] < 0 ? -1 : place[own_codes[i]];
+    }
+out:
+    mrc_free(own);
+    mrc_free(own_codes);
+    mrc_free(place);
+    return rc;
+}
+
+/* Squared length of the part's images that the first k features do not keep, over all of it, for
+ * each of the numbers. */
+static mercer_status judge_reconstruction(mercer_ctx *ctx, const mercer_model *model,
+                                          const struct part *test, const double *numbers,
+                                          int64_t count, double *values, mercer_error *err)
+{
+    int64_t n = test->rows->n, l = model->components;
+    double *features = NULL, *errors = NULL, *kept = NULL, all = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&features, n, l, sizeof *features, err));
+    MRC_TRY(mrc_alloc(&errors, n, sizeof *errors, err));
+    MRC_TRY(mrc_alloc(&kept, l, sizeof *kept, err));
+    MRC_TRY(mercer_model_transform(ctx, model, test->rows, NULL, features, errors, err));
+    for (int64_t i = 0; i < n; i++) {
+        all += errors[i];
+        for (int64_t j = 0; j < l; j++) {
+            kept[j] += features[i * l + j] * features[i * l + j];
+            all += features[i * l + j] * features[i * l + j];
+        }
+    }
+    for (int64_t c = 0; c < count; c++) {
+        double left = all;
+        for (int64_t j = 0; j < l && (numbers[c] == 0 || (double)j < numbers[c]); j++)
+            left -= kept[j];
+        values[c] = all > 0 ? left / all : 0;
+    }
+out:
+    mrc_free(features);
+    mrc_free(errors);
+    mrc_free(kept);
+    return rc;
+}
+
+static mercer_fit_options choice_options(const struct job *job, const mrc_choice *choice)
+{
+    mercer_fit_options options = *job->options->fit;
+    options.method = choice->method;
+    options.kernel = choice->kernel;
+    options.head = choice->head;
+    return options;
+}
+
+static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
+                                double components, const struct part *train, mercer_model **model,
+                                mercer_error *err)
+{
+    mercer_fit_options options = choice_options(job, choice);
+    if (components > 0)
+        options.components = components;
+    return mercer_fit(ctx, &options, train->rows, train->targets, model, NULL, err);
+}
+
+/* The metric of predictions from each number of components (0: as many as there are). With scores
+ * and codes, the last ones' are left there. */
+static mercer_status judge_model(mercer_ctx *ctx, const struct job *job, const mercer_model *model,
+                                 const struct part *test, const double *numbers, int64_t count,
+                                 double *values, double *scores, int64_t *codes, mercer_error *err)
+{
+    mrc_judged judged = {.n = test->rows->n, .outputs = job->result->outputs};
+    mercer_status rc = MERCER_OK;
+    if (!job->result->metric)
+        return judge_reconstruction(ctx, model, test, numbers, count, values, err);
+    judged.predicted = test->targets->codes ? codes : NULL;
+    judged.truth = test->targets->codes;
+    judged.values = test->targets->values;
+    judged.scores = scores;
+    for (int64_t c = 0; c < count; c++) {
+        int64_t k = numbers[c] < (double)model->components ? (int64_t)numbers[c] : 0;
+        MRC_TRY(predict(ctx, model, k, test, job->targets, scores, codes, err));
+        if (!job->together)
+            MRC_TRY(job->result->metric->measure(&judged, &values[c], err));
+        else
+            values[c] = NAN;
+    }
+out:
+    return rc;
+}
+
+/* The values of one choice for all numbers of components, increasing. */
+static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
+                                const struct part *train, const struct part *test,
+                                const double *numbers, int64_t count, double *values,
+                                double *scores, int64_t *codes, struct fold *fold,
+                                mercer_error *err)
+{
+    mercer_model *model = NULL;
+    bool nested = false;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], train, &model, err));
+    MRC_TRY(is_nested(model, &nested, err));
+    fold->components = model->components;
+    fold->points = model->points;
+    int64_t first = nested ? 0 : count - 1;
+    MRC_TRY(judge_model(ctx, job, model, test, numbers + first, count - first, values + first,
+                        scores, codes, err));
+    for (int64_t c = 0; c < first; c++) {
+        mercer_model_free(model);
+        model = NULL;
+        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], train, &model, err));
+        MRC_TRY(judge_model(ctx, job, model, test, numbers + c, 1, values + c, scores, codes, err));
+    }
+out:
+    mercer_model_free(model);
+    return rc;
+}
+
+/* ---- one fold ---- */
+
+/* Room for predictions of n rows, unless nothing is predicted. */
+static mercer_status reserve(const mercer_evaluation *result, int64_t n, double **scores,
+                             int64_t **codes, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!result->metric)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2(scores, n, result->outputs, sizeof **scores, err));
+    if (result->kind == MERCER_TARGET_CLASSES)
+        MRC_TRY(mrc_alloc(codes, n, sizeof **codes, err));
+out:
+    return rc;
+}
+
+/* Sum over the inner folds of train of every choice's values (choices x numbers). */
+static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struct part *train,
+                             const double *numbers, int64_t count, double *sums, mercer_error *err)
+{
+    const mrc_grid *grid = &job->result->grid;
+    const mercer_targets *targets = train->targets;
+    int64_t n = train->rows->n, *rest = NULL, *codes = NULL;
+    struct fold unused;
+    struct part learn = {0}, held = {0};
+    double *values = NULL, *scores = NULL;
+    mrc_folds inner = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
+    MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
+    MRC_TRY(reserve(job->result, n, &scores, &codes, err));
+    MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
+                           job->inner_folds, 1, &inner, err));
+    for (int64_t f = 0; f < inner.count; f++) {
+        int64_t left = mrc_folds_rest(&inner, f, rest);
+        part_destroy(&learn);
+        part_destroy(&held);
+        MRC_TRY(part_take(train->rows, targets, rest, left, &learn, err));
+        MRC_TRY(part_take(train->rows, targets, inner.rows + inner.start[f],
+                          inner.start[f + 1] - inner.start[f], &held, err));
+        for (int64_t c = 0; c < grid->count; c++) {
+            MRC_TRY(mrc_check_cancel(ctx, err));
+            MRC_TRY(try_choice(ctx, job, &grid->choices[c], &learn, &held, numbers, count, values,
+                               scores, codes, &unused, err));
+            for (int64_t k = 0; k < count; k++)
+                sums[c * count + k] += values[k] / (double)inner.count;
+        }
+    }
+out:
+    part_destroy(&learn);
+    part_destroy(&held);
+    mrc_folds_destroy(&inner);
+    mrc_free(rest);
+    mrc_free(values);
+    mrc_free(scores);
+    mrc_free(codes);
+    return rc;
+}
+
+/* Choose within the training part, fit it, judge the rows held out. */
+static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const struct part *train,
+                              const struct part *test, struct fold *fold, mercer_error *err)
+{
+    const mrc_grid *grid = &job->result->grid;
+    static const double as_given = 0;
+    const double *numbers = grid->components ? grid->components : &as_given;
+    int64_t count = grid->components ? grid->components_count : 1, best = 0;
+    bool larger_wins = job->result->metric && job->result->metric->larger_wins;
+    double *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    fold->inner = NAN;
+    if (grid->count * count > 1) {
+        MRC_TRY(mrc_alloc2(&sums, grid->count, count, sizeof *sums, err));
+        MRC_TRY(try_all(ctx, job, train, numbers, count, sums, err));
+        for (int64_t c = 1; c < grid->count * count; c++)
+            if (larger_wins ? sums[c] > sums[best] : sums[c] < sums[best])
+                best = c;
+        fold->inner = sums[best];
+    }
+    fold->choice = best / count;
+    MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
+    MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
+                       1, &fold->value, fold->scores, fold->codes, fold, err));
+out:
+    mrc_free(sums);
+    return rc;
+}
+
+static mercer_status prepare_fold(mercer_ctx *ctx, const struct job *job, int64_t f,
+                                  struct fold *fold, mercer_error *err)
+{
+    const mrc_folds *folds = job->folds;
+    struct part train = {0}, test = {0};
+    int64_t *rest = NULL;
+    mercer_status rc = MERCER_OK;
+    fold->n = folds->start[f + 1] - folds->start[f];
+    MRC_TRY(mrc_alloc(&rest, folds->n, sizeof *rest, err));
+    MRC_TRY(mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err));
+    memcpy(fold->rows, folds->rows + folds->start[f], (size_t)fold->n * sizeof *rest);
+    int64_t left = mrc_folds_rest(folds, f, rest);
+    MRC_TRY(part_take(job->rows, job->targets, rest, left, &train, err));
+    MRC_TRY(part_take(job->rows, job->targets, fold->rows, fold->n, &test, err));
+    MRC_TRY(run_fold(ctx, job, &train, &test, fold, err));
+out:
+    part_destroy(&train);
+    part_destroy(&test);
+    mrc_free(rest);
+    return rc;
+}
+
+static void fold_task(void *arg, int64_t task, int worker)
+{
+    struct job *job = arg;
+    struct fold *fold = &job->result->folds[task];
+    mercer_ctx *ctx = job->workers[worker];
+    mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
+    fold->rc = prepare_fold(ctx, job, task, fold, &fold->err);
+    long long done = atomic_fetch_add(&job->done, 1) + 1;
+    if (worker == 0) /* the calling thread, which alone may talk to the host */
+        mrc_progress(job->ctx, "folds", (double)done / (double)job->result->count);
+}
+
+/* Contexts of one thread for the workers, which share the memory. */
+static mercer_status make_workers(struct job *job, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&job->workers, job->ctx->threads, sizeof *job->workers, err));
+    for (int w = 0; w < job->ctx->threads; w++) {
+        MRC_TRY(mercer_ctx_new(&job->workers[w], err));
+        mrc_ctx_inherit(job->workers[w], job->ctx);
+        job->workers[w]->threads = 1;
+        job->workers[w]->memory = job->ctx->memory / job->ctx->threads;
+    }
+out:
+    return rc;
+}
+
+static mercer_status run_folds(struct job *job, mercer_error *err)
+{
+    mercer_evaluation *result = job->result;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(make_workers(job, err));
+    mrc_progress(job->ctx, "folds", 0);
+    mrc_parfor(job->ctx, result->count, fold_task, job);
+    for (int64_t f = 0; f < result->count; f++) {
+        struct fold *fold = &result->folds[f];
+        if (fold->rc == MERCER_ERR_CANCELLED)
+            MRC_FAIL(err, fold->rc, "%s", fold->err.text);
+        if (fold->rc != MERCER_OK)
+            MRC_FAIL(err, fold->rc, "fold %lld: %.450s", (long long)f + 1, fold->err.text);
+    }
+out:
+    for (int w = 0; job->workers && w < job->ctx->threads; w++)
+        mercer_ctx_free(job->workers[w]);
+    mrc_free(job->workers);
+    return rc;
+}
+
+/* Learn from all rows, judge the test rows: one fold, on all threads. */
+static mercer_status run_test(struct job *job, mercer_error *err)
+{
+    const mercer_evaluate_options *options = job->options;
+    struct fold *fold = &job->result->folds[0];
+    struct part train = {(mercer_rows *)job->rows, (mercer_targets *)job->targets}, test = {0};
+    const mercer_targets *truth = options->test_targets;
+    int64_t *codes = NULL;
+    mercer_status rc = MERCER_OK;
+    fold->n = options->test->n;
+    MRC_TRY(mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err));
+    for (int64_t i = 0; i < fold->n; i++)
+        fold->rows[i] = i;
+    test.rows = (mercer_rows *)options->test;
+    if (job->targets && (!truth || truth->kind != job->targets->kind || truth->n != fold->n ||
+                         truth->columns != job->targets->columns))
+        MRC_FAIL(err, MERCER_ERR_DATA, "the test rows have no targets like those of the rows");
+    if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
+        MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
+        for (int64_t i = 0; i < fold->n; i++) {
+            const char *name = truth->class_names[truth->codes[i]];
+            codes[i] = -1;
+            for (int64_t c = 0; c < job->targets->classes; c++)
+                if (strcmp(job->targets->class_names[c], name) == 0)
+                    codes[i] = c;
+            if (codes[i] < 0)
+                MRC_FAIL(err, MERCER_ERR_DATA,
+                         "test row %lld is of class '%s', which the training rows do not have",
+                         (long long)i + 1, name);
+        }
+        MRC_TRY(mercer_targets_new_classes(codes, fold->n,
+                                           (const char *const *)job->targets->class_names,
+                                           job->targets->classes, NULL, &test.targets, err));
+    } else if (job->targets) {
+        test.targets = (mercer_targets *)truth;
+    }
+    MRC_TRY(run_fold(job->ctx, job, &train, &test, fold, err));
+out:
+    if (codes)
+        mercer_targets_free(test.targets);
+    mrc_free(codes);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+/* Mean and spread; of folds of one row the metric of all together, where a row is in one fold. */
+static mercer_status summarise(const struct job *job, mercer_error *err)
+{
+    mercer_evaluation *result = job->result;
+    int64_t n = job->rows->n, o = result->outputs;
+    double *scores = NULL, sum = 0, squares = 0;
+    int64_t *codes = NULL;
+    mercer_status rc = MERCER_OK;
+    for (int64_t f = 0; f < result->count; f++)
+        sum += result->folds[f].value / (double)result->count;
+    for (int64_t f = 0; f < result->count; f++)
+        squares += (result->folds[f].value - sum) * (result->folds[f].value - sum);
+    result->mean = sum;
+    result->sd = result->count > 1 ? sqrt(squares / (double)(result->count - 1)) : NAN;
+    if (result->kind == MERCER_TARGET_CLASSES && result->metric)
+        MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
+    for (int64_t f = 0; result->confusion && f < result->count; f++) {
+        const struct fold *fold = &result->folds[f];
+        const mercer_targets *truth = job->folds ? job->targets : job->options->test_targets;
+        for (int64_t i = 0; i < fold->n; i++)
+            if (fold->codes[i] >= 0) {
+                const char *name = truth->class_names[truth->codes[fold->rows[i]]];
+                for (int64_t c = 0; c < o; c++)
+                    if (strcmp(job->targets->class_names[c], name) == 0)
+                        result->confusion[c * o + fold->codes[i]]++;
+            }
+    }
+    if (!job->together)
+        goto out;
+    MRC_TRY(reserve(result, n, &scores, &codes, err));
+    for (int64_t f = 0; f < result->count; f++) {
+        const struct fold *fold = &result->folds[f];
+        memcpy(scores + fold->rows[0] * o, fold->scores, (size_t)o * sizeof *scores);
+        if (codes)
+            codes[fold->rows[0]] = fold->codes[0];
+    }
+    mrc_judged judged = {.n = n,
+                         .outputs = o,
+                         .predicted = codes,
+                         .truth = job->targets->codes,
+                         .scores = scores,
+                         .values = job->targets->values};
+    result->sd = NAN;
+    MRC_TRY(result->metric->measure(&judged, &result->mean, err));
+out:
+    mrc_free(scores);
+    mrc_free(codes);
+    return rc;
+}
+
+/* Folds as the options want them. */
+static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *options,
+                                const mercer_rows *rows, const mercer_targets *targets,
+                                mrc_folds *out, mercer_error *err)
+{
+    int64_t n = rows->n, k = options->folds == MERCER_LEAVE_ONE_OUT ? n
+                             : options->folds == 0                  ? 5
+                                                                    : options->folds;
+    mercer_status rc = MERCER_OK;
+    if (options->repeats < 0 || options->repeats > 1000000)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld", (long long)options->repeats);
+    if (options->splits == 0)
+        return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
+                              targets ? targets->classes : 0, k,
+                              options->repeats ? options->repeats : 1, out, err);
+    out->n = n;
+    out->count = options->splits;
+    int64_t entries = options->split_start[options->splits];
+    MRC_TRY(mrc_alloc(&out->start, out->count + 1, sizeof *out->start, err));
+    MRC_TRY(mrc_alloc(&out->rows, entries, sizeof *out->rows, err));
+    memcpy(out->start, options->split_start, (size_t)(out->count + 1) * sizeof *out->start);
+    memcpy(out->rows, options->split_rows, (size_t)entries * sizeof *out->rows);
+    for (int64_t s = 0; s < out->count; s++) {
+        int64_t held = out->start[s + 1] - out->start[s];
+        if (held < 1 || held >= n)
+            MRC_FAIL(err, MERCER_ERR_DATA, "split %lld holds out %lld of %lld rows",
+                     (long long)s + 1, (long long)held, (long long)n);
+        for (int64_t e = out->start[s]; e < out->start[s + 1]; e++)
+            if (out->rows[e] < 0 || out->rows[e] >= n ||
+                (e > out->start[s] && out->rows[e] <= out->rows[e - 1]))
+                MRC_FAIL(err, MERCER_ERR_DATA, "split %lld: row %lld of %lld rows, or twice",
+                         (long long)s + 1, (long long)out->rows[e], (long long)n);
+    }
+out:
+    return rc;
+}
+
+/* What is to be predicted, and by which metric it is judged. */
+static mercer_status decide_metric(struct job *job, mercer_error *err)
+{
+    mercer_evaluation *result = job->result;
+    const mercer_fit_options *fit = job->options->fit;
+    const mrc_method *method;
+    const mrc_head_def *head;
+    const char *name = job->options->metric;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(fit->method, &method, err));
+    MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
+    if (!head && (!name || strcmp(name, "reconstruction") == 0)) {
+        job->targets = method->default_head ? job->targets : NULL;
+        goto out;
+    }
+    if (!head)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "metric %s judges predictions: name a head that makes them, as --head ls", name);
+    if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "there are no labels or targets to predict");
+    result->kind = job->targets->kind;
+    bool classes = result->kind == MERCER_TARGET_CLASSES;
+    result->outputs = classes ? job->targets->classes : job->targets->columns;
+    MRC_TRY(mrc_metric_find(name, classes, result->outputs, &result->metric, err));
+out:
+    return rc;
+}
+
+/* What is tried, all of it known to make sense before the first fit. */
+static mercer_status make_choices(struct job *job, mercer_error *err)
+{
+    const mercer_evaluate_options *options = job->options;
+    mrc_grid *grid = &job->result->grid;
+    const mrc_method *method;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(options->fit->method, &method, err));
+    const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
+    MRC_TRY(mrc_grid_init(grid, options->fit->method,
+                          options->fit->kernel ? options->fit->kernel : kernel,
+                          options->fit->head ? options->fit->head : method->default_head,
+                          options->tune, options->tune_count, err));
+    for (int64_t c = 0; c < grid->count; c++) {
+        mercer_fit_options fit = choice_options(job, &grid->choices[c]);
+        MRC_TRY(mercer_fit_options_check(&fit, err));
+    }
+out:
+    return rc;
+}
+
+static mercer_status check_call(const mercer_evaluate_options *options, const mercer_rows *rows,
+                                const mercer_targets *targets, mercer_error *err)
+{
+    if (!options->fit || !options->fit->method)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "evaluate: no method given");
+    if ((options->folds != 0) + (options->splits != 0) + (options->test != NULL) > 1)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "folds, splits and test rows: only one of them can be judged by");
+    if (options->fit->landmarks)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "landmarks are the same for every fold, held-out rows may be among them");
+    if (options->fit->kernel && strncmp(options->fit->kernel, "precomputed", 11) == 0)
+        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
+                        "a precomputed kernel matrix cannot be split into folds yet");
+    if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
+        return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
+                        (long long)targets->n, (long long)rows->n);
+    return MERCER_OK;
+}
+
+mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *given,
+                              const mercer_rows *rows, const mercer_targets *targets,
+                              mercer_evaluation **out, mercer_error *err)
+{
+    mercer_evaluate_options options;
+    struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
+    mrc_folds folds = {0};
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    mercer_evaluate_options_init(&options);
+    MRC_TRY(mrc_take_options("evaluate", given, &options, sizeof options, err));
+    MRC_TRY(check_call(&options, rows, targets, err));
+    if (targets && targets->kind == MERCER_TARGET_NONE)
+        job.targets = NULL;
+    job.inner_folds = options.inner_folds ? options.inner_folds : 5;
+    MRC_TRY(mrc_alloc(&job.result, 1, sizeof *job.result, err));
+    MRC_TRY(decide_metric(&job, err));
+    MRC_TRY(make_choices(&job, err));
+    if (!options.test) {
+        MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
+        job.folds = &folds;
+        job.together = job.result->metric && folds.count == rows->n && options.splits == 0 &&
+                       folds.start[1] == 1 && options.repeats <= 1;
+    }
+    job.result->count = options.test ? 1 : folds.count;
+    MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
+    MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
+    MRC_TRY(summarise(&job, err));
+    *out = job.result;
+    job.result = NULL;
+out:
+    mrc_folds_destroy(&folds);
+    mercer_evaluation_free(job.result);
+    return rc;
+}
+
+void mercer_evaluation_free(mercer_evaluation *evaluation)
+{
+    if (!evaluation)
+        return;
+    for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++) {
+        mrc_free(evaluation->folds[f].rows);
+        mrc_free(evaluation->folds[f].codes);
+        mrc_free(evaluation->folds[f].scores);
+    }
+    mrc_free(evaluation->folds);
+    mrc_free(evaluation->confusion);
+    mrc_grid_destroy(&evaluation->grid);
+    mrc_free(evaluation);
+}
+
+void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_evaluation_info *info)
+{
+    const mrc_grid *grid = &evaluation->grid;
+    size_t size = info->struct_size;
+    mercer_evaluation_info full = {
+        .struct_size = size,
+        .metric = evaluation->metric ? evaluation->metric->name : "reconstruction",
+        .summary = evaluation->metric ? evaluation->metric->summary
+                                      : "share of the squared length of held-out images that the "
+                                        "features do not keep",
+        .larger_wins = evaluation->metric && evaluation->metric->larger_wins,
+        .mean = evaluation->mean,
+        .sd = evaluation->sd,
+        .folds = evaluation->count,
+        .kind = evaluation->kind,
+        .outputs = evaluation->outputs,
+        .confusion = evaluation->confusion,
+        .choices = grid->count * (grid->components ? grid->components_count : 1),
+    };
+    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+}
+
+void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
+                                mercer_evaluation_fold *out)
+{
+    const struct fold *fold = &evaluation->folds[index];
+    size_t size = out->struct_size;
+    mercer_evaluation_fold full = {
+        .struct_size = size,
+        .value = fold->value,
+        .inner = fold->inner,
+        .chosen = evaluation->grid.choices[fold->choice].text,
+        .components = fold->components,
+        .points = fold->points,
+        .rows = fold->n,
+        .row = fold->rows,
+        .codes = fold->codes,
+        .scores = fold->scores,
+    };
+    memcpy(out, &full, size < sizeof full ? size : sizeof full);
+}

@@ -1,0 +1,29 @@
+/* What is tuned: every combination of the values given for some keys. */
+#ifndef MRC_EVAL_GRID_H
+#define MRC_EVAL_GRID_H
+
+#include "base/memory.h"
+
+/* One combination: specs of method, kernel and head with its values, and its text for people,
+ * "kernel.sigma=2,method.nu=0.1" (empty when nothing but components is tuned). */
+typedef struct mrc_choice {
+    char *method, *kernel, *head; /* NULL where the caller gave none */
+    char *text;
+} mrc_choice;
+
+typedef struct mrc_grid {
+    mrc_choice *choices;
+    int64_t count;
+    double *components; /* the numbers of components to try, increasing; or NULL: as given */
+    int64_t components_count;
+} mrc_grid;
+
+/* From texts KEY=VALUES: KEY is components, method.KEY, kernel.KEY or head.KEY; VALUES are a,b,c or
+ * A:B:+STEP or A:B:*FACTOR. Choices are in the order of the texts, the last one changing fastest.
+ * Without texts there is one choice, the specs as given. */
+mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kernel,
+                            const char *head, const char *const *texts, int64_t count,
+                            mercer_error *err);
+void mrc_grid_destroy(mrc_grid *grid);
+
+#endif

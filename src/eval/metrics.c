@@ -1,0 +1,194 @@
+/* Metrics of predictions.
+ *
+ * The score of a row in favour of the second of two classes is its score of that class less that of
+ * the first. Equal scores form one step of the ROC curve, so the area under it counts a tie as half
+ * (Mann, Whitney); the average precision, a mean over the relevant rows of the precision at their
+ * rank, takes all rows of a tie as found at once. */
+#include "eval/metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static mercer_status error_rate(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    int64_t wrong = 0;
+    (void)err;
+    for (int64_t i = 0; i < judged->n; i++)
+        wrong += judged->predicted[i] != judged->truth[i];
+    *out = (double)wrong / (double)judged->n;
+    return MERCER_OK;
+}
+
+/* Mean over the classes that occur of the share of their rows in the wrong class. */
+static mercer_status balanced_error(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    double *right = NULL, *rows, sum = 0;
+    int64_t occurring = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&right, 2, judged->outputs, sizeof *right, err));
+    rows = right + judged->outputs;
+    for (int64_t i = 0; i < judged->n; i++) {
+        rows[judged->truth[i]]++;
+        right[judged->truth[i]] += judged->predicted[i] == judged->truth[i];
+    }
+    for (int64_t c = 0; c < judged->outputs; c++)
+        if (rows[c] > 0) {
+            sum += right[c] / rows[c];
+            occurring++;
+        }
+    *out = 1 - sum / (double)occurring;
+out:
+    mrc_free(right);
+    return rc;
+}
+
+static mercer_status root_mean_square(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    double sum = 0;
+    int64_t count = judged->n * judged->outputs;
+    (void)err;
+    for (int64_t i = 0; i < count; i++)
+        sum += (judged->scores[i] - judged->values[i]) * (judged->scores[i] - judged->values[i]);
+    *out = sqrt(sum / (double)count);
+    return MERCER_OK;
+}
+
+/* ---- rankings ---- */
+
+struct ranked {
+    double score;
+    int relevant;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    double x = ((const struct ranked *)a)->score, y = ((const struct ranked *)b)->score;
+    return (x < y) - (x > y);
+}
+
+/* All rows, the most likely of the second class first; *relevant of them are. */
+static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t *relevant,
+                          mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *relevant = 0;
+    MRC_TRY(mrc_alloc(out, judged->n, sizeof **out, err));
+    for (int64_t i = 0; i < judged->n; i++) {
+        (*out)[i].score = judged->scores[2 * i + 1] - judged->scores[2 * i];
+        (*out)[i].relevant = judged->truth[i] == 1;
+        *relevant += judged->truth[i] == 1;
+    }
+    qsort(*out, (size_t)judged->n, sizeof **out, by_score);
+out:
+    return rc;
+}
+
+mercer_status mrc_roc(const mrc_judged *judged, double **false_rate, double **true_rate,
+                      int64_t *count, mercer_error *err)
+{
+    struct ranked *ranked = NULL;
+    int64_t relevant, found = 0, n = judged->n;
+    mercer_status rc = MERCER_OK;
+    *false_rate = *true_rate = NULL;
+    *count = 1;
+    MRC_TRY(rank(judged, &ranked, &relevant, err));
+    MRC_TRY(mrc_alloc(false_rate, n + 1, sizeof **false_rate, err));
+    MRC_TRY(mrc_alloc(true_rate, n + 1, sizeof **true_rate, err));
+    if (relevant == 0 || relevant == n)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows held out are all of one class: there is no ranking to judge");
+    for (int64_t i = 0; i < n; i++) {
+        found += ranked[i].relevant;
+        if (i + 1 < n && ranked[i + 1].score == ranked[i].score)
+            continue;
+        (*true_rate)[*count] = (double)found / (double)relevant;
+        (*false_rate)[*count] = (double)(i + 1 - found) / (double)(n - relevant);
+        ++*count;
+    }
+out:
+    mrc_free(ranked);
+    return rc;
+}
+
+static mercer_status area_under_roc(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    double *false_rate = NULL, *true_rate = NULL;
+    int64_t count;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_roc(judged, &false_rate, &true_rate, &count, err));
+    *out = 0;
+    for (int64_t i = 1; i < count; i++)
+        *out += (false_rate[i] - false_rate[i - 1]) * (true_rate[i] + true_rate[i - 1]) / 2;
+out:
+    mrc_free(false_rate);
+    mrc_free(true_rate);
+    return rc;
+}
+
+static mercer_status average_precision(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    struct ranked *ranked = NULL;
+    int64_t relevant, found = 0, n = judged->n;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(rank(judged, &ranked, &relevant, err));
+    if (relevant == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "no row held out is of the second class: there is no precision to judge");
+    *out = 0;
+    for (int64_t i = 0, end; i < n; i = end) {
+        int64_t here = 0;
+        for (end = i; end < n && ranked[end].score == ranked[i].score; end++)
+            here += ranked[end].relevant;
+        found += here;
+        *out += (double)here / (double)relevant * (double)found / (double)end;
+    }
+out:
+    mrc_free(ranked);
+    return rc;
+}
+
+static const mrc_metric metrics[] = {
+    {"error", "share of rows in the wrong class", true, false, false, error_rate},
+    {"balanced", "the same, as a mean over the classes", true, false, false, balanced_error},
+    {"auc", "area under the ROC curve of the second of two classes", true, true, true,
+     area_under_roc},
+    {"ap", "average precision, looking for the second of two classes", true, true, true,
+     average_precision},
+    {"rmse", "root mean square of prediction less value", false, false, false, root_mean_square},
+};
+
+enum { METRICS = sizeof metrics / sizeof *metrics };
+
+const mrc_metric *mrc_metric_at(int index)
+{
+    return index >= 0 && index < METRICS ? &metrics[index] : NULL;
+}
+
+mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
+                              const mrc_metric **out, mercer_error *err)
+{
+    char known[128] = "";
+    *out = NULL;
+    for (int i = 0; i < METRICS; i++) {
+        const mrc_metric *metric = &metrics[i];
+        if (metric->classes != classes || (metric->two && outputs != 2))
+            continue;
+        if (!name || strcmp(name, metric->name) == 0) {
+            *out = metric;
+            return MERCER_OK;
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", metric->name);
+    }
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "metric '%s' is not one of %s, which %s have", name,
+                    known, classes ? "these classes" : "values");
+}
+
+void mrc_confusion_add(const mrc_judged *judged, int64_t *table)
+{
+    for (int64_t i = 0; i < judged->n; i++)
+        if (judged->predicted[i] >= 0)
+            table[judged->truth[i] * judged->outputs + judged->predicted[i]]++;
+}

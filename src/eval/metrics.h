@@ -1,0 +1,40 @@
+/* How good predictions are. */
+#ifndef MRC_EVAL_METRICS_H
+#define MRC_EVAL_METRICS_H
+
+#include "base/memory.h"
+
+/* Predictions and truth of n rows, all borrowed. Classes: codes below outputs, -1 where none won;
+ * values: n x outputs. A score belongs to each class, the larger the more likely. */
+typedef struct mrc_judged {
+    int64_t n, outputs;
+    const int64_t *predicted, *truth; /* classes, or NULL */
+    const double *scores;             /* n x outputs; of values, the predictions */
+    const double *values;             /* the true values, or NULL */
+} mrc_judged;
+
+typedef struct mrc_metric {
+    const char *name, *summary;
+    bool classes;     /* of classes, else of values */
+    bool two;         /* of two classes alone, the second being the one looked for */
+    bool larger_wins; /* else smaller is better */
+    mercer_status (*measure)(const mrc_judged *judged, double *out, mercer_error *err);
+} mrc_metric;
+
+/* The metric of a name; NULL: error of classes, rmse of values. MERCER_ERR_ARGUMENT lists those
+ * that can be had. */
+mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
+                              const mrc_metric **out, mercer_error *err);
+/* Metrics by index from 0; NULL past the last. */
+const mrc_metric *mrc_metric_at(int index);
+
+/* Confusion counts: table[truth * outputs + predicted] += 1; rows that no class won are left out.
+ */
+void mrc_confusion_add(const mrc_judged *judged, int64_t *table);
+
+/* The points of the ROC curve from (0,0) to (1,1), one after each distinct score: false and true
+ * positive rates, count of them, each from mrc_alloc. */
+mercer_status mrc_roc(const mrc_judged *judged, double **false_rate, double **true_rate,
+                      int64_t *count, mercer_error *err);
+
+#endif

@@ -1,0 +1,354 @@
+/* Evaluation against a plain loop of fits; nothing of the rows held out reaches a fit; grids. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "eval/folds.h"
+#include "eval/grid.h"
+
+#include <mercer/mercer.h>
+
+#include <stdio.h>
+
+enum { N = 90, D = 3 };
+
+static mercer_ctx *ctx;
+static mercer_error why;
+
+struct set {
+    double *x;
+    double y[N];
+    int64_t codes[N];
+    mercer_rows *rows;
+    mercer_targets *classes, *values;
+};
+
+static void fill_set(struct set *s)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (int64_t i = 0; i < N; i++) {
+        s->y[i] = sin(s->x[i * D]) + s->x[i * D + 1];
+        s->codes[i] = s->y[i] > 0.7 ? 2 : s->y[i] > -0.4;
+    }
+    assert_ok(mercer_rows_view(ctx, s->x, N, D, D, &s->rows, err));
+    assert_ok(mercer_targets_new_classes(s->codes, N, names, 3, NULL, &s->classes, err));
+    assert_ok(mercer_targets_new_values(s->y, N, 1, NULL, &s->values, err));
+}
+
+static void free_set(struct set *s)
+{
+    mercer_rows_free(s->rows);
+    mercer_targets_free(s->classes);
+    mercer_targets_free(s->values);
+    free(s->x);
+}
+
+static mercer_fit_options fit_options(const char *method)
+{
+    mercer_fit_options options;
+    mercer_fit_options_init(&options);
+    options.method = method;
+    options.kernel = "rbf:sigma=median";
+    options.scale = "standard";
+    options.components = 4;
+    return options;
+}
+
+static mercer_evaluation *evaluate(const mercer_evaluate_options *options, const struct set *s,
+                                   const mercer_targets *targets)
+{
+    mercer_evaluation *e = NULL;
+    mercer_ctx_set_seed(ctx, 5);
+    assert_ok(mercer_evaluate(ctx, options, s->rows, targets, &e, err));
+    return e;
+}
+
+static mercer_evaluation_info info_of(const mercer_evaluation *e)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    return info;
+}
+
+static mercer_evaluation_fold fold_of(const mercer_evaluation *e, int64_t f)
+{
+    mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+    mercer_evaluation_get_fold(e, f, &fold);
+    return fold;
+}
+
+/* Every fold's predictions are those of a fit to the other rows. */
+static void test_folds_are_fits(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options;
+    (void)state;
+    fill_set(&s);
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.folds = 4;
+    options.repeats = 2;
+    mercer_evaluation *e = evaluate(&options, &s, s.values);
+    mercer_evaluation_info info = info_of(e);
+    double mean = 0, squares = 0;
+    assert_int_equal(info.folds, 8);
+    for (int64_t f = 0; f < info.folds; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        double x[N * D], y[N], predicted[N], sum = 0;
+        int64_t used = 0;
+        for (int64_t i = 0, held = 0; i < N; i++) {
+            if (held < fold.rows && fold.row[held] == i) {
+                held++;
+                continue;
+            }
+            memcpy(x + used * D, s.x + i * D, D * sizeof *x);
+            y[used++] = s.y[i];
+        }
+        assert_int_equal(used + fold.rows, N);
+        mercer_rows *rows = NULL, *all = NULL;
+        mercer_targets *targets = NULL;
+        mercer_model *model = NULL;
+        assert_ok(mercer_rows_view(ctx, x, used, D, D, &rows, err));
+        assert_ok(mercer_rows_view(ctx, s.x, N, D, D, &all, err));
+        assert_ok(mercer_targets_new_values(y, used, 1, NULL, &targets, err));
+        /* Widths by the median draw rows: the seed of a fold is a function of its number. */
+        mercer_ctx_set_seed(ctx, 5 + 0x9E3779B97F4A7C15u * ((uint64_t)f + 1));
+        assert_ok(mercer_fit(ctx, &fit, rows, targets, &model, NULL, err));
+        assert_ok(mercer_model_predict(ctx, model, all, 0, predicted, NULL, err));
+        for (int64_t i = 0; i < fold.rows; i++) {
+            assert_true(fabs(fold.scores[i] - predicted[fold.row[i]]) <= 1e-12);
+            sum += pow(predicted[fold.row[i]] - s.y[fold.row[i]], 2) / (double)fold.rows;
+        }
+        assert_true(fabs(fold.value - sqrt(sum)) <= 1e-12);
+        mean += fold.value / 8;
+        mercer_model_free(model);
+        mercer_rows_free(rows);
+        mercer_rows_free(all);
+        mercer_targets_free(targets);
+    }
+    for (int64_t f = 0; f < info.folds; f++)
+        squares += pow(fold_of(e, f).value - mean, 2);
+    assert_true(fabs(info.mean - mean) <= 1e-14);
+    assert_true(fabs(info.sd - sqrt(squares / 7)) <= 1e-14);
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* What is tuned is the best of a plain search over the same inner folds; one fit serves all numbers
+ * of components. */
+static void test_tuning(void **state)
+{
+    static const char *const tune[] = {"components=1:5:+2", "kernel.sigma=0.5,1,4"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options;
+    (void)state;
+    fill_set(&s);
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.folds = 3;
+    options.tune = tune;
+    options.tune_count = 2;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    assert_int_equal(info_of(e).choices, 9);
+    assert_non_null(info_of(e).confusion);
+    for (int64_t f = 0; f < 3; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        assert_true(strncmp(fold.chosen, "kernel.sigma=", 13) == 0);
+        assert_true(fold.components == 1 || fold.components == 3 || fold.components == 5);
+        /* The same choice by hand gives the same predictions. */
+        char kernel[64];
+        mercer_fit_options one = fit;
+        mercer_evaluate_options plain = options;
+        snprintf(kernel, sizeof kernel, "rbf:%s", fold.chosen + 7);
+        one.kernel = kernel;
+        one.components = (double)fold.components;
+        plain.fit = &one;
+        plain.tune_count = 0;
+        mercer_evaluation *other = evaluate(&plain, &s, s.classes);
+        mercer_evaluation_fold again = fold_of(other, f);
+        assert_int_equal(again.rows, fold.rows);
+        assert_true(fabs(again.value - fold.value) < 1e-15);
+        assert_memory_equal(again.codes, fold.codes, (size_t)fold.rows * sizeof *fold.codes);
+        assert_true(isnan(again.inner) && !isnan(fold.inner));
+        mercer_evaluation_free(other);
+    }
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* Rows held out may be anything: predictions of the others, and all that was chosen, stay. */
+static void test_no_leak(void **state)
+{
+    static const char *const tune[] = {"components=1:6:+1", "kernel.sigma=0.5:4:*2"};
+    static const int64_t start[] = {0, 30},
+                         held[30] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                     15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options;
+    mercer_evaluation *results[2];
+    struct set sets[2];
+    (void)state;
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.splits = 1;
+    options.split_start = start;
+    options.split_rows = held;
+    options.tune = tune;
+    options.tune_count = 2;
+    for (int v = 0; v < 2; v++) {
+        sets[v] = (struct set){.x = normal_rows(1, N, D, 0, 1)};
+        /* The second time rows 1 to 29 are wild, and so are their labels. */
+        for (int64_t i = 1; v == 1 && i < 30; i++)
+            for (int64_t k = 0; k < D; k++)
+                sets[v].x[i * D + k] = 1e3 * (double)(i * k);
+        fill_set(&sets[v]);
+        results[v] = evaluate(&options, &sets[v], sets[v].classes);
+    }
+    mercer_evaluation_fold a = fold_of(results[0], 0), b = fold_of(results[1], 0);
+    assert_string_equal(a.chosen, b.chosen);
+    assert_int_equal(a.components, b.components);
+    assert_true(a.inner == b.inner);
+    assert_memory_equal(a.scores, b.scores, 3 * sizeof *a.scores); /* of row 0 */
+    for (int v = 0; v < 2; v++) {
+        mercer_evaluation_free(results[v]);
+        free_set(&sets[v]);
+    }
+}
+
+static void test_threads_and_rows_left_out(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("sma:candidates=20");
+    mercer_evaluate_options options;
+    (void)state;
+    fill_set(&s);
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.folds = 5;
+    mercer_evaluation *two = evaluate(&options, &s, s.classes);
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    mercer_evaluation *one = evaluate(&options, &s, s.classes);
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    for (int64_t f = 0; f < 5; f++) {
+        mercer_evaluation_fold a = fold_of(one, f), b = fold_of(two, f);
+        assert_memory_equal(a.scores, b.scores, (size_t)a.rows * 3 * sizeof *a.scores);
+    }
+    mercer_evaluation_free(one);
+    mercer_evaluation_free(two);
+    options.folds = MERCER_LEAVE_ONE_OUT;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    int64_t wrong = 0, counted = 0;
+    for (int64_t f = 0; f < N; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        assert_int_equal(fold.rows, 1);
+        wrong += fold.codes[0] != s.codes[fold.row[0]];
+    }
+    assert_true(fabs(info_of(e).mean - (double)wrong / N) <= 1e-15);
+    assert_true(isnan(info_of(e).sd));
+    for (int64_t i = 0; i < 9; i++)
+        counted += info_of(e).confusion[i];
+    assert_int_equal(counted, N);
+    mercer_evaluation_free(e);
+    /* Without a head: what the features keep of the rows held out; all of it with all features. */
+    fit = fit_options("kpca");
+    fit.kernel = "linear";
+    fit.components = D;
+    options.folds = 3;
+    e = evaluate(&options, &s, NULL);
+    assert_string_equal(info_of(e).metric, "reconstruction");
+    assert_true(fabs(info_of(e).mean) < 1e-12);
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+static void expect_refusal(mercer_evaluate_options options, const struct set *s,
+                           const mercer_targets *targets, const char *text)
+{
+    mercer_evaluation *e = NULL;
+    assert_int_not_equal(mercer_evaluate(ctx, &options, s->rows, targets, &e, &why), MERCER_OK);
+    assert_null(e);
+    if (!strstr(why.text, text))
+        fail_msg("'%s' does not say '%s'", why.text, text);
+}
+
+static void test_refusals(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls"), plain = fit_options("kpca");
+    mercer_evaluate_options options;
+    const int64_t start[] = {0, 2}, rows[] = {3, 3};
+    const char *text;
+    (void)state;
+    fill_set(&s);
+    mercer_evaluate_options_init(&options);
+    options.tune = &text;
+    options.fit = &fit;
+    options.folds = N + 1;
+    expect_refusal(options, &s, s.classes, "cannot be made of 90 rows");
+    options.folds = 1;
+    expect_refusal(options, &s, s.classes, "at least 2");
+    options.folds = 0;
+    expect_refusal(options, &s, NULL, "no labels or targets");
+    options.metric = "auc";
+    expect_refusal(options, &s, s.classes, "error, balanced");
+    options.fit = &plain;
+    expect_refusal(options, &s, s.classes, "head");
+    options.fit = &fit;
+    options.metric = NULL;
+    options.splits = 1;
+    options.split_start = start;
+    options.split_rows = rows;
+    expect_refusal(options, &s, s.classes, "twice");
+    options.splits = 0;
+    options.tune_count = 1;
+    static const char *const wrong[][2] = {{"components", "KEY=VALUES"},
+                                           {"components=0,2", "whole number"},
+                                           {"sigma=1", "kernel.KEY"},
+                                           {"kernel.sigma=", "KEY=VALUES"},
+                                           {"kernel.sigma=1,,2", "empty"},
+                                           {"kernel.sigma=1:2", "range"},
+                                           {"kernel.sigma=4:1:*2", "never"},
+                                           {"kernel.sigma=1:4:*1", "never"},
+                                           {"kernel.sigma=1:4:+1e-9", "more than"},
+                                           {"kernel.sigma=-1,2", "sigma"},
+                                           {"method.nosuch=1", "nosuch"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        text = wrong[i][0];
+        expect_refusal(options, &s, s.classes, wrong[i][1]);
+    }
+    free_set(&s);
+}
+
+static void test_grid(void **state)
+{
+    static const char *const texts[] = {"kernel.sigma=1:8:*2", "components=3,1", "head.k=1:2:+0.5"};
+    mrc_grid grid;
+    (void)state;
+    assert_ok(
+        mrc_grid_init(&grid, "kpca", "rbf:sigma=5,gamma=1", "knn:ties=lowest", texts, 3, err));
+    assert_int_equal(grid.count, 12);
+    assert_int_equal(grid.components_count, 2);
+    assert_true(grid.components[0] == 1 && grid.components[1] == 3);
+    assert_string_equal(grid.choices[5].kernel, "rbf:gamma=1,sigma=2");
+    assert_string_equal(grid.choices[5].head, "knn:ties=lowest,k=2");
+    assert_string_equal(grid.choices[5].text, "kernel.sigma=2,head.k=2");
+    assert_string_equal(grid.choices[11].kernel, "rbf:gamma=1,sigma=8");
+    mrc_grid_destroy(&grid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_folds_are_fits),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_no_leak),
+        cmocka_unit_test(test_threads_and_rows_left_out),
+        cmocka_unit_test(test_refusals),
+    };
+    ctx = new_ctx(2);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    mercer_ctx_free(ctx);
+    return failed;
+}
