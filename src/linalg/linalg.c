@@ -62,6 +62,13 @@ double mrc_dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
+void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            to[j * rows + i] = from[i * columns + j];
+}
+
 /* Products A'B over tall matrices are cut into at most PARTS runs of at least LEAST_RUN rows, each
  * summed by one task in strips of STRIP rows; the partial products are added in order. */
 enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };
@@ -323,46 +330,6 @@ out:
 
 enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
 
-struct svd_call {
-    lapack_int rows, k, work_size, info;
-    double *a, *values, *vectors, *right, *work;
-    lapack_int *iwork;
-};
-
-static void svd_run(void *arg, int64_t task, int worker)
-{
-    struct svd_call *c = arg;
-    lapack_int q = c->rows < c->k ? c->rows : c->k;
-    (void)task, (void)worker;
-    /* What is A by rows is A' by columns: its right vectors, transposed, are our left ones. */
-    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', c->k, c->rows, c->a, c->k, c->values,
-                                  c->right, c->k, c->vectors, q, c->work, c->work_size, c->iwork);
-}
-
-mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
-                           double *vectors, mercer_error *err)
-{
-    int64_t q = rows < k ? rows : k, most = rows < k ? k : rows;
-    struct svd_call c = {.rows = mrc_blas_int(rows), .k = mrc_blas_int(k), .a = a};
-    mercer_status rc = MERCER_OK;
-    c.values = values;
-    c.vectors = vectors;
-    c.work_size = mrc_blas_int(4 * q * q + 7 * q + QR_BLOCK * (q + most));
-    MRC_TRY(mrc_alloc2_raw(&c.right, k, q, sizeof *c.right, err));
-    MRC_TRY(mrc_alloc2_raw(&c.work, c.work_size, 1, sizeof *c.work, err));
-    MRC_TRY(mrc_alloc2_raw(&c.iwork, 8 * q, 1, sizeof *c.iwork, err));
-    mrc_serial(ctx, svd_run, &c);
-    if (c.info != 0)
-        MRC_FAIL(err, MERCER_ERR_NUMERIC,
-                 "the singular values of %lld x %lld numbers were not found", (long long)rows,
-                 (long long)k);
-out:
-    mrc_free(c.right);
-    mrc_free(c.work);
-    mrc_free(c.iwork);
-    return rc;
-}
-
 struct qr_call {
     lapack_int rows, k, work_size, info;
     double *a, *tau, *work;
@@ -391,6 +358,70 @@ mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a,
 out:
     mrc_free(q.tau);
     mrc_free(q.work);
+    return rc;
+}
+
+/* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
+enum { MOST_SINGULAR = 20000 };
+
+/* Of a, m x n by columns. */
+struct svd_call {
+    char job; /* of dgesdd: where u goes */
+    int64_t m, n, work_size;
+    double *a, *s, *u, *vt, *work;
+    lapack_int *iwork, info;
+};
+
+static void svd_run(void *arg, int64_t task, int worker)
+{
+    struct svd_call *c = arg;
+    lapack_int m = mrc_blas_int(c->m), n = mrc_blas_int(c->n), q = m < n ? m : n;
+    (void)task, (void)worker;
+    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, c->job, m, n, c->a, m, c->s, c->u, m, c->vt, q,
+                                  c->work, mrc_blas_int(c->work_size), c->iwork);
+}
+
+static mercer_status find_svd(mercer_ctx *ctx, struct svd_call *c, mercer_error *err)
+{
+    int64_t q = c->m < c->n ? c->m : c->n;
+    mercer_status rc = MERCER_OK;
+    if (q > MOST_SINGULAR)
+        return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
+                        (long long)q, (int)MOST_SINGULAR);
+    MRC_TRY(mrc_alloc2_raw(&c->work, c->work_size, 1, sizeof *c->work, err));
+    MRC_TRY(mrc_alloc2_raw(&c->iwork, 8, q, sizeof *c->iwork, err));
+    mrc_serial(ctx, svd_run, c);
+    if (c->info != 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "%lld singular vectors did not converge", (long long)q);
+out:
+    mrc_free(c->work);
+    mrc_free(c->iwork);
+    return rc;
+}
+
+mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
+                           mercer_error *err)
+{
+    double unused;
+    int64_t own = 5 * k * k + 4 * k;
+    /* Vectors one after the other are the columns of A, and V' by columns is V by rows. */
+    struct svd_call c = {.job = 'O', .m = n, .n = k, .a = a, .s = s, .u = &unused, .vt = v};
+    c.work_size = (own > n ? own : n) + (3 + QR_BLOCK) * k;
+    return find_svd(ctx, &c, err);
+}
+
+mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
+                           double *vectors, mercer_error *err)
+{
+    int64_t q = rows < k ? rows : k, most = rows < k ? k : rows;
+    /* What is A by rows is A' by columns: its right vectors, transposed, are our left ones. */
+    struct svd_call c = {.job = 'S', .m = k, .n = rows, .a = a, .s = values, .vt = vectors};
+    mercer_status rc = MERCER_OK;
+    c.work_size = 4 * q * q + 7 * q + QR_BLOCK * (q + most);
+    MRC_TRY(mrc_alloc2_raw(&c.u, k, q, sizeof *c.u, err));
+    MRC_TRY(find_svd(ctx, &c, err));
+out:
+    mrc_free(c.u);
     return rc;
 }
 

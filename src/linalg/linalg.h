@@ -26,6 +26,9 @@ void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const dou
 /* sum of a_i b_i. */
 double mrc_dot(const double *a, const double *b, int64_t n);
 
+/* to (columns x rows) = from' for from rows x columns. */
+void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to);
+
 /* gram (k x k) = A' A for A n x k (row stride lda): parallel over fixed blocks of rows, summed in
  * block order. */
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
@@ -49,6 +52,11 @@ mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t
 /* and out (k x k) = a a'. */
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err);
+
+/* and A = U diag(s) V', A (n x k, n >= k) being the matrix of these vectors: a is replaced by the
+ * columns of U, one after the other; s (k) is decreasing, v (k x k) is V. */
+mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
+                           mercer_error *err);
 
 /* Eigenvalues (increasing) and, in the rows of a, eigenvectors of the symmetric n x n matrix a
  * (tightly packed, lower triangle used, overwritten). */

@@ -170,6 +170,16 @@ static void measure(const int64_t *rows, int64_t count, const double *values, co
     }
 }
 
+static mercer_status find_longest(mrc_dual *dual, double *longest, mercer_error *err)
+{
+    const double *norms2;
+    mercer_status rc = mrc_dual_column_norms2(dual, &norms2, err);
+    *longest = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < dual->n; i++)
+        *longest = fmax(*longest, sqrt(norms2[i]));
+    return rc;
+}
+
 /* Keep beta / length as the direction of feature dual->count. */
 static mercer_status keep_direction(mrc_dual *dual, const int64_t *rows, int64_t count,
                                     const double *values, double length, mercer_error *err)
@@ -203,7 +213,6 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     int64_t n = dual->n, j = dual->count;
     double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
     double length2, weight, longest = 0, least;
-    const double *norms2;
     mercer_status rc = MERCER_OK;
     *added = false;
     count = rows ? count : n;
@@ -215,11 +224,10 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     measure(rows, count, values, tau, &length2, &weight);
     if (!(length2 > 0))
         goto out;
-    if (longest == 0) {
-        MRC_TRY(mrc_dual_column_norms2(dual, &norms2, err));
-        for (int64_t i = 0; i < n; i++)
-            longest = fmax(longest, sqrt(norms2[i]));
-    }
+    if (image && rows)
+        longest = sqrt(mrc_dot(image, image, n)) / weight;
+    if (longest == 0)
+        MRC_TRY(find_longest(dual, &longest, err));
     least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
@@ -237,6 +245,24 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
     dual->count++;
     *added = true;
 out:
+    mrc_free(dots);
+    return rc;
+}
+
+mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double *image,
+                               bool *remains, mercer_error *err)
+{
+    double *tau = NULL, *dots = NULL, longest, length2, weight;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tau, dual->n, sizeof *tau, err));
+    MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
+    memcpy(tau, image, (size_t)dual->n * sizeof *tau);
+    MRC_TRY(find_longest(dual, &longest, err));
+    MRC_TRY(mrc_dual_project(dual, tau, dots, err));
+    measure(NULL, dual->n, beta, image, &length2, &weight);
+    *remains = length2 > 0 && sqrt(mrc_dot(tau, tau, dual->n)) > LEAST * longest * weight;
+out:
+    mrc_free(tau);
     mrc_free(dots);
     return rc;
 }

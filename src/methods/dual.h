@@ -46,9 +46,15 @@ void mrc_dual_destroy(mrc_dual *dual);
 /* Add the feature of beta: values over the given rows (distinct; NULL: all n, in order), of any
  * length but zero. image is K beta, or NULL: then it is computed. All is copied. *added is false,
  * and nothing changes, when the earlier features leave nothing of it, or when its squared length
- * beta' K beta is not positive. */
+ * beta' K beta is not positive. Given rows and image, the caller answers for it that the image is
+ * more than rounding. */
 mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, const double *values,
                            const double *image, bool *added, mercer_error *err);
+
+/* Whether the features leave anything of the direction beta (n values), image being K beta: what
+ * mrc_dual_add asks of it. */
+mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double *image,
+                               bool *remains, mercer_error *err);
 
 /* Of all combinations beta = W a, |a| = 1, of w (n x columns), the one with the longest image:
  * largest beta' K beta. image receives K beta. Both n values. */

@@ -240,6 +240,12 @@ int mrc_compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+int mrc_compare_rows(const void *a, const void *b)
+{
+    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    return (i > j) - (i < j);
+}
+
 /* Distances and dot products see only the widest columns when spreads differ a lot; most people who
  * leave the scaling out did not mean that. */
 mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,

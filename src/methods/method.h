@@ -33,6 +33,7 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
 
 /* For qsort: increasing. */
 int mrc_compare_doubles(const void *a, const void *b);
+int mrc_compare_rows(const void *a, const void *b); /* int64_t */
 
 enum { MRC_METHOD_ABI = 1 };
 

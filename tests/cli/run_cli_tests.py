@@ -1451,10 +1451,10 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc"):
+                   "nystroem", "kpls", "sma", "smc", "skpls", "cr:alpha=0.3"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method in ("sma", "smc") and center == "span":
+            if method in ("sma", "smc", "skpls") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1468,6 +1468,22 @@ def test_every_method_with_every_centring():
             if center == "none" and told["selected"]:
                 assert len(info["selected"]) == info["expansion_points"]
                 assert info["selected"] == told["selected"][:info["expansion_points"]]
+
+
+@test
+def test_features_no_more_than_the_labels_have_dimensions():
+    table("x.csv", cloud(40, 3), "abc", label=["uvw"[i % 3] for i in range(40)])
+    for method in ("rkopls:subset=12", "cr:alpha=0"):
+        words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-o", "m"]
+        told = report(*words)
+        assert told["components"] == 2
+        assert any("no more than the labels have" in notice for notice in told["notices"])
+        assert len(numbers(mercer("transform", "m", "x.csv").out)[1][0]) == 2
+        mercer("predict", "m", "x.csv", "-o", "p.csv")
+    assert report(*words[:3], "rkopls:subset=12", "-o", "m")["expansion_points"] == 12
+    for wrong in ("skpls:nu=0", "skpls:nu=1.1", "skpls:heuristic=max", "skpls:cache=0", "rkopls:subset=0",
+                  "cr:alpha=-0.1", "cr:alpha=1.01", "cr:alpha=nan"):
+        refused("fit", "x.csv", "-m", wrong, status=2, says=wrong.split(":")[0])
 
 
 @test
