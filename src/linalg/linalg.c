@@ -361,6 +361,45 @@ out:
     return rc;
 }
 
+struct basis_call {
+    lapack_int k, n, work_size, info;
+    double *a, *tau, *work;
+};
+
+static void basis_run(void *arg, int64_t task, int worker)
+{
+    struct basis_call *b = arg;
+    (void)task, (void)worker;
+    /* Rows are columns to LAPACK. The diagonal of R tells which of them it turned round. */
+    b->info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, b->n, b->k, b->a, b->n, b->tau, b->work,
+                                  b->work_size);
+    for (lapack_int j = 0; j < b->k; j++)
+        b->work[b->work_size + j] = b->a[(int64_t)j * b->n + j];
+    if (b->info == 0)
+        b->info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, b->n, b->k, b->k, b->a, b->n, b->tau,
+                                      b->work, b->work_size);
+    for (lapack_int j = 0; j < b->k; j++)
+        if (b->work[b->work_size + j] < 0)
+            cblas_dscal(b->n, -1, b->a + (int64_t)j * b->n, 1);
+}
+
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+                                   mercer_error *err)
+{
+    struct basis_call b = {.k = mrc_blas_int(k), .n = mrc_blas_int(n), .a = a};
+    mercer_status rc = MERCER_OK;
+    b.work_size = mrc_blas_int(QR_BLOCK * k);
+    MRC_TRY(mrc_alloc2_raw(&b.tau, k, 1, sizeof *b.tau, err));
+    MRC_TRY(mrc_alloc2_raw(&b.work, b.work_size + k, 1, sizeof *b.work, err));
+    if (k > 0)
+        mrc_serial(ctx, basis_run, &b);
+    assert(b.info == 0); /* there is no other way to fail than a wrong argument */
+out:
+    mrc_free(b.tau);
+    mrc_free(b.work);
+    return rc;
+}
+
 /* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
 enum { MOST_SINGULAR = 20000 };
 

@@ -68,6 +68,11 @@ mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double 
 mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
                            double *vectors, mercer_error *err);
 
+/* Make the rows of a (k x n, tightly packed, k <= n) orthonormal: row j becomes what of it lies
+ * outside the span of the rows before, of length one. */
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+                                   mercer_error *err);
+
 /* Replace a (rows x k, tightly packed, rows >= k) by the triangular factor R of its QR
  * factorisation: the first k rows are R, upper triangular with zeroes below, the rest is not
  * defined. So rows can come in turn: put the next ones under R. */

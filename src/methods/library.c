@@ -6,9 +6,11 @@
  * kernel values begin to be rounding.
  *
  * Choosing a subset is orthogonal least squares: with q_i the part of point i outside the span so
- * far, |q_i' targets|^2 / |q_i|^2 is what it would add. After a pick with direction v all products
- * are downdated by a = L v: q_i' targets -= a_i v' targets, |q_i|^2 -= a_i^2, one product of m^2 a
- * pick instead of a deflation. The points come in the order of the picks, so L stays triangular. */
+ * far, |q_i' targets|^2 / |q_i|^2 is what it would add. After a pick p with direction v = q_p /
+ * |q_p| all products are downdated by a = L v: q_i' targets -= a_i v' targets, |q_i|^2 -= a_i^2.
+ * The a are the columns of a pivoted Cholesky factor of L L', so pick s costs m s and m k, and no
+ * vector v is needed before the end, when one Householder factorisation of the picks gives the new
+ * frame. The points come in the order of the picks, so L stays triangular. */
 #include "methods/library.h"
 
 #include "linalg/linalg.h"
@@ -312,10 +314,11 @@ struct choice {
     const double *targets;
     int64_t k, most;
     double floor;
+    double *gram;     /* m x m: L L' */
+    double *along;    /* m x most: a of each pick, its columns */
     double *products; /* m x k: of what is left of the points with the targets */
     double *left;     /* m: squared lengths of what is left */
-    double *along;    /* m: a = L v */
-    double *weights;  /* k: v' targets; most: products with the frame */
+    double *newest;   /* m: the latest a */
     mrc_subframe *out;
 };
 
@@ -337,45 +340,41 @@ static int64_t best_point(const struct choice *c)
     return best;
 }
 
-/* v: what is left of point p outside the frame, of length one. */
-static void add_direction(const struct choice *c, int64_t p)
+/* Take point p: its column of the factor, and what is left without it. */
+static void take(const struct choice *c, int64_t p)
 {
-    int64_t m = c->lib->count, s = c->out->count;
-    double *frame = c->out->directions, *v = frame + s * m, norm2 = 0;
-    memcpy(v, c->lib->factor + p * m, (size_t)m * sizeof *v);
-    for (int pass = 0; pass < 2 && s > 0; pass++) { /* once loses digits */
-        mrc_gemv(false, s, m, 1, frame, m, v, 0, c->weights);
-        mrc_gemv(true, s, m, -1, frame, m, c->weights, 1, v);
+    int64_t m = c->lib->count, k = c->k, s = c->out->count, ld = c->most;
+    double root = sqrt(c->left[p]), *a = c->newest, *own = c->products + p * k;
+    memcpy(a, c->gram + p * m, (size_t)m * sizeof *a);
+    mrc_gemv(false, m, s, -1, c->along, ld, c->along + p * ld, 1, a);
+    for (int64_t j = 0; j < k; j++)
+        own[j] /= root; /* the products of its direction with the targets */
+    for (int64_t i = 0; i < m; i++) {
+        double share = a[i] / root;
+        c->along[i * ld + s] = share;
+        c->left[i] -= share * share;
+        for (int64_t j = 0; i != p && j < k; j++)
+            c->products[i * k + j] -= share * own[j];
     }
-    norm2 = mrc_dot(v, v, m);
-    for (int64_t i = 0; i < m; i++)
-        v[i] /= sqrt(norm2);
+    c->left[p] = 0;
     c->out->chosen[c->out->count++] = p;
 }
 
 static void choice_run(void *arg, int64_t task, int worker)
 {
     struct choice *c = arg;
-    int64_t m = c->lib->count, k = c->k;
+    int64_t m = c->lib->count, k = c->k, p;
+    const double *factor = c->lib->factor;
     (void)task, (void)worker;
-    mrc_gemm(false, false, m, k, m, 1, c->lib->factor, m, c->targets, k, 0, c->products, k);
+    mrc_gemm(false, false, m, k, m, 1, factor, m, c->targets, k, 0, c->products, k);
+    mrc_gemm(false, true, m, m, m, 1, factor, m, factor, m, 0, c->gram, m);
     for (int64_t i = 0; i < m; i++)
-        c->left[i] = mrc_dot(c->lib->factor + i * m, c->lib->factor + i * m, i + 1);
-    while (c->out->count < c->most) {
-        int64_t p = best_point(c);
-        if (p < 0)
-            break;
-        add_direction(c, p);
-        const double *v = c->out->directions + (c->out->count - 1) * m;
-        mrc_gemv(true, m, k, 1, c->targets, k, v, 0, c->weights);
-        mrc_gemv(false, m, m, 1, c->lib->factor, m, v, 0, c->along);
-        for (int64_t i = 0; i < m; i++) {
-            for (int64_t j = 0; j < k; j++)
-                c->products[i * k + j] -= c->along[i] * c->weights[j];
-            c->left[i] -= c->along[i] * c->along[i];
-        }
-        c->left[p] = 0;
-    }
+        c->left[i] = c->gram[i * m + i];
+    while (c->out->count < c->most && (p = best_point(c)) >= 0)
+        take(c, p);
+    for (int64_t i = 0; i < c->out->count; i++)
+        memcpy(c->out->directions + i * m, factor + c->out->chosen[i] * m,
+               (size_t)m * sizeof *factor);
 }
 
 mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const double *targets,
@@ -389,16 +388,19 @@ mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const 
     c.floor = tolerance * tolerance * lib->largest;
     MRC_TRY(mrc_alloc(&out->chosen, most, sizeof *out->chosen, err));
     MRC_TRY(mrc_alloc2(&out->directions, most, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&c.gram, m, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&c.along, m, most, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&c.products, m, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&c.left, m, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&c.along, m, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&c.weights, most > k ? most : k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&c.newest, m, sizeof(double), err));
     mrc_serial(ctx, choice_run, &c);
+    MRC_TRY(mrc_orthonormal_rows(ctx, out->count, m, out->directions, err));
 out:
+    mrc_free(c.gram);
+    mrc_free(c.along);
     mrc_free(c.products);
     mrc_free(c.left);
-    mrc_free(c.along);
-    mrc_free(c.weights);
+    mrc_free(c.newest);
     return rc;
 }
 
