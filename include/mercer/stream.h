@@ -65,8 +65,8 @@ MERCER_API void mercer_stream_get_info(const mercer_stream *stream, mercer_strea
  * with the model, so that an input that was interrupted can be resumed: */
 MERCER_API void mercer_stream_begin_input(mercer_stream *stream);
 /* the same input is pushed again from its first row on, and the rows that were counted are passed
- * over; when they turn out to be others, mercer_stream_push() fails with MERCER_ERR_DATA, and so does
- * mercer_stream_flush() when there are fewer. */
+ * over; when they turn out to be others, mercer_stream_push() fails with MERCER_ERR_DATA, and so
+ * does mercer_stream_flush() when there are fewer. */
 MERCER_API void mercer_stream_resume_input(mercer_stream *stream);
 
 #ifdef __cplusplus
