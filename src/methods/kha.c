@@ -276,6 +276,9 @@ static mercer_status learn_block(struct work *w, const mrc_state *old, bool cent
 {
     mercer_status rc = MERCER_OK;
     w->r = w->r < w->m ? w->r : w->m;
+    if (old->basis && old->rank != w->r) /* only a file that was tampered with says so */
+        MRC_FAIL(err, MERCER_ERR_FORMAT, "method kha: %lld directions, where there are %lld",
+                 (long long)w->r, (long long)old->rank);
     MRC_TRY(mrc_alloc2(&w->w, w->r, w->m, sizeof(double), err));
     MRC_TRY(mrc_alloc(&w->y, w->r, sizeof(double), err));
     MRC_TRY(mrc_alloc(&w->gain, w->r, sizeof(double), err));

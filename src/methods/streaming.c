@@ -76,6 +76,18 @@ void mercer_stream_free(mercer_stream *stream)
     mrc_free(stream);
 }
 
+static int64_t pending_rows(const mercer_stream *stream)
+{
+    return stream->pending ? stream->pending->n : 0;
+}
+
+/* More rows that fill the next block. */
+static int64_t wanted_rows(const mercer_stream *stream)
+{
+    int64_t size = stream->rows == 0 ? stream->plan.first : stream->plan.block;
+    return size - pending_rows(stream);
+}
+
 mercer_status mercer_stream_continue(mercer_ctx *ctx, const mercer_model *model,
                                      mercer_stream **out, mercer_error *err)
 {
@@ -97,6 +109,10 @@ mercer_status mercer_stream_continue(mercer_ctx *ctx, const mercer_model *model,
     MRC_TRY(start(ctx, &options, &stream, err));
     stream->request.kernel = model->kernel;
     MRC_TRY(mrc_stream_restore(stream, model, err));
+    if (wanted_rows(stream) < 1) /* only a file that was tampered with says so */
+        MRC_FAIL(err, MERCER_ERR_FORMAT,
+                 "the model cannot learn from more rows: %lld of them wait for a block of %lld",
+                 (long long)pending_rows(stream), (long long)stream->plan.block);
     if (model->head.spec)
         mrc_notice(ctx, "the head belongs to the features as they were and is left out");
     if (model->novelty_share > 0)
@@ -176,18 +192,6 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
 out:
     mercer_rows_free(scaled);
     return rc;
-}
-
-static int64_t pending_rows(const mercer_stream *stream)
-{
-    return stream->pending ? stream->pending->n : 0;
-}
-
-/* More rows that fill the next block. */
-static int64_t wanted_rows(const mercer_stream *stream)
-{
-    int64_t size = stream->rows == 0 ? stream->plan.first : stream->plan.block;
-    return size - pending_rows(stream);
 }
 
 /* Rows as the stream keeps them: columns in the model's order, all sparse or all doubles. *own is

@@ -287,6 +287,36 @@ static void test_stream_refuses_what_it_cannot_do(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* State that does not go with the method: a file may say anything. */
+static void test_stream_refuses_state_that_does_not_fit(void **state)
+{
+    static const char *const others[] = {"ikpca:components=3,first=20,block=2",
+                                         "kha:components=1,first=20,block=15"};
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = ring_rows(1, 60);
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        mercer_stream *stream = new_stream(ctx, methods[0], "rbf:sigma=4"), *later = NULL;
+        mercer_model *loaded = NULL;
+        mercer_error why = {0};
+        push_rows(ctx, stream, x, 30, 2, 30); /* of which ten wait */
+        assert_ok(mercer_model_save(ctx, model_of(ctx, stream), path, err));
+        assert_ok(mercer_model_load(ctx, path, &loaded, err));
+        mrc_free(loaded->method);
+        assert_ok(mrc_strdup(&loaded->method, others[i], err));
+        mercer_status rc = mercer_stream_continue(ctx, loaded, &later, &why);
+        assert_int_equal(rc, i == 0 ? MERCER_ERR_FORMAT : MERCER_OK);
+        if (later)
+            assert_int_equal(mercer_stream_flush(ctx, later, &why), MERCER_ERR_FORMAT);
+        assert_non_null(strstr(why.text, i == 0 ? "10 of them wait" : "directions"));
+        mercer_stream_free(stream);
+        mercer_stream_free(later);
+        mercer_model_free(loaded);
+    }
+    free(x);
+    mercer_ctx_free(ctx);
+}
+
 /* After an error the stream is as it was after the last block: going on gives the same model. */
 static void test_stream_survives_every_failing_allocation(void **state)
 {
@@ -393,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_stream_matches_columns_by_name),
         cmocka_unit_test(test_stream_freezes_scaling_and_sigma),
         cmocka_unit_test(test_stream_refuses_what_it_cannot_do),
+        cmocka_unit_test(test_stream_refuses_state_that_does_not_fit),
         cmocka_unit_test(test_stream_survives_every_failing_allocation),
         cmocka_unit_test(test_stream_resumes_an_input),
         cmocka_unit_test(test_stream_counts_the_rows_of_an_input),
