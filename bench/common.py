@@ -1,4 +1,4 @@
-"""What run_kpca.py and run_greedy.py share: running programs, data sets, tables, the page in docs/."""
+"""What the scripts run_*.py share: running programs, data sets, tables, the page in docs/."""
 import argparse
 import json
 import os
@@ -67,6 +67,57 @@ class Bench:
         """(answer, wall seconds) of peer_sklearn.py."""
         return self.run([PYTHON, BENCH / "peer_sklearn.py", method, data, gamma, components, threads,
                          repeats, *([new] if new else [])], threads, cap)
+
+
+class Judge(Bench):
+    """Measurements with aims: what was left out, and which aims were met."""
+
+    def __init__(self, build, quick, methods):
+        super().__init__(build, quick)
+        self.left_out, self.aims = [], []
+        self.methods = {name for name in methods if self.has(name)}
+
+    def has(self, method):
+        there = isinstance(self.run([self.build / "mercer", "methods", method], 1, 60)[0], dict)
+        if not there:
+            self.leave_out(f"method {method}: not in this build")
+        return there
+
+    def leave_out(self, what):
+        self.left_out.append(what)
+        print(f"  left out: {what}", file=sys.stderr, flush=True)
+
+    def checked(self, what, answer):
+        """The answer, or None with a line when the program failed."""
+        good = isinstance(answer, dict)
+        self.failures += not good
+        print(f"  {what}{'' if good else ': ' + answer}", file=sys.stderr, flush=True)
+        return answer if good else None
+
+    def expect(self, good, what):
+        if not good:
+            self.failures += 1
+            print(f"  WRONG: {what}", file=sys.stderr, flush=True)
+
+    def judge(self, what, figures, limit, most=True):
+        """Keep the worst of the figures beside its aim: at most the limit, or at least."""
+        figures = [figure for figure in figures if figure is not None]
+        if figures:
+            worst = max(figures) if most else min(figures)
+            met = sum(figure <= limit if most else figure >= limit for figure in figures)
+            self.aims.append([what, f"{'at most' if most else 'at least'} {limit}", f"{worst:.3g}",
+                              f"{met} of {len(figures)}"])
+
+
+def yes(value):
+    return "yes" if value else "no"
+
+
+def exponent(points):
+    """Slope of the line through the logarithms of (x, y) by least squares; None for fewer than two."""
+    if len({x for x, _ in points}) < 2:
+        return None
+    return float(np.polyfit(*np.log(np.array(points)).T, 1)[0])
 
 
 def ring(rows):

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
-from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, RING_GAMMA, Bench, digits, limits_table, machine,
-                    markdown, measure_limits, parse_options, publish, rbf, ring, seconds, times)
+from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, RING_GAMMA, Judge, digits, exponent, limits_table, machine,
+                    markdown, measure_limits, parse_options, publish, rbf, ring, seconds, times, yes)
 
 THREADS = 2
 STORES = ("dense", "stream", "lowrank")
@@ -34,53 +34,15 @@ CANDIDATES = 59  # kfa's own
 JUDGED = 1e-6  # our error and that computed from the selected rows may differ by so much
 
 
-class Greedy(Bench):
-    """Measurements of the greedy methods, with what was left out and which aims were met."""
+class Greedy(Judge):
+    """Measurements of the greedy methods."""
 
     def __init__(self, build, quick):
-        super().__init__(build, quick)
-        self.left_out, self.aims = [], []
-        self.methods = {name for name in ("kpca", "akfa", "skfa", "rkpca", "greedy", "nystroem")
-                        if self.has(name)}
-
-    def has(self, method):
-        there = isinstance(self.run([self.build / "mercer", "methods", method], 1, 60)[0], dict)
-        if not there:
-            self.leave_out(f"method {method}: not in this build")
-        return there
-
-    def leave_out(self, what):
-        self.left_out.append(what)
-        print(f"  left out: {what}", file=sys.stderr, flush=True)
+        super().__init__(build, quick, ("kpca", "akfa", "skfa", "rkpca", "greedy", "nystroem"))
 
     def specs(self, features):
         """{name: what to give as method} for so many features."""
         return {name: spec.format(features) for name, spec in METHODS.items() if name in self.methods}
-
-    def checked(self, what, answer):
-        """The answer, or None with a line when the program failed."""
-        good = isinstance(answer, dict)
-        self.failures += not good
-        print(f"  {what}{'' if good else ': ' + answer}", file=sys.stderr, flush=True)
-        return answer if good else None
-
-    def expect(self, good, what):
-        if not good:
-            self.failures += 1
-            print(f"  WRONG: {what}", file=sys.stderr, flush=True)
-
-    def judge(self, what, figures, limit, most=True):
-        """Keep the worst of the figures beside its aim: at most the limit, or at least."""
-        figures = [figure for figure in figures if figure is not None]
-        if figures:
-            worst = max(figures) if most else min(figures)
-            met = sum(figure <= limit if most else figure >= limit for figure in figures)
-            self.aims.append([what, f"{'at most' if most else 'at least'} {limit}", f"{worst:.3g}",
-                              f"{met} of {len(figures)}"])
-
-
-def yes(value):
-    return "yes" if value else "no"
 
 
 def span_error(rows, gamma, selected):
@@ -90,13 +52,6 @@ def span_error(rows, gamma, selected):
     kept = values > 1e-12 * values[-1]
     coordinates = np.exp(-gamma * cdist(rows, chosen, "sqeuclidean")) @ (vectors[:, kept] / np.sqrt(values[kept]))
     return float(np.mean(1 - (coordinates ** 2).sum(1)))
-
-
-def exponent(points):
-    """Slope of the line through the logarithms of (x, y) by least squares; None for fewer than two."""
-    if len({x for x, _ in points}) < 2:
-        return None
-    return float(np.polyfit(*np.log(np.array(points)).T, 1)[0])
 
 
 # ---- time of a feature ----

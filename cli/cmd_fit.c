@@ -428,11 +428,13 @@ static void print_lists(void)
 {
     char *methods = cli_entry_names(mercer_method_at);
     char *kernels = cli_entry_names(mercer_kernel_at);
-    printf("Methods: %s. Kernels: %s.\n"
-           "Their keys: mercer methods NAME, mercer kernels NAME.\n",
-           methods, kernels);
+    char *heads = cli_entry_names(mercer_head_at);
+    printf("Methods: %s. Kernels: %s. Heads: %s.\n"
+           "Their keys: mercer methods NAME, mercer kernels NAME, mercer heads NAME.\n",
+           methods, kernels, heads);
     free(methods);
     free(kernels);
+    free(heads);
 }
 
 static const cli_option options[] = {
@@ -458,11 +460,11 @@ static const cli_option options[] = {
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "
                "the rows"),
-    CLI_OPTION(
-        "head", 0, CLI_TEXT, head, "HEAD", NULL,
-        "what predicts classes or target values from the features, for 'predict': ls, least "
-        "squares; centre, nearest class centre; none. Default: none, but ls for methods that "
-        "learn from targets"),
+    CLI_OPTION("head", 0, CLI_TEXT, head, "HEAD", NULL,
+               "what predicts classes or target values from the features, for 'predict': ls, least "
+               "squares; lad, exp, log, other losses; centre, nearest class centre; knn, nearest "
+               "neighbours; svm and linsvm, support vector machines; none. As NAME:key=value,... "
+               "Default: none, but that of methods that learn from targets"),
     CLI_OPTION_CHECKPOINT,
     CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
                "go on where the same fit was interrupted, from the model it had written; rows that "

@@ -106,6 +106,11 @@ struct mercer_targets {
     char **names;   /* of the label column, or of the target columns; may be NULL */
 };
 
+/* MERCER_ERR_DATA unless targets are two classes, or one column of -1 and +1; `what` begins the
+ * message. */
+mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,
+                                      mercer_error *err);
+
 /* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
 void mrc_targets_destroy(mercer_targets *targets);
 

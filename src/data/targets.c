@@ -66,6 +66,22 @@ out:
     return rc;
 }
 
+mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,
+                                      mercer_error *err)
+{
+    static const char needs[] = "is for two classes, or for one target of -1 and +1";
+    bool classes = targets->kind == MERCER_TARGET_CLASSES;
+    int64_t count = classes ? targets->classes : targets->columns;
+    if (count != (classes ? 2 : 1))
+        return mrc_fail(err, MERCER_ERR_DATA, "%s %s: here are %lld %s", what, needs,
+                        (long long)count, classes ? "classes" : "targets");
+    for (int64_t i = 0; !classes && i < targets->n; i++)
+        if (fabs(targets->values[i]) != 1)
+            return mrc_fail(err, MERCER_ERR_DATA, "%s %s: row %lld has %g", what, needs,
+                            (long long)i + 1, targets->values[i]);
+    return MERCER_OK;
+}
+
 void mercer_targets_free(mercer_targets *targets)
 {
     if (!targets)

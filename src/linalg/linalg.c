@@ -464,6 +464,36 @@ out:
     return rc;
 }
 
+struct solve_call {
+    lapack_int n, count, info, *pivots;
+    double *a, *b;
+};
+
+static void solve_run(void *arg, int64_t task, int worker)
+{
+    struct solve_call *s = arg;
+    (void)task, (void)worker;
+    /* What are rows here are columns there: A' X' = B'. */
+    s->info =
+        LAPACKE_dgesv_work(LAPACK_COL_MAJOR, s->n, s->count, s->a, s->n, s->pivots, s->b, s->n);
+}
+
+mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
+                        bool *singular, mercer_error *err)
+{
+    struct solve_call s = {.n = mrc_blas_int(n), .count = mrc_blas_int(count), .a = a, .b = b};
+    mercer_status rc = MERCER_OK;
+    *singular = false;
+    if (n == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&s.pivots, n, 1, sizeof *s.pivots, err));
+    mrc_serial(ctx, solve_run, &s);
+    *singular = s.info != 0;
+out:
+    mrc_free(s.pivots);
+    return rc;
+}
+
 void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
 {
     for (int64_t j = 0; j < count; j++) {

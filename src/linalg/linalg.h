@@ -78,6 +78,11 @@ mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double
  * defined. So rows can come in turn: put the next ones under R. */
 mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err);
 
+/* Solve X A = B for A n x n (overwritten) and B count x n, which X replaces, by LU factors; A is
+ * often symmetric, or B the unit matrix. *singular: A is, exactly, and B is not defined. */
+mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
+                        bool *singular, mercer_error *err);
+
 /* Solve A R = B for A in place of B (rows x k, tightly packed), R upper triangular, k x k. */
 void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows);
 

@@ -15,6 +15,8 @@
 /* What the earlier features must leave of a direction: of a combination of rows in units of what
  * rounding could make of it, of a single row in units of its own column. */
 static const double LEAST = 1e-10, LEAST_OF_ROW = 1e-8;
+/* Share of |v|^2 above which one projection is as good as two, but for half a digit. */
+static const double ENOUGH = 0.1;
 enum { FEW = 8 }; /* rows whose columns are fetched instead of a product with the matrix */
 
 mercer_status mrc_dual_init(mrc_dual *dual, mercer_ctx *ctx, mrc_gram *gram, const double *y,
@@ -92,13 +94,18 @@ mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_e
 {
     double *more = NULL;
     mercer_status rc = MERCER_OK;
+    double before, after = 0;
     MRC_TRY(mrc_alloc(&more, dual->count + 1, sizeof *more, err));
     memset(dots, 0, (size_t)dual->count * sizeof *dots);
     for (int pass = 0; pass < 2; pass++) { /* the second one for what rounding left of the first */
+        before = pass == 0 ? mrc_dot(v, v, dual->n) : after;
         MRC_TRY(mrc_wide_dots(dual->ctx, dual->q, dual->count, dual->n, v, more, err));
         mrc_wide_times(dual->ctx, dual->q, dual->count, dual->n, -1, more, 1, v);
         for (int64_t t = 0; t < dual->count; t++)
             dots[t] += more[t];
+        after = mrc_dot(v, v, dual->n);
+        if (after > ENOUGH * before)
+            break;
     }
 out:
     mrc_free(more);
@@ -226,20 +233,23 @@ mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, c
         goto out;
     if (image && rows)
         longest = sqrt(mrc_dot(image, image, n)) / weight;
-    if (longest == 0)
+    if (longest == 0 && !dual->repeats)
         MRC_TRY(find_longest(dual, &longest, err));
-    least = (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
+    least = dual->repeats ? LEAST * sqrt(mrc_dot(tau, tau, n))
+                          : (rows && count == 1 ? LEAST_OF_ROW : LEAST) * longest * weight;
     MRC_TRY(mrc_dual_project(dual, tau, dots, err));
     double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
-    if (!(norm > least))
+    bool is_new = norm > least;
+    if (!is_new && !dual->repeats)
         goto out;
     MRC_TRY(keep_direction(dual, rows, count, values, length, err));
     for (int64_t t = 0; t < j; t++)
-        column[t] = dots[t] / length / dual->norms[t];
+        column[t] = dual->norms[t] > 0 ? dots[t] / length / dual->norms[t] : 0;
     column[j] = 1;
     for (int64_t i = 0; i < n; i++)
-        tau[i] /= norm;
-    dual->norms[j] = norm / length;
+        tau[i] = is_new ? tau[i] / norm : 0;
+    dual->norms[j] = is_new ? norm / length : 0;
+    dual->repeated += !is_new;
     dual->given[j] = length;
     take_off_targets(dual);
     dual->count++;

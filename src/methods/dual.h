@@ -34,6 +34,9 @@ typedef struct mrc_dual {
     double *column_norms2; /* |k_i|^2 once asked for; see mrc_dual_column_norms2 */
     double *aligned;       /* sum over outputs of (q_j' y)^2 / y'y: the share each explains */
     double *covariance;    /* sum over outputs of (tau_j' y)^2 / n^2 */
+    bool repeats;          /* keep directions, too, that the earlier features leave nothing of: they
+                            * explain nothing, and go with MRC_AS_GIVEN alone */
+    int64_t repeated;      /* how many of those there are */
     const char *ended;     /* why the method found no more features, if it knows better; or NULL */
 } mrc_dual;
 
@@ -45,9 +48,9 @@ void mrc_dual_destroy(mrc_dual *dual);
 
 /* Add the feature of beta: values over the given rows (distinct; NULL: all n, in order), of any
  * length but zero. image is K beta, or NULL: then it is computed. All is copied. *added is false,
- * and nothing changes, when the earlier features leave nothing of it, or when its squared length
- * beta' K beta is not positive. Given rows and image, the caller answers for it that the image is
- * more than rounding. */
+ * and nothing changes, when the earlier features leave nothing of it (unless dual repeats), or when
+ * its squared length beta' K beta is not positive. Given rows and image, the caller answers for it
+ * that the image is more than rounding. */
 mercer_status mrc_dual_add(mrc_dual *dual, const int64_t *rows, int64_t count, const double *values,
                            const double *image, bool *added, mercer_error *err);
 
@@ -61,7 +64,8 @@ mercer_status mrc_dual_remains(mrc_dual *dual, const double *beta, const double 
 mercer_status mrc_dual_lead(mrc_dual *dual, const double *w, int64_t columns, double *beta,
                             double *image, mercer_error *err);
 
-/* What the features leave of v (n values): v - Q Q' v, twice; dots (count) receives Q'v. */
+/* What the features leave of v (n values): v - Q Q' v, twice where much is taken off; dots (count)
+ * receives Q'v. */
 mercer_status mrc_dual_project(mrc_dual *dual, double *v, double *dots, mercer_error *err);
 
 /* |k_i|^2 of all columns of K, n values, borrowed. A pass over the matrix at the first call. */

@@ -12,15 +12,16 @@ typedef struct mrc_request {
     void *params; /* owned */
     mrc_kernel kernel;
     mrc_scale_kind scale;
-    const mrc_head_def *head; /* or NULL */
+    mrc_head_choice head;
     mrc_scale_kind scale_target;
     mrc_problem problem;
 } mrc_request;
 
-/* Read the options, checking all that can be checked without rows; ctx may be NULL. On error, too,
- * the caller frees r->params. */
+/* Read the options, checking all that can be checked without rows; ctx may be NULL. To be destroyed,
+ * also after an error. */
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err);
+void mrc_request_destroy(mrc_request *r);
 /* Say so when the spreads of the columns differ a lot and nothing scales them. */
 mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
                                  const mrc_request *r, mercer_error *err);

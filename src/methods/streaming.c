@@ -48,7 +48,7 @@ mercer_status mercer_stream_new(mercer_ctx *ctx, const mercer_fit_options *optio
     if (rc != MERCER_OK)
         return rc;
     const mercer_fit_options *o = &stream->request.options;
-    const char *what = stream->request.head                   ? "head"
+    const char *what = stream->request.head.def               ? "head"
                        : o->novelty > 0                       ? "novelty"
                        : o->landmarks || o->expects_landmarks ? "landmarks"
                                                               : NULL;
@@ -72,7 +72,7 @@ void mercer_stream_free(mercer_stream *stream)
     mercer_rows_free(stream->window);
     mercer_rows_free(stream->pending);
     mrc_free(stream->command);
-    mrc_free(stream->request.params);
+    mrc_request_destroy(&stream->request);
     mrc_free(stream);
 }
 

@@ -70,6 +70,12 @@ static bool is_linear(const char *method)
     return strcmp(method, "pca") == 0 || strcmp(method, "pls") == 0;
 }
 
+/* Whether it learns from labels of -1 and +1 alone. */
+static bool needs_signs(const char *method)
+{
+    return strncmp(method, "kboost", strlen("kboost")) == 0;
+}
+
 static mercer_status fit(mercer_ctx *ctx, const char *method, const char *kernel,
                          const mercer_rows *rows, mercer_model **model, mercer_fit_report *report,
                          mercer_error *err)
@@ -82,8 +88,11 @@ static mercer_status fit(mercer_ctx *ctx, const char *method, const char *kernel
     int64_t n = mercer_rows_count(rows);
     double *values = new_doubles(n);
     mercer_targets *targets = NULL;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         values[i] = (double)(i % 3) + 0.01 * (double)i;
+        if (needs_signs(method))
+            values[i] = i % 3 == 0 ? 1 : -1;
+    }
     mercer_status rc = mercer_targets_new_values(values, n, 1, NULL, &targets, err);
     assert_int_equal(rc, MERCER_OK);
     rc = mercer_fit(ctx, &options, rows, targets, model, report, err);
@@ -113,6 +122,16 @@ static double rounding_of(const mercer_model *model, const mercer_rows *rows)
     return 64 * DBL_EPSILON * kmax;
 }
 
+/* What its scale does to the rounding of kernel values in feature j: features of length one magnify
+ * that of values that hardly differ. Its covariance over its alignment is the square of what a
+ * direction of length one gives, in units of the targets' variance, which is about 1 here. */
+static double magnification(const mercer_model_info *info, int64_t n, int64_t j)
+{
+    if (!info->alignment || !(info->alignment[j] > 0))
+        return 1;
+    return fmax(1, info->spectrum[j] / ((double)n * info->covariance[j] / info->alignment[j]));
+}
+
 /* Scores of the training rows: finite, uncorrelated unless the model says otherwise, with squared
  * lengths equal to the spectrum, and the mean error equal to what the fit reported. */
 static void check_scores(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows)
@@ -133,7 +152,8 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
                 dot += scores[i * l + j] * scores[i * l + k];
             /* Dual directions lose eps times the condition of their triangular factor. */
             double width = info.alignment ? 1e-6 : 1e-9;
-            assert_true(fabs(dot) <= width * info.spectrum[0] + (double)n * rounding);
+            double magnified = sqrt(magnification(&info, n, j) * magnification(&info, n, k));
+            assert_true(fabs(dot) <= width * info.spectrum[0] + magnified * (double)n * rounding);
         }
     for (int64_t i = 0; i < n; i++)
         sum += errors[i] / (double)n;
@@ -374,11 +394,15 @@ static void test_methods_survive_every_failing_allocation(void **state)
     const mercer_entry *entry;
     (void)state;
     enum { N = 300 };
-    double *x = ring_rows(3, N);
-    mercer_targets *targets = NULL;
-    assert_ok(mercer_targets_new_values(x, N, 1, NULL, &targets, err));
+    double *x = ring_rows(3, N), signs[N];
+    mercer_targets *values = NULL, *classes = NULL;
+    for (int64_t i = 0; i < N; i++)
+        signs[i] = x[2 * i] > 0 ? 1 : -1;
+    assert_ok(mercer_targets_new_values(x, N, 1, NULL, &values, err));
+    assert_ok(mercer_targets_new_values(signs, N, 1, NULL, &classes, err));
     for (int m = 0; (entry = mercer_method_at(m)); m++)
         for (int s = 0; s < 4; s++) {
+            mercer_targets *targets = needs_signs(mercer_entry_name(entry)) ? classes : values;
             mercer_ctx *ctx = new_ctx(1);
             mercer_rows *rows = view(ctx, x, N, 2);
             mercer_fit_options options;
@@ -393,7 +417,8 @@ static void test_methods_survive_every_failing_allocation(void **state)
             mercer_rows_free(rows);
             mercer_ctx_free(ctx);
         }
-    mercer_targets_free(targets);
+    mercer_targets_free(values);
+    mercer_targets_free(classes);
     free(x);
 }
 

@@ -1,35 +1,15 @@
 #!/usr/bin/python3
 """Large data: memory stays within what was promised, and results stay right; published figures.
 
-Usage: run_long_tests.py MERCER. Prints a line per test and closes with "N passed, N failed".
+Usage: run_long_tests.py MERCER [TEST...]. Prints a line per test and closes with "N passed, N failed".
 """
-import json
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
-MERCER = os.path.abspath(sys.argv[1])
-PASSED, FAILED = 0, 0
-
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
-
-
-def run(*args):
-    """Run the tool; return status, parsed JSON from stdout and peak memory in bytes."""
-    with tempfile.TemporaryFile() as out:
-        pid = os.posix_spawn(MERCER, [MERCER, *args], os.environ,
-                             file_actions=[(os.POSIX_SPAWN_DUP2, out.fileno(), 1)])
-        _, status, usage = os.wait4(pid, 0)
-        out.seek(0)
-        text = out.read().decode()
-    return os.waitstatus_to_exitcode(status), json.loads(text) if text else None, usage.ru_maxrss * 1024
+from common import MERCER, check, run, run_all
 
 
 def memory_of_a_stream(folder):
@@ -92,7 +72,7 @@ def a_huge_csv(folder):
 
 def refusals(folder):
     """What cannot fit is refused before it starts, with advice."""
-    data = os.path.join(folder, "wide.npy")
+    data = os.path.join(folder, "wide.npy")  # that of memory_of_a_stream
     status, _, peak = run("fit", data, "-m", "kpca", "--store", "dense", "--memory", "512M", "--json")
     check("a dense store that cannot fit is refused", status == 1 and peak < 200e6,
           f"status {status}, peak {peak / 1e6:.0f} MB")
@@ -163,16 +143,5 @@ def cross_vertices(folder):
           ", ".join(f"{a:.2f} and {s:.2f}" for a, s in zip(distance["akfa"], distance["skfa"])))
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        ring_table(folder)
-        cross_vertices(folder)
-        memory_of_a_stream(folder)
-        refusals(folder)
-        a_huge_csv(folder)
-        a_million_rows(folder)
-    print(f"{PASSED} passed, {FAILED} failed")
-    return 1 if FAILED else 0
-
-
-sys.exit(main())
+sys.exit(run_all([ring_table, cross_vertices, memory_of_a_stream, refusals, a_huge_csv, a_million_rows],
+                 sys.argv[2:]))

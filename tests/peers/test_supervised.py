@@ -6,7 +6,9 @@
 pls and kpls with the linear kernel: scores of PLSRegression up to scale, one and several targets,
 classes. sma and smc: the rows that brute force over all deflated columns chooses, in every store,
 kernel by kernel; all columns as candidates choose the same. Everywhere: features of the training
-rows are orthogonal. With DATA (../shared/data): the first ten picks on Reuters-21578. Closes with
+rows are orthogonal. blf with absolute deviations: the optimum of scipy's linear programme for every
+number of features; with the logistic loss: scikit-learn's margins. With DATA (../shared/data): the
+first ten picks on Reuters-21578. Closes with
 "N passed, N failed".
 """
 import json
@@ -17,14 +19,18 @@ import sys
 import tempfile
 
 import numpy as np
+from scipy.optimize import linprog
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
 
 MERCER = os.path.abspath(sys.argv[1])
 DATA = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
 PASSED, FAILED = 0, 0
 REUTERS = {"sma": [15, 1123, 6042, 4680, 6655, 6953, 7002, 2209, 2243, 6037],
-           "smc": [7713, 3171, 3669, 8960, 6509, 5141, 5290, 5079, 5278, 7156]}
+           "sma:labels=raw": [2939, 2060, 5593, 6655, 1123, 641, 8956, 2242, 1402, 614],
+           "smc": [7713, 3171, 3669, 8960, 6509, 5141, 5290, 5079, 5278, 7156],
+           "smc:labels=raw": [332, 3171, 8960, 5290, 6509, 9399, 2618, 2259, 69, 5079]}
 
 
 def check(name, good, detail=""):
@@ -153,6 +159,53 @@ def test_matching():
                       t is not None and len(set(report["selected"])) == 5 and orthogonality(t) < 1e-10)
 
 
+def least_deviations(t, y):
+    """The optimum of the linear programme: y = A c + u - v, u and v not negative, least sum."""
+    a = np.c_[np.ones(len(t)), t]
+    rows, columns = a.shape
+    found = linprog(np.r_[np.zeros(columns), np.ones(2 * rows)],
+                    A_eq=np.c_[a, np.eye(rows), -np.eye(rows)], b_eq=y,
+                    bounds=[(None, None)] * columns + [(0, None)] * (2 * rows), method="highs")
+    return found.fun
+
+
+def predictions(features):
+    subprocess.run([MERCER, "predict", "a.model", "loss.csv", "-n", str(features), "-o", "p.csv",
+                    "--quiet"], check=True)
+    return np.loadtxt("p.csv", delimiter=",", skiprows=1, usecols=0)
+
+
+def test_losses():
+    """blf predicts by the loss it minimises, with every number of features."""
+    random = np.random.default_rng(2)
+    x = random.normal(size=(120, 4))
+    smooth = np.sin(2 * x[:, 0]) + x[:, 1] + 0.3 * random.standard_t(2, size=120)
+    signs = np.where(x[:, 0] + x[:, 1] + random.normal(size=120) > 0.5, 1.0, -1.0)
+    twice = np.r_[0:60, 0:60]
+    for name, rows, y in (("heavy tails", x, smooth), ("whole numbers", np.round(x), np.round(smooth)),
+                          ("rows that repeat", x[twice], smooth), ("signs", x, signs)):
+        target = write("loss.csv", rows, y[:, None])
+        for kernel in ("linear", "rbf:sigma=2"):
+            report, t = fit("loss.csv", "blf:loss=lad", kernel, 4, *target)
+            if t is None:
+                check(f"blf, absolute deviations, {name}, {kernel}", False, report["fault"])
+                continue
+            worst = 0
+            for k in range(1, t.shape[1] + 1):
+                sum_ = np.abs(predictions(k) - y).sum()
+                worst = max(worst, abs(sum_ / least_deviations(t[:, :k], y) - 1))
+            check(f"blf, absolute deviations, {name}, {kernel}: the linear programme's", worst < 1e-9,
+                  f"{worst:.1e}")
+    target = write("loss.csv", x, signs[:, None])
+    report, t = fit("loss.csv", "blf:loss=log", "linear", 3, *target)
+    for k in (1, 2, 3):
+        peer = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky").fit(
+            t[:, :k] * np.sqrt(120), signs)
+        off = np.abs(predictions(k) - peer.decision_function(t[:, :k] * np.sqrt(120))).max()
+        check(f"blf, logistic loss, {k} feature(s): LogisticRegression's margins", off < 1e-8,
+              f"{off:.1e}")
+
+
 def test_reuters():
     data = DATA / "reuters21578.train.svm" if DATA else None
     if not data or not data.exists():
@@ -171,6 +224,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     test_partial_least_squares()
     test_matching()
+    test_losses()
     test_reuters()
     os.chdir("/")
 print(f"{PASSED} passed, {FAILED} failed")

@@ -1,92 +1,8 @@
 /* Heads: least squares against plain normal equations, nearest centres against a loop, for every
  * number of features; what is kept, what is refused. */
-#include "data_support.h"
+#include "heads_support.h"
 
-#include "heads/heads.h"
-
-#include <mercer/mercer.h>
-
-#include <math.h>
-
-enum { N = 120, D = 4, FRESH = 70, L = 6 };
-
-static double *normals(uint64_t seed, int64_t count)
-{
-    double *x = NULL;
-    mrc_rng rng;
-    assert_ok(mrc_alloc(&x, count, sizeof *x, &err));
-    mrc_rng_seed(&rng, seed);
-    for (int64_t i = 0; i < count; i++)
-        x[i] = mrc_rng_normal(&rng);
-    return x;
-}
-
-/* Rows, new rows, two target columns and three classes that depend on the rows. */
-struct set {
-    double *x, *fresh, *y;
-    int64_t *codes;
-    mercer_rows *rows, *new_rows;
-    mercer_targets *values, *classes;
-};
-
-static struct set make_set(void)
-{
-    static const char *const names[] = {"north", "a, \"b\"\xff", "nobody", "south"};
-    static const char *const columns[] = {"first", "second"};
-    struct set s = {.x = normals(1, N * D), .fresh = normals(2, FRESH * D), .y = normals(3, N * 2)};
-    assert_ok(mrc_alloc(&s.codes, N, sizeof *s.codes, &err));
-    for (int64_t i = 0; i < N; i++) {
-        const double *row = s.x + i * D;
-        s.y[2 * i] = 1e3 + row[0] * row[1] + 0.1 * s.y[2 * i];
-        s.y[2 * i + 1] = sin(row[2]) + 0.1 * s.y[2 * i + 1];
-        s.codes[i] = row[0] > 0.5 ? 0 : row[1] > 0 ? 1 : 3;
-    }
-    assert_ok(mercer_rows_view(ctx, s.x, N, D, D, &s.rows, &err));
-    assert_ok(mercer_rows_view(ctx, s.fresh, FRESH, D, D, &s.new_rows, &err));
-    assert_ok(mercer_targets_new_values(s.y, N, 2, columns, &s.values, &err));
-    assert_ok(mercer_targets_new_classes(s.codes, N, names, 4, "side", &s.classes, &err));
-    return s;
-}
-
-static void free_set(struct set *s)
-{
-    mercer_rows_free(s->rows);
-    mercer_rows_free(s->new_rows);
-    mercer_targets_free(s->values);
-    mercer_targets_free(s->classes);
-    mrc_free(s->x);
-    mrc_free(s->fresh);
-    mrc_free(s->y);
-    mrc_free(s->codes);
-}
-
-static mercer_fit_options options_of(const char *method, const char *head)
-{
-    mercer_fit_options options;
-    mercer_fit_options_init(&options);
-    options.method = method;
-    options.kernel = "rbf:sigma=2";
-    options.components = L;
-    options.head = head;
-    return options;
-}
-
-static mercer_model *fit(const struct set *s, const char *method, const char *head,
-                         const mercer_targets *targets)
-{
-    mercer_fit_options options = options_of(method, head);
-    mercer_model *model = NULL;
-    assert_ok(mercer_fit(ctx, &options, s->rows, targets, &model, NULL, &err));
-    return model;
-}
-
-static double *features_of(const mercer_model *model, const mercer_rows *rows)
-{
-    double *features = NULL;
-    assert_ok(mrc_alloc(&features, rows->n * model->components, sizeof *features, &err));
-    assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, NULL, &err));
-    return features;
-}
+#include "linalg/lad.h"
 
 /* Coefficients of the first k of l features and the intercept, by elimination in long double. */
 static void plain_least_squares(const double *f, int64_t l, int64_t k, const double *y,
@@ -161,7 +77,7 @@ static mrc_head learn_ls(const double *f, int64_t n, int64_t l, const double *y)
 {
     mrc_head head = {.outputs = 1};
     mrc_lesson lesson = {.n = n, .l = l, .features = f, .outputs = 1, .values = y};
-    assert_ok(mrc_head_ls.fit(ctx, &lesson, &head, &err));
+    assert_ok(mrc_head_ls.fit(ctx, NULL, &lesson, &head, &err));
     return head;
 }
 
@@ -255,6 +171,88 @@ static void test_classes_by_ls_are_the_largest_indicator(void **state)
     free_set(&s);
 }
 
+/* With every number of features the sums of -dL/df, alone and times each feature, are zero, which
+ * only the least loss has; the scores of the classes are opposite. */
+static void test_margins_are_of_least_loss_for_every_prefix(void **state)
+{
+    static const char *const names[] = {"no", "yes"}, *const heads[] = {"exp", "log"};
+    struct set s = make_set();
+    int64_t codes[N];
+    mercer_targets *targets = NULL;
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = s.x[i * D] + s.y[2 * i + 1] > 0.3;
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, &err));
+    for (int m = 0; m < FORMS; m++)
+        for (int h = 0; h < 2; h++) {
+            mercer_fit_options options = options_of(forms[m].method, heads[h]);
+            mercer_model *model = NULL;
+            options.center = forms[m].center;
+            assert_ok(mercer_fit(ctx, &options, s.rows, targets, &model, NULL, &err));
+            double *f = features_of(model, s.rows);
+            for (int64_t k = 1; k <= L; k++) {
+                double scores[N * 2], w[N], all = 0;
+                int64_t wrong = 0;
+                assert_ok(mercer_model_predict(ctx, model, s.rows, k, scores, NULL, &err));
+                for (int64_t i = 0; i < N; i++) {
+                    double y = codes[i] ? 1 : -1, e = exp(-y * scores[2 * i + 1]);
+                    assert_true(scores[2 * i] == -scores[2 * i + 1]);
+                    w[i] = y * (h == 0 ? e : e / (1 + e));
+                    all += fabs(w[i]);
+                    wrong += y * scores[2 * i + 1] < 0;
+                }
+                assert_true(fabs(model->head.errors[k - 1] - (double)wrong / N) < 1e-12);
+                for (int64_t j = -1; j < k; j++) {
+                    double sum = 0, size = 0;
+                    for (int64_t i = 0; i < N; i++) {
+                        double a = j < 0 ? 1 : f[i * L + j];
+                        sum += w[i] * a;
+                        size = fmax(size, fabs(a));
+                    }
+                    assert_true(fabs(sum) <= 1e-9 * all * size);
+                }
+            }
+            mrc_free(f);
+            mercer_model_free(model);
+        }
+    mercer_targets_free(targets);
+    free_set(&s);
+}
+
+/* With every number of features the deviations sum up to what a fit to these features alone has. */
+static void test_lad_is_the_least_sum_for_every_prefix(void **state)
+{
+    struct set s = make_set();
+    (void)state;
+    for (int m = 0; m < FORMS; m++) {
+        mercer_fit_options options = options_of(forms[m].method, "lad");
+        mercer_model *model = NULL;
+        options.center = forms[m].center;
+        assert_ok(mercer_fit(ctx, &options, s.rows, s.values, &model, NULL, &err));
+        double *f = features_of(model, s.rows), columns[(L + 1) * N], y[N];
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j <= L; j++)
+                columns[j * N + i] = j == 0 ? 1 : f[i * L + j - 1];
+        for (int64_t k = 1; k <= L; k++)
+            for (int64_t o = 0; o < 2; o++) {
+                double scores[N * 2], sum = 0;
+                mrc_lad plain;
+                assert_ok(mercer_model_predict(ctx, model, s.rows, k, scores, NULL, &err));
+                for (int64_t i = 0; i < N; i++) {
+                    y[i] = s.y[2 * i + o];
+                    sum += fabs(scores[2 * i + o] - y[i]);
+                }
+                assert_ok(mrc_lad_init(&plain, ctx, y, N, k + 1, &err));
+                assert_ok(mrc_lad_fit(&plain, columns, k + 1, &err));
+                assert_true(fabs(sum - plain.loss) <= 1e-9 * plain.loss);
+                mrc_lad_destroy(&plain);
+            }
+        mrc_free(f);
+        mercer_model_free(model);
+    }
+    free_set(&s);
+}
+
 static void test_centre_finds_the_nearest_for_every_prefix(void **state)
 {
     struct set s = make_set();
@@ -291,10 +289,10 @@ static void test_centre_finds_the_nearest_for_every_prefix(void **state)
 
 static void test_truncated_and_loaded_models_predict_the_same(void **state)
 {
-    static const char *const heads[] = {"ls", "centre"};
+    static const char *const heads[] = {"ls", "centre", "lad"};
     struct set s = make_set();
     (void)state;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < 3; h++)
         for (int64_t kept = 1; kept <= L; kept++) {
             mercer_model *model = fit(&s, "akfa", heads[h], s.classes), *shorter = NULL;
             mercer_model *loaded = NULL;
@@ -408,20 +406,12 @@ static void test_targets_that_cannot_be(void **state)
     assert_null(targets);
 }
 
-static void refuse(const struct set *s, mercer_fit_options *options, const mercer_targets *targets,
-                   mercer_status status, const char *text)
-{
-    mercer_model *model = NULL;
-    assert_fails(mercer_fit(ctx, options, s->rows, targets, &model, NULL, &err), status, text);
-    assert_null(model);
-}
-
 static void test_fits_that_cannot_be(void **state)
 {
     struct set s = make_set();
     mercer_fit_options ls = options_of("kpca", "ls"), centre = options_of("kpca", "centre");
     mercer_fit_options wrong = options_of("kpca", "svn"), keys = options_of("kpca", "ls:k=3");
-    mercer_fit_options none = options_of("kpca", NULL);
+    mercer_fit_options none = options_of("kpca", NULL), margins = options_of("kpca", "log");
     mercer_targets *few = NULL;
     (void)state;
     refuse(&s, &ls, NULL, MERCER_ERR_DATA,
@@ -430,9 +420,11 @@ static void test_fits_that_cannot_be(void **state)
     refuse(&s, &centre, NULL, MERCER_ERR_DATA,
            "there is nothing to predict: name the classes with --label COL");
     refuse(&s, &centre, s.values, MERCER_ERR_DATA,
-           "head centre is for classes; target values are for head ls");
+           "head centre is for classes; target values are for heads ls, lad, knn and svm");
+    refuse(&s, &margins, s.classes, MERCER_ERR_DATA,
+           "loss log is for two classes, or for one target of -1 and +1: here are 4 classes");
     refuse(&s, &wrong, s.values, MERCER_ERR_ARGUMENT,
-           "unknown head 'svn' (known: ls, centre, none)");
+           "unknown head 'svn' (known: ls, centre, lad, exp, log, knn, svm, linsvm, none)");
     assert_int_equal(mercer_fit_options_check(&keys, &err), MERCER_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "head ls"));
     none.scale_target = "standard";
@@ -483,8 +475,8 @@ static void test_head_needs_memory_for_the_features(void **state)
     (void)state;
     int64_t before = ctx->memory;
     ctx->memory = N * L * 8 - 1;
-    assert_int_equal(mrc_head_learn(ctx, &mrc_head_ls, s.rows, s.classes, model, &err),
-                     MERCER_ERR_BUDGET);
+    mrc_head_choice ls = {.def = &mrc_head_ls};
+    assert_int_equal(mrc_head_learn(ctx, &ls, s.rows, s.classes, model, &err), MERCER_ERR_BUDGET);
     ctx->memory = before;
     mercer_model_free(model);
     free_set(&s);
@@ -492,31 +484,10 @@ static void test_head_needs_memory_for_the_features(void **state)
 
 static void test_every_allocation_may_fail(void **state)
 {
-    struct set s = make_set();
-    static const char *const heads[] = {"ls", "centre"};
+    static const char *const heads[] = {"ls", "centre", "lad"};
     (void)state;
-    assert_ok(mercer_ctx_set_threads(ctx, 1, &err));
-    for (int h = 0; h < 2; h++) {
-        mercer_fit_options options = options_of("akfa", heads[h]);
-        int64_t alive = mrc_alloc_live();
-        mercer_status rc = MERCER_ERR_MEMORY;
-        for (int64_t after = 0; rc != MERCER_OK; after++) {
-            double scores[FRESH * 3];
-            mercer_model *model = NULL, *shorter = NULL;
-            mrc_alloc_fail_after(after);
-            rc = mercer_fit(ctx, &options, s.rows, s.classes, &model, NULL, NULL);
-            if (rc == MERCER_OK)
-                rc = mercer_model_predict(ctx, model, s.new_rows, 0, scores, NULL, NULL);
-            if (rc == MERCER_OK)
-                rc = mercer_model_truncate(ctx, model, 2, &shorter, NULL);
-            mrc_alloc_fail_after(-1);
-            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-            mercer_model_free(model);
-            mercer_model_free(shorter);
-            assert_int_equal(mrc_alloc_live(), alive);
-        }
-    }
-    free_set(&s);
+    for (int h = 0; h < 3; h++)
+        let_allocations_fail(heads[h]);
 }
 
 int main(void)
@@ -526,6 +497,8 @@ int main(void)
         TEST(test_ls_stands_dependent_features),
         TEST(test_ls_fits_few_rows_exactly),
         TEST(test_classes_by_ls_are_the_largest_indicator),
+        TEST(test_margins_are_of_least_loss_for_every_prefix),
+        TEST(test_lad_is_the_least_sum_for_every_prefix),
         TEST(test_centre_finds_the_nearest_for_every_prefix),
         TEST(test_truncated_and_loaded_models_predict_the_same),
         TEST(test_constant_target_is_predicted),

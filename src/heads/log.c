@@ -1,0 +1,23 @@
+/* The logistic loss log(1 + exp(-y f)) of the margins of two classes: logistic regression. See
+ * loss.c. */
+#include "heads/loss.h"
+
+static mercer_status log_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+                             mrc_head *head, mercer_error *err)
+{
+    (void)params;
+    return mrc_loss_head_fit(ctx, MRC_LOSS_LOG, lesson, head, err);
+}
+
+const mrc_head_def mrc_head_log = {
+    .entry = {.name = "log",
+              .summary = "two classes by the logistic loss of their margins",
+              .reference = "Momma, Bennett 2005",
+              .params = mrc_loss_head_schema},
+    .values = true,
+    .signs = true,
+    .copies = 2,
+    .fit = log_fit,
+    .is_complete = mrc_loss_head_is_complete,
+    .step = mrc_loss_head_step,
+};
