@@ -37,9 +37,9 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
-    cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_info,
-    cli_command_truncate, cli_command_scale, cli_command_generate, cli_command_methods,
-    cli_command_kernels, cli_command_heads, cli_command_demo;
+    cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_update,
+    cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
+    cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -214,6 +214,34 @@ mercer_status cli_passage_finish(cli_passage *passage, const char *what, const c
 
 /* Free everything; an rc that is not MERCER_OK becomes one line. Returns the exit status. */
 int cli_passage_end(cli_passage *passage, mercer_status rc, int status);
+
+/* Rows of a file or pipe into a stream, block by block. */
+typedef struct cli_feed {
+    cli_app *app;
+    const char *path;   /* of the rows */
+    const char *output; /* where the model goes, or NULL */
+    mercer_error err;
+    mercer_stream *stream; /* owned */
+    int64_t read, learnt;  /* rows read, and those of them that were new to the stream */
+    int64_t since;         /* learnt since the last checkpoint */
+    int64_t checkpoints;
+    int64_t columns, entries, classes; /* of what was read */
+    bool sparse;
+    char *origin; /* where labels came from, or NULL; owned */
+    double seconds, seconds_read, seconds_write;
+} cli_feed;
+
+/* The stream begins with a new input. */
+mercer_status cli_feed_begin(cli_feed *feed);
+/* Read all rows, learn from them, fold in the last ones and save the model; reading is changed. */
+mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading);
+void cli_feed_end(cli_feed *feed);
+
+/* Lock the model at path against other updates; nothing to do for standard output. Returns 0 or a
+ * status after one line. */
+int cli_lock(const char *path, int *fd);
+void cli_unlock(int fd);
+void cli_unlock_in_handler(void); /* async-signal-safe */
 
 /* Column names of rows, or NULL when there are none (then prefix1, prefix2, ... if prefix is not
  * NULL). The array is owned by the caller: cli_names_free(). */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Everything the report needs. */
 typedef struct outcome {
@@ -241,6 +242,120 @@ static mercer_status read_validation(const cli_app *app, const mercer_table *dat
     return mercer_table_read(app->ctx, app->set.validation, &reading, out, err);
 }
 
+static void print_outcome(const cli_app *app, const outcome *o)
+{
+    const cli_settings *set = &app->set;
+    FILE *out = set->output && cli_is_stdout(set->output) ? stderr : stdout;
+    cli_progress_clear();
+    if (set->json)
+        cli_json_print(out, report_json(app, o));
+    else if (!set->quiet)
+        print_summary(out, app, o);
+}
+
+/* Whether rows go to the method as they come, so that the table need not fit into memory. LIBSVM
+ * text does not tell how many columns it has before its end. */
+static bool learns_from_stream(const cli_settings *set)
+{
+    const char *format = mercer_format_name(set->operand[0], set->format);
+    const mercer_entry *entry;
+    if (set->head || set->novelty > 0 || (format && strcmp(format, "libsvm") == 0))
+        return false;
+    for (int i = 0; (entry = mercer_method_at(i)); i++) {
+        const char *name = mercer_entry_name(entry);
+        if (strlen(name) == strcspn(set->method, ":") &&
+            strncmp(name, set->method, strlen(name)) == 0)
+            return mercer_entry_streams(entry);
+    }
+    return false;
+}
+
+/* The command line without --resume: that of the fit which is resumed. Owned by the caller. */
+static char *command_resumed(const cli_app *app)
+{
+    static const char word[] = " --resume";
+    char *line = cli_copy(app->command_line), *at = line;
+    const size_t length = sizeof word - 1;
+    while ((at = strstr(at, word))) {
+        if (at[length] == ' ' || !at[length])
+            memmove(at, at + length, strlen(at + length) + 1);
+        else
+            at += length;
+    }
+    return line;
+}
+
+/* Go on from what an interrupted fit has written, if it has; else *model is NULL. */
+static int open_interrupted(cli_app *app, const char *command, cli_feed *feed, mercer_model **model)
+{
+    mercer_model_info info = {.struct_size = sizeof info};
+    const char *path = app->set.output;
+    if (!path || cli_is_stdout(path))
+        return cli_fail(CLI_WRONG_CALL, "fit: --resume needs the model's file; give -o MODEL");
+    if (access(path, F_OK) != 0)
+        return CLI_DONE;
+    mercer_status rc = mercer_model_load(app->ctx, path, model, &feed->err);
+    if (rc == MERCER_OK) {
+        mercer_model_get_info(*model, &info);
+        if (strcmp(info.command, command) != 0)
+            return cli_fail(CLI_FAILED, "%s: was not begun by this command, but by '%s'", path,
+                            info.command);
+        rc = mercer_stream_continue(app->ctx, *model, &feed->stream, &feed->err);
+    }
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, &feed->err, path);
+    mercer_stream_resume_input(feed->stream);
+    return CLI_DONE;
+}
+
+static int fit_stream(cli_app *app, mercer_fit_options *options)
+{
+    const cli_settings *set = &app->set;
+    cli_feed feed = {
+        .app = app, .path = set->operand[0], .output = set->output, .err = {MERCER_OK, ""}};
+    outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
+                 .info = {.struct_size = sizeof(mercer_model_info)}};
+    char *command = command_resumed(app);
+    mercer_model *model = NULL;
+    mercer_read_options reading;
+    mercer_status rc = MERCER_OK;
+    int status = CLI_DONE;
+    cli_read_options(set, &reading);
+    options->command = command;
+    if (set->checkpoint && (!set->output || cli_is_stdout(set->output)))
+        status = cli_fail(CLI_WRONG_CALL, "fit: --checkpoint needs a file to write; give -o MODEL");
+    if (status == CLI_DONE && set->resume)
+        status = open_interrupted(app, command, &feed, &model);
+    if (status != CLI_DONE)
+        goto out;
+    if (model)
+        mercer_model_read_options(model, &reading);
+    else
+        rc = mercer_stream_new(app->ctx, options, &feed.stream, &feed.err);
+    if (rc == MERCER_OK)
+        rc = cli_feed_run(&feed, &reading);
+    if (rc == MERCER_OK)
+        rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);
+    if (rc != MERCER_OK) {
+        status = cli_fail_reading(set, rc, &feed.err, feed.path);
+        goto out;
+    }
+    mercer_model_get_info(o.model, &o.info);
+    o.report.seconds = feed.seconds;
+    o.seconds_read = feed.seconds_read;
+    o.seconds_write = feed.seconds_write;
+    o.origin = feed.origin;
+    o.classes = feed.classes;
+    o.columns = feed.columns;
+    o.entries = feed.sparse ? feed.entries : -1;
+    print_outcome(app, &o);
+out:
+    cli_feed_end(&feed);
+    mercer_model_free(model);
+    free(command);
+    return status;
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -276,6 +391,12 @@ static int run_fit(cli_app *app)
     mercer_status rc = mercer_fit_options_check(&options, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, path);
+    if (learns_from_stream(set))
+        return fit_stream(app, &options);
+    if (set->checkpoint || set->resume)
+        return cli_fail(CLI_WRONG_CALL,
+                        "fit: --checkpoint and --resume are for methods that learn from a stream "
+                        "(ikpca), without --head and --novelty");
     double start = cli_now();
     rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
@@ -318,12 +439,7 @@ static int run_fit(cli_app *app)
             goto out;
         o.seconds_write = cli_now() - start;
     }
-    cli_progress_clear();
-    FILE *out = set->output && cli_is_stdout(set->output) ? stderr : stdout;
-    if (set->json)
-        cli_json_print(out, report_json(app, &o));
-    else if (!set->quiet)
-        print_summary(out, app, &o);
+    print_outcome(app, &o);
 out:
     if (rc != MERCER_OK)
         status = cli_fail_reading(set, rc, &err, path);
@@ -378,6 +494,10 @@ static const cli_option options[] = {
                "squares; lad, exp, log, other losses; centre, nearest class centre; knn, nearest "
                "neighbours; svm and linsvm, support vector machines; none. As NAME:key=value,... "
                "Default: none, but that of methods that learn from targets"),
+    CLI_OPTION_CHECKPOINT,
+    CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
+               "go on where the same fit was interrupted, from the model it had written; rows that "
+               "it had learnt from are passed over"),
     CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "KIND", "none|standard|norm",
                "scaling of target values for methods that learn from them; predictions are in the "
                "units of the data; default none"),

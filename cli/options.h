@@ -26,9 +26,9 @@ typedef struct cli_settings {
     const char *landmarks;                          /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
     const char *encode, *missing, *image_features;  /* NULL: not given */
-    bool no_label, errors, keep_label, json, quiet;
-    int64_t memory, threads, rows, keep; /* 0: not given */
-    int64_t resize[2];                   /* width and height; 0: not given */
+    bool no_label, errors, keep_label, resume, json, quiet;
+    int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
+    int64_t resize[2];                               /* width and height; 0: not given */
     uint64_t seed;
     const char *head, *scale_target;                      /* NULL: not given */
     double novelty;                                       /* 0: not given */
@@ -109,6 +109,10 @@ typedef struct cli_option {
 #define CLI_OPTION_NEW_ROWS                                                                        \
     CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_OUTPUT_FORMAT,             \
         CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
+#define CLI_OPTION_CHECKPOINT                                                                      \
+    CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
+               "write the model whenever so many more rows have been learnt, at the end of a "     \
+               "block, so that --resume can go on from there")
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")

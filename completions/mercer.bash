@@ -10,10 +10,10 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels heads demo help --help --version'
+        words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
@@ -23,6 +23,7 @@ _mercer() {
         fit:--validation) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--head) words='ls centre lad exp log knn svm linsvm' ;;
+        fit:--checkpoint) words='' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -57,7 +58,7 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
-        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
@@ -85,7 +86,7 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
-        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm' ;;
@@ -117,6 +118,15 @@ _mercer() {
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
         inverse:--memory) words='' ;;
         inverse:--threads) words='' ;;
+        update:-o|update:--output) words='files' ;;
+        update:--checkpoint) words='' ;;
+        update:--label) words='' ;;
+        update:--target) words='' ;;
+        update:--labels) words='files' ;;
+        update:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        update:--resize) words='' ;;
+        update:--memory) words='' ;;
+        update:--threads) words='' ;;
         truncate:-n|truncate:--components) words='' ;;
         truncate:-o|truncate:--output) words='files' ;;
         scale:--scale) words='none standard minmax norm unit rowstandard' ;;
@@ -141,7 +151,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
@@ -153,6 +163,8 @@ _mercer() {
             compare:*) words='files' ;;
             inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
+            update:-?*) words='--output --checkpoint --resume --label --target --labels --no-label --format --resize --memory --threads --json --quiet --help' ;;
+            update:*) words='files' ;;
             info:-?*) words='--json --help' ;;
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
@@ -162,14 +174,14 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             heads:-?*) words='--json --help' ;;
             heads:*) words='ls centre lad exp log knn svm linsvm' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels heads demo' ;;
+            help:*) words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

@@ -97,6 +97,9 @@ MERCER_API const char *mercer_entry_name(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_summary(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* paper or formula */
 
+/* 1 for a method that learns from a stream, see <mercer/stream.h>; else 0. */
+MERCER_API int mercer_entry_streams(const mercer_entry *entry);
+
 /* One parameter: key and meaning (constants), its default and its allowed values as text. Returns 0
  * past the last. */
 typedef struct mercer_parameter {

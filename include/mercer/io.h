@@ -47,6 +47,7 @@ typedef struct mercer_read_options {
                                       model's size by themselves */
     int skip_labels; /* 1: labels in front of LIBSVM text are not looked at, unless label or target
                         asks for them */
+    int patient;     /* 1: from a pipe or terminal, too, a block waits until it is full */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are

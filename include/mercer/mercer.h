@@ -10,5 +10,6 @@
 #include <mercer/model.h>
 #include <mercer/rows.h>
 #include <mercer/status.h>
+#include <mercer/stream.h>
 
 #endif

@@ -849,6 +849,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
         MRC_TRY(start_stream(reader, ctx, file, array, &taken, err));
     }
     MRC_TRY(start(reader, &taken, err));
+    reader->csv.text.patient = reader->libsvm.text.patient = taken.patient;
     *out = reader;
     reader = NULL;
 out:

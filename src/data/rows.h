@@ -75,6 +75,12 @@ mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err);
 
+/* Rows [first, first + count) as rows of their own, likewise. */
+mercer_status mrc_rows_slice(const mercer_rows *rows, int64_t first, int64_t count,
+                             mercer_rows **out, mercer_error *err);
+/* *rows, which may be NULL, with more behind them: both sparse, or both doubles. */
+mercer_status mrc_rows_append(mercer_rows **rows, const mercer_rows *more, mercer_error *err);
+
 /* A copy of dense or packed rows as doubles; names are left out. */
 mercer_status mrc_rows_widen(const mercer_rows *rows, mercer_rows **out, mercer_error *err);
 

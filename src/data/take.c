@@ -51,6 +51,75 @@ out:
     return rc;
 }
 
+mercer_status mrc_rows_slice(const mercer_rows *rows, int64_t first, int64_t count,
+                             mercer_rows **out, mercer_error *err)
+{
+    int64_t *which = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mrc_alloc(&which, count, sizeof *which, err));
+    for (int64_t i = 0; i < count; i++)
+        which[i] = first + i;
+    MRC_TRY(mrc_rows_take(rows, which, count, out, err));
+out:
+    mrc_free(which);
+    return rc;
+}
+
+/* The entries of both, those of more behind those of rows. */
+static mercer_status append_csr(const mercer_rows *rows, const mercer_rows *more, mercer_rows **out,
+                                mercer_error *err)
+{
+    const mercer_rows *part[2] = {rows, more};
+    int64_t entries = mercer_rows_entries(rows), at = 0;
+    mrc_csr_owned copy = {0};
+    mercer_status rc = MERCER_OK;
+    entries += mercer_rows_entries(more);
+    MRC_TRY(mrc_alloc(&copy.start, rows->n + more->n + 1, sizeof *copy.start, err));
+    MRC_TRY(mrc_alloc2_raw(&copy.column, entries, 1, sizeof *copy.column, err));
+    MRC_TRY(mrc_alloc2_raw(&copy.value, entries, 1, sizeof *copy.value, err));
+    for (int p = 0; p < 2; p++) {
+        const mrc_csr *csr = &part[p]->csr;
+        int64_t first = p ? rows->n : 0;
+        size_t count = (size_t)mercer_rows_entries(part[p]);
+        for (int64_t i = 0; i < part[p]->n; i++)
+            copy.start[first + i + 1] = at + csr->start[i + 1];
+        if (count > 0) {
+            memcpy(copy.column + at, csr->column, count * sizeof *copy.column);
+            memcpy(copy.value + at, csr->value, count * sizeof *copy.value);
+        }
+        at += (int64_t)count;
+    }
+    MRC_TRY(mrc_rows_adopt_csr(&copy, rows->n + more->n, rows->d, out, err));
+out:
+    mrc_csr_owned_destroy(&copy);
+    return rc;
+}
+
+mercer_status mrc_rows_append(mercer_rows **rows, const mercer_rows *more, mercer_error *err)
+{
+    mercer_rows *joined = NULL;
+    double *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!*rows)
+        return mrc_rows_take(more, NULL, more->n, rows, err);
+    int64_t n = (*rows)->n, d = (*rows)->d;
+    if (mercer_rows_is_sparse(more)) {
+        MRC_TRY(append_csr(*rows, more, &joined, err));
+    } else {
+        MRC_TRY(mrc_alloc2_raw(&copy, n + more->n, d, sizeof *copy, err));
+        mercer_rows_copy(*rows, 0, n, copy);
+        mercer_rows_copy(more, 0, more->n, copy + n * d);
+        MRC_TRY(mrc_rows_adopt(MRC_F64, copy, n + more->n, d, &joined, err));
+        copy = NULL;
+    }
+    mercer_rows_free(*rows);
+    *rows = joined;
+out:
+    mrc_free(copy);
+    return rc;
+}
+
 mercer_status mrc_rows_widen(const mercer_rows *rows, mercer_rows **out, mercer_error *err)
 {
     double *copy = NULL;

@@ -29,6 +29,25 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 mrc_blas_int(ldc));
 }
 
+void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+              const double *x, double beta, double *y)
+{
+    if (m == 0 || n == 0)
+        return;
+    cblas_dgemv(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, mrc_blas_int(m),
+                mrc_blas_int(n), alpha, a, mrc_blas_int(lda), x, 1, beta, y, 1);
+}
+
+void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const double *l, int64_t ldl,
+                     double *b, int64_t ldb)
+{
+    if (m == 0 || n == 0)
+        return;
+    cblas_dtrsm(CblasRowMajor, right ? CblasRight : CblasLeft, CblasLower,
+                transpose ? CblasTrans : CblasNoTrans, CblasNonUnit, mrc_blas_int(m),
+                mrc_blas_int(n), 1, l, mrc_blas_int(ldl), b, mrc_blas_int(ldb));
+}
+
 /* Whether a block of this many columns is one for the narrow loops. */
 static bool is_narrow(int64_t columns)
 {
@@ -342,44 +361,106 @@ out:
     return rc;
 }
 
+struct basis_call {
+    lapack_int k, n, work_size, info;
+    double *a, *tau, *work;
+};
+
+static void basis_run(void *arg, int64_t task, int worker)
+{
+    struct basis_call *b = arg;
+    (void)task, (void)worker;
+    /* Rows are columns to LAPACK. The diagonal of R tells which of them it turned round. */
+    b->info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, b->n, b->k, b->a, b->n, b->tau, b->work,
+                                  b->work_size);
+    for (lapack_int j = 0; j < b->k; j++)
+        b->work[b->work_size + j] = b->a[(int64_t)j * b->n + j];
+    if (b->info == 0)
+        b->info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, b->n, b->k, b->k, b->a, b->n, b->tau,
+                                      b->work, b->work_size);
+    for (lapack_int j = 0; j < b->k; j++)
+        if (b->work[b->work_size + j] < 0)
+            cblas_dscal(b->n, -1, b->a + (int64_t)j * b->n, 1);
+}
+
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+                                   mercer_error *err)
+{
+    struct basis_call b = {.k = mrc_blas_int(k), .n = mrc_blas_int(n), .a = a};
+    mercer_status rc = MERCER_OK;
+    b.work_size = mrc_blas_int(QR_BLOCK * k);
+    MRC_TRY(mrc_alloc2_raw(&b.tau, k, 1, sizeof *b.tau, err));
+    MRC_TRY(mrc_alloc2_raw(&b.work, b.work_size + k, 1, sizeof *b.work, err));
+    if (k > 0)
+        mrc_serial(ctx, basis_run, &b);
+    assert(b.info == 0); /* there is no other way to fail than a wrong argument */
+out:
+    mrc_free(b.tau);
+    mrc_free(b.work);
+    return rc;
+}
+
 /* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
 enum { MOST_SINGULAR = 20000 };
 
+/* Of a, m x n by columns. */
 struct svd_call {
-    int64_t k, n;
-    double *a, *s, *v, *work;
-    lapack_int work_size, *iwork, info;
+    char job; /* of dgesdd: where u goes */
+    int64_t m, n, work_size;
+    double *a, *s, *u, *vt, *work;
+    lapack_int *iwork, info;
 };
 
 static void svd_run(void *arg, int64_t task, int worker)
 {
     struct svd_call *c = arg;
-    lapack_int k = mrc_blas_int(c->k), n = mrc_blas_int(c->n);
-    double unused;
+    lapack_int m = mrc_blas_int(c->m), n = mrc_blas_int(c->n), q = m < n ? m : n;
     (void)task, (void)worker;
-    /* Vectors one after the other are the columns of A, and V' by columns is V by rows. */
-    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', n, k, c->a, n, c->s, &unused, n, c->v, k,
-                                  c->work, c->work_size, c->iwork);
+    c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, c->job, m, n, c->a, m, c->s, c->u, m, c->vt, q,
+                                  c->work, mrc_blas_int(c->work_size), c->iwork);
+}
+
+static mercer_status find_svd(mercer_ctx *ctx, struct svd_call *c, mercer_error *err)
+{
+    int64_t q = c->m < c->n ? c->m : c->n;
+    mercer_status rc = MERCER_OK;
+    if (q > MOST_SINGULAR)
+        return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
+                        (long long)q, (int)MOST_SINGULAR);
+    MRC_TRY(mrc_alloc2_raw(&c->work, c->work_size, 1, sizeof *c->work, err));
+    MRC_TRY(mrc_alloc2_raw(&c->iwork, 8, q, sizeof *c->iwork, err));
+    mrc_serial(ctx, svd_run, c);
+    if (c->info != 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "%lld singular vectors did not converge", (long long)q);
+out:
+    mrc_free(c->work);
+    mrc_free(c->iwork);
+    return rc;
 }
 
 mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
                            mercer_error *err)
 {
-    struct svd_call c = {.k = k, .n = n, .a = a, .s = s, .v = v};
-    mercer_status rc = MERCER_OK;
-    if (k > MOST_SINGULAR)
-        return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
-                        (long long)k, (int)MOST_SINGULAR);
+    double unused;
     int64_t own = 5 * k * k + 4 * k;
-    c.work_size = mrc_blas_int((own > n ? own : n) + (3 + QR_BLOCK) * k);
-    MRC_TRY(mrc_alloc2_raw(&c.work, c.work_size, 1, sizeof *c.work, err));
-    MRC_TRY(mrc_alloc2_raw(&c.iwork, 8, k, sizeof *c.iwork, err));
-    mrc_serial(ctx, svd_run, &c);
-    if (c.info != 0)
-        MRC_FAIL(err, MERCER_ERR_NUMERIC, "%lld singular vectors did not converge", (long long)k);
+    /* Vectors one after the other are the columns of A, and V' by columns is V by rows. */
+    struct svd_call c = {.job = 'O', .m = n, .n = k, .a = a, .s = s, .u = &unused, .vt = v};
+    c.work_size = (own > n ? own : n) + (3 + QR_BLOCK) * k;
+    return find_svd(ctx, &c, err);
+}
+
+mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
+                           double *vectors, mercer_error *err)
+{
+    int64_t q = rows < k ? rows : k, most = rows < k ? k : rows;
+    /* What is A by rows is A' by columns: its right vectors, transposed, are our left ones. */
+    struct svd_call c = {.job = 'S', .m = k, .n = rows, .a = a, .s = values, .vt = vectors};
+    mercer_status rc = MERCER_OK;
+    c.work_size = 4 * q * q + 7 * q + QR_BLOCK * (q + most);
+    MRC_TRY(mrc_alloc2_raw(&c.u, k, q, sizeof *c.u, err));
+    MRC_TRY(find_svd(ctx, &c, err));
 out:
-    mrc_free(c.work);
-    mrc_free(c.iwork);
+    mrc_free(c.u);
     return rc;
 }
 

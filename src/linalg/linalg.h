@@ -14,6 +14,15 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
               const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
               int64_t ldc);
 
+/* y = alpha op(a) x + beta y for a m x n (row stride lda). */
+void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
+              const double *x, double beta, double *y);
+
+/* Solve with a lower triangular matrix l, row stride ldl, or with its transpose: b (m x n, row
+ * stride ldb) = op(l)^-1 b, or b op(l)^-1 when l stands on the right. */
+void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const double *l, int64_t ldl,
+                     double *b, int64_t ldb);
+
 /* sum of a_i b_i. */
 double mrc_dot(const double *a, const double *b, int64_t n);
 
@@ -53,6 +62,16 @@ mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, dou
  * (tightly packed, lower triangle used, overwritten). */
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
                                   mercer_error *err);
+
+/* Singular values (decreasing) and left singular vectors of a (rows x k, tightly packed,
+ * destroyed). With q = min(rows, k): values has q places, vectors is rows x q, row-major. */
+mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
+                           double *vectors, mercer_error *err);
+
+/* Make the rows of a (k x n, tightly packed, k <= n) orthonormal: row j becomes what of it lies
+ * outside the span of the rows before, of length one. */
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+                                   mercer_error *err);
 
 /* Replace a (rows x k, tightly packed, rows >= k) by the triangular factor R of its QR
  * factorisation: the first k rows are R, upper triangular with zeroes below, the rest is not

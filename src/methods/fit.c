@@ -2,10 +2,11 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
-#include "heads/heads.h"
 #include "methods/criterion.h"
 #include "methods/novelty.h"
 #include "methods/registry.h"
+#include "methods/request.h"
+#include "methods/streaming.h"
 
 #include <mercer/fit.h>
 
@@ -63,19 +64,7 @@ static mercer_status choose(const char *what, const char *text, const char *word
     return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s '%s' is not one of %s", what, text, words);
 }
 
-/* What the options mean, before any data is touched. */
-struct request {
-    mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
-    const mrc_method *method;
-    void *params;
-    mrc_kernel kernel;
-    mrc_scale_kind scale;
-    mrc_head_choice head;
-    mrc_scale_kind scale_target;
-    mrc_problem problem;
-};
-
-static mercer_status read_components(struct request *r, mercer_error *err)
+static mercer_status read_components(mrc_request *r, mercer_error *err)
 {
     mrc_common_params *common = r->params;
     if (r->options.components != 0)
@@ -106,7 +95,7 @@ static mercer_status read_components(struct request *r, mercer_error *err)
     return MERCER_OK;
 }
 
-static mercer_status read_center(struct request *r, mercer_error *err)
+static mercer_status read_center(mrc_request *r, mercer_error *err)
 {
     int center;
     mercer_status rc = choose("center", r->options.center, "none|exact|span", &center, err);
@@ -117,7 +106,7 @@ static mercer_status read_center(struct request *r, mercer_error *err)
     return rc;
 }
 
-static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, mercer_error *err)
+static mercer_status read_kernel(const mercer_ctx *ctx, mrc_request *r, mercer_error *err)
 {
     bool linear = r->method->needs == MRC_NEEDS_LINEAR_KERNEL;
     const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
@@ -139,7 +128,7 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
 }
 
 /* Landmarks take the place of everything a method could be told about its choice. */
-static mercer_status check_landmarks(const struct request *r, mercer_error *err)
+static mercer_status check_landmarks(const mrc_request *r, mercer_error *err)
 {
     const struct mercer_entry *entry = &r->method->entry;
     char text[1024];
@@ -170,7 +159,7 @@ out:
     return rc;
 }
 
-static mercer_status check_validation(const struct request *r, mercer_error *err)
+static mercer_status check_validation(const mrc_request *r, mercer_error *err)
 {
     if (!r->method->takes_validation)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -182,7 +171,7 @@ static mercer_status check_validation(const struct request *r, mercer_error *err
     return MERCER_OK;
 }
 
-static mercer_status read_head(struct request *r, mercer_error *err)
+static mercer_status read_head(mrc_request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     int kind = 0;
@@ -204,7 +193,7 @@ out:
     return rc;
 }
 
-static mercer_status find_method(struct request *r, mercer_error *err)
+static mercer_status find_method(mrc_request *r, mercer_error *err)
 {
     const char *name = r->options.method;
     const mercer_criterion *criterion = r->options.criterion;
@@ -218,8 +207,8 @@ static mercer_status find_method(struct request *r, mercer_error *err)
     return name ? mrc_method_find(name, &r->method, err) : mrc_criterion_check(criterion, err);
 }
 
-static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_options *given,
-                                  struct request *r, mercer_error *err)
+mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
+                               mrc_request *r, mercer_error *err)
 {
     const mercer_fit_options *options = &r->options;
     mercer_status rc = MERCER_OK;
@@ -256,16 +245,23 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
         MRC_TRY(check_landmarks(r, err));
     if (options->validation || options->expects_validation)
         MRC_TRY(check_validation(r, err));
+    if (r->method->streaming)
+        MRC_TRY(mrc_streaming_plan(r, &(mrc_plan){0}, err));
 out:
     return rc;
 }
 
+void mrc_request_destroy(mrc_request *r)
+{
+    mrc_free(r->params);
+    mrc_head_choice_destroy(&r->head);
+}
+
 mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
 {
-    struct request r = {0};
-    mercer_status rc = read_request(NULL, options, &r, err);
-    mrc_free(r.params);
-    mrc_head_choice_destroy(&r.head);
+    mrc_request r = {0};
+    mercer_status rc = mrc_request_read(NULL, options, &r, err);
+    mrc_request_destroy(&r);
     return rc;
 }
 
@@ -283,8 +279,8 @@ int mrc_compare_rows(const void *a, const void *b)
 
 /* Distances and dot products see only the widest columns when spreads differ a lot; most people who
  * leave the scaling out did not mean that. */
-static mercer_status advise_scaling(const mercer_ctx *ctx, const mercer_rows *rows,
-                                    const struct request *r, mercer_error *err)
+mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
+                                 const mrc_request *r, mercer_error *err)
 {
     static const double WORTH_SAYING = 100; /* largest spread over the median one */
     double *least = NULL, *spread = NULL, *sorted = NULL;
@@ -331,7 +327,7 @@ out:
     return rc;
 }
 
-static mercer_status check_rows(const mercer_rows *rows, const struct request *r, mercer_error *err)
+static mercer_status check_rows(const mercer_rows *rows, const mrc_request *r, mercer_error *err)
 {
     if (rows->n < 2 && r->problem.center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_DATA,
@@ -342,7 +338,7 @@ static mercer_status check_rows(const mercer_rows *rows, const struct request *r
 
 /* Before the long work: can it be learnt from these targets? */
 static mercer_status check_targets(const mercer_rows *rows, const mercer_targets *targets,
-                                   const struct request *r, mercer_error *err)
+                                   const mrc_request *r, mercer_error *err)
 {
     mrc_head_choice own = {0};
     const mrc_head_choice *learner = &r->head;
@@ -368,8 +364,7 @@ out:
     return rc;
 }
 
-/* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
-static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
+mercer_status mrc_request_scale(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
                                 mercer_rows **scaled, mercer_error *err)
 {
     mercer_status rc = mrc_scale_fit(&model->scale, kind, rows, err);
@@ -378,37 +373,41 @@ static mercer_status scale_rows(const mercer_rows *rows, mercer_model *model, mr
     return rc;
 }
 
-/* A checksum of the numbers themselves, so that a model tells which data made it: packed rows have
- * that of the same numbers as doubles. */
-static mercer_status hash_rows(const mercer_rows *rows, char **out, mercer_error *err)
+/* Of the numbers themselves, so that a model tells which data made it: packed rows have that of the
+ * same numbers as doubles. */
+mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err)
 {
-    uLong crc = crc32(0, NULL, 0);
     double *line = NULL;
-    char text[64];
     mercer_status rc = MERCER_OK;
     if (rows->packed)
         MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
-        crc = crc32_z(crc, (const Bytef *)mrc_rows_line(rows, i, line),
-                      (size_t)rows->d * sizeof *line);
+        *crc = crc32_z(*crc, (const Bytef *)mrc_rows_line(rows, i, line),
+                       (size_t)rows->d * sizeof *line);
     if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
         size_t entries = (size_t)mercer_rows_entries(rows);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.start,
-                      (size_t)(rows->n + 1) * sizeof *rows->csr.start);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
-        crc = crc32_z(crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.start,
+                       (size_t)(rows->n + 1) * sizeof *rows->csr.start);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
     }
-    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)rows->n,
-             (long long)rows->d);
-    rc = mrc_strdup(out, text, err);
 out:
     mrc_free(line);
     return rc;
 }
 
-static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
-                              const struct request *r, mercer_model *model, mercer_error *err)
+mercer_status mrc_format_checksum(unsigned long crc, int64_t n, int64_t d, char **out,
+                                  mercer_error *err)
 {
+    char text[64];
+    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)n, (long long)d);
+    return mrc_strdup(out, text, err);
+}
+
+mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *rows,
+                                   const mrc_request *r, mercer_model *model, mercer_error *err)
+{
+    unsigned long crc = 0;
     mercer_status rc = MERCER_OK;
     char method[1024];
     const char *name = r->problem.criterion ? r->problem.criterion->name : r->method->entry.name;
@@ -417,7 +416,8 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
     MRC_TRY(mrc_strdup(&model->method, method, err));
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
     MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));
-    MRC_TRY(hash_rows(rows, &model->data_hash, err));
+    MRC_TRY(mrc_rows_checksum(rows, &crc, err));
+    MRC_TRY(mrc_format_checksum(crc, rows->n, rows->d, &model->data_hash, err));
     if (rows->prepare)
         MRC_TRY(mrc_prepare_copy(rows->prepare, &model->prepare, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
@@ -431,24 +431,22 @@ out:
     return rc;
 }
 
-/* The columns of given rows in the model's order, sparse or dense as rows are. */
-static mercer_status arrange_rows(const mercer_rows *given, const mercer_rows *rows,
-                                  const mercer_model *model, mercer_rows **out, mercer_error *err)
+mercer_status mrc_rows_arrange(const mercer_rows *rows, bool sparse, const mercer_model *model,
+                               mercer_rows **out, mercer_error *err)
 {
-    int64_t n = given->n, d = model->columns, *map = NULL;
-    bool sparse = mercer_rows_is_sparse(rows);
+    int64_t n = rows->n, d = model->columns, *map = NULL;
     double *line = NULL, *x = NULL;
     mrc_csr_owned csr = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&map, d, sizeof *map, err));
-    MRC_TRY(mrc_model_map_columns(model, given, map, err));
-    MRC_TRY(mrc_alloc(&line, given->d, sizeof *line, err));
+    MRC_TRY(mrc_model_map_columns(model, rows, map, err));
+    MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
     if (sparse)
         MRC_TRY(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
     else
         MRC_TRY(mrc_alloc2(&x, n, d, sizeof *x, err));
     for (int64_t i = 0, end = 0; i < n; i++) {
-        mercer_rows_copy(given, i, 1, line);
+        mercer_rows_copy(rows, i, 1, line);
         if (sparse) {
             MRC_TRY(mrc_grow(&csr.column, end + d, sizeof *csr.column, err));
             MRC_TRY(mrc_grow(&csr.value, end + d, sizeof *csr.value, err));
@@ -492,12 +490,12 @@ static void more_rows_destroy(struct more_rows *more)
 }
 
 /* Other rows of the caller's as rows are: *arranged in the caller's units, *out scaled. */
-static mercer_status take_rows(const struct request *r, const char *what, const mercer_rows *given,
+static mercer_status take_rows(const mrc_request *r, const char *what, const mercer_rows *given,
                                const mercer_rows *rows, const mercer_model *model,
                                mercer_rows **arranged, mercer_rows **scaled,
                                const mercer_rows **out, mercer_error *err)
 {
-    mercer_status rc = arrange_rows(given, rows, model, arranged, err);
+    mercer_status rc = mrc_rows_arrange(given, mercer_rows_is_sparse(rows), model, arranged, err);
     if (rc != MERCER_OK) {
         char why[sizeof err->text];
         snprintf(why, sizeof why, "%s", err ? err->text : "");
@@ -512,7 +510,7 @@ out:
     return rc;
 }
 
-static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
+static mercer_status take_landmarks(mrc_request *r, const mercer_rows *rows,
                                     const mercer_model *model, mercer_rows **arranged,
                                     mercer_rows **scaled, mercer_error *err)
 {
@@ -558,7 +556,7 @@ out:
     return rc;
 }
 
-static mercer_status take_validation(struct request *r, const mercer_rows *rows,
+static mercer_status take_validation(mrc_request *r, const mercer_rows *rows,
                                      const mercer_targets *targets, const mercer_model *model,
                                      struct more_rows *more, mercer_error *err)
 {
@@ -574,38 +572,59 @@ out:
     return rc;
 }
 
+/* A method that looks at all rows at once: its model, sealed; and the rows beside the
+ * training rows that it used, which the options point to. */
+static mercer_status fit_at_once(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
+                                 const mercer_targets *targets, mercer_fit_report *report,
+                                 struct more_rows *more, mercer_model **out, mercer_error *err)
+{
+    mercer_rows *scaled = NULL;
+    mercer_targets *scaled_targets = NULL;
+    mercer_model *model = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_request_advise(ctx, rows, r, err));
+    MRC_TRY(mrc_model_new(&model, err));
+    MRC_TRY(mrc_request_scale(rows, model, r->scale, &scaled, err));
+    r->problem.rows = scaled ? scaled : rows;
+    if (r->scale_target != MRC_SCALE_NONE)
+        MRC_TRY(mrc_targets_scale(targets, r->scale_target, &scaled_targets, err));
+    r->problem.targets = scaled_targets ? scaled_targets : targets;
+    r->problem.report = report;
+    MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, r->problem.rows, err));
+    r->problem.kernel = &r->kernel;
+    MRC_TRY(mrc_request_describe(ctx, rows, r, model, err));
+    MRC_TRY(take_landmarks(r, rows, model, &more->landmarks, &more->scaled_landmarks, err));
+    MRC_TRY(take_validation(r, rows, targets, model, more, err));
+    MRC_TRY(r->method->fit(ctx, r->params, &r->problem, model, err));
+    MRC_TRY(mrc_model_seal(model, ctx, err));
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    mercer_rows_free(scaled);
+    mercer_targets_free(scaled_targets);
+    return rc;
+}
+
 mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
 {
-    struct request r = {0};
+    mrc_request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
-    mercer_rows *scaled = NULL;
     struct more_rows more = {0};
-    mercer_targets *scaled_targets = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
 
     *out = NULL;
-    MRC_TRY(read_request(ctx, options, &r, err));
+    MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));
-    MRC_TRY(advise_scaling(ctx, rows, &r, err));
-    MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(scale_rows(rows, model, r.scale, &scaled, err));
-    r.problem.rows = scaled ? scaled : rows;
-    if (r.scale_target != MRC_SCALE_NONE)
-        MRC_TRY(mrc_targets_scale(targets, r.scale_target, &scaled_targets, err));
-    r.problem.targets = scaled_targets ? scaled_targets : targets;
-    r.problem.report = &filled;
-    MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
-    r.problem.kernel = &r.kernel;
-    MRC_TRY(describe(ctx, rows, &r, model, err));
-    MRC_TRY(take_landmarks(&r, rows, model, &more.landmarks, &more.scaled_landmarks, err));
-    MRC_TRY(take_validation(&r, rows, targets, model, &more, err));
-    MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
-    MRC_TRY(mrc_model_seal(model, ctx, err));
+    if (r.method->streaming)
+        MRC_TRY(mrc_stream_fit(ctx, &r.options, rows, &filled, &model, err));
+    else
+        MRC_TRY(fit_at_once(ctx, &r, rows, targets, &filled, &more, &model, err));
     if (r.head.def) {
         model->head.scale = r.scale_target;
         MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, model, err));
@@ -624,10 +643,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     model = NULL;
 out:
     mercer_model_free(model);
-    mercer_rows_free(scaled);
     more_rows_destroy(&more);
-    mercer_targets_free(scaled_targets);
-    mrc_free(r.params);
-    mrc_head_choice_destroy(&r.head);
+    mrc_request_destroy(&r);
     return rc;
 }

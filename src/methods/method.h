@@ -68,6 +68,8 @@ typedef struct mrc_method {
     bool landmarks_keep_keys; /* instead of its key points alone */
     bool takes_validation;
     bool learns_width; /* sigma=learn */
+    /* Of a method that learns from a stream, instead of fit; else NULL. See streaming.h. */
+    const struct mrc_streaming *streaming;
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

@@ -59,6 +59,14 @@ const char *mercer_entry_reference(const mercer_entry *entry)
     return entry->reference;
 }
 
+int mercer_entry_streams(const mercer_entry *entry)
+{
+    for (int i = 0; i < METHODS; i++)
+        if (&methods[i]->entry == entry)
+            return methods[i]->streaming != NULL;
+    return 0;
+}
+
 int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out)
 {
     for (int i = 0; i <= index; i++)

@@ -30,7 +30,8 @@
 _Static_assert(sizeof(double) == 8, "model files hold 8-byte doubles");
 
 enum {
-    FORMAT_VERSION = 2, /* the newest we read; packed points and mean weights need it */
+    FORMAT_VERSION = 2, /* the newest we read; packed points and mean weights need it. A streaming
+                           state does not: older readers skip it and have the model */
     MOST_HEADER = 64 << 20,
     CHECKSUM_DIGITS = 8,
     READ_STEP = 1 << 24 /* bytes a pipe must have delivered before its buffer grows */
@@ -239,6 +240,35 @@ out:
     return rc;
 }
 
+/* Numbers of the streaming state; its arrays are tensors. */
+static mercer_status put_state(json_t *meta, const mrc_state *state, mercer_error *err)
+{
+    char random[80];
+    mercer_status rc = MERCER_OK;
+    if (!state->factor)
+        return MERCER_OK;
+    snprintf(random, sizeof random, "%016llx %016llx %016llx %016llx",
+             (unsigned long long)state->random[0], (unsigned long long)state->random[1],
+             (unsigned long long)state->random[2], (unsigned long long)state->random[3]);
+    MRC_TRY(put_text(meta, "state_random", random, err));
+    MRC_TRY(put_int(meta, "state_rank", state->rank, err));
+    MRC_TRY(put_int(meta, "state_blocks", state->blocks, err));
+    MRC_TRY(put_int(meta, "state_compressed", state->compressed, err));
+    MRC_TRY(put_int(meta, "state_input_rows", state->input_rows, err));
+    MRC_TRY(put_int(meta, "state_input_checksum", state->input_crc, err));
+    MRC_TRY(put_int(meta, "state_window", state->window, err));
+    MRC_TRY(put_int(meta, "state_pending", state->pending, err));
+    MRC_TRY(put_real(meta, "state_weight", state->weight, err));
+    MRC_TRY(put_real(meta, "state_diagonal", state->diagonal, err));
+    MRC_TRY(put_real(meta, "state_largest", state->largest, err));
+    MRC_TRY(put_real(meta, "state_lost", state->lost, err));
+    MRC_TRY(put_real(meta, "state_outside", state->outside, err));
+    MRC_TRY(put_real(meta, "state_halving", state->halving, err));
+    MRC_TRY(put_real(meta, "state_reach", state->reach, err));
+out:
+    return rc;
+}
+
 /* The columns of the file: {"name": ..., "values": [...]}, the values of text columns only. */
 static mercer_status put_encodings(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
 {
@@ -324,6 +354,7 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_names(meta, "column_names", model->column_names, model->columns, err));
     MRC_TRY(put_prepare(meta, &model->prepare, err));
     MRC_TRY(put_head(meta, &model->head, err));
+    MRC_TRY(put_state(meta, &model->state, err));
     MRC_TRY(put_text(meta, "command", model->command, err));
     char seed[32];
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
@@ -337,7 +368,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 35 };
+enum { TENSORS = 44 };
 
 struct tensor {
     const char *name;
@@ -364,6 +395,8 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
     /* Sizes of a file are anything; no array is as long as the largest. */
     int64_t increments =
         (double)(l + 1) * (double)head->outputs < 9e18 ? (l + 1) * head->outputs : INT64_MAX;
+    mrc_state *state = &model->state;
+    int64_t kept = state->window + state->pending;
     const struct tensor list[TENSORS] = {
         {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
         {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
@@ -402,9 +435,18 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"head.dual", "F64", 2, {head->rows, functions}, &head->dual},
         {"head.function_weights", "F64", 2, {l, functions}, &head->function_weights},
         {"head.function_offsets", "F64", 1, {functions, 1}, &head->function_offsets},
+        {"state.factor", "F64", 2, {m, m}, &state->factor},
+        {"state.basis", "F64", 2, {m, state->rank}, &state->basis},
+        {"state.singular", "F64", 1, {state->rank, 1}, &state->singular},
+        {"state.mean", "F64", 1, {m, 1}, &state->mean},
+        {"state.coordinates", "F64", 2, {state->window, m}, &state->coordinates},
+        {"state.kept", "F64", 2, {kept, d}, &state->kept},
+        {"state.kept_start", "I64", 1, {kept + 1, 1}, &state->kept_csr.start},
+        {"state.kept_value", "F64", 1, {state->kept_entries, 1}, &state->kept_csr.value},
         /* Last: the others then lie on multiples of eight bytes. */
         {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
         {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
+        {"state.kept_column", "I32", 1, {state->kept_entries, 1}, &state->kept_csr.column},
     };
     memcpy(tensors, list, sizeof list);
 }
@@ -805,6 +847,38 @@ out:
     return rc;
 }
 
+/* Models that cannot be updated do not have it. */
+static mercer_status get_state(const struct metadata *meta, mrc_state *state, mercer_error *err)
+{
+    const char *random;
+    char *end;
+    mercer_status rc = MERCER_OK;
+    if (!json_object_get(meta->json, "state_rank"))
+        return MERCER_OK;
+    MRC_TRY(get_text(meta, "state_random", &random, err));
+    for (int i = 0; i < 4; i++, random = end) {
+        state->random[i] = strtoull(random, &end, 16);
+        if (end == random)
+            MRC_TRY(damaged(meta->source, "state_random is not four numbers", NULL, err));
+    }
+    MRC_TRY(get_size(meta, "state_rank", &state->rank, err));
+    MRC_TRY(get_size(meta, "state_blocks", &state->blocks, err));
+    MRC_TRY(get_size(meta, "state_compressed", &state->compressed, err));
+    MRC_TRY(get_size(meta, "state_input_rows", &state->input_rows, err));
+    MRC_TRY(get_size(meta, "state_input_checksum", &state->input_crc, err));
+    MRC_TRY(get_size(meta, "state_window", &state->window, err));
+    MRC_TRY(get_size(meta, "state_pending", &state->pending, err));
+    MRC_TRY(get_real(meta, "state_weight", &state->weight, err));
+    MRC_TRY(get_real(meta, "state_diagonal", &state->diagonal, err));
+    MRC_TRY(get_real(meta, "state_largest", &state->largest, err));
+    MRC_TRY(get_real(meta, "state_lost", &state->lost, err));
+    MRC_TRY(get_real(meta, "state_outside", &state->outside, err));
+    MRC_TRY(get_real(meta, "state_halving", &state->halving, err));
+    MRC_TRY(get_real(meta, "state_reach", &state->reach, err));
+out:
+    return rc;
+}
+
 static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *prepare,
                                    mercer_error *err)
 {
@@ -955,6 +1029,7 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     MRC_TRY(get_names(meta, "column_names", model->columns, &model->column_names, err));
     MRC_TRY(get_prepare(meta, model, err));
     MRC_TRY(get_head(meta, &model->head, err));
+    MRC_TRY(get_state(meta, &model->state, err));
 out:
     return rc;
 }
@@ -1005,6 +1080,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->z_entries = size;
         else if (strcmp(entries[i].name, "trace") == 0)
             model->trace_count = size;
+        else if (strcmp(entries[i].name, "state.kept_value") == 0)
+            model->state.kept_entries = size;
         else if (strcmp(entries[i].name, "prepare.means") == 0)
             model->prepare.means_count = size;
         else if (strcmp(entries[i].name, "influence") == 0)

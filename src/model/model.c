@@ -57,6 +57,17 @@ int64_t mrc_head_functions(const mrc_head *head)
     return o < INT32_MAX ? o * (o - 1) / 2 : 0; /* a damaged file may say anything */
 }
 
+void mrc_state_destroy(mrc_state *state)
+{
+    mrc_free(state->factor);
+    mrc_free(state->basis);
+    mrc_free(state->singular);
+    mrc_free(state->mean);
+    mrc_free(state->coordinates);
+    mrc_free(state->kept);
+    mrc_csr_owned_destroy(&state->kept_csr);
+}
+
 void mercer_model_free(mercer_model *model)
 {
     if (!model)
@@ -91,6 +102,7 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->trace_seconds);
     mrc_free(model->extended);
     head_destroy(&model->head);
+    mrc_state_destroy(&model->state);
     mrc_free(model);
 }
 
@@ -174,19 +186,28 @@ void mrc_model_take_points(mercer_model *model, mercer_rows *rows)
 }
 
 /* Lengths of the arrays of a sparse Z are as the file says; what stands in them may be anything. */
-static mercer_status check_sparse(const mercer_model *model, mercer_error *err)
+static mercer_status check_csr(const mercer_model *model, const mrc_csr_owned *owned, int64_t rows,
+                               int64_t entries, bool dense_too, mercer_error *err)
 {
-    mrc_csr csr = {model->z_csr.start, model->z_csr.column, model->z_csr.value};
+    mrc_csr csr = {owned->start, owned->column, owned->value};
     if (!csr.start && !csr.column && !csr.value)
         return MERCER_OK;
-    if (!csr.start || !csr.column || !csr.value || model->z || model->z_packed)
+    /* Rows of zeroes have no entries, and then no arrays of them. */
+    bool entries_there = entries > 0 ? csr.column && csr.value : true;
+    if (!csr.start || !entries_there || dense_too)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of sparse points are missing");
-    if (model->columns > INT32_MAX || csr.start[model->points] != model->z_entries)
+    if (model->columns > INT32_MAX || csr.start[rows] != entries)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: sparse points of the wrong size");
-    for (int64_t i = 0; i < model->points; i++) /* before anything is looked up by them */
+    for (int64_t i = 0; i < rows; i++) /* before anything is looked up by them */
         if (csr.start[i] < 0 || csr.start[i] > csr.start[i + 1])
             return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: sparse points out of order");
-    return mrc_csr_check(&csr, model->points, model->columns, "model", err);
+    return mrc_csr_check(&csr, rows, model->columns, "model", err);
+}
+
+static mercer_status check_sparse(const mercer_model *model, mercer_error *err)
+{
+    return check_csr(model, &model->z_csr, model->points, model->z_entries,
+                     model->z || model->z_packed, err);
 }
 
 static mercer_status check_collapsed(const mercer_model *model, mercer_error *err)
@@ -299,6 +320,36 @@ out:
     return rc;
 }
 
+mercer_status mrc_model_check_state(const mercer_model *model, mercer_error *err)
+{
+    const mrc_state *s = &model->state;
+    int64_t m = model->points, kept = s->window + s->pending;
+    mercer_status rc = MERCER_OK;
+    if (!s->factor)
+        return MERCER_OK;
+    if (!s->basis || !s->singular || !s->mean || s->rank < model->components ||
+        (s->window > 0) != (s->coordinates != NULL) ||
+        (kept > 0) != (s->kept || s->kept_csr.start) || !has_points(model) || model->z_packed ||
+        model->basis_points != m || (kept > 0 && !s->kept != !model->z))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the streaming state are missing");
+    if (!(s->weight > 0) || !(s->largest > 0) || !isfinite(s->weight) || !isfinite(s->largest) ||
+        !isfinite(s->diagonal) || !isfinite(s->lost) || !isfinite(s->outside) ||
+        !isfinite(s->halving) || !isfinite(s->reach) || s->blocks < 1)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: the streaming state cannot be used");
+    for (int64_t i = 0; i < m; i++)
+        if (!(s->factor[i * m + i] > 0))
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: state.factor has no positive diagonal");
+    MRC_TRY(check_finite("state.factor", s->factor, m, m, err));
+    MRC_TRY(check_finite("state.basis", s->basis, m, s->rank, err));
+    MRC_TRY(check_finite("state.singular", s->singular, s->rank, 1, err));
+    MRC_TRY(check_finite("state.mean", s->mean, m, 1, err));
+    MRC_TRY(check_finite("state.coordinates", s->coordinates, s->window, m, err));
+    MRC_TRY(check_finite("state.kept", s->kept, kept, model->columns, err));
+    MRC_TRY(check_csr(model, &s->kept_csr, kept, s->kept_entries, s->kept != NULL, err));
+out:
+    return rc;
+}
+
 /* [B, v] over the points of the basis. */
 static mercer_status build_extended(mercer_model *model, mercer_error *err)
 {
@@ -327,6 +378,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     MRC_TRY(check_sparse(model, err));
     MRC_TRY(check_numbers(model, err));
     MRC_TRY(mrc_model_check_head(model, err));
+    MRC_TRY(mrc_model_check_state(model, err));
     MRC_TRY(mrc_kernel_format(&model->kernel, model->kernel_text, sizeof model->kernel_text, err));
     if (!model->offsets)
         MRC_TRY(mrc_alloc(&model->offsets, model->components, sizeof(double), err));

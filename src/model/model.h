@@ -53,6 +53,36 @@ typedef struct mrc_head {
  * 1 and 2, ...), positive for the first of both, or one for each target column. */
 int64_t mrc_head_functions(const mrc_head *head);
 
+/* What a streaming method goes on from; see methods/streaming.h. The points of the model have the
+ * coordinates `factor` in an orthonormal frame of their span (factor factor' is their kernel
+ * matrix), and directions and mean stand in the same frame: B, b and the mean of the model are
+ * derived from them. */
+typedef struct mrc_state {
+    double *factor;      /* m x m, lower triangular; NULL: the model cannot be updated */
+    int64_t rank;        /* directions kept, at least as many as the model has components */
+    double *basis;       /* m x rank, orthonormal columns */
+    double *singular;    /* rank, decreasing: square roots of the scatter along them */
+    double *mean;        /* m */
+    int64_t blocks;      /* folded in so far */
+    int64_t compressed;  /* 1: the points span less than the rows did */
+    double weight;       /* of the rows: their number, less when some are forgotten */
+    double diagonal;     /* sum of k(x,x), weighted likewise */
+    double largest;      /* k(x,x) so far */
+    double lost;         /* bound of the scatter that truncation took from any one direction */
+    double halving;      /* kha: rows looked at after which rates are half, */
+    double reach;        /* and the longest centred image, squared */
+    double outside;      /* of the newest block: share of its norms that the points do not span */
+    int64_t input_rows;  /* of the input that is being read: rows behind us, */
+    int64_t input_crc;   /* and their checksum */
+    uint64_t random[4];  /* of the generator */
+    int64_t window;      /* rows at the start of `kept` that the model is about; 0: all seen */
+    double *coordinates; /* window x m: theirs */
+    int64_t pending; /* rows at the end of `kept` that wait for a block, in units of the input */
+    double *kept;    /* (window + pending) x d */
+    mrc_csr_owned kept_csr; /* the same of sparse rows, kept_entries entries */
+    int64_t kept_entries;
+} mrc_state;
+
 struct mercer_model {
     char *method, *version, *command, *data_hash;
     mrc_kernel kernel;
@@ -97,6 +127,7 @@ struct mercer_model {
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     mrc_head head;
+    mrc_state state;
     /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side
      * by side over the first m' points (m' x (l + 1)), so that one product gives features and the
      * mean term. The points from m' on carry only the mean: features never touch them. */
@@ -119,6 +150,13 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
  * Not for a precomputed kernel. MERCER_ERR_DATA when a column is missing. */
 mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows *rows,
                                     int64_t *map, mercer_error *err);
+
+/* Copy what does not depend on points and components: names, scaling, kernel, provenance. */
+mercer_status mrc_model_copy_description(mercer_model *copy, const mercer_model *model,
+                                         mercer_error *err);
+void mrc_state_destroy(mrc_state *state);
+/* Check that the parts of the state fit together, of a model that may have none. */
+mercer_status mrc_model_check_state(const mercer_model *model, mercer_error *err);
 
 /* A model file that is already in memory; name stands in messages. */
 mercer_status mrc_model_load_memory(mercer_ctx *ctx, const char *name, const void *bytes,

@@ -79,39 +79,48 @@ out:
     return rc;
 }
 
-/* What does not depend on the number of components, and the points. */
-static mercer_status copy_common(mercer_model *copy, const mercer_model *model, mercer_error *err)
+mercer_status mrc_model_copy_description(mercer_model *copy, const mercer_model *model,
+                                         mercer_error *err)
 {
     int64_t d = model->columns;
-    mercer_rows *z = NULL;
     mercer_status rc = MERCER_OK;
     copy->kernel = model->kernel;
     copy->center = model->center;
     copy->rows = model->rows;
     copy->columns = d;
-    if (model->coefficients)
-        count_points(copy, model);
-    copy->mean_norm2 = model->mean_norm2;
-    copy->orthonormal = model->orthonormal;
-    copy->correlated = model->correlated;
-    copy->total_variance = model->total_variance;
     copy->seed = model->seed;
     copy->scale.kind = model->scale.kind;
     copy->scale.d = model->scale.d;
     MRC_TRY(copy_all(&copy->scale.shift, model->scale.shift, d, 1, err));
     MRC_TRY(copy_all(&copy->scale.factor, model->scale.factor, d, 1, err));
-    if (model->z_rows) { /* dense, packed or sparse */
-        MRC_TRY(mrc_rows_take(model->z_rows, NULL, copy->points, &z, err));
-        mrc_model_take_points(copy, z);
-    }
-    MRC_TRY(copy_all(&copy->mean, model->mean, copy->points, 1, err));
-    MRC_TRY(copy_all(&copy->input_center, model->input_center, d, 1, err));
     MRC_TRY(mrc_strdup(&copy->method, model->method, err));
     MRC_TRY(mrc_strdup(&copy->version, model->version, err));
     MRC_TRY(mrc_strdup(&copy->command, model->command, err));
     MRC_TRY(mrc_strdup(&copy->data_hash, model->data_hash, err));
     MRC_TRY(mrc_prepare_copy(&model->prepare, &copy->prepare, err));
     MRC_TRY(mrc_copy_names(&copy->column_names, model->column_names, d, err));
+out:
+    return rc;
+}
+
+/* What does not depend on the number of components, and the points. */
+static mercer_status copy_common(mercer_model *copy, const mercer_model *model, mercer_error *err)
+{
+    mercer_rows *z = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_model_copy_description(copy, model, err));
+    if (model->coefficients)
+        count_points(copy, model);
+    copy->mean_norm2 = model->mean_norm2;
+    copy->orthonormal = model->orthonormal;
+    copy->correlated = model->correlated;
+    copy->total_variance = model->total_variance;
+    if (model->z_rows) { /* dense, packed or sparse */
+        MRC_TRY(mrc_rows_take(model->z_rows, NULL, copy->points, &z, err));
+        mrc_model_take_points(copy, z);
+    }
+    MRC_TRY(copy_all(&copy->mean, model->mean, copy->points, 1, err));
+    MRC_TRY(copy_all(&copy->input_center, model->input_center, model->columns, 1, err));
     MRC_TRY(copy_selection(copy, model, err));
 out:
     mercer_rows_free(z);

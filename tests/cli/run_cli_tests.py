@@ -30,8 +30,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MERCER = ""
 TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
-COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "info", "truncate", "scale",
-            "generate", "methods", "kernels", "heads", "demo"]
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "update", "info", "truncate",
+            "scale", "generate", "methods", "kernels", "heads", "demo"]
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
@@ -146,8 +146,6 @@ def test_help_of_every_command():
         assert done.err == "" and f"usage: mercer {command}" in done.out
         assert mercer("help", command).out == done.out
         assert mercer(command, "--nonsense", "-h").out == done.out
-    for later in ["update"]:
-        assert not re.search(rf"^  {later}  ", overview, re.M), f"{later} does not exist yet"
     assert all(columns_of(line) <= 80 for line in overview.splitlines())
 
 
@@ -2020,6 +2018,182 @@ def test_truncate_refusals():
     refused("truncate", "-", "-n", 1, status=2, says="-o FILE", stdin=before)
     refused("truncate", "ring.model", "-n", 1, "-o", "absent/x", status=1, says="absent")
     assert pathlib.Path("ring.model").read_bytes() == before
+
+
+def stream_model(rows=500, words=()):
+    """x.csv, of which the first rows are head.csv and the others tail.csv, and head.model."""
+    ring(rows=rows, name="x.csv")
+    lines = pathlib.Path("x.csv").read_text().splitlines(keepends=True)
+    write("head.csv", "".join(lines[:1 + 260]))
+    write("tail.csv", lines[0] + "".join(lines[1 + 260:]))
+    mercer("fit", "head.csv", "-m", STREAM, "-k", "rbf:sigma=4", *words, "-o", "head.model", "--quiet")
+
+
+STREAM = "ikpca:components=4,first=20,block=30,library=30"
+
+
+@test
+def test_update_goes_on_where_fit_ended():
+    stream_model()
+    mercer("fit", "x.csv", "-m", STREAM, "-k", "rbf:sigma=4", "-o", "x.model", "--quiet")
+    whole = mercer("transform", "x.model", "x.csv").out
+    before = pathlib.Path("head.model").read_bytes()
+    done = report("update", "head.model", "tail.csv", "-o", "both.model")
+    assert (done["rows"], done["rows_learnt"], done["blocks"]) == (500, 240, 17), done
+    assert pathlib.Path("head.model").read_bytes() == before
+    assert mercer("transform", "both.model", "x.csv").out == whole
+    # From a pipe, row by row, in other columns; the model is replaced.
+    lines = [",".join(reversed(line.split(","))) for line in
+             pathlib.Path("tail.csv").read_text().split()]
+    os.chmod("head.model", 0o640)
+    feed = subprocess.Popen([MERCER, "update", "head.model", "-"], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, bufsize=0)
+    for line in lines:
+        feed.stdin.write(f"{line}\n".encode())
+    out, _ = feed.communicate(timeout=LIMIT)
+    assert feed.returncode == 0 and b"head.model: 240 rows learnt" in out and b"500 in all" in out
+    assert mercer("transform", "head.model", "x.csv").out == whole
+    assert stat.S_IMODE(os.stat("head.model").st_mode) == 0o640
+    assert files() == ["both.model", "head.csv", "head.model", "tail.csv", "x.csv", "x.model"]
+    assert report("info", "head.model")["rows"] == 500
+
+
+@test
+def test_update_folds_in_the_last_rows():
+    stream_model(rows=267)
+    assert report("update", "head.model", "tail.csv")["rows"] == 267
+    assert report("info", "head.model")["rows"] == 267
+
+
+@test
+def test_update_refusals():
+    stream_model()
+    before = pathlib.Path("head.model").read_bytes()
+    ring_model()
+    refused("update", "ring.model", "ring.csv", status=1, says=("kpca", "no state"))
+    refused("update", "head.model", status=2, says="DATA")
+    refused("update", "absent.model", "tail.csv", status=1, says="absent.model")
+    refused("update", "head.model", "absent.csv", status=1, says="absent.csv")
+    refused("update", "-", "tail.csv", status=2, says="-o FILE", stdin=before)
+    refused("update", "head.model", "tail.csv", "-o", "-", "--checkpoint", 9, status=2, says="-o FILE")
+    refused("update", "head.model", "tail.csv", "-o", "tail.csv", status=2, says="over the data")
+    write("short.csv", "x,y\n1,2\n3\n")
+    refused("update", "head.model", "short.csv", status=1, says="short.csv:3")
+    write("names.csv", "u,v\n1,2\n")
+    refused("update", "head.model", "names.csv", status=1, says="names.csv")
+    refused("update", "head.model", "/dev/null", status=1, says="/dev/null")
+    # A bad row far behind, and nothing of what came before it.
+    lines = pathlib.Path("tail.csv").read_text() + "oops,1\n"
+    refused("update", "head.model", "-", status=1, says="oops", stdin=lines.encode())
+    refused("fit", "x.csv", "-m", "kpca", "--checkpoint", 9, status=2, says="ikpca")
+    refused("fit", "x.csv", "-m", "ikpca", "--checkpoint", 9, status=2, says="-o MODEL")
+    refused("fit", "x.csv", "-m", "ikpca", "--resume", status=2, says="-o MODEL")
+    refused("fit", "x.csv", "-m", "ikpca", "--resume", "-o", "head.model", status=1,
+            says="was not begun by this command")
+    assert pathlib.Path("head.model").read_bytes() == before
+    assert not [name for name in files() if "lock" in name], files()
+
+
+@test
+def test_update_locks_the_model():
+    stream_model()
+    first = subprocess.Popen([MERCER, "update", "head.model", "-"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    while not os.path.exists("head.model.lock"):
+        assert first.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.1)
+    refused("update", "head.model", "tail.csv", status=1, says=("head.model", "at work"))
+    out, _ = first.communicate(pathlib.Path("tail.csv").read_bytes(), timeout=LIMIT)
+    assert first.returncode == 0, out
+    assert not os.path.exists("head.model.lock")
+    # A lock that nobody holds any more, after kill -9, is none; a signal removes it.
+    write("head.model.lock", "")
+    assert report("update", "head.model", "tail.csv")["rows"] == 740
+    second = subprocess.Popen([MERCER, "update", "head.model", "-"], stdin=subprocess.PIPE)
+    while not os.path.exists("head.model.lock"):
+        time.sleep(0.01)
+    time.sleep(0.1)
+    second.send_signal(signal.SIGINT)
+    assert second.wait(LIMIT) == 130
+    assert not os.path.exists("head.model.lock")
+    second.stdin.close()
+
+
+@test
+def test_fit_of_a_stream_reads_by_blocks():
+    """The same model from a pipe and a file; memory does not grow with the table."""
+    ring(rows=3000, name="x.csv")
+    words = ["-m", STREAM, "-k", "rbf:sigma=4", "-o"]
+    done = report("fit", "x.csv", *words, "a.model")
+    assert done["store"] == "stream" and done["rows"] == 3000 and done["solver"] == "incremental"
+    text = pathlib.Path("x.csv").read_bytes()
+    mercer("fit", "-", *words, "b.model", "--quiet", stdin=text)
+    rows = mercer("transform", "a.model", "x.csv").out
+    assert mercer("transform", "b.model", "x.csv").out == rows
+    # Heads see all rows; the features are the same.
+    labels = ["u" if i % 2 else "v" for i in range(3000)]
+    table("l.csv", numbers(text.decode())[1], names=["x", "y"], label=labels)
+    mercer("fit", "l.csv", *words, "c.model", "--head", "centre", "--quiet")
+    assert mercer("transform", "c.model", "x.csv").out == rows
+    assert "labels" in mercer("fit", "l.csv", "-m", STREAM).out
+    done = mercer("update", "c.model", "x.csv")
+    assert "head" in done.err and report("info", "c.model")["head"] is None
+    # Preparation is learnt from the first rows, and goes on.
+    lines = text.decode().splitlines()
+    lines[2000] = "NA," + lines[2000].split(",")[1]
+    write("holes.csv", "\n".join(lines) + "\n")
+    mercer("fit", "holes.csv", *words, "d.model", "--missing", "mean", "--quiet")
+    mercer("update", "d.model", "holes.csv", "--quiet")
+    assert report("info", "d.model")["rows"] == 6000
+
+
+@test
+def test_kill_and_resume_gives_the_same_model():
+    """Killed at any moment, resumed until it is done: not a row lost or counted twice."""
+    rows = 3000
+    ring(rows=rows, name="x.csv")
+    ring(rows=rows, seed=4, name="more.csv")
+    fit = ["fit", "x.csv", "-m", STREAM, "-k", "rbf:sigma=4", "-o", "a.model", "--checkpoint", "100"]
+    start = time.monotonic()
+    mercer(*fit, "--quiet")
+    update = ["update", "a.model", "more.csv", "--checkpoint", "100", "--quiet"]
+    fitted = pathlib.Path("a.model").read_bytes()
+    mercer(*update)
+    wanted = pathlib.Path("a.model").read_bytes()
+    usual = (time.monotonic() - start) / 2
+    rng, kills, begun = random.Random(1), 0, 0
+    while kills < 50:
+        os.remove("a.model")
+        for words, after in ((fit + ["--quiet"], fitted), (update, wanted)):
+            resume = []
+            while True:
+                run = subprocess.Popen([MERCER, *words, *resume], stderr=subprocess.PIPE)
+                try:
+                    run.wait(rng.uniform(0, usual))
+                except subprocess.TimeoutExpired:
+                    run.kill()
+                    kills += 1
+                    if run.wait() == 0:
+                        kills -= 1
+                error = run.communicate()[1].decode()
+                if run.returncode == 0:
+                    break
+                assert run.returncode == -signal.SIGKILL, (words, error)
+                if words is update and os.path.exists("a.model"):
+                    begun += pathlib.Path("a.model").read_bytes() not in (fitted, wanted)
+                # An update that was killed before it wrote anything has not begun.
+                resume = ["--resume"] if words is not update or \
+                    pathlib.Path("a.model").read_bytes() != fitted else []
+            assert pathlib.Path("a.model").read_bytes() == after, words[0]
+    assert begun > 0, "no kill hit an update that had begun"
+    # Once it is done there is nothing left to do.
+    again = report("update", "a.model", "more.csv", "--resume")
+    assert (again["rows_learnt"], again["rows_passed_over"]) == (0, rows), again
+    assert pathlib.Path("a.model").read_bytes() == wanted
+    refused("update", "a.model", "x.csv", "--resume", status=1, says=("x.csv", "are not those"))
+    ring(rows=9, name="few.csv")
+    refused("update", "a.model", "few.csv", "--resume", status=1, says=("few.csv", "only 9"))
 
 
 @test

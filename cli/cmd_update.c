@@ -1,0 +1,144 @@
+/* mercer update: more rows into a model of a streaming method. */
+#include "cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
+                         const mercer_model *model, double seconds)
+{
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_stream_info where = {.struct_size = sizeof where};
+    mercer_model_get_info(model, &info);
+    mercer_stream_get_info(feed->stream, &where);
+    if (app->set.json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "model", cli_json_text(app->set.operand[0]));
+        json_object_set_new(json, "data", cli_json_text(feed->path));
+        json_object_set_new(json, "output", cli_json_text(feed->output));
+        cli_json_method(json, info.method);
+        json_object_set_new(json, "rows", json_integer(info.rows));
+        json_object_set_new(json, "rows_learnt", json_integer(feed->learnt));
+        json_object_set_new(json, "rows_passed_over", json_integer(feed->read - feed->learnt));
+        json_object_set_new(json, "blocks", json_integer(where.blocks));
+        json_object_set_new(json, "components", json_integer(info.components));
+        json_object_set_new(json, "expansion_points", json_integer(info.expansion_points));
+        json_object_set_new(json, "spectrum", cli_json_reals(info.spectrum, info.components, 1));
+        json_object_set_new(json, "reconstruction_error", cli_json_real(info.reconstruction_error));
+        json_object_set_new(json, "total_variance", cli_json_real(info.total_variance));
+        json_object_set_new(json, "lost", cli_json_real(where.lost));
+        json_object_set_new(json, "outside", cli_json_real(where.outside));
+        json_object_set_new(json, "checkpoints", json_integer(feed->checkpoints));
+        json_object_set_new(json, "seconds", cli_json_real(seconds));
+        json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
+        json_object_set_new(json, "notices", cli_json_notices(app));
+        cli_json_print(out, json);
+        return;
+    }
+    cli_print_notices(app);
+    if (app->set.quiet)
+        return;
+    fprintf(out, "%s: %s rows learnt in %s, %s in all; %lld components on %lld points, error %s\n",
+            strcmp(feed->output, "-") == 0 ? "standard output" : feed->output,
+            cli_text_count(feed->learnt).text, cli_text_seconds(seconds).text,
+            cli_text_count(info.rows).text, (long long)info.components,
+            (long long)info.expansion_points, cli_text_number(info.reconstruction_error).text);
+}
+
+static int check_call(const cli_settings *set, const char *output)
+{
+    if (!set->output && strcmp(set->operand[0], "-") == 0)
+        return cli_fail(CLI_WRONG_CALL, "update: standard input cannot be replaced; give -o FILE");
+    if (set->checkpoint && cli_is_stdout(output))
+        return cli_fail(CLI_WRONG_CALL, "update: --checkpoint needs a file to write; give -o FILE");
+    if (set->resume && strcmp(set->operand[0], "-") == 0)
+        return cli_fail(CLI_WRONG_CALL, "update: --resume needs a model in a file");
+    int status = cli_check_output(output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(output, set->operand[1], "data");
+    if (status == CLI_DONE)
+        status = cli_check_model_output("update", output);
+    return status;
+}
+
+static int run_update(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const double start = cli_now();
+    cli_feed feed = {.app = app, .path = set->operand[1], .err = {MERCER_OK, ""}};
+    feed.output = set->output ? set->output : set->operand[0];
+    /* What was begun goes on from what it had written. */
+    const char *path =
+        set->resume && access(feed.output, F_OK) == 0 ? feed.output : set->operand[0];
+    mercer_model *model = NULL;
+    int lock = -1, status = check_call(set, feed.output);
+    if (status == CLI_DONE)
+        status = cli_lock(feed.output, &lock);
+    if (status != CLI_DONE)
+        return status;
+
+    mercer_status rc = mercer_model_load(app->ctx, path, &model, &feed.err);
+    if (rc == MERCER_OK)
+        rc = mercer_stream_continue(app->ctx, model, &feed.stream, &feed.err);
+    if (rc == MERCER_OK && set->resume)
+        mercer_stream_resume_input(feed.stream);
+    else if (rc == MERCER_OK)
+        rc = cli_feed_begin(&feed);
+    if (rc == MERCER_OK) {
+        mercer_read_options reading;
+        path = feed.path;
+        cli_read_options(set, &reading);
+        mercer_model_read_options(model, &reading);
+        reading.skip_labels = 1;
+        rc = cli_feed_run(&feed, &reading);
+    }
+    if (rc == MERCER_OK) {
+        const mercer_model *updated = NULL;
+        rc = mercer_stream_model(app->ctx, feed.stream, &updated, NULL, &feed.err);
+        cli_progress_clear();
+        if (rc == MERCER_OK)
+            print_report(cli_is_stdout(feed.output) ? stderr : stdout, app, &feed, updated,
+                         cli_now() - start);
+    }
+    if (rc != MERCER_OK)
+        status = cli_fail_library(rc, &feed.err, path);
+    cli_feed_end(&feed);
+    mercer_model_free(model);
+    cli_unlock(lock);
+    return status;
+}
+
+static const cli_option options[] = {
+    CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL2", NULL,
+               "file for the updated model; without it MODEL is replaced, in one step"),
+    CLI_OPTION_CHECKPOINT,
+    CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
+               "go on where an update with the same DATA was interrupted: rows that it had learnt "
+               "from are passed over"),
+    CLI_OPTION_LABELS,
+    CLI_OPTION_FORMAT,
+    CLI_OPTION_RESIZE,
+    CLI_OPTION_MACHINE,
+    CLI_OPTION_JSON,
+    CLI_OPTION_QUIET,
+    CLI_OPTION_HELP,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_command_update = {
+    .name = "update",
+    .summary = "let a model of a streaming method learn from more rows",
+    .operands = "MODEL DATA",
+    .usage = "MODEL DATA [-o MODEL2] [--checkpoint ROWS] [--resume] [options]",
+    .least = 2,
+    .most = 2,
+    .options = options,
+    .details = "DATA may be '-', standard input, of any length: memory does not grow with it.\n"
+               "Columns are matched by name when both the model and the data have names, else by "
+               "position.\n\n"
+               "Examples:\n"
+               "  mercer fit monday.csv -m ikpca -o my.model\n"
+               "  mercer update my.model tuesday.csv\n"
+               "  sensor | mercer update my.model - --checkpoint 100000\n",
+    .run = run_update,
+};

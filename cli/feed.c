@@ -1,0 +1,188 @@
+/* Rows of a file or pipe into a stream, block by block in bounded memory, with checkpoints: what
+ * update and the fit of streaming methods share. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the lock ---- */
+
+static char *volatile locked; /* the lock's file, for a signal to remove */
+
+/* A file beside the model, locked as long as we live: the model itself is replaced by others, which
+ * a lock does not follow. */
+int cli_lock(const char *path, int *fd)
+{
+    *fd = -1;
+    if (cli_is_stdout(path))
+        return CLI_DONE;
+    char *name = cli_format("%s.lock", path);
+    for (;;) {
+        struct stat ours, now;
+        *fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (*fd < 0 || flock(*fd, LOCK_EX | LOCK_NB) != 0)
+            break;
+        /* Whoever had it may have removed the file in between: then it is nobody's lock. */
+        if (fstat(*fd, &ours) == 0 && stat(name, &now) == 0 && ours.st_ino == now.st_ino &&
+            ours.st_dev == now.st_dev) {
+            locked = name;
+            return CLI_DONE;
+        }
+        close(*fd);
+    }
+    const int status =
+        errno == EWOULDBLOCK
+            ? cli_fail(CLI_FAILED, "%s: another 'mercer update' is at work on it", path)
+            : cli_fail(CLI_FAILED, "%s: cannot be locked: %s", path, strerror(errno));
+    if (*fd >= 0)
+        close(*fd);
+    free(name);
+    return status;
+}
+
+void cli_unlock(int fd)
+{
+    char *name = locked;
+    locked = NULL;
+    if (name)
+        unlink(name);
+    free(name);
+    if (fd >= 0)
+        close(fd);
+}
+
+void cli_unlock_in_handler(void)
+{
+    if (locked)
+        unlink(locked);
+}
+
+/* ---- the rows ---- */
+
+/* Rows to read next: to the end of a block, of as many as are worth it, but not past the next
+ * checkpoint. */
+static int64_t wanted_rows(const cli_feed *feed, const mercer_stream_info *info)
+{
+    enum { BLOCKS = 32 };
+    const int64_t checkpoint = feed->app->set.checkpoint, block = info->block;
+    if (info->rows + info->pending == 0) /* what happens to columns is learnt from the first read */
+        return info->wanted;
+    /* Blocks read ahead only cost memory: learning from one takes longer than a read. */
+    int64_t room = cli_block_rows(feed->columns, BLOCKS * block) - info->wanted;
+    const int64_t due = checkpoint - feed->since - info->wanted;
+    if (checkpoint && room > due + block - 1)
+        room = due + block - 1;
+    return info->wanted + (room > 0 ? room / block * block : 0);
+}
+
+static mercer_status save(cli_feed *feed)
+{
+    const double start = cli_now();
+    const mercer_model *model = NULL;
+    mercer_status rc = mercer_stream_model(feed->app->ctx, feed->stream, &model, NULL, &feed->err);
+    if (rc == MERCER_OK)
+        rc = mercer_model_save(feed->app->ctx, model, feed->output, &feed->err);
+    feed->seconds_write += cli_now() - start;
+    return rc;
+}
+
+static mercer_status checkpoint(cli_feed *feed)
+{
+    const mercer_status rc = save(feed);
+    feed->since = 0;
+    feed->checkpoints += rc == MERCER_OK;
+    return rc == MERCER_ERR_DATA ? MERCER_OK : rc; /* nothing to extract yet */
+}
+
+static void look_at(cli_feed *feed, const mercer_table *table)
+{
+    const mercer_rows *rows = mercer_table_rows(table);
+    const mercer_targets *targets = mercer_table_targets(table);
+    if (!feed->origin && mercer_table_target_origin(table))
+        feed->origin = cli_copy(mercer_table_target_origin(table));
+    if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
+        feed->classes = mercer_targets_classes(targets);
+    feed->columns = mercer_rows_columns(rows);
+    feed->sparse = mercer_rows_is_sparse(rows);
+    feed->entries += mercer_rows_entries(rows);
+}
+
+/* One read and what follows from it; *more: there may be others. */
+static mercer_status step(cli_feed *feed, mercer_reader *reader, bool *more)
+{
+    mercer_ctx *ctx = feed->app->ctx;
+    mercer_stream_info info = {.struct_size = sizeof info};
+    mercer_table *table = NULL;
+    double start = cli_now();
+    mercer_stream_get_info(feed->stream, &info);
+    mercer_status rc =
+        mercer_reader_next(ctx, reader, wanted_rows(feed, &info), &table, &feed->err);
+    feed->seconds_read += cli_now() - start;
+    *more = rc == MERCER_OK && table;
+    if (!*more)
+        return rc;
+    const int64_t before = info.input_rows, count = mercer_rows_count(mercer_table_rows(table));
+    look_at(feed, table);
+    start = cli_now();
+    rc = mercer_stream_push(ctx, feed->stream, mercer_table_rows(table), &feed->err);
+    feed->seconds += cli_now() - start;
+    mercer_table_free(table);
+    if (rc == MERCER_ERR_DATA && feed->read > 0) {
+        const size_t used = strlen(feed->err.text);
+        snprintf(feed->err.text + used, sizeof feed->err.text - used,
+                 ", counted after the first %lld rows", (long long)feed->read);
+    }
+    if (rc != MERCER_OK)
+        return rc;
+    mercer_stream_get_info(feed->stream, &info);
+    feed->read += count;
+    feed->learnt += info.input_rows - before;
+    feed->since += info.input_rows - before;
+    if (feed->app->set.checkpoint && info.pending == 0 && feed->since >= feed->app->set.checkpoint)
+        rc = checkpoint(feed);
+    char phase[48];
+    snprintf(phase, sizeof phase, "%s rows", cli_text_count(feed->read).text);
+    cli_progress(NULL, phase, -1);
+    return rc;
+}
+
+mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading)
+{
+    mercer_reader *reader = NULL;
+    bool more = true;
+    reading->patient = 1; /* nobody waits for an answer before the end */
+    mercer_status rc = mercer_reader_open(feed->app->ctx, feed->path, reading, &reader, &feed->err);
+    mercer_ctx_set_progress(feed->app->ctx, NULL, NULL); /* the rows are the progress */
+    while (rc == MERCER_OK && more)
+        rc = step(feed, reader, &more);
+    mercer_reader_close(reader);
+    if (rc == MERCER_OK && feed->read == 0) {
+        snprintf(feed->err.text, sizeof feed->err.text, "has no rows");
+        rc = MERCER_ERR_DATA;
+    }
+    const double start = cli_now();
+    if (rc == MERCER_OK)
+        rc = mercer_stream_flush(feed->app->ctx, feed->stream, &feed->err);
+    feed->seconds += cli_now() - start;
+    if (rc == MERCER_OK && feed->output)
+        rc = save(feed);
+    return rc;
+}
+
+mercer_status cli_feed_begin(cli_feed *feed)
+{
+    mercer_stream_begin_input(feed->stream);
+    /* From here on an interruption leaves a model that knows how much of this input it has seen. */
+    return feed->app->set.checkpoint ? save(feed) : MERCER_OK;
+}
+
+void cli_feed_end(cli_feed *feed)
+{
+    mercer_stream_free(feed->stream);
+    free(feed->origin);
+}
