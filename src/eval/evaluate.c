@@ -490,7 +490,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                         result->confusion[c * o + fold->codes[i]]++;
             }
     }
-    if (!job->together)
+    if (!job->together || !result->metric)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {

@@ -182,6 +182,35 @@ static void test_more_neighbours_than_rows(void **state)
     forget(&s);
 }
 
+/* The error of n training rows takes n^2 operations: of very many it stays unknown. */
+static void test_many_rows_have_no_training_error(void **state)
+{
+    static const char *const names[] = {"low", "high"};
+    int64_t most = mrc_head_knn.most_tried, *codes = NULL;
+    double *x = normals(3, most + 1);
+    (void)state;
+    assert_ok(mrc_alloc(&codes, most + 1, sizeof *codes, &err));
+    for (int64_t i = 0; i <= most; i++)
+        codes[i] = x[i] > 0;
+    for (int64_t n = 100; n <= most + 1; n += most + 1 - 100) {
+        mercer_fit_options options = options_of("pca", "knn:k=3");
+        mercer_rows *rows = NULL;
+        mercer_targets *targets = NULL;
+        mercer_model *model = NULL;
+        options.kernel = NULL;
+        options.components = 1;
+        assert_ok(mercer_rows_view(ctx, x, n, 1, 1, &rows, &err));
+        assert_ok(mercer_targets_new_classes(codes, n, names, 2, NULL, &targets, &err));
+        assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, &err));
+        assert_int_equal(isnan(model->head.errors[0]) != 0, n > most);
+        mercer_model_free(model);
+        mercer_targets_free(targets);
+        mercer_rows_free(rows);
+    }
+    mrc_free(x);
+    mrc_free(codes);
+}
+
 static void test_truncated_and_loaded_models_predict_the_same(void **state)
 {
     struct set s = make_set();
@@ -263,6 +292,7 @@ int main(void)
         TEST(test_ties_of_votes),
         TEST(test_cancellation_and_equal_distances),
         TEST(test_more_neighbours_than_rows),
+        TEST(test_many_rows_have_no_training_error),
         TEST(test_truncated_and_loaded_models_predict_the_same),
         TEST(test_a_row_gives_the_same_bits_in_any_company),
         TEST(test_what_knn_refuses),
