@@ -256,7 +256,8 @@ static void draw(struct matching *w, mrc_dual *dual)
     qsort_r(w->list, (size_t)wanted, sizeof *w->list, by_age, w->upto);
 }
 
-/* num and den of rows J, which all know the same features. */
+/* num and den of rows J. They are in order of what they know: the products of all begin with what
+ * the first has missed, and each row takes its own share of them. */
 static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_t *rows,
                                 int64_t count, const double *rest, mercer_error *err)
 {
@@ -280,9 +281,9 @@ static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_
     MRC_TRY(
         multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
     for (int64_t i = 0; i < count; i++) {
-        w->den[rows[i]] -=
-            missing > 0 ? mrc_dot(w->products + i * missing, w->products + i * missing, missing)
-                        : 0;
+        int64_t own = dual->count - (w->upto[rows[i]] < 0 ? 0 : w->upto[rows[i]]);
+        const double *products = w->products + (i + 1) * missing - own;
+        w->den[rows[i]] -= mrc_dot(products, products, own);
         w->upto[rows[i]] = dual->count;
     }
     MRC_TRY(renew_stale(w, dual, rows, count, err));
@@ -299,12 +300,10 @@ static mercer_status meet_columns(struct matching *w, mrc_dual *dual, mercer_err
         for (int64_t c = 0; c < dual->outputs; c++)
             rest[c * dual->n + i] = dual->rest[i * dual->outputs + c];
     draw(w, dual);
-    for (int64_t first = 0, size; first < w->list_count; first += size) {
-        const int64_t *rows = w->list + first;
-        for (size = 1; size < GROUP && first + size < w->list_count; size++)
-            if (w->alignment && w->upto[rows[size]] != w->upto[rows[0]])
-                break;
-        MRC_TRY(meet_group(w, dual, rows, size, rest, err));
+    for (int64_t first = 0; first < w->list_count; first += GROUP) {
+        int64_t size = w->list_count - first < GROUP ? w->list_count - first : GROUP;
+        MRC_TRY(mrc_check_cancel(dual->ctx, err));
+        MRC_TRY(meet_group(w, dual, w->list + first, size, rest, err));
     }
 out:
     mrc_free(rest);
