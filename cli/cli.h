@@ -292,6 +292,13 @@ void cli_print_alignment(FILE *out, const mercer_model_info *info);
 /* Set "alignment" and "covariance", cumulative sums over the features; empty for other methods. */
 void cli_json_alignment(json_t *json, const mercer_model_info *info);
 
+/* A row about the search for the features, where there was one. */
+void cli_print_trace(FILE *out, const mercer_model_info *info);
+
+/* Set "trace", the steps of a search with the seconds they took, unless the model was loaded; empty
+ * for methods that do not search. */
+void cli_json_trace(json_t *json, const mercer_model_info *info);
+
 /* Set "selected", the 0-based rows, and "selection", an object for each of them. */
 void cli_json_selection(json_t *json, const mercer_model_info *info);
 

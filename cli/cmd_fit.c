@@ -41,6 +41,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     json_object_set_new(json, "components", json_integer(info->components));
     cli_json_selection(json, info);
     cli_json_alignment(json, info);
+    cli_json_trace(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share",
                         cli_json_reals(info->spectrum, info->components, share_factor(o)));
@@ -163,6 +164,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       cli_text_number(report->reconstruction_error).text);
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
+    cli_print_trace(out, info);
     cli_print_novelty(out, info);
     cli_print_head(out, info);
     const cli_text written = cli_text_seconds(o->seconds_write);
@@ -203,27 +205,40 @@ static int check_call(const cli_settings *set)
     return status;
 }
 
-/* Landmarks are read like the data: by the same columns, prepared alike. For a precomputed kernel
- * they are row numbers. */
+/* More rows are read like the data: by the same columns, prepared alike. */
+static void read_like(const cli_settings *set, const mercer_table *data, const char *path,
+                      mercer_read_options *reading)
+{
+    cli_read_options(set, reading);
+    mercer_table_read_options(data, reading);
+    if (mercer_format_name(path, NULL))
+        reading->format = NULL;
+    reading->labels_file = NULL;
+}
+
+/* For a precomputed kernel landmarks are row numbers. */
 static mercer_status read_landmarks(const cli_app *app, const mercer_table *data,
                                     mercer_table **out, mercer_error *err)
 {
     const cli_settings *set = &app->set;
     mercer_read_options reading;
-    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0) {
+    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0)
         mercer_read_options_init(&reading);
-    } else {
-        cli_read_options(set, &reading);
-        mercer_table_read_options(data, &reading);
-        if (mercer_format_name(set->landmarks, NULL))
-            reading.format = NULL;
-    }
+    else
+        read_like(set, data, set->landmarks, &reading);
     if (reading.only) { /* labels are among the columns that are skipped */
         reading.label = reading.target = NULL;
         reading.no_label = 1;
     }
-    reading.labels_file = NULL;
     return mercer_table_read(app->ctx, set->landmarks, &reading, out, err);
+}
+
+static mercer_status read_validation(const cli_app *app, const mercer_table *data,
+                                     mercer_table **out, mercer_error *err)
+{
+    mercer_read_options reading;
+    read_like(&app->set, data, app->set.validation, &reading);
+    return mercer_table_read(app->ctx, app->set.validation, &reading, out, err);
 }
 
 static int run_fit(cli_app *app)
@@ -235,7 +250,7 @@ static int run_fit(cli_app *app)
         return status;
 
     mercer_error err = {MERCER_OK, ""};
-    mercer_table *table = NULL, *landmarks = NULL;
+    mercer_table *table = NULL, *landmarks = NULL, *validation = NULL;
     mercer_model *model = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
@@ -253,6 +268,7 @@ static int run_fit(cli_app *app)
     options.command = app->command_line;
     options.novelty = set->novelty;
     options.expects_landmarks = set->landmarks != NULL;
+    options.expects_validation = set->validation != NULL;
     options.head = set->head;
     options.scale_target = set->scale_target;
 
@@ -271,6 +287,15 @@ static int run_fit(cli_app *app)
             goto out;
         path = set->operand[0];
         options.landmarks = mercer_table_rows(landmarks);
+    }
+    if (set->validation) {
+        path = set->validation;
+        rc = read_validation(app, table, &validation, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        path = set->operand[0];
+        options.validation = mercer_table_rows(validation);
+        options.validation_targets = mercer_table_targets(validation);
     }
     o.seconds_read = cli_now() - start;
     const mercer_rows *rows = mercer_table_rows(table);
@@ -305,6 +330,7 @@ out:
     mercer_model_free(model);
     mercer_table_free(table);
     mercer_table_free(landmarks);
+    mercer_table_free(validation);
     return status;
 }
 
@@ -337,9 +363,12 @@ static const cli_option options[] = {
                "how the mean in feature space is taken off; default: the method's own"),
     CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
                "scaling done first and kept in the model; default none"),
-    CLI_OPTION("landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
-               "rkpca, greedy, nystroem: features stand on the rows of this file instead of chosen "
-               "ones; with a precomputed kernel it holds row numbers, from 0"),
+    CLI_OPTION(
+        "landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
+        "rkpca, greedy, nystroem, koca: features stand on the rows of this file instead of chosen "
+        "ones; with a precomputed kernel it holds row numbers, from 0"),
+    CLI_OPTION("validation", 0, CLI_TEXT, validation, "FILE", NULL,
+               "koca: labelled rows that the search is judged by, instead of the rows themselves"),
     CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "

@@ -22,6 +22,7 @@ typedef struct cli_settings {
     double components;                              /* 0: not given */
     const char *center, *store, *precision, *scale; /* NULL: not given */
     const char *label, *target, *labels, *self;     /* NULL: not given */
+    const char *validation;                         /* NULL: not given */
     const char *landmarks;                          /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
     const char *encode, *missing, *image_features;  /* NULL: not given */

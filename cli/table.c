@@ -347,6 +347,37 @@ void cli_print_features(FILE *out, const mercer_model_info *info, double factor)
         cli_print_spectrum(out, info->spectrum, info->components, factor);
 }
 
+void cli_print_trace(FILE *out, const mercer_model_info *info)
+{
+    if (!info->trace || info->trace_count == 0)
+        return;
+    const double *first = info->trace;
+    const double *last = first + (info->trace_count - 1) * MERCER_TRACE_COLUMNS;
+    cli_print_row(out, "search",
+                  "%s steps: performance %.4f to %.4f, recognition rate %.1f %% to %.1f %%",
+                  cli_text_count(info->trace_count - 1).text, first[MERCER_TRACE_PERFORMANCE],
+                  last[MERCER_TRACE_PERFORMANCE], 100 * first[MERCER_TRACE_RATE],
+                  100 * last[MERCER_TRACE_RATE]);
+}
+
+void cli_json_trace(json_t *json, const mercer_model_info *info)
+{
+    json_t *trace = json_array();
+    for (int64_t i = 0; info->trace && i < info->trace_count; i++) {
+        const double *row = info->trace + i * MERCER_TRACE_COLUMNS;
+        json_t *step = json_object();
+        json_object_set_new(step, "iteration",
+                            json_integer((json_int_t)row[MERCER_TRACE_ITERATION]));
+        json_object_set_new(step, "performance", cli_json_real(row[MERCER_TRACE_PERFORMANCE]));
+        json_object_set_new(step, "rate", cli_json_real(row[MERCER_TRACE_RATE]));
+        json_object_set_new(step, "distance", cli_json_real(row[MERCER_TRACE_DISTANCE]));
+        if (info->trace_seconds)
+            json_object_set_new(step, "seconds", cli_json_real(info->trace_seconds[i]));
+        json_array_append_new(trace, step);
+    }
+    json_object_set_new(json, "trace", trace);
+}
+
 void cli_json_selection(json_t *json, const mercer_model_info *info)
 {
     json_t *selected = json_array(), *selection = json_array();

@@ -13,13 +13,14 @@ _mercer() {
         words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
         fit:--landmarks) words='files' ;;
+        fit:--validation) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--head) words='ls centre lad exp log knn svm linsvm' ;;
         fit:--scale-target) words='none standard norm' ;;
@@ -56,7 +57,7 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
-        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
@@ -84,7 +85,7 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
-        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm' ;;
@@ -140,7 +141,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
@@ -161,7 +162,7 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             heads:-?*) words='--json --help' ;;

@@ -29,11 +29,11 @@ typedef struct mercer_fit_options {
     double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
                               new rows from the same source exceeds. Costs a second fit, to 80 % of
                               the rows; the model is the same otherwise */
-    const mercer_rows *landmarks; /* points that rkpca, greedy and nystroem use instead of choosing
-                                     rows; NULL: none. Like the rows in everything: units, columns
-                                     (matched by name when both have names) and preparation. For a
-                                     precomputed kernel one column of row numbers, from 0. Borrowed
-                                     for the call */
+    const mercer_rows *landmarks; /* points that rkpca, greedy, nystroem, koca use instead of
+                                     choosing rows; NULL: none. Like the rows in everything: units,
+                                     columns (matched by name when both have names) and preparation.
+                                     For a precomputed kernel one column of row numbers, from 0.
+                                     Borrowed for the call */
     int expects_landmarks;    /* for mercer_fit_options_check() alone: 1 when there will be some */
     const char *head;         /* NAME[:key=value,...], what predicts from the features: ls, centre,
                                  lad, exp, log, knn, svm, linsvm; none; NULL: the method's own,
@@ -43,6 +43,11 @@ typedef struct mercer_fit_options {
                                  them; predictions are in the units of the targets. NULL: none */
     const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
                                           the caller's own; borrowed for the call. NULL: none */
+    const mercer_rows *validation; /* rows that koca judges subspaces by, instead of its training
+                                      rows; NULL: none. Like the rows in everything, as landmarks
+                                      are. Borrowed for the call, like their targets */
+    const mercer_targets *validation_targets; /* their classes, matched by name */
+    int expects_validation; /* for mercer_fit_options_check() alone: 1 when there will be some */
 } mercer_fit_options;
 /* Defaults, in as much of the struct as the caller was compiled with. */
 MERCER_API void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size);

@@ -32,6 +32,16 @@ enum {
     MERCER_BOUND_COLUMNS
 };
 
+/* What is known of each step of a search for features (koca): its number, the performance of the
+ * features, their recognition rate, and how far they are from where the search started. */
+enum {
+    MERCER_TRACE_ITERATION,
+    MERCER_TRACE_PERFORMANCE,
+    MERCER_TRACE_RATE,
+    MERCER_TRACE_DISTANCE,
+    MERCER_TRACE_COLUMNS
+};
+
 /* What a model is, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_model_info {
     size_t struct_size;
@@ -85,6 +95,9 @@ typedef struct mercer_model_info {
                                   mean square over rows and target columns; NaN: not known (knn, svm
                                   and linsvm tell it for all features alone) */
     const char *scale_target;  /* "none", "standard" or "norm" */
+    const double *trace;       /* trace_count x MERCER_TRACE_COLUMNS, row-major; NULL: no search */
+    const double *trace_seconds; /* trace_count: since the search began; NULL for a loaded model */
+    int64_t trace_count;
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

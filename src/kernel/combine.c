@@ -233,6 +233,11 @@ bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
     return !find_part(kernel, is_indefinite);
 }
 
+bool mrc_kernel_learns_width(const mrc_kernel *kernel)
+{
+    return find_part(kernel, mrc_part_learns_width) != NULL;
+}
+
 bool mrc_kernel_is_open(const mrc_kernel *kernel)
 {
     return find_part(kernel, mrc_part_is_open) != NULL;

@@ -25,9 +25,12 @@
 
 /* Words in the place of a number. */
 #define SIGMA_MEDIAN MRC_WORD(0)
+#define SIGMA_LEARN MRC_WORD(1)
 #define GAMMA_OPEN MRC_WORD(0)
 
-#define MEDIAN_HELP "median: the median distance between 512 training rows drawn by the seed"
+#define MEDIAN_HELP                                                                                \
+    "median: the median distance between 512 training rows drawn by the seed; learn: found "       \
+    "beside the features, by koca"
 
 static const mrc_param no_params[] = {MRC_PARAM_END};
 static const mrc_param poly_params[] = {
@@ -36,7 +39,7 @@ static const mrc_param poly_params[] = {
     MRC_REAL(mrc_kernel_part, coef0, 1, -DBL_MAX, DBL_MAX, "constant added to the dot product"),
     MRC_INT(mrc_kernel_part, degree, 3, 1, 64, "power"), MRC_PARAM_END};
 static const mrc_param rbf_params[] = {
-    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median|learn",
                 "width; " MEDIAN_HELP),
     MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
                 "1 / (2 sigma^2), may be given instead of sigma"),
@@ -46,20 +49,20 @@ static const mrc_param laplacian_params[] = {
                 "factor of the distance; auto: 1 / columns"),
     MRC_PARAM_END};
 static const mrc_param exponential_params[] = {
-    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median|learn",
                 "length; " MEDIAN_HELP),
     MRC_REAL_OR(mrc_kernel_part, gamma, GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto",
                 "1 / sigma, may be given instead of sigma (kernlab's laplacedot calls it sigma)"),
     MRC_PARAM_END};
 enum { NU_HALF, NU_THREE_HALVES, NU_FIVE_HALVES, NU_INFINITE };
-static const mrc_param matern_params[] = {MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN,
-                                                      DBL_MAX, "median", "length; " MEDIAN_HELP),
-                                          MRC_CHOICE(mrc_kernel_part, nu, NU_THREE_HALVES,
-                                                     "0.5|1.5|2.5|inf",
-                                                     "smoothness: 0.5 is exponential, inf is rbf"),
-                                          MRC_PARAM_END};
+static const mrc_param matern_params[] = {
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median|learn",
+                "length; " MEDIAN_HELP),
+    MRC_CHOICE(mrc_kernel_part, nu, NU_THREE_HALVES, "0.5|1.5|2.5|inf",
+               "smoothness: 0.5 is exponential, inf is rbf"),
+    MRC_PARAM_END};
 static const mrc_param rq_params[] = {
-    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median",
+    MRC_REAL_OR(mrc_kernel_part, sigma, SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median|learn",
                 "length; " MEDIAN_HELP),
     MRC_REAL(mrc_kernel_part, alpha, 1, DBL_MIN, DBL_MAX,
              "power: small ones mix many lengths, large ones come near rbf"),
@@ -130,7 +133,8 @@ static bool has_two_forms(const mrc_kernel_part *kernel)
 
 bool mrc_part_is_open(const mrc_kernel_part *kernel)
 {
-    bool gamma = kernel->gamma == GAMMA_OPEN, sigma = kernel->sigma == SIGMA_MEDIAN;
+    bool gamma = kernel->gamma == GAMMA_OPEN;
+    bool sigma = kernel->sigma == SIGMA_MEDIAN || kernel->sigma == SIGMA_LEARN;
     return has_two_forms(kernel) ? gamma && sigma : gamma || sigma;
 }
 
@@ -297,7 +301,8 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
 {
     mercer_status rc = MERCER_OK;
     bool two_forms = has_two_forms(kernel);
-    bool from_rows = kernel->sigma == SIGMA_MEDIAN && !(two_forms && kernel->gamma != GAMMA_OPEN);
+    bool open = kernel->sigma == SIGMA_MEDIAN || kernel->sigma == SIGMA_LEARN;
+    bool from_rows = open && !(two_forms && kernel->gamma != GAMMA_OPEN);
     if (from_rows) {
         if (*median == 0)
             rc = median_distance(ctx, rows, median, err);
@@ -321,6 +326,18 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
                       kernel->kind == MRC_KERNEL_exponential ? "1/sigma" : "1/(2 sigma^2)",
                       from_rows ? "; scale the columns" : "");
     return rc;
+}
+
+bool mrc_part_learns_width(const mrc_kernel_part *kernel)
+{
+    return kernel->sigma == SIGMA_LEARN;
+}
+
+void mrc_kernel_set_width(mrc_kernel *kernel, double sigma)
+{
+    kernel->sigma = sigma;
+    if (has_two_forms(&kernel->own))
+        kernel->gamma = gamma_of(&kernel->own);
 }
 
 mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t size,

@@ -74,6 +74,10 @@ mercer_status mrc_kernel_parse_in(mrc_kernel *kernel, const mercer_ctx *ctx, con
 /* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
 mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                  mercer_error *err);
+/* Whether the width is to be learnt by a method; the median distance is where it starts from. */
+bool mrc_kernel_learns_width(const mrc_kernel *kernel);
+/* Another width for a named kernel that has one. */
+void mrc_kernel_set_width(mrc_kernel *kernel, double sigma);
 /* Whether something is still open that only training rows could tell. */
 bool mrc_kernel_is_open(const mrc_kernel *kernel);
 /* The spec with the numbers used, "rbf:sigma=4"; parsing it gives the same kernel exactly. */

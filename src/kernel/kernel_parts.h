@@ -14,6 +14,7 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
 mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t size,
                               mercer_error *err);
 bool mrc_part_is_open(const mrc_kernel_part *kernel);
+bool mrc_part_learns_width(const mrc_kernel_part *kernel);
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel);
 /* Whether the kernel is defined on values >= 0 only. */
 bool mrc_part_needs_nonnegative(const mrc_kernel_part *kernel);

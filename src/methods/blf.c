@@ -164,6 +164,9 @@ static mercer_status choose(void *self, mrc_dual *dual, bool *added, mercer_erro
         goto out;
     }
     MRC_TRY(mrc_thin_add(&b->rule, dual, w, m, added, err));
+    /* As when only copies of a row with both labels are left, whatever the rank. */
+    if (!*added && b->fits)
+        dual->ended = "the kernel has nothing to say about what the loss still asks for";
 out:
     mrc_free(w);
     return rc;

@@ -10,6 +10,18 @@
 
 #include <string.h>
 
+void mrc_center_columns(int64_t n, int64_t l, double *b)
+{
+    for (int64_t j = 0; j < l; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < n; i++)
+            mean += b[i * l + j];
+        mean /= (double)n;
+        for (int64_t i = 0; i < n; i++)
+            b[i * l + j] -= mean;
+    }
+}
+
 /* ---- collapsed ---- */
 
 bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t components)

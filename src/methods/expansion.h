@@ -27,6 +27,10 @@ typedef struct mrc_expansion {
 mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
                          mercer_model *model, mercer_error *err);
 
+/* Make the columns of B (n x l) sum to zero exactly: on centred images of all rows that changes no
+ * direction. */
+void mrc_center_columns(int64_t n, int64_t l, double *b);
+
 /* Whether such a model of `count` dense points or the problem's sparse ones is kept as a linear
  * map, whose mean then costs nothing. */
 bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t components);

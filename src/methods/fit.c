@@ -126,19 +126,28 @@ static mercer_status read_kernel(const mercer_ctx *ctx, struct request *r, merce
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
                       "method %s has a linear kernel; for kernel %s use method kpca",
                       r->method->entry.name, mrc_kernel_def_of(r->kernel.kind)->entry.name);
-    return rc;
+    if (rc != MERCER_OK || !mrc_kernel_learns_width(&r->kernel))
+        return rc;
+    r->problem.learn_width = true;
+    if (!r->method->learns_width)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "sigma=learn goes with method koca, not with %s",
+                        r->method->entry.name);
+    if (r->kernel.kind == MRC_KERNEL_COMBINED)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "sigma=learn is for one kernel, not for a part of a sum or product");
+    return MERCER_OK;
 }
 
 /* Landmarks take the place of everything a method could be told about its choice. */
 static mercer_status check_landmarks(const struct request *r, mercer_error *err)
 {
     const struct mercer_entry *entry = &r->method->entry;
-    char text[256];
+    char text[1024];
     mercer_status rc = MERCER_OK;
     if (!r->method->takes_landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "landmarks: method %s does not stand on chosen points; rkpca, greedy and "
-                        "nystroem do",
+                        "landmarks: method %s does not stand on chosen points; rkpca, greedy, "
+                        "nystroem and koca do",
                         entry->name);
     if (r->problem.center == MRC_CENTER_EXACT)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -150,13 +159,27 @@ static mercer_status check_landmarks(const struct request *r, mercer_error *err)
                         "out");
     MRC_TRY(mrc_params_format(entry->params, entry->name, r->params, 0, text, sizeof text, err));
     for (const char *key = strchr(text, ':'); key; key = strchr(key + 1, ','))
-        if (strncmp(key + 1, "components=", strlen("components=")) != 0)
+        if (r->method->landmarks_keep_keys
+                ? strncmp(key + 1, "points=", strlen("points=")) == 0
+                : strncmp(key + 1, "components=", strlen("components=")) != 0)
             return mrc_fail(err, MERCER_ERR_ARGUMENT,
                             "method %s: %.*s does not go with landmarks, which leave nothing to "
                             "choose",
                             entry->name, (int)strcspn(key + 1, "="), key + 1);
 out:
     return rc;
+}
+
+static mercer_status check_validation(const struct request *r, mercer_error *err)
+{
+    if (!r->method->takes_validation)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "validation: method %s has no use for more labelled rows; koca has",
+                        r->method->entry.name);
+    if (r->kernel.kind == MRC_KERNEL_precomputed)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "validation: a precomputed kernel has no values with other rows");
+    return MERCER_OK;
 }
 
 static mercer_status read_head(struct request *r, mercer_error *err)
@@ -231,6 +254,8 @@ static mercer_status read_request(const mercer_ctx *ctx, const mercer_fit_option
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
     if (options->landmarks || options->expects_landmarks)
         MRC_TRY(check_landmarks(r, err));
+    if (options->validation || options->expects_validation)
+        MRC_TRY(check_validation(r, err));
 out:
     return rc;
 }
@@ -385,7 +410,7 @@ static mercer_status describe(const mercer_ctx *ctx, const mercer_rows *rows,
                               const struct request *r, mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    char method[256];
+    char method[1024];
     const char *name = r->problem.criterion ? r->problem.criterion->name : r->method->entry.name;
     MRC_TRY(
         mrc_params_format(r->method->entry.params, name, r->params, 0, method, sizeof method, err));
@@ -406,25 +431,24 @@ out:
     return rc;
 }
 
-/* The columns of landmarks in the model's order, sparse or dense as rows are. */
-static mercer_status arrange_landmarks(const mercer_rows *landmarks, const mercer_rows *rows,
-                                       const mercer_model *model, mercer_rows **out,
-                                       mercer_error *err)
+/* The columns of given rows in the model's order, sparse or dense as rows are. */
+static mercer_status arrange_rows(const mercer_rows *given, const mercer_rows *rows,
+                                  const mercer_model *model, mercer_rows **out, mercer_error *err)
 {
-    int64_t n = landmarks->n, d = model->columns, *map = NULL;
+    int64_t n = given->n, d = model->columns, *map = NULL;
     bool sparse = mercer_rows_is_sparse(rows);
     double *line = NULL, *x = NULL;
     mrc_csr_owned csr = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&map, d, sizeof *map, err));
-    MRC_TRY(mrc_model_map_columns(model, landmarks, map, err));
-    MRC_TRY(mrc_alloc(&line, landmarks->d, sizeof *line, err));
+    MRC_TRY(mrc_model_map_columns(model, given, map, err));
+    MRC_TRY(mrc_alloc(&line, given->d, sizeof *line, err));
     if (sparse)
         MRC_TRY(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, err));
     else
         MRC_TRY(mrc_alloc2(&x, n, d, sizeof *x, err));
     for (int64_t i = 0, end = 0; i < n; i++) {
-        mercer_rows_copy(landmarks, i, 1, line);
+        mercer_rows_copy(given, i, 1, line);
         if (sparse) {
             MRC_TRY(mrc_grow(&csr.column, end + d, sizeof *csr.column, err));
             MRC_TRY(mrc_grow(&csr.value, end + d, sizeof *csr.value, err));
@@ -452,7 +476,42 @@ out:
     return rc;
 }
 
-/* Landmarks as rows are: *arranged in the caller's units, problem->landmarks scaled (*scaled). */
+/* Rows beside the training rows, in their form. */
+struct more_rows {
+    mercer_rows *landmarks, *scaled_landmarks, *validation, *scaled_validation;
+    int64_t *codes; /* classes of the validation rows */
+};
+
+static void more_rows_destroy(struct more_rows *more)
+{
+    mercer_rows_free(more->landmarks);
+    mercer_rows_free(more->scaled_landmarks);
+    mercer_rows_free(more->validation);
+    mercer_rows_free(more->scaled_validation);
+    mrc_free(more->codes);
+}
+
+/* Other rows of the caller's as rows are: *arranged in the caller's units, *out scaled. */
+static mercer_status take_rows(const struct request *r, const char *what, const mercer_rows *given,
+                               const mercer_rows *rows, const mercer_model *model,
+                               mercer_rows **arranged, mercer_rows **scaled,
+                               const mercer_rows **out, mercer_error *err)
+{
+    mercer_status rc = arrange_rows(given, rows, model, arranged, err);
+    if (rc != MERCER_OK) {
+        char why[sizeof err->text];
+        snprintf(why, sizeof why, "%s", err ? err->text : "");
+        MRC_FAIL(err, rc, "%s: %s", what, why);
+    }
+    *out = *arranged;
+    if (r->scale != MRC_SCALE_NONE) {
+        MRC_TRY(mrc_scale_rows(&model->scale, *arranged, scaled, err));
+        *out = *scaled;
+    }
+out:
+    return rc;
+}
+
 static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
                                     const mercer_model *model, mercer_rows **arranged,
                                     mercer_rows **scaled, mercer_error *err)
@@ -469,17 +528,48 @@ static mercer_status take_landmarks(struct request *r, const mercer_rows *rows,
         r->problem.landmarks = landmarks;
         goto out;
     }
-    rc = arrange_landmarks(landmarks, rows, model, arranged, err);
-    if (rc != MERCER_OK) {
-        char why[sizeof err->text];
-        snprintf(why, sizeof why, "%s", err ? err->text : "");
-        MRC_FAIL(err, rc, "landmarks: %s", why);
+    MRC_TRY(take_rows(r, "landmarks", landmarks, rows, model, arranged, scaled,
+                      &r->problem.landmarks, err));
+    r->options.landmarks = *arranged;
+out:
+    return rc;
+}
+
+/* The classes of the validation rows as codes of the training rows. */
+static mercer_status match_classes(const mercer_targets *given, const mercer_targets *targets,
+                                   int64_t n, int64_t **out, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (mercer_targets_kind(given) != MERCER_TARGET_CLASSES || given->n != n)
+        MRC_FAIL(err, MERCER_ERR_DATA, "validation: every row needs a class, as the data have");
+    MRC_TRY(mrc_alloc(out, n, sizeof **out, err));
+    for (int64_t i = 0; i < n; i++) {
+        const char *name = given->class_names[given->codes[i]];
+        int64_t c = 0;
+        while (c < targets->classes && strcmp(targets->class_names[c], name) != 0)
+            c++;
+        if (c == targets->classes)
+            MRC_FAIL(err, MERCER_ERR_DATA,
+                     "validation: row %lld is of class '%s', unknown in the data", (long long)i + 1,
+                     name);
+        (*out)[i] = c;
     }
-    r->problem.landmarks = r->options.landmarks = *arranged;
-    if (r->scale != MRC_SCALE_NONE) {
-        MRC_TRY(mrc_scale_rows(&model->scale, *arranged, scaled, err));
-        r->problem.landmarks = *scaled;
-    }
+out:
+    return rc;
+}
+
+static mercer_status take_validation(struct request *r, const mercer_rows *rows,
+                                     const mercer_targets *targets, const mercer_model *model,
+                                     struct more_rows *more, mercer_error *err)
+{
+    const mercer_rows *given = r->options.validation;
+    mercer_status rc = MERCER_OK;
+    if (!given)
+        return MERCER_OK;
+    MRC_TRY(take_rows(r, "validation", given, rows, model, &more->validation,
+                      &more->scaled_validation, &r->problem.validation, err));
+    MRC_TRY(match_classes(r->options.validation_targets, targets, given->n, &more->codes, err));
+    r->problem.validation_codes = more->codes;
 out:
     return rc;
 }
@@ -490,7 +580,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
 {
     struct request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
-    mercer_rows *scaled = NULL, *landmarks = NULL, *scaled_landmarks = NULL;
+    mercer_rows *scaled = NULL;
+    struct more_rows more = {0};
     mercer_targets *scaled_targets = NULL;
     mercer_model *model = NULL;
     double start = mrc_seconds();
@@ -511,7 +602,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(mrc_kernel_resolve(&r.kernel, ctx, r.problem.rows, err));
     r.problem.kernel = &r.kernel;
     MRC_TRY(describe(ctx, rows, &r, model, err));
-    MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
+    MRC_TRY(take_landmarks(&r, rows, model, &more.landmarks, &more.scaled_landmarks, err));
+    MRC_TRY(take_validation(&r, rows, targets, model, &more, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
     if (r.head.def) {
@@ -533,8 +625,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
 out:
     mercer_model_free(model);
     mercer_rows_free(scaled);
-    mercer_rows_free(landmarks);
-    mercer_rows_free(scaled_landmarks);
+    more_rows_destroy(&more);
     mercer_targets_free(scaled_targets);
     mrc_free(r.params);
     mrc_head_choice_destroy(&r.head);

@@ -13,7 +13,10 @@ typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
     const mercer_targets *targets;
     const mrc_kernel *kernel;
+    bool learn_width;             /* the kernel's width is only where to start from */
     const mercer_rows *landmarks; /* points to use, like rows (precomputed: row numbers); or NULL */
+    const mercer_rows *validation;   /* more labelled rows, like rows; or NULL */
+    const int64_t *validation_codes; /* their classes, as codes of targets */
     mrc_center center;
     int64_t components; /* wanted; 0 when given by share */
     double share;       /* of the variance, 0 when components are given */
@@ -59,9 +62,12 @@ typedef struct mrc_method {
     size_t params_size;        /* of a struct that starts like mrc_common_params */
     mrc_needs needs;
     mrc_center default_center;
-    bool refuses_span;    /* no mean in the span of its rows */
-    bool whole;           /* fewer features are not the first of more: each number is a fit */
-    bool takes_landmarks; /* instead of all its keys but components */
+    bool refuses_span;        /* no mean in the span of its rows */
+    bool whole;               /* fewer features are not the first of more: each number is a fit */
+    bool takes_landmarks;     /* instead of all its keys but components */
+    bool landmarks_keep_keys; /* instead of its key points alone */
+    bool takes_validation;
+    bool learns_width; /* sigma=learn */
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

@@ -22,20 +22,6 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
     }
 }
 
-/* Columns of B that sum to zero exactly: on centred images that changes no direction. */
-static void center_coefficients(mrc_spectrum *s, int64_t n)
-{
-    int64_t l = s->count;
-    for (int64_t j = 0; j < l; j++) {
-        double mean = 0;
-        for (int64_t i = 0; i < n; i++)
-            mean += s->vectors[i * l + j];
-        mean /= (double)n;
-        for (int64_t i = 0; i < n; i++)
-            s->vectors[i * l + j] -= mean;
-    }
-}
-
 static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
 {
     if (problem->components > s->count)
@@ -87,7 +73,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     report->residual = s->residual;
     memcpy(report->solver, s->solver, strlen(s->solver) + 1);
     if (centered)
-        center_coefficients(s, n);
+        mrc_center_columns(n, s->count, s->vectors);
     model->spectrum = s->values;
     s->values = NULL;
     mrc_expansion e = {

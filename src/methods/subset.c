@@ -19,27 +19,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An orthonormal basis of the span of m points, and the n training images in it. */
-struct frame {
-    int64_t n, m;
-    double *coordinates; /* P', m x n; its means are taken off when the model is centred */
-    double *basis;       /* C, m x m */
-    double *own;         /* coordinates of the points themselves, m x m */
-    double *mean;        /* mu, m; zero without centring */
-    double diagonal;     /* mean of k(x, x) over the training rows */
-    double floor;        /* eigenvalues above count */
-    double grand;        /* squared norm of the true mean, when the model keeps that one */
-};
-
-static void frame_destroy(struct frame *f)
+void mrc_frame_destroy(mrc_frame *f)
 {
     mrc_free(f->coordinates);
     mrc_free(f->basis);
     mrc_free(f->own);
     mrc_free(f->mean);
+    mrc_free(f->selected);
+    mercer_rows_free(f->points);
+    memset(f, 0, sizeof *f);
 }
 
-static void set_diagonal(struct frame *f, const double *diag, double eps, double left_out)
+static void set_diagonal(mrc_frame *f, const double *diag, double eps, double left_out)
 {
     double largest = 0;
     for (int64_t i = 0; i < f->n; i++) {
@@ -50,7 +41,7 @@ static void set_diagonal(struct frame *f, const double *diag, double eps, double
 }
 
 /* C and the coordinates of the selected rows of def. */
-static mercer_status take_basis(struct frame *f, const mrc_deflated *def, mercer_error *err)
+static mercer_status take_basis(mrc_frame *f, const mrc_deflated *def, mercer_error *err)
 {
     int64_t m = f->m = def->count;
     mercer_status rc = MERCER_OK;
@@ -67,7 +58,7 @@ out:
 /* ---- training rows as points ---- */
 
 /* The frame of selected rows; takes the projections of s over. */
-static mercer_status frame_of_rows(struct frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
+static mercer_status frame_of_rows(mrc_frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
                                    mercer_error *err)
 {
     const double *diag;
@@ -78,6 +69,8 @@ static mercer_status frame_of_rows(struct frame *f, mrc_gram *gram, mrc_selectio
     MRC_TRY(take_basis(f, &s->def, err));
     f->coordinates = s->def.projections;
     s->def.projections = NULL;
+    f->selected = s->def.selected;
+    s->def.selected = NULL;
     if (exact)
         MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
 out:
@@ -165,7 +158,7 @@ out:
 
 /* ---- landmarks ---- */
 
-static mercer_status measure_rows(struct frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+static mercer_status measure_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mercer_error *err)
 {
     mrc_points points = {0};
@@ -182,7 +175,7 @@ out:
 }
 
 /* P' = C' K_ZX, a block of training rows at a time. */
-static mercer_status project_rows(struct frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mrc_gram *gram, const mrc_deflated *def, mercer_error *err)
 {
     enum { VALUES = 1 << 21 }; /* kernel values held: more take memory, fewer prepare rows anew */
@@ -211,9 +204,8 @@ out:
     return rc;
 }
 
-/* The frame of the caller's points; *kept are those that do not depend on others. */
-static mercer_status frame_of_landmarks(struct frame *f, mercer_ctx *ctx,
-                                        const mrc_problem *problem, mercer_rows **kept,
+/* The frame of those of the caller's points that do not depend on others. */
+static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                         mercer_error *err)
 {
     const mercer_rows *landmarks = problem->landmarks;
@@ -231,7 +223,7 @@ static mercer_status frame_of_landmarks(struct frame *f, mercer_ctx *ctx,
     if (s.def.count < landmarks->n)
         mrc_notice(ctx, "%lld of %lld landmarks depend on the others and are left out",
                    (long long)(landmarks->n - s.def.count), (long long)landmarks->n);
-    MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, kept, err));
+    MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
     MRC_TRY(take_basis(f, &s.def, err));
     MRC_TRY(measure_rows(f, ctx, problem, err));
     MRC_TRY(project_rows(f, ctx, problem, gram, &s.def, err));
@@ -247,7 +239,7 @@ out:
 /* ---- linear PCA of the coordinates ---- */
 
 /* mu, taken off the coordinates: sums of squares about it then lose no digits. */
-static mercer_status take_mean_off(struct frame *f, mercer_ctx *ctx, mercer_error *err)
+static mercer_status take_mean_off(mrc_frame *f, mercer_ctx *ctx, mercer_error *err)
 {
     double *ones = NULL;
     mercer_status rc = MERCER_OK;
@@ -264,7 +256,7 @@ out:
 }
 
 /* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
-static mercer_status find_directions(const struct frame *f, mercer_ctx *ctx,
+static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      const mrc_problem *problem, double total, mrc_expansion *e,
                                      mercer_model *model, mercer_error *err)
 {
@@ -300,7 +292,7 @@ out:
     return rc;
 }
 
-static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const struct frame *f,
+static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_frame *f,
                  const mercer_model *model)
 {
     long long found = model->components, m = f->m;
@@ -321,14 +313,12 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const struct
                    m, (long long)f->n, m);
 }
 
-/* The model of a frame; its points are the selected rows or `points`. */
-static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, struct frame *f,
-                                 const int64_t *selected, const mercer_rows *points,
+static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
                                  mercer_model *model, mercer_error *err)
 {
     bool centred = problem->center != MRC_CENTER_NONE;
     bool exact = problem->center == MRC_CENTER_EXACT;
-    mrc_expansion e = {.points = points, .selected = selected, .count = f->m};
+    mrc_expansion e = {.points = f->points, .selected = f->selected, .count = f->m};
     double *products = NULL, *span = NULL, norm2 = 0, kept = 0;
     int64_t m = f->m;
     mercer_status rc = MERCER_OK;
@@ -367,24 +357,22 @@ out:
     return rc;
 }
 
-mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
-                             mercer_model *model, mercer_error *err)
+mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_subset_choice *choice, mrc_frame *f, mercer_model *model,
+                               mercer_error *err)
 {
     enum { LIKELY = 64 }; /* points of a fit that stops by itself, for the forecast of memory */
     mercer_fit_report *report = problem->report;
     bool precomputed = problem->kernel->kind == MRC_KERNEL_precomputed;
     bool exact = problem->center == MRC_CENTER_EXACT;
     mrc_selection s = {0};
-    struct frame f = {0};
-    mercer_rows *kept = NULL;
     mrc_gram *gram = NULL;
     mercer_status rc = MERCER_OK;
 
     snprintf(report->solver, sizeof report->solver, "lapack");
     report->passes = 1;
     if (problem->landmarks && !precomputed) {
-        MRC_TRY(frame_of_landmarks(&f, ctx, problem, &kept, err));
-        MRC_TRY(build_model(ctx, problem, &f, NULL, kept, model, err));
+        rc = frame_of_landmarks(f, ctx, problem, err);
         goto out;
     }
     set_limits(problem, choice);
@@ -402,12 +390,20 @@ mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_su
         report->passes = s.def.count;
     }
     MRC_TRY(mrc_selection_describe(&s, model, err));
-    MRC_TRY(frame_of_rows(&f, gram, &s, exact, err));
-    MRC_TRY(build_model(ctx, problem, &f, s.def.selected, NULL, model, err));
+    MRC_TRY(frame_of_rows(f, gram, &s, exact, err));
 out:
-    frame_destroy(&f);
     mrc_selection_destroy(&s);
-    mercer_rows_free(kept);
     mrc_gram_free(gram);
+    return rc;
+}
+
+mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
+                             mercer_model *model, mercer_error *err)
+{
+    mrc_frame f = {0};
+    mercer_status rc = mrc_subset_frame(ctx, problem, choice, &f, model, err);
+    if (rc == MERCER_OK)
+        rc = build_model(ctx, problem, &f, model, err);
+    mrc_frame_destroy(&f);
     return rc;
 }

@@ -18,7 +18,27 @@ typedef struct mrc_subset_choice {
     mrc_subset_choose choose; /* instead of the rule, or NULL */
 } mrc_subset_choice;
 
-/* Choose the points, or take the problem's landmarks, and fill the model. */
+/* An orthonormal basis of the span of m points, and the n training images in it. */
+typedef struct mrc_frame {
+    int64_t n, m;
+    int64_t *selected;   /* the points: training rows, */
+    mercer_rows *points; /* or rows of their own; the other one is NULL */
+    double *coordinates; /* P', m x n; its means are taken off when the model is centred */
+    double *basis;       /* C, m x m */
+    double *own;         /* coordinates of the points themselves, m x m */
+    double *mean;        /* mu, m; zero without centring */
+    double diagonal;     /* mean of k(x, x) over the training rows */
+    double floor;        /* eigenvalues above count */
+    double grand;        /* squared norm of the true mean, when the model keeps that one */
+} mrc_frame;
+
+/* Choose the points, or take the problem's landmarks. Scores of selected rows go to the model. */
+mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_subset_choice *choice, mrc_frame *frame, mercer_model *model,
+                               mercer_error *err);
+void mrc_frame_destroy(mrc_frame *frame);
+
+/* The same, and fill the model. */
 mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
                              mercer_model *model, mercer_error *err);
 

@@ -337,7 +337,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 34 };
+enum { TENSORS = 35 };
 
 struct tensor {
     const char *name;
@@ -385,6 +385,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"evaluations", "I64", 1, {l, 1}, &model->evaluations},
         {"bound", "F64", 2, {l, MERCER_BOUND_COLUMNS}, &model->bound},
         {"influence", "F64", 2, {model->influence_count, 2}, &model->influence},
+        {"trace", "F64", 2, {model->trace_count, MERCER_TRACE_COLUMNS}, &model->trace},
         {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
         {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
         {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
@@ -1002,6 +1003,8 @@ static void sizes_from_shapes(mercer_model *model, const struct entry *entries, 
             model->selected_count = size;
         else if (strcmp(entries[i].name, "z_value") == 0)
             model->z_entries = size;
+        else if (strcmp(entries[i].name, "trace") == 0)
+            model->trace_count = size;
         else if (strcmp(entries[i].name, "prepare.means") == 0)
             model->prepare.means_count = size;
         else if (strcmp(entries[i].name, "influence") == 0)

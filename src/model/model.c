@@ -87,6 +87,8 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->evaluations);
     mrc_free(model->bound);
     mrc_free(model->influence);
+    mrc_free(model->trace);
+    mrc_free(model->trace_seconds);
     mrc_free(model->extended);
     head_destroy(&model->head);
     mrc_free(model);
@@ -241,6 +243,7 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("influence", model->influence, model->influence_count, 2, err));
     MRC_TRY(check_finite("selection", model->selection, model->selected_count,
                          MERCER_SELECTION_COLUMNS, err));
+    MRC_TRY(check_finite("trace", model->trace, model->trace_count, MERCER_TRACE_COLUMNS, err));
     MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
     MRC_TRY(check_finite("weights", model->weights, d, l, err));
     MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
@@ -393,6 +396,9 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .head_rows = model->head.rows,
         .head_errors = model->head.errors,
         .scale_target = mrc_scale_name(model->head.scale),
+        .trace = model->trace,
+        .trace_seconds = model->trace_seconds,
+        .trace_count = model->trace_count,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

@@ -91,6 +91,9 @@ struct mercer_model {
     int64_t influence_count;
     double kernel_alignment; /* NaN: not known */
     double *selection;       /* selected_count x MERCER_SELECTION_COLUMNS, or NULL */
+    double *trace;           /* trace_count x MERCER_TRACE_COLUMNS: steps of a search, or NULL */
+    double *trace_seconds;   /* trace_count, or NULL; not stored: equal fits are equal files */
+    int64_t trace_count;
     uint64_t seed;
     double novelty_share, novelty_threshold; /* share 0: no threshold */
     mrc_head head;

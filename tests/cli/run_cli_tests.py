@@ -1464,11 +1464,11 @@ def test_every_method_with_every_centring():
     x = cloud(40, 3)
     table("x.csv", x, "abc", label=["uv"[i % 2] for i in range(40)])
     for method in ("kpca", "kpca:groups=2", "akfa", "ackfa:delta=0.01", "skfa", "rkpca", "greedy",
-                   "nystroem", "kpls", "sma", "smc", "sma:sparsity=3", "smc:sparsity=2,labels=raw", "skpls",
-                   "cr:alpha=0.3", "blf", "blf:loss=lad,nu=0.3", "kboost"):
+                   "nystroem", "kica", "kpls", "sma", "smc", "sma:sparsity=3", "smc:sparsity=2,labels=raw",
+                   "skpls", "cr:alpha=0.3", "blf", "blf:loss=lad,nu=0.3", "kboost", "koca"):
         for center in ("none", "exact", "span"):
             words = ["fit", "x.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3, "--center", center]
-            if method[:3] in ("sma", "smc", "skp", "blf", "kbo") and center == "span":
+            if method[:3] in ("sma", "smc", "skp", "blf", "kbo", "koc") and center == "span":
                 refused(*words, status=2, says="center is none or exact")
                 continue
             told = report(*words, "-o", "m")
@@ -1583,6 +1583,108 @@ def test_landmarks_refusals():
         write("rows.csv", text)
         refused("fit", "k.npy", "-k", "precomputed", "-m", "nystroem", "--landmarks", "rows.csv",
                 status=1, says=says)
+
+
+@test
+def test_koca():
+    x = cloud(90, 5) * [1, 1, 9, 9, 9]
+    kinds = np.arange(90) % 3
+    x[:, 0] += 6 * kinds
+    table("x.csv", x, "abcde", label=["xyz"[k] for k in kinds])
+    words = ["fit", "x.csv", "-m", "koca", "-n", 2]
+    told = report(*words, "-k", "linear", "-o", "one.model", "--threads", 1)
+    report(*words, "-k", "linear", "-o", "two.model", "--threads", 2)
+    one, two = (pathlib.Path(name).read_bytes() for name in ("one.model", "two.model"))
+    assert one.replace(b"one.model --threads 1", b"two.model --threads 2")[1000:] == two[1000:]
+    trace = told["trace"]
+    assert [step["iteration"] for step in trace] == list(range(len(trace)))
+    assert trace[0]["distance"] < 1e-7 and trace[0]["rate"] < 0.8 and trace[-1]["rate"] > 0.95
+    assert all(a["seconds"] <= b["seconds"] for a, b in zip(trace, trace[1:]))
+    assert any("optimal component analysis" in text for text in told["notices"])
+    kept = json.loads(mercer("info", "one.model", "--json").out)["trace"]
+    assert [dict(step, seconds=0) for step in kept] == [dict(step, seconds=0) for step in trace]
+    assert "seconds" not in kept[0]
+    assert "steps: performance" in mercer("info", "one.model").out
+    features = numbers(mercer("transform", "one.model", "x.csv").out)[1]
+    apart = ((features[:, None] - features[None]) ** 2).sum(2) + np.diag(np.full(90, np.inf))
+    assert (kinds[apart.argmin(1)] == kinds).mean() > 0.95
+    refused(*words[:-1], 9, "-k", "linear", status=1, says=("9 components", "5 dimensions"))
+    refused("fit", "x.csv", "-m", "koca", "--no-label", status=1, says="--label")
+
+
+@test
+def test_koca_on_few_points():
+    x = cloud(150, 4) * [1, 3, 3, 3]
+    kinds = np.arange(150) % 3
+    x[:, 0] += 7 * kinds
+    table("x.csv", x[:90], "abcd", label=["xyz"[k] for k in kinds[:90]])
+    table("v.csv", x[90:], "abcd", label=["xyz"[k] for k in kinds[90:]])
+    words = ["fit", "x.csv", "-k", "rbf:sigma=6", "-n", 2, "-o", "m"]
+    whole = report(*words, "-m", "koca:energy=1")
+    every = report(*words, "-m", "koca:energy=1,points=90")  # all rows span what all rows span
+    assert abs(whole["trace"][0]["performance"] - every["trace"][0]["performance"]) < 1e-7
+    for more in ([], ["--validation", "v.csv"]):
+        told = report(*words, "-m", "koca:points=25", *more)
+        assert told["expansion_points"] == len(told["selected"]) == 25
+        assert told["trace"][-1]["rate"] > 0.95
+        features = numbers(mercer("transform", "m", "x.csv").out)[1]
+        if more:
+            new = numbers(mercer("transform", "m", "v.csv").out)[1]
+            away = ((new[:, None] - features[None]) ** 2).sum(2)
+            rate = (kinds[:90][away.argmin(1)] == kinds[90:]).mean()
+            assert abs(rate - told["trace"][-1]["rate"]) < 1e-9  # classes are of equal size
+        table("z.csv", x[told["selected"]], "abcd", label=["w"] * 25)
+        given = report(*words, "-m", "koca", "--landmarks", "z.csv", *more)
+        assert given["expansion_points"] == 25 and given["selected"] == []
+        assert np.allclose([step["performance"] for step in given["trace"]][:5],
+                           [step["performance"] for step in told["trace"]][:5], atol=1e-6)
+    k = np.exp(-((x[:90, None] - x[None, :90]) ** 2).sum(2) / 72)
+    np.save("k.npy", k)
+    write("labels.txt", "\n".join("xyz"[c] for c in kinds[:90]) + "\n")
+    table("rows.csv", np.array(told["selected"])[:, None])
+    words = ["fit", "k.npy", "-k", "precomputed", "-n", 2, "--labels", "labels.txt", "-m", "koca",
+             "--landmarks", "rows.csv"]
+    assert sorted(report(*words)["selected"]) == sorted(told["selected"])
+    words = ["fit", "x.csv", "-n", 2, "-m", "koca:points=20"]
+    refused(*words, "--landmarks", "z.csv", status=2, says="points does not go with landmarks")
+    refused(*words, "--center", "exact", status=2, says="center none")
+
+
+@test
+def test_koca_validation():
+    x = cloud(120, 4) * [1, 5, 5, 5]
+    kinds = np.arange(120) % 2
+    x[:, 0] += 8 * kinds
+    names = ["one", "two"]
+    table("x.csv", x[:60], "abcd", label=[names[k] for k in kinds[:60]])
+    # Columns are matched by name, classes too: the first one here is the second one there.
+    table("v.csv", x[61:, [3, 0, 1, 2]], "dabc", label=[names[k] for k in kinds[61:]])
+    words = ["fit", "x.csv", "-m", "koca", "-k", "linear", "-n", 1, "--scale", "standard"]
+    told = report(*words, "--validation", "v.csv", "-o", "m")
+    a, b = (numbers(mercer("transform", "m", name).out)[1] for name in ("x.csv", "v.csv"))
+    near = kinds[:60][np.abs(b - a.T).argmin(1)]
+    assert told["trace"][-1]["rate"] > 0.95
+    rates = [(near == k)[kinds[61:] == k].mean() for k in (0, 1)]
+    assert abs(np.mean(rates) - told["trace"][-1]["rate"]) < 1e-9  # averaged over classes
+    assert report(*words)["trace"] != told["trace"]
+    words[3] = "koca:validation=rows"
+    report(*words, "--validation", "v.csv")
+    refused(*words, status=2, says="--validation FILE")
+    words[3] = "koca:validation=loo"
+    refused(*words, "--validation", "v.csv", status=2, says="validation=loo does not go with")
+    words[3] = "kpca"
+    refused(*words, "--validation", "missing.csv", status=2, says=("method kpca", "koca"))
+    words[3] = "koca"
+    refused(*words, "--validation", "missing.csv", status=1, says="missing.csv")
+    table("w.csv", x[:4], "abcd", label=["one", "two", "three", "one"])
+    refused(*words, "--validation", "w.csv", status=1, says=("row 3", "'three'"))
+    table("w.csv", x[:4], "abcd")
+    refused(*words, "--validation", "w.csv", status=1, says="every row needs a class")
+    np.save("k.npy", np.eye(5))
+    refused("fit", "k.npy", "-m", "koca", "-k", "precomputed", "--validation", "w.csv", status=2,
+            says="precomputed")
+
+
 # ---------------------------------------------------------------------------- heads and predictions
 
 def species(rows=90, seed=5, name="species.csv"):

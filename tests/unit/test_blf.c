@@ -206,6 +206,16 @@ static void test_blf_ends_when_classes_are_separated(void **state)
         for (int64_t i = 0; i < N * k; i++)
             assert_true(isfinite(t[i]));
     }
+    /* Copies of a row with both labels cannot be separated: the others are, and then it ends. */
+    for (int64_t i = N - 4; i < N; i++) {
+        memcpy(s.x + i * D, s.x + (i - 4) * D, D * sizeof *s.x);
+        y[i] = -y[i - 4];
+    }
+    mercer_targets_free(targets);
+    assert_ok(mercer_targets_new_values(y, N, 1, NULL, &targets, err));
+    mercer_fit_options copies = options_of("blf:loss=exp", "rbf:sigma=0.3", NULL, 20);
+    assert_true(features_of(&s, targets, &copies, t) < 20);
+    assert_non_null(strstr(notice, "what the loss still asks for"));
     /* Least squares end when the labels are explained. */
     for (int64_t i = 0; i < N; i++)
         y[i] = 3 * s.x[i * D] - s.x[i * D + 1];
