@@ -55,6 +55,12 @@ struct matching {
     double *turned, *images;
 };
 
+/* Rows looked at for a feature. */
+static int64_t pool_size(const struct mrc_matching_params *params, int64_t n)
+{
+    return params->candidates > 0 && params->candidates < n ? params->candidates : n;
+}
+
 static void destroy(struct matching *w)
 {
     mrc_free(w->num);
@@ -98,8 +104,7 @@ static mercer_status reserve(struct matching *w, const mrc_dual *dual, mercer_er
     for (int64_t i = 0; i < n; i++)
         w->upto[i] = -1;
     if (w->params->sparsity > 1) {
-        int64_t size = w->params->candidates > 0 ? w->params->candidates : n;
-        size = size < n ? size : n;
+        int64_t size = pool_size(w->params, n);
         MRC_TRY(mrc_alloc2(&w->matches, n, dual->outputs, sizeof(double), err));
         MRC_TRY(mrc_alloc(&w->members, size, sizeof *w->members, err));
         MRC_TRY(mrc_alloc2(&w->match, dual->outputs, size, sizeof(double), err));
@@ -251,7 +256,8 @@ static void draw(struct matching *w, mrc_dual *dual)
     qsort_r(w->list, (size_t)wanted, sizeof *w->list, by_age, w->upto);
 }
 
-/* num and den of rows J, which all know the same features. */
+/* num and den of rows J. They are in order of what they know: the products of all begin with what
+ * the first has missed, and each row takes its own share of them. */
 static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_t *rows,
                                 int64_t count, const double *rest, mercer_error *err)
 {
@@ -275,9 +281,9 @@ static mercer_status meet_group(struct matching *w, mrc_dual *dual, const int64_
     MRC_TRY(
         multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
     for (int64_t i = 0; i < count; i++) {
-        w->den[rows[i]] -=
-            missing > 0 ? mrc_dot(w->products + i * missing, w->products + i * missing, missing)
-                        : 0;
+        int64_t own = dual->count - (w->upto[rows[i]] < 0 ? 0 : w->upto[rows[i]]);
+        const double *products = w->products + (i + 1) * missing - own;
+        w->den[rows[i]] -= mrc_dot(products, products, own);
         w->upto[rows[i]] = dual->count;
     }
     MRC_TRY(renew_stale(w, dual, rows, count, err));
@@ -294,12 +300,10 @@ static mercer_status meet_columns(struct matching *w, mrc_dual *dual, mercer_err
         for (int64_t c = 0; c < dual->outputs; c++)
             rest[c * dual->n + i] = dual->rest[i * dual->outputs + c];
     draw(w, dual);
-    for (int64_t first = 0, size; first < w->list_count; first += size) {
-        const int64_t *rows = w->list + first;
-        for (size = 1; size < GROUP && first + size < w->list_count; size++)
-            if (w->alignment && w->upto[rows[size]] != w->upto[rows[0]])
-                break;
-        MRC_TRY(meet_group(w, dual, rows, size, rest, err));
+    for (int64_t first = 0; first < w->list_count; first += GROUP) {
+        int64_t size = w->list_count - first < GROUP ? w->list_count - first : GROUP;
+        MRC_TRY(mrc_check_cancel(dual->ctx, err));
+        MRC_TRY(meet_group(w, dual, w->list + first, size, rest, err));
     }
 out:
     mrc_free(rest);
@@ -518,12 +522,10 @@ static mercer_status check_cost(const struct matching *w, const mrc_problem *pro
                                 mercer_error *err)
 {
     bool triples = w->params->sparsity == 3;
-    double n = (double)problem->rows->n, size = n, c = (double)w->params->candidates;
+    double n = (double)problem->rows->n, size = (double)pool_size(w->params, problem->rows->n);
     double features = fmin(fmax((double)problem->components, 1), n), most;
     if (w->params->sparsity == 1)
         return MERCER_OK;
-    if (c > 0 && c < n)
-        size = c;
     most = triples ? fmin(MRC_COMBINED_TRIPLES, cbrt(6 * MOST_SUBSETS / features))
                    : sqrt(2 * MOST_SUBSETS / features);
     if (w->alignment)
@@ -553,10 +555,12 @@ static void advise(mercer_ctx *ctx, const struct mrc_matching_params *params,
 }
 
 /* n-vectors that the choice holds, beside those of each label. */
-static int64_t count_columns(const struct matching *w)
+static int64_t count_columns(const struct matching *w, int64_t n)
 {
     bool several = w->params->sparsity > 1;
-    return GROUP + 10 + (several ? 4 : 0) + (several && w->alignment ? 2 * MRC_COMBINED_ROWS : 0);
+    int64_t size = pool_size(w->params, n);
+    return GROUP + 10 + (several ? 4 : 0) + (several && w->alignment ? 2 * MRC_COMBINED_ROWS : 0) +
+           (w->params->sparsity > 2 ? size * size / n + 1 : 0);
 }
 
 mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params *params,
@@ -568,7 +572,7 @@ mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params
                              .self = &w,
                              .sparse = true,
                              .few_columns = params->candidates,
-                             .work_columns = count_columns(&w),
+                             .work_columns = count_columns(&w, problem->rows->n),
                              .raw_targets = params->labels == 1,
                              .scale = params->norm == 1 ? MRC_UNIT_FEATURES : MRC_UNIT_DIRECTIONS};
     mercer_status rc = MERCER_OK;
