@@ -39,7 +39,7 @@ typedef struct cli_command {
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
     cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_info,
     cli_command_truncate, cli_command_scale, cli_command_generate, cli_command_methods,
-    cli_command_kernels, cli_command_demo;
+    cli_command_kernels, cli_command_heads, cli_command_demo;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -114,6 +114,10 @@ typedef struct cli_sink {
     char *formatted;       /* what they point to when they are numbers; owned */
     int64_t room;          /* rows the three hold */
 } cli_sink;
+
+/* Predicted classes as a column to put in front, empty for MERCER_NO_CLASS. */
+mercer_status cli_predicted_classes(const int64_t *codes, int64_t n, const char *const *names,
+                                    int64_t classes, mercer_targets **out, mercer_error *err);
 
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
  * targets, when not NULL, tells what to put in front. */

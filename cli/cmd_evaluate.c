@@ -341,8 +341,7 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
             memcpy(x + i * columns + 2, fold.scores + i * o, (size_t)o * sizeof *x);
         }
         if (classes)
-            rc = mercer_targets_new_classes(fold.codes, fold.rows, labels, o, "prediction",
-                                            &predicted, err);
+            rc = cli_predicted_classes(fold.codes, fold.rows, labels, o, &predicted, err);
         if (rc == MERCER_OK && f == 0)
             rc = cli_sink_open(&sink, app->ctx, app->set.predictions, NULL, columns,
                                (const char *const *)names, predicted, err);
@@ -534,7 +533,8 @@ static int run_compare(cli_app *app)
         CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,                       \
                    "how many features, unless --tune components tries several"),                   \
         CLI_OPTION("head", 0, CLI_TEXT, head, "HEAD", NULL,                                        \
-                   "what predicts from the features, as ls or centre; default: the method's own"), \
+                   "what predicts from the features, as ls or knn:k=5; 'mercer heads' lists "      \
+                   "them; default: the method's own"),                                             \
         CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|loo", NULL,                                           \
                    "folds, each held out in turn, or every row; default 5"),                       \
         CLI_OPTION("repeats", 0, CLI_COUNT, repeats, "R", NULL, "draw the folds R times"),         \

@@ -312,11 +312,13 @@ static void print_lists(void)
 {
     char *methods = cli_entry_names(mercer_method_at);
     char *kernels = cli_entry_names(mercer_kernel_at);
-    printf("Methods: %s. Kernels: %s.\n"
-           "Their keys: mercer methods NAME, mercer kernels NAME.\n",
-           methods, kernels);
+    char *heads = cli_entry_names(mercer_head_at);
+    printf("Methods: %s. Kernels: %s. Heads: %s.\n"
+           "Their keys: mercer methods NAME, mercer kernels NAME, mercer heads NAME.\n",
+           methods, kernels, heads);
     free(methods);
     free(kernels);
+    free(heads);
 }
 
 static const cli_option options[] = {
@@ -342,11 +344,11 @@ static const cli_option options[] = {
                "learn from held-out rows which reconstruction error this share of them exceeds, as "
                "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "
                "the rows"),
-    CLI_OPTION(
-        "head", 0, CLI_TEXT, head, "HEAD", NULL,
-        "what predicts classes or target values from the features, for 'predict': ls, least "
-        "squares; centre, nearest class centre; none. Default: none, but ls for methods that "
-        "learn from targets"),
+    CLI_OPTION("head", 0, CLI_TEXT, head, "HEAD", NULL,
+               "what predicts classes or target values from the features, for 'predict': ls, least "
+               "squares; lad, exp, log, other losses; centre, nearest class centre; knn, nearest "
+               "neighbours; svm and linsvm, support vector machines; none. As NAME:key=value,... "
+               "Default: none, but that of methods that learn from targets"),
     CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "KIND", "none|standard|norm",
                "scaling of target values for methods that learn from them; predictions are in the "
                "units of the data; default none"),

@@ -1,4 +1,4 @@
-/* mercer methods, mercer kernels: what there is, from the same descriptors that check the call. */
+/* mercer methods, kernels, heads: what there is, from the same descriptors that check the call. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -67,7 +67,13 @@ static json_t *entry_json(const mercer_entry *entry)
                      cli_json_text(mercer_entry_reference(entry)), "parameters", keys);
 }
 
-static void print_entry(const mercer_entry *entry, const char *what, char letter)
+/* A list: what it is of, the option that takes its names, and what the reference of an entry is. */
+typedef struct catalogue {
+    const char *what, *option, *reference;
+    cli_entry_at at;
+} catalogue;
+
+static void print_entry(const mercer_entry *entry, const catalogue *of)
 {
     const char *name = mercer_entry_name(entry);
     const char *reference = mercer_entry_reference(entry);
@@ -76,7 +82,7 @@ static void print_entry(const mercer_entry *entry, const char *what, char letter
     if (reference && *reference)
         printf("%s\n", reference);
     if (!mercer_entry_parameter(entry, 0, &parameter)) {
-        printf("\nThe %s has no keys: -%c %s\n", what, letter, name);
+        printf("\nThe %s has no keys: %s %s\n", of->what, of->option, name);
         return;
     }
     printf("\n");
@@ -93,21 +99,22 @@ static void print_entry(const mercer_entry *entry, const char *what, char letter
     }
     cli_table_print(&table, stdout, 2);
     mercer_entry_parameter(entry, 0, &parameter);
-    printf("\nKeys follow the name: -%c %s:%s=%s\n", letter, name, parameter.key,
+    printf("\nKeys follow the name: %s %s:%s=%s\n", of->option, name, parameter.key,
            parameter.initial);
 }
 
-static int list(cli_app *app, const char *what, char letter, cli_entry_at at)
+static int list(cli_app *app, const catalogue *of)
 {
+    const cli_entry_at at = of->at;
     if (app->set.operands) {
         const char *name = app->set.operand[0];
         const mercer_entry *entry = find_entry(at, name, strlen(name));
         if (!entry)
-            return unknown_entry(what, name, (int)strlen(name), at);
+            return unknown_entry(of->what, name, (int)strlen(name), at);
         if (app->set.json)
             cli_json_print(stdout, entry_json(entry));
         else
-            print_entry(entry, what, letter);
+            print_entry(entry, of);
         return CLI_DONE;
     }
     if (app->set.json) {
@@ -115,14 +122,16 @@ static int list(cli_app *app, const char *what, char letter, cli_entry_at at)
         for (int i = 0; at(i); i++)
             json_array_append_new(all, entry_json(at(i)));
         json_t *report = json_object();
-        json_object_set_new(report, letter == 'm' ? "methods" : "kernels", all);
+        char *key = cli_format("%ss", of->what);
+        json_object_set_new(report, key, all);
+        free(key);
         cli_json_print(stdout, report);
         return CLI_DONE;
     }
     cli_table table = {.align = "lll", .header = true};
-    cli_table_cell(&table, "%s", what);
+    cli_table_cell(&table, "%s", of->what);
     cli_table_cell(&table, "what it is");
-    cli_table_cell(&table, "%s", letter == 'm' ? "reference" : "formula");
+    cli_table_cell(&table, "%s", of->reference);
     for (int i = 0; at(i); i++) {
         const char *reference = mercer_entry_reference(at(i));
         cli_table_cell(&table, "%s", mercer_entry_name(at(i)));
@@ -130,18 +139,23 @@ static int list(cli_app *app, const char *what, char letter, cli_entry_at at)
         cli_table_cell(&table, "%s", reference ? reference : "");
     }
     cli_table_print(&table, stdout, 2);
-    printf("\n'mercer %ss NAME' shows the keys of one.\n", what);
+    printf("\n'mercer %ss NAME' shows the keys of one.\n", of->what);
     return CLI_DONE;
 }
 
 static int run_methods(cli_app *app)
 {
-    return list(app, "method", 'm', mercer_method_at);
+    return list(app, &(catalogue){"method", "-m", "reference", mercer_method_at});
 }
 
 static int run_kernels(cli_app *app)
 {
-    return list(app, "kernel", 'k', mercer_kernel_at);
+    return list(app, &(catalogue){"kernel", "-k", "formula", mercer_kernel_at});
+}
+
+static int run_heads(cli_app *app)
+{
+    return list(app, &(catalogue){"head", "--head", "reference", mercer_head_at});
 }
 
 static const char *name_of(const mercer_entry *entry)
@@ -157,6 +171,11 @@ static const char *method_name(int index)
 static const char *kernel_name(int index)
 {
     return name_of(mercer_kernel_at(index));
+}
+
+static const char *head_name(int index)
+{
+    return name_of(mercer_head_at(index));
 }
 
 static const cli_option options[] = {CLI_OPTION_JSON, CLI_OPTION_HELP, CLI_OPTION_END};
@@ -179,4 +198,14 @@ const cli_command cli_command_kernels = {
     .options = options,
     .name_at = kernel_name,
     .run = run_kernels,
+};
+
+const cli_command cli_command_heads = {
+    .name = "heads",
+    .summary = "list the heads, which predict from features, or show the keys of one",
+    .operands = "[NAME]",
+    .most = 1,
+    .options = options,
+    .name_at = head_name,
+    .run = run_heads,
 };

@@ -37,7 +37,8 @@ static void judge_classes(answers *a, const mercer_targets *truth, int64_t count
 {
     const int64_t *codes = mercer_targets_codes(truth);
     for (int64_t i = 0; i < count; i++)
-        a->missed += strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
+        a->missed += a->codes[i] == MERCER_NO_CLASS ||
+                     strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
     a->judged += count;
 }
 
@@ -71,8 +72,8 @@ static mercer_status predict_block(cli_passage *p, const mercer_rows *rows, answ
                                             p->values, a->codes, &p->err);
     cli_passage_place_error(p, rc);
     if (rc == MERCER_OK && a->codes)
-        rc = mercer_targets_new_classes(a->codes, count, a->names, p->info.head_outputs,
-                                        "prediction", &predicted, &p->err);
+        rc = cli_predicted_classes(a->codes, count, a->names, p->info.head_outputs, &predicted,
+                                   &p->err);
     if (rc == MERCER_OK) {
         judge(a, p, count);
         rc = cli_passage_write(p, predicted);

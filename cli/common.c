@@ -432,6 +432,22 @@ void cli_sink_abort(cli_sink *sink)
     sink_release(sink);
 }
 
+mercer_status cli_predicted_classes(const int64_t *codes, int64_t n, const char *const *names,
+                                    int64_t classes, mercer_targets **out, mercer_error *err)
+{
+    int64_t *shown = cli_alloc((size_t)n, sizeof *shown);
+    const char **all = cli_alloc((size_t)classes + 1, sizeof *all);
+    memcpy(all, names, (size_t)classes * sizeof *all);
+    all[classes] = "";
+    for (int64_t i = 0; i < n; i++)
+        shown[i] = codes[i] == MERCER_NO_CLASS ? classes : codes[i];
+    const mercer_status rc =
+        mercer_targets_new_classes(shown, n, all, classes + 1, "prediction", out, err);
+    free(shown);
+    free(all);
+    return rc;
+}
+
 char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count)
 {
     if (!mercer_rows_name(rows, 0))

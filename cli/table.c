@@ -119,9 +119,12 @@ void cli_print_head(FILE *out, const mercer_model_info *info)
         return;
     const bool classes = info->head_kind == MERCER_TARGET_CLASSES;
     const char *plural = info->head_outputs == 1 ? "" : classes ? "es" : "s";
-    const cli_text error = cli_text_error(info, info->head_errors[info->components - 1]);
-    cli_print_row(out, "head", "%s, predicts %lld %s%s; %s on the training rows", info->head,
-                  (long long)info->head_outputs, classes ? "class" : "value", plural, error.text);
+    const double known = info->head_errors[info->components - 1];
+    const cli_text error = cli_text_error(info, known);
+    cli_print_row(out, "head", "%s, predicts %lld %s%s%s%s%s", info->head,
+                  (long long)info->head_outputs, classes ? "class" : "value", plural,
+                  isnan(known) ? "" : "; ", isnan(known) ? "" : error.text,
+                  isnan(known) ? "" : " on the training rows");
 }
 
 void cli_json_head(json_t *json, const mercer_model *model, const mercer_model_info *info)

@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels demo help --help --version'
+        words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
@@ -21,7 +21,7 @@ _mercer() {
         fit:--scale) words='none standard minmax norm unit rowstandard' ;;
         fit:--landmarks) words='files' ;;
         fit:--novelty) words='' ;;
-        fit:--head) words='' ;;
+        fit:--head) words='ls centre lad exp log knn svm linsvm' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
         fit:--target) words='' ;;
@@ -60,7 +60,7 @@ _mercer() {
         evaluate:--save-predictions) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
-        evaluate:--head) words='' ;;
+        evaluate:--head) words='ls centre lad exp log knn svm linsvm' ;;
         evaluate:--cv) words='' ;;
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
@@ -87,7 +87,7 @@ _mercer() {
         compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
-        compare:--head) words='' ;;
+        compare:--head) words='ls centre lad exp log knn svm linsvm' ;;
         compare:--cv) words='' ;;
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
@@ -164,9 +164,11 @@ _mercer() {
             methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem pls kpls sma smc skpls rkopls cr blf kboost' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
+            heads:-?*) words='--json --help' ;;
+            heads:*) words='ls centre lad exp log knn svm linsvm' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels demo' ;;
+            help:*) words='fit transform predict evaluate compare inverse info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

@@ -26,6 +26,14 @@ static mercer_status choose_signs(void *host, mercer_step *step, double *beta, m
     return MERCER_OK;
 }
 
+/* Numbers from -1 to 1 in no order that anybody could see. */
+static double scatter(void)
+{
+    static uint32_t state = 1;
+    state = 1664525 * state + 1013904223;
+    return state / 2147483648.0 - 1;
+}
+
 /* The surface that the targets show through noise. */
 static double surface(const double *x)
 {
@@ -65,11 +73,10 @@ int main(void)
     mercer_rows *rows = NULL;
     mercer_targets *targets = NULL;
     mercer_error err;
-    srand(1);
     for (int i = 0; i < ROWS * COLUMNS; i++)
-        x[i] = 2.0 * rand() / RAND_MAX - 1;
+        x[i] = scatter();
     for (int i = 0; i < ROWS; i++) /* every twentieth target is far off */
-        y[i] = surface(x + COLUMNS * i) + (i % 20 == 0 ? 8 : 0.1) * (2.0 * rand() / RAND_MAX - 1);
+        y[i] = surface(x + COLUMNS * i) + (i % 20 == 0 ? 8 : 0.1) * scatter();
     if (mercer_ctx_new(&ctx, &err) != MERCER_OK ||
         mercer_rows_view(ctx, x, ROWS, COLUMNS, COLUMNS, &rows, &err) != MERCER_OK ||
         mercer_targets_new_values(y, ROWS, 1, NULL, &targets, &err) != MERCER_OK) {

@@ -7,7 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Use only what a file of this size can promise honestly. */
-enum { MOST = 1 << 12 };
+enum { MOST = 1 << 12, MOST_OUTPUTS = 64 };
 
 static void use_model(mercer_ctx *ctx, const mercer_model *model)
 {
@@ -23,6 +23,11 @@ static void use_model(mercer_ctx *ctx, const mercer_model *model)
     mercer_rows rows = {.n = 2, .d = info.columns, .ld = info.columns, .x = x};
     mercer_model_transform(ctx, model, &rows, self, features, info.orthonormal ? errors : NULL,
                            NULL);
+    if (info.head && info.head_outputs <= MOST_OUTPUTS) {
+        double scores[2 * MOST_OUTPUTS];
+        int64_t codes[2];
+        mercer_model_predict(ctx, model, &rows, 0, scores, codes, NULL);
+    }
     for (int64_t j = 0; j < 2 * info.components; j++)
         features[j] = 0.1 * (double)j;
     mercer_model_inverse(ctx, model, features, 2, x, errors, NULL);

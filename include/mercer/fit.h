@@ -36,9 +36,9 @@ typedef struct mercer_fit_options {
                                      for the call */
     int expects_landmarks;    /* for mercer_fit_options_check() alone: 1 when there will be some */
     const char *head;         /* NAME[:key=value,...], what predicts from the features: ls, centre,
-                                 lad, exp, log; none; NULL: the method's own, which methods that
-                                 learn from targets have. Needs targets, and the features of all
-                                 rows in memory */
+                                 lad, exp, log, knn, svm, linsvm; none; NULL: the method's own,
+                                 which methods that learn from targets have. Needs targets, and the
+                                 features of all rows in memory */
     const char *scale_target; /* none, standard, norm: of target values, for methods that learn from
                                  them; predictions are in the units of the targets. NULL: none */
     const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of

@@ -82,7 +82,8 @@ typedef struct mercer_model_info {
     int64_t head_rows;            /* training rows it keeps */
     const double *head_errors; /* components values: its error on the training rows with the first
                                   1, 2, ... features; share of rows in the wrong class, or root
-                                  mean square over rows and target columns */
+                                  mean square over rows and target columns; NaN: not known (knn, svm
+                                  and linsvm tell it for all features alone) */
     const char *scale_target;  /* "none", "standard" or "norm" */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
@@ -108,12 +109,16 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
                                                 double *out, double *errors, mercer_error *err);
 
 /* Predictions for new rows by the model's head, from the first `components` features (0: all; no
- * other fit is needed for fewer). scores is n x head_outputs, row-major, tightly packed. Values:
- * the predictions, one column a target, in the units of the targets; codes is left alone and may be
- * NULL. Classes: the larger the score, the more likely the class (ls: its indicator, fitted;
- * centre: minus the squared distance from its centre); codes, unless NULL, receives n indices of
- * the largest one, the first among equals, for mercer_model_output_name(). Rows and columns as for
- * mercer_model_transform(). MERCER_ERR_UNSUPPORTED when the model has no head. */
+ * other fit is needed for fewer, and heads svm and linsvm refuse them). scores is n x head_outputs,
+ * row-major, tightly packed. Values: the predictions, one column a target, in the units of the
+ * targets; codes is left alone and may be NULL. Classes: the larger the score, the more likely the
+ * class (ls: its indicator, fitted; centre: minus the squared distance from its centre; knn: share
+ * of the votes; svm, linsvm: decision value); codes, unless NULL, receives n indices of the
+ * predicted classes for mercer_model_output_name(): those of the largest score, the first among
+ * equals, but for ties of votes in knn (by its key `ties`; MERCER_NO_CLASS where nobody wins) and
+ * svm (the first class). Rows and columns as for mercer_model_transform(). MERCER_ERR_UNSUPPORTED
+ * when the model has no head. */
+enum { MERCER_NO_CLASS = -1 };
 MERCER_API mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
                                               const mercer_rows *rows, int64_t components,
                                               double *scores, int64_t *codes, mercer_error *err);

@@ -116,7 +116,7 @@ static mercer_status is_nested(const mercer_model *model, bool *out, mercer_erro
 {
     const mrc_method *method;
     mercer_status rc = mrc_method_find(model->method, &method, err);
-    *out = rc == MERCER_OK && !method->whole;
+    *out = rc == MERCER_OK && !method->whole && !model->head.whole;
     return rc;
 }
 
@@ -490,7 +490,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                         result->confusion[c * o + fold->codes[i]]++;
             }
     }
-    if (!job->together)
+    if (!job->together || !result->metric)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -556,16 +556,16 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     mercer_evaluation *result = job->result;
     const mercer_fit_options *fit = job->options->fit;
     const mrc_method *method;
-    const mrc_head_def *head;
+    mrc_head_choice head = {0};
     const char *name = job->options->metric;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
     MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
-    if (!head && (!name || strcmp(name, "reconstruction") == 0)) {
+    if (!head.def && (!name || strcmp(name, "reconstruction") == 0)) {
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
     }
-    if (!head)
+    if (!head.def)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "metric %s judges predictions: name a head that makes them, as --head ls", name);
     if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
@@ -575,6 +575,7 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     result->outputs = classes ? job->targets->classes : job->targets->columns;
     MRC_TRY(mrc_metric_find(name, classes, result->outputs, &result->metric, err));
 out:
+    mrc_head_choice_destroy(&head);
     return rc;
 }
 

@@ -262,7 +262,7 @@ out:
 
 void mrc_grid_destroy(mrc_grid *grid)
 {
-    for (int64_t c = 0; c < grid->count; c++) {
+    for (int64_t c = 0; grid->choices && c < grid->count; c++) {
         mrc_free(grid->choices[c].method);
         mrc_free(grid->choices[c].kernel);
         mrc_free(grid->choices[c].head);

@@ -5,13 +5,13 @@
 
 static const mrc_param centre_schema[] = {MRC_PARAM_END};
 
-static mercer_status centre_fit(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
-                                mercer_error *err)
+static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+                                mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, classes = lesson->outputs;
     double *count = NULL;
     mercer_status rc = MERCER_OK;
-    (void)ctx;
+    (void)ctx, (void)params;
     MRC_TRY(mrc_alloc(&count, classes, sizeof *count, err));
     MRC_TRY(mrc_alloc2(&head->class_centers, classes, l, sizeof(double), err));
     for (int64_t i = 0; i < lesson->n; i++)

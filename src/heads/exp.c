@@ -1,9 +1,10 @@
 /* The exponential loss exp(-y f) of the margins of two classes. See loss.c. */
 #include "heads/loss.h"
 
-static mercer_status exp_fit(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
-                             mercer_error *err)
+static mercer_status exp_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+                             mrc_head *head, mercer_error *err)
 {
+    (void)params;
     return mrc_loss_head_fit(ctx, MRC_LOSS_EXP, lesson, head, err);
 }
 

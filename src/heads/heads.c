@@ -1,8 +1,9 @@
 /* The list of heads, and fitting one to the features of the training rows.
  *
  * The features come from the model itself, as those of new rows will. Classes that no row has are
- * left out: nothing could be said about them. Every prefix of the features gets its training error
- * in one pass, for scores grow feature by feature. Cost: the features of n rows, the fit, n l^2. */
+ * left out: nothing could be said about them. Where scores grow feature by feature, every prefix of
+ * the features gets its training error in one pass; else only all of them together do. Cost: the
+ * features of n rows, the fit, n l^2 or n predictions. */
 #include "heads/heads.h"
 
 #include <mercer/fit.h>
@@ -24,30 +25,49 @@ const mercer_entry *mercer_head_at(int index)
     return index >= 0 && index < HEADS ? &heads[index]->entry : NULL;
 }
 
-mercer_status mrc_head_find(const char *spec, const mrc_head_def **out, mercer_error *err)
+void mrc_head_choice_destroy(mrc_head_choice *choice)
 {
-    char known[256] = "", what[64];
+    mrc_free(choice->params);
+    *choice = (mrc_head_choice){0};
+}
+
+/* Its parameters, as the spec has them. */
+static mercer_status take_params(const mrc_head_def *def, const char *spec, mrc_head_choice *out,
+                                 mercer_error *err)
+{
+    char what[64];
+    mercer_status rc = MERCER_OK;
+    out->def = def;
+    MRC_TRY(mrc_alloc2(&out->params, (int64_t)def->params_size, 1, 1, err));
+    mrc_params_defaults(def->entry.params, out->params);
+    snprintf(what, sizeof what, "head %s", def->entry.name);
+    MRC_TRY(mrc_params_parse(def->entry.params, what, spec, out->params, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error *err)
+{
+    char known[256] = "";
     size_t length = spec ? mrc_spec_name_length(spec) : 0;
-    *out = NULL;
+    *out = (mrc_head_choice){0};
     if (!spec || strcmp(spec, "none") == 0)
         return MERCER_OK;
     for (int i = 0; i < HEADS; i++) {
         const char *name = heads[i]->entry.name;
         size_t used = strlen(known);
-        if (strlen(name) == length && strncmp(name, spec, length) == 0) {
-            *out = heads[i];
-            snprintf(what, sizeof what, "head %s", name);
-            return mrc_params_parse(heads[i]->entry.params, what, spec, NULL, err);
-        }
+        if (strlen(name) == length && strncmp(name, spec, length) == 0)
+            return take_params(heads[i], spec, out, err);
         snprintf(known + used, sizeof known - used, "%s, ", name);
     }
     return mrc_fail(err, MERCER_ERR_ARGUMENT, "unknown head '%.*s' (known: %snone)", (int)length,
                     spec, known);
 }
 
-mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targets *targets,
+mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
                                      int64_t n, mercer_error *err)
 {
+    const mrc_head_def *def = choice->def;
     if (mercer_targets_kind(targets) == MERCER_TARGET_NONE)
         return mrc_fail(err, MERCER_ERR_DATA,
                         "there is nothing to predict: name the classes with --label COL%s",
@@ -57,7 +77,10 @@ mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targe
                         (long long)targets->n, (long long)n);
     if (targets->kind == MERCER_TARGET_VALUES && !def->values)
         return mrc_fail(err, MERCER_ERR_DATA,
-                        "head %s is for classes; target values are for head ls", def->entry.name);
+                        "head %s is for classes; target values are for heads ls, lad, knn and svm",
+                        def->entry.name);
+    if (def->check && def->check(choice->params, targets->kind, err) != MERCER_OK)
+        return MERCER_ERR_ARGUMENT;
     if (def->signs) {
         char what[64];
         snprintf(what, sizeof what, "loss %s", def->entry.name);
@@ -133,13 +156,11 @@ struct trial {
 
 enum { TRIAL_ROWS = 1024 };
 
-/* 1 for a wrong class; squares of what is missed for values. */
+/* The sum of the squares of what values miss. */
 static double miss(const mrc_lesson *lesson, int64_t row, const double *scores)
 {
     int64_t o = lesson->outputs;
     double sum = 0;
-    if (lesson->codes)
-        return mrc_head_winner(scores, o) != lesson->codes[row];
     for (int64_t k = 0; k < o; k++) {
         double difference = scores[k] - lesson->values[row * o + k];
         sum += difference * difference;
@@ -157,27 +178,35 @@ static void try_rows(void *arg, int64_t task, int worker)
         mrc_head_start(t->head, scores);
         for (int64_t j = 0; j < l; j++) {
             t->def->step(t->head, t->lesson->features + i * l, l, j, scores);
-            sums[j] += miss(t->lesson, i, scores);
+            sums[j] += t->lesson->codes
+                           ? mrc_head_winner(scores, t->head->outputs) != t->lesson->codes[i]
+                           : miss(t->lesson, i, scores);
         }
     }
 }
 
+/* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
+static double error_of(const mrc_lesson *lesson, double sum)
+{
+    double n = (double)lesson->n;
+    return lesson->codes ? sum / n : sqrt(sum / (n * (double)lesson->outputs));
+}
+
+/* For every number of features. */
 static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def, const mrc_lesson *lesson,
                                  mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, tasks = (lesson->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
     struct trial t = {.def = def, .head = head, .lesson = lesson};
-    double parts = (double)lesson->n * (lesson->codes ? 1 : (double)lesson->outputs);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, lesson->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
-    MRC_TRY(mrc_alloc(&head->errors, l, sizeof *head->errors, err));
     mrc_parfor(ctx, tasks, try_rows, &t);
     for (int64_t j = 0; j < l; j++) {
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
             sum += t.sums[task * l + j];
-        head->errors[j] = lesson->codes ? sum / parts : sqrt(sum / parts);
+        head->errors[j] = error_of(lesson, sum);
     }
 out:
     mrc_free(t.scores);
@@ -185,36 +214,90 @@ out:
     return rc;
 }
 
-static mercer_status check_budget(const mercer_ctx *ctx, int64_t n, int64_t l, int copies,
-                                  mercer_error *err)
+/* For all features together. */
+static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
+                                const mrc_lesson *lesson, mrc_head *head, mercer_error *err)
 {
-    double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + copies);
+    int64_t n = lesson->n, l = lesson->l;
+    mrc_inquiry inquiry = {.features = lesson->features, .n = n, .l = l, .k = l};
+    double *scores = NULL, sum = 0;
+    int64_t *codes = NULL;
+    mercer_status rc = MERCER_OK;
+    if (choice->def->most_tried && n > choice->def->most_tried)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&scores, n, lesson->outputs, sizeof *scores, err));
+    MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
+    MRC_TRY(mrc_head_answer(ctx, choice, head, &inquiry, scores, codes, err));
+    for (int64_t i = 0; i < n; i++)
+        sum += lesson->codes ? codes[i] != lesson->codes[i]
+                             : miss(lesson, i, scores + i * lesson->outputs);
+    head->errors[l - 1] = error_of(lesson, sum);
+out:
+    mrc_free(scores);
+    mrc_free(codes);
+    return rc;
+}
+
+static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def, int64_t n,
+                                  int64_t l, mercer_error *err)
+{
+    double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + def->copies);
     if (bytes <= (double)ctx->memory)
         return MERCER_OK;
     return mrc_fail(err, MERCER_ERR_BUDGET,
-                    "the head needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
+                    "head %s needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
                     "memory budget is %.1f MB: raise --memory, or ask for fewer components",
-                    (long long)n, (long long)l, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+                    def->entry.name, (long long)n, (long long)l, bytes / 0x1p20,
+                    (double)ctx->memory / 0x1p20);
 }
 
-mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_def *def, const mercer_rows *rows,
-                             const mercer_targets *targets, mercer_model *model, mercer_error *err)
+void mrc_head_print_nothing(const char *text)
 {
+    (void)text;
+}
+
+void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weights)
+{
+    enum { NONE, BALANCED };
+    double n = (double)lesson->n;
+    for (int64_t k = 0; k < lesson->outputs; k++) {
+        double count = 0;
+        for (int64_t i = 0; i < lesson->n; i++)
+            count += lesson->codes[i] == k;
+        weights[k] = choice == NONE       ? 1
+                     : choice == BALANCED ? n / ((double)lesson->outputs * count)
+                                          : (n - count) / n;
+    }
+}
+
+mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
+                             const mercer_rows *rows, const mercer_targets *targets,
+                             mercer_model *model, mercer_error *err)
+{
+    const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
     mrc_lesson lesson = {.n = rows->n, .l = model->components, .values = targets->values};
+    char spec[256];
     double *features = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(check_budget(ctx, lesson.n, lesson.l, def->copies, err));
-    MRC_TRY(mrc_strdup(&head->spec, def->entry.name, err));
+    MRC_TRY(check_budget(ctx, def, lesson.n, lesson.l, err));
     MRC_TRY(describe(targets, head, &codes, err));
     MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));
     MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
     lesson.features = features;
     lesson.outputs = head->outputs;
     lesson.codes = codes;
-    MRC_TRY(def->fit(ctx, &lesson, head, err));
-    MRC_TRY(find_errors(ctx, def, &lesson, head, err));
+    head->whole = def->whole;
+    MRC_TRY(def->fit(ctx, choice->params, &lesson, head, err));
+    MRC_TRY(mrc_params_format(def->entry.params, def->entry.name, choice->params, 0, spec,
+                              sizeof spec, err));
+    MRC_TRY(mrc_strdup(&head->spec, spec, err));
+    MRC_TRY(mrc_alloc(&head->errors, lesson.l, sizeof *head->errors, err));
+    for (int64_t j = 0; j < lesson.l; j++)
+        head->errors[j] = NAN;
+    MRC_TRY(def->step && !def->whole ? find_errors(ctx, def, &lesson, head, err)
+                                     : find_error(ctx, choice, &lesson, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

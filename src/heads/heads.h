@@ -1,4 +1,5 @@
-/* What a head is: a name, a parameter schema, fit, and its share of a score. heads.def lists them.
+/* What a head is: a name, a parameter schema, fit, and predictions from features, either feature by
+ * feature (step) or for many rows at once (answer). heads.def lists them.
  *
  * A head sees features and targets, never rows or kernels, so every head goes with every method. */
 #ifndef MRC_HEADS_HEADS_H
@@ -16,37 +17,74 @@ typedef struct mrc_lesson {
     const double *values; /* n x outputs */
 } mrc_lesson;
 
+/* Rows whose predictions are wanted, from the first k of their l features. */
+typedef struct mrc_inquiry {
+    const double *features; /* n x l */
+    int64_t n, l, k;
+} mrc_inquiry;
+
 typedef struct mrc_head_def {
     struct mercer_entry entry;
-    bool values; /* it predicts values, too, not only classes */
-    bool signs;  /* for two classes, or values of -1 and +1, alone */
-    int copies;  /* of the features that fit makes */
-    /* Fill the parts of the head that it decides. */
-    mercer_status (*fit)(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
+    size_t params_size;
+    bool values;        /* it predicts values, too, not only classes */
+    bool signs;         /* for two classes, or values of -1 and +1, alone */
+    bool whole;         /* it predicts from all features or not at all */
+    int copies;         /* how often a fit holds the features besides the features themselves */
+    int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
+    /* MERCER_ERR_ARGUMENT unless the parameters go with this kind of targets; NULL: they do. */
+    mercer_status (*check)(const void *params, mercer_target_kind kind, mercer_error *err);
+    /* Fill the parts of the head that it decides; numbers learnt go into params. */
+    mercer_status (*fit)(mercer_ctx *ctx, void *params, const mrc_lesson *lesson, mrc_head *head,
                          mercer_error *err);
-    /* Whether the parts are there that a step needs. */
+    /* Whether the parts are there that a step or an answer needs. */
     bool (*is_complete)(const mrc_head *head);
     /* Add what feature j of a row (of l features) contributes to its scores, which start from the
-     * intercept, or zero; the features before j have been added. */
+     * intercept, or zero; the features before j have been added. The largest score wins. */
     void (*step)(const mrc_head *head, const double *features, int64_t l, int64_t j,
                  double *scores);
+    /* Instead of step: scores (n x outputs) and, unless NULL, codes (n) of the predicted classes,
+     * MERCER_NO_CLASS where none wins. A row gives the same bits whatever stands beside it. */
+    mercer_status (*answer)(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                            const mrc_inquiry *inquiry, double *scores, int64_t *codes,
+                            mercer_error *err);
 } mrc_head_def;
+
+/* A head with its parameters, which are owned; def is NULL for none. */
+typedef struct mrc_head_choice {
+    const mrc_head_def *def;
+    void *params;
+} mrc_head_choice;
 
 #define MRC_HEAD(name) extern const mrc_head_def mrc_head_##name;
 #include "heads/heads.def"
 #undef MRC_HEAD
 
-/* The head of a spec, NAME[:key=value,...]; NULL for NULL and for "none". MERCER_ERR_ARGUMENT lists
- * the known ones. */
-mercer_status mrc_head_find(const char *spec, const mrc_head_def **out, mercer_error *err);
+/* The head of a spec, NAME[:key=value,...]; none for NULL and for "none". MERCER_ERR_ARGUMENT lists
+ * the known ones. To be destroyed, also after an error. */
+mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error *err);
+void mrc_head_choice_destroy(mrc_head_choice *choice);
 
-/* MERCER_ERR_DATA unless the head can learn from these targets of n rows. */
-mercer_status mrc_head_check_targets(const mrc_head_def *def, const mercer_targets *targets,
+/* MERCER_ERR_DATA, or _ARGUMENT, unless the head can learn from these targets of n rows. */
+mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
                                      int64_t n, mercer_error *err);
 
 /* Fit the head of a sealed model to the rows that the model was fitted to. */
-mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_def *def, const mercer_rows *rows,
-                             const mercer_targets *targets, mercer_model *model, mercer_error *err);
+mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
+                             const mercer_rows *rows, const mercer_targets *targets,
+                             mercer_model *model, mercer_error *err);
+
+/* Scores and, unless NULL, codes of rows by a complete head. */
+mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
+                              const mrc_inquiry *inquiry, double *scores, int64_t *codes,
+                              mercer_error *err);
+
+/* For libraries that tell their progress by printing unless they are given a function: nothing. */
+void mrc_head_print_nothing(const char *text);
+
+/* How much the rows of a class count: all the same; balanced: n / (classes n_c), so that all
+ * classes count the same; opposite: the share of the rows that are not of the class. */
+#define MRC_CLASS_WEIGHTS "none|balanced|opposite"
+void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weights);
 
 /* The scores before the first feature. */
 void mrc_head_start(const mrc_head *head, double *scores);

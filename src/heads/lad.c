@@ -2,9 +2,10 @@
  */
 #include "heads/loss.h"
 
-static mercer_status lad_fit(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
-                             mercer_error *err)
+static mercer_status lad_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+                             mrc_head *head, mercer_error *err)
 {
+    (void)params;
     return mrc_loss_head_fit(ctx, MRC_LOSS_LAD, lesson, head, err);
 }
 

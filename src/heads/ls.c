@@ -107,13 +107,14 @@ static void solve(const mrc_lesson *lesson, const double *r, struct steps *s, mr
     }
 }
 
-static mercer_status ls_fit(mercer_ctx *ctx, const mrc_lesson *lesson, mrc_head *head,
+static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson, mrc_head *head,
                             mercer_error *err)
 {
     int64_t l = lesson->l, o = lesson->outputs;
     struct steps s = {.l = l};
     double *r = NULL;
     mercer_status rc = MERCER_OK;
+    (void)params;
     MRC_TRY(mrc_alloc(&head->center, l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&head->intercept, o, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&head->basis, l, l, sizeof(double), err));

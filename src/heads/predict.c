@@ -1,12 +1,12 @@
 /* Predictions for new rows: their features, then the scores of the model's head. A row gives the
- * same bits whatever stands beside it. Cost a row: its features, and l^2 + l o at most. */
+ * same bits whatever stands beside it. Cost a row: its features, and what the head takes, l^2 + l o
+ * at most for one that goes feature by feature. */
 #include "heads/heads.h"
 
 struct job {
     const mrc_head_def *def;
-    const mercer_model *model;
-    const double *features;
-    int64_t n, k;
+    const mrc_head *head;
+    const mrc_inquiry *inquiry;
     double *scores;
     int64_t *codes;
 };
@@ -16,18 +16,29 @@ enum { TASK_ROWS = 256 };
 static void predict_rows(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
-    const mrc_head *head = &job->model->head;
-    int64_t l = job->model->components, first = task * TASK_ROWS, left = job->n - first;
+    const mrc_head *head = job->head;
+    int64_t l = job->inquiry->l, first = task * TASK_ROWS, left = job->inquiry->n - first;
     int64_t end = first + (left < TASK_ROWS ? left : TASK_ROWS);
     (void)worker;
     for (int64_t i = first; i < end; i++) {
         double *scores = job->scores + i * head->outputs;
         mrc_head_start(head, scores);
-        for (int64_t j = 0; j < job->k; j++)
-            job->def->step(head, job->features + i * l, l, j, scores);
+        for (int64_t j = 0; j < job->inquiry->k; j++)
+            job->def->step(head, job->inquiry->features + i * l, l, j, scores);
         if (job->codes && head->kind == MERCER_TARGET_CLASSES)
             job->codes[i] = mrc_head_winner(scores, head->outputs);
     }
+}
+
+mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
+                              const mrc_inquiry *inquiry, double *scores, int64_t *codes,
+                              mercer_error *err)
+{
+    struct job job = {choice->def, head, inquiry, scores, codes};
+    if (choice->def->answer)
+        return choice->def->answer(ctx, choice->params, head, inquiry, scores, codes, err);
+    mrc_parfor(ctx, (inquiry->n + TASK_ROWS - 1) / TASK_ROWS, predict_rows, &job);
+    return MERCER_OK;
 }
 
 mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
@@ -35,7 +46,8 @@ mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
                                    int64_t *codes, mercer_error *err)
 {
     int64_t l = model->components;
-    struct job job = {.model = model, .n = rows->n, .scores = scores, .codes = codes};
+    mrc_inquiry inquiry = {.n = rows->n, .l = l, .k = components > 0 ? components : l};
+    mrc_head_choice choice = {0};
     double *features = NULL;
     mercer_status rc = MERCER_OK;
 
@@ -46,15 +58,20 @@ mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "%lld components to predict from: the model has %lld, so 1 to %lld are possible",
                  (long long)components, (long long)l, (long long)l);
-    MRC_TRY(mrc_head_find(model->head.spec, &job.def, err));
-    if (!job.def || !job.def->is_complete(&model->head))
+    MRC_TRY(mrc_head_find(model->head.spec, &choice, err));
+    if (!choice.def || !choice.def->is_complete(&model->head))
         MRC_FAIL(err, MERCER_ERR_FORMAT, "model: parts of head '%s' are missing", model->head.spec);
-    job.k = components > 0 ? components : l;
+    if (choice.def->whole && inquiry.k < l)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "head %s predicts from all %lld features together, not from the first %lld: fit "
+                 "with -n %lld",
+                 choice.def->entry.name, (long long)l, (long long)inquiry.k, (long long)inquiry.k);
     MRC_TRY(mrc_alloc2_raw(&features, rows->n, l, sizeof *features, err));
     MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
-    job.features = features;
-    mrc_parfor(ctx, (job.n + TASK_ROWS - 1) / TASK_ROWS, predict_rows, &job);
+    inquiry.features = features;
+    MRC_TRY(mrc_head_answer(ctx, &choice, &model->head, &inquiry, scores, codes, err));
 out:
+    mrc_head_choice_destroy(&choice);
     mrc_free(features);
     return rc;
 }

@@ -20,11 +20,12 @@
 #include <math.h>
 #include <string.h>
 
-static const double ZERO = 1e-12;      /* of max |y|: a residual that is none */
+static const double ZERO = 0x1p-44;    /* of the terms of a residual: what their rounding makes */
 static const double DEPENDENT = 1e-10; /* what a new column must leave of itself */
 static const double PIVOT = 1e-10;     /* of the steepest row along an edge: one that may enter */
 static const double SLACK = 1e-9;      /* of a multiplier above 1 */
-enum { RENEW = 64 };
+enum { RENEW = 64 };                   /* steps after which the inverse is computed anew */
+enum { PATIENCE = 4 }; /* so many times n + p steps without a gain are rounding at work */
 
 mercer_status mrc_lad_init(mrc_lad *lad, mercer_ctx *ctx, const double *y, int64_t n, int64_t most,
                            mercer_error *err)
@@ -48,6 +49,7 @@ mercer_status mrc_lad_init(mrc_lad *lad, mercer_ctx *ctx, const double *y, int64
     MRC_TRY(mrc_alloc(&lad->key, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&lad->list, n, sizeof *lad->list, err));
     MRC_TRY(mrc_alloc2(&lad->small, most, 2 * most + 3, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&lad->size, most, sizeof(double), err));
     mrc_rng_seed(&rng, 1);
     for (int64_t i = 0; i < n; i++)
         lad->tilt[i] = (mrc_rng_uniform(&rng) + 1) * (mrc_rng_uniform(&rng) < 0.5 ? -1 : 1);
@@ -71,27 +73,20 @@ void mrc_lad_destroy(mrc_lad *lad)
     mrc_free(lad->key);
     mrc_free(lad->list);
     mrc_free(lad->small);
+    mrc_free(lad->size);
     memset(lad, 0, sizeof *lad);
-}
-
-static double threshold(const mrc_lad *lad)
-{
-    double most = 0;
-    for (int64_t i = 0; i < lad->n; i++)
-        most = fmax(most, fabs(lad->y[i]));
-    return ZERO * most;
 }
 
 /* ---- the vertex ---- */
 
-/* Residuals as they count: none below the threshold, none in the basis; and their signs. */
-static void settle(mrc_lad *lad, double zero)
+/* Residuals as they count: none that is rounding, none in the basis; and their signs. */
+static void settle(mrc_lad *lad)
 {
     for (int64_t b = 0; b < lad->count; b++)
         lad->residual[lad->basis[b]] = lad->ghost[lad->basis[b]] = 0;
     lad->loss = 0;
     for (int64_t i = 0; i < lad->n; i++) {
-        if (fabs(lad->residual[i]) <= zero)
+        if (fabs(lad->residual[i]) <= lad->zero)
             lad->residual[i] = 0;
         double of = lad->residual[i] != 0 ? lad->residual[i] : lad->ghost[i];
         lad->sign[i] = (of > 0) - (of < 0);
@@ -99,20 +94,35 @@ static void settle(mrc_lad *lad, double zero)
     }
 }
 
-/* values - A c into out, c being the fit through the values of the basis; c goes to small. */
+/* values - A c into out, c being the fit through the values of the basis; c goes to small. Done
+ * twice, the second time for what the rounding of a bad basis has left in its rows. */
 static void subtract_fit(mrc_lad *lad, const double *a, const double *values, double *out)
 {
     double *whole = lad->small; /* c over all columns */
     memset(whole, 0, (size_t)lad->most * sizeof *whole);
-    for (int64_t j = 0; j < lad->count; j++)
-        for (int64_t b = 0; b < lad->count; b++)
-            whole[lad->used[j]] += lad->inverse[j * lad->count + b] * values[lad->basis[b]];
     memcpy(out, values, (size_t)lad->n * sizeof *out);
-    mrc_wide_times(lad->ctx, a, lad->columns, lad->n, -1, whole, 1, out);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t j = 0; j < lad->count; j++)
+            for (int64_t b = 0; b < lad->count; b++)
+                whole[lad->used[j]] += lad->inverse[j * lad->count + b] * out[lad->basis[b]];
+        memcpy(out, values, (size_t)lad->n * sizeof *out);
+        mrc_wide_times(lad->ctx, a, lad->columns, lad->n, -1, whole, 1, out);
+    }
+}
+
+/* How large the terms are that a residual is the difference of. */
+static double size_of_terms(const mrc_lad *lad)
+{
+    double most = 0;
+    for (int64_t i = 0; i < lad->n; i++)
+        most = fmax(most, fabs(lad->y[i]));
+    for (int64_t j = 0; j < lad->columns; j++)
+        most += lad->size[j] * fabs(lad->coefficients[j]);
+    return most;
 }
 
 /* Everything from the basis alone, free of what rounding has added up to. */
-static mercer_status renew(mrc_lad *lad, const double *a, double zero, mercer_error *err)
+static mercer_status renew(mrc_lad *lad, const double *a, mercer_error *err)
 {
     int64_t p = lad->count;
     double *square = lad->small + 3 * lad->most, *inverse = square + lad->most * lad->most;
@@ -131,7 +141,8 @@ static mercer_status renew(mrc_lad *lad, const double *a, double zero, mercer_er
     subtract_fit(lad, a, lad->tilt, lad->ghost);
     subtract_fit(lad, a, lad->y, lad->residual);
     memcpy(lad->coefficients, lad->small, (size_t)lad->columns * sizeof(double));
-    settle(lad, zero);
+    lad->zero = ZERO * size_of_terms(lad);
+    settle(lad);
 out:
     return rc;
 }
@@ -174,7 +185,7 @@ static int64_t weighted_quantile(const mrc_lad *lad, int64_t count, double need)
 
 /* Along residual - t edge, whose slope starts at `slope` <= 0: how far, in size (*t) and, among the
  * rows that meet zero there, in the infinitesimal (*tau). The row that enters; -1: none can. */
-static int64_t search_edge(mrc_lad *lad, double slope, double zero, double *t, double *tau)
+static int64_t search_edge(mrc_lad *lad, double slope, double *t, double *tau)
 {
     double steepest = 0;
     int64_t count = 0, group = 0;
@@ -191,7 +202,7 @@ static int64_t search_edge(mrc_lad *lad, double slope, double zero, double *t, d
     for (int64_t c = 0; c < count; c++) {
         int64_t i = lad->list[c];
         double left = lad->sign[i] * (lad->residual[i] - *t * lad->edge[i]);
-        if (fabs(left) <= zero) {
+        if (fabs(left) <= lad->zero) {
             lad->key[i] = lad->ghost[i] / lad->edge[i];
             lad->list[group++] = i;
         } else if (left < 0) {
@@ -265,19 +276,18 @@ out:
     return rc;
 }
 
-static mercer_status descend(mrc_lad *lad, const double *a, double zero, mercer_error *err)
+static mercer_status descend(mrc_lad *lad, const double *a, mercer_error *err)
 {
-    int64_t last = lad->steps + 100 * (lad->n + lad->count) + 1000; /* never seen to be needed */
-    int64_t b, fresh = 0; /* steps since everything was renewed */
-    double z = 0, t, tau;
+    int64_t b, fresh = 0, idle = 0; /* steps since everything was renewed, since the loss fell */
+    double z = 0, t, tau, least = lad->loss;
     mercer_status rc = MERCER_OK;
-    while (lad->loss > 0 && lad->steps < last) {
+    while (lad->loss > 0 && idle < PATIENCE * (lad->n + lad->count)) {
         MRC_TRY(mrc_check_cancel(lad->ctx, err));
         MRC_TRY(find_leaving(lad, a, &b, &z, err));
         if (b < 0 && fresh == 0)
             break;
         if (b < 0 || fresh >= RENEW) {
-            MRC_TRY(renew(lad, a, zero, err));
+            MRC_TRY(renew(lad, a, err));
             fresh = 0;
             continue;
         }
@@ -286,66 +296,67 @@ static mercer_status descend(mrc_lad *lad, const double *a, double zero, mercer_
         for (int64_t j = 0; j < lad->count; j++)
             direction[j] = lad->inverse[j * lad->count + b];
         find_edge(lad, a, way, direction);
-        int64_t leaves = lad->basis[b], enters = search_edge(lad, 1 - fabs(z), zero, &t, &tau);
+        int64_t leaves = lad->basis[b], enters = search_edge(lad, 1 - fabs(z), &t, &tau);
         if (enters < 0)
             break;
         walk(lad, t, tau);
         exchange(lad, a, b, enters, way * lad->edge[enters]);
         lad->residual[leaves] = -way * t; /* free of the rounding of the edge */
         lad->ghost[leaves] = -way * tau;
-        settle(lad, zero);
+        settle(lad);
         lad->steps++;
         fresh++;
+        idle = lad->loss < least ? 0 : idle + 1;
+        least = fmin(least, lad->loss);
     }
     if (fresh > 0)
-        MRC_TRY(renew(lad, a, zero, err));
+        MRC_TRY(renew(lad, a, err));
 out:
     return rc;
 }
 
 /* Column j enters with the row at which the loss turns along it, the basis staying without
  * residual. */
-static mercer_status add_column(mrc_lad *lad, const double *a, int64_t j, double zero,
-                                mercer_error *err)
+static mercer_status add_column(mrc_lad *lad, const double *a, int64_t j, mercer_error *err)
 {
     const double *column = a + j * lad->n;
-    double size = 0, left = 0, slope = 0, t, tau;
+    double *size = lad->size + j, left = 0, slope = 0, t, tau;
     mercer_status rc = MERCER_OK;
     lad->columns = j + 1;
     subtract_fit(lad, a, column, lad->edge);
     for (int64_t b = 0; b < lad->count; b++)
         lad->edge[lad->basis[b]] = 0;
     for (int64_t i = 0; i < lad->n; i++) {
-        size = fmax(size, fabs(column[i]));
+        *size = fmax(*size, fabs(column[i]));
         left = fmax(left, fabs(lad->edge[i]));
         slope -= lad->sign[i] * lad->edge[i];
     }
-    if (!(left > DEPENDENT * size))
+    if (!(left > DEPENDENT * *size))
         goto out;
     for (int64_t i = 0; slope > 0 && i < lad->n; i++)
         lad->edge[i] = -lad->edge[i];
-    int64_t enters = search_edge(lad, -fabs(slope), zero, &t, &tau);
+    int64_t enters = search_edge(lad, -fabs(slope), &t, &tau);
     if (enters < 0)
         goto out;
     lad->used[lad->count] = j;
     lad->basis[lad->count++] = enters;
-    MRC_TRY(renew(lad, a, zero, err));
+    MRC_TRY(renew(lad, a, err));
 out:
     return rc;
 }
 
 mercer_status mrc_lad_fit(mrc_lad *lad, const double *a, int64_t columns, mercer_error *err)
 {
-    double zero = threshold(lad);
     mercer_status rc = MERCER_OK;
     if (lad->columns == 0) {
+        lad->zero = ZERO * size_of_terms(lad);
         memcpy(lad->residual, lad->y, (size_t)lad->n * sizeof(double));
         memcpy(lad->ghost, lad->tilt, (size_t)lad->n * sizeof(double));
-        settle(lad, zero);
+        settle(lad);
     }
     for (int64_t j = lad->columns; j < columns; j++) {
-        MRC_TRY(add_column(lad, a, j, zero, err));
-        MRC_TRY(descend(lad, a, zero, err));
+        MRC_TRY(add_column(lad, a, j, err));
+        MRC_TRY(descend(lad, a, err));
     }
 out:
     return rc;

@@ -26,6 +26,8 @@ typedef struct mrc_lad {
     double *edge, *key;   /* n: work */
     int64_t *list;        /* n: work */
     double *small;        /* 3 most + 2 most^2: work */
+    double *size;         /* of each column: its largest entry */
+    double zero;          /* residuals up to this are rounding */
 } mrc_lad;
 
 /* y (n values, finite) stays the caller's and must outlive lad; at most `most` columns. */

@@ -180,7 +180,7 @@ out:
 /* Where on the curve: w_i + d, or beyond 1/2 -(w_i + d) = (w_1 - w_i) + e. */
 struct place {
     bool beyond;
-    double shift; /* d or e; INFINITY: 1/2 itself */
+    double shift; /* d or e; INFINITY: the limit of large ones, as at 1/2 */
 };
 
 static double divisor(const struct continuum *w, struct place at, int64_t i)
@@ -341,10 +341,8 @@ static mercer_status search(struct continuum *w, mrc_dual *dual, mercer_error *e
     double criterion, slope;
     if (w->alpha == 1)
         return take_leading(w, dual, err);
-    if (w->alpha == 0 || w->alpha == 0.5) {
-        struct place end = {.shift = w->alpha == 0 ? 0 : INFINITY};
-        return visit(w, dual, end, w->rank, &criterion, &slope, err);
-    }
+    if (w->alpha == 0)
+        return visit(w, dual, (struct place){false, 0}, w->rank, &criterion, &slope, err);
     return w->alpha < 0.5 ? search_below(w, dual, err) : search_beyond(w, dual, err);
 }
 
@@ -404,6 +402,8 @@ static mercer_status cr_fit(mercer_ctx *ctx, const void *params, const mrc_probl
     struct continuum w = {.alpha = p->alpha};
     mrc_supervised method = {
         .choose = choose, .self = &w, .solver_columns = mrc_spectrum_columns(n, n) + 4 * n};
+    if (p->alpha == 0.5) /* needs no eigenvectors */
+        return mrc_kpls_features(ctx, problem, false, model, err);
     mercer_status rc = mrc_supervised_fit(ctx, problem, &method, model, err);
     destroy(&w);
     return rc;

@@ -70,7 +70,7 @@ struct request {
     void *params;
     mrc_kernel kernel;
     mrc_scale_kind scale;
-    const mrc_head_def *head; /* or NULL */
+    mrc_head_choice head;
     mrc_scale_kind scale_target;
     mrc_problem problem;
 };
@@ -173,7 +173,7 @@ static mercer_status read_head(struct request *r, mercer_error *err)
                  r->method->entry.name);
     MRC_TRY(choose("scale_target", options->scale_target, "none|standard|norm", &kind, err));
     r->scale_target = kind == 1 ? MRC_SCALE_STANDARD : kind == 2 ? MRC_SCALE_NORM : MRC_SCALE_NONE;
-    if (kind > 0 && !r->head && !r->method->default_head)
+    if (kind > 0 && !r->head.def && !r->method->default_head)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "scale_target: method %s does not look at targets; give it a head that does",
                  r->method->entry.name);
@@ -240,6 +240,7 @@ mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer
     struct request r = {0};
     mercer_status rc = read_request(NULL, options, &r, err);
     mrc_free(r.params);
+    mrc_head_choice_destroy(&r.head);
     return rc;
 }
 
@@ -318,12 +319,15 @@ static mercer_status check_rows(const mercer_rows *rows, const struct request *r
 static mercer_status check_targets(const mercer_rows *rows, const mercer_targets *targets,
                                    const struct request *r, mercer_error *err)
 {
-    const mrc_head_def *learner = r->head;
+    mrc_head_choice own = {0};
+    const mrc_head_choice *learner = &r->head;
     mercer_status rc = MERCER_OK;
-    if (!learner) /* the method itself may learn from them */
-        MRC_TRY(mrc_head_find(r->method->default_head, &learner, err));
-    if (!learner)
-        return MERCER_OK;
+    if (!learner->def) { /* the method itself may learn from them */
+        MRC_TRY(mrc_head_find(r->method->default_head, &own, err));
+        learner = &own;
+    }
+    if (!learner->def)
+        goto out;
     MRC_TRY(mrc_head_check_targets(learner, targets, rows->n, err));
     if (r->scale_target != MRC_SCALE_NONE && targets->kind == MERCER_TARGET_CLASSES)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale_target: classes have no values to scale");
@@ -335,6 +339,7 @@ static mercer_status check_targets(const mercer_rows *rows, const mercer_targets
                      (long long)(bad % targets->columns) + 1);
     }
 out:
+    mrc_head_choice_destroy(&own);
     return rc;
 }
 
@@ -509,9 +514,9 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(take_landmarks(&r, rows, model, &landmarks, &scaled_landmarks, err));
     MRC_TRY(r.method->fit(ctx, r.params, &r.problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
-    if (r.head) {
+    if (r.head.def) {
         model->head.scale = r.scale_target;
-        MRC_TRY(mrc_head_learn(ctx, r.head, rows, targets, model, err));
+        MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, model, err));
     }
     if (r.options.novelty > 0)
         MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
@@ -532,5 +537,6 @@ out:
     mercer_rows_free(scaled_landmarks);
     mercer_targets_free(scaled_targets);
     mrc_free(r.params);
+    mrc_head_choice_destroy(&r.head);
     return rc;
 }

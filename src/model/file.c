@@ -231,6 +231,8 @@ static mercer_status put_head(json_t *meta, const mrc_head *head, mercer_error *
     MRC_TRY(put_text(meta, "head_kind", head_kinds[head->kind], err));
     MRC_TRY(put_int(meta, "head_outputs", head->outputs, err));
     MRC_TRY(put_int(meta, "head_rows", head->rows, err));
+    if (head->whole)
+        MRC_TRY(put_text(meta, "head_whole", "true", err));
     MRC_TRY(put_names(meta, "head_names", head->names, head->outputs, err));
     MRC_TRY(put_text(meta, "scale_target", mrc_scale_name(head->scale), err));
 out:
@@ -335,7 +337,7 @@ static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype *
 enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
 
 /* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 28 };
+enum { TENSORS = 34 };
 
 struct tensor {
     const char *name;
@@ -358,6 +360,7 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
     int64_t m = model->points, d = model->columns, l = model->components;
     void *z = model->z_dtype == MRC_F64 ? (void *)&model->z : &model->z_packed;
     mrc_head *head = &model->head;
+    int64_t functions = mrc_head_functions(head);
     /* Sizes of a file are anything; no array is as long as the largest. */
     int64_t increments =
         (double)(l + 1) * (double)head->outputs < 9e18 ? (l + 1) * head->outputs : INT64_MAX;
@@ -392,6 +395,12 @@ static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
         {"head.intercept", "F64", 1, {head->outputs, 1}, &head->intercept},
         {"head.class_centers", "F64", 2, {head->outputs, l}, &head->class_centers},
         {"head.increments", "F64", 2, {l, increments}, &head->increments},
+        {"head.points", "F64", 2, {head->rows, l}, &head->points},
+        {"head.codes", "I64", 1, {head->rows, 1}, &head->codes},
+        {"head.values", "F64", 2, {head->rows, head->outputs}, &head->values},
+        {"head.dual", "F64", 2, {head->rows, functions}, &head->dual},
+        {"head.function_weights", "F64", 2, {l, functions}, &head->function_weights},
+        {"head.function_offsets", "F64", 1, {functions, 1}, &head->function_offsets},
         /* Last: the others then lie on multiples of eight bytes. */
         {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
         {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
@@ -782,6 +791,7 @@ static mercer_status get_head(const struct metadata *meta, mrc_head *head, merce
     MRC_TRY(get_text(meta, "scale_target", &scale, err));
     MRC_TRY(get_size(meta, "head_outputs", &head->outputs, err));
     MRC_TRY(get_size(meta, "head_rows", &head->rows, err));
+    head->whole = json_object_get(meta->json, "head_whole") != NULL;
     MRC_TRY(get_names(meta, "head_names", head->outputs, &head->names, err));
     head->kind = strcmp(kind, head_kinds[MERCER_TARGET_VALUES]) == 0 ? MERCER_TARGET_VALUES
                                                                      : MERCER_TARGET_CLASSES;

@@ -41,6 +41,20 @@ static void head_destroy(mrc_head *head)
     mrc_free(head->intercept);
     mrc_free(head->class_centers);
     mrc_free(head->increments);
+    mrc_free(head->points);
+    mrc_free(head->codes);
+    mrc_free(head->values);
+    mrc_free(head->dual);
+    mrc_free(head->function_weights);
+    mrc_free(head->function_offsets);
+}
+
+int64_t mrc_head_functions(const mrc_head *head)
+{
+    int64_t o = head->outputs;
+    if (head->kind == MERCER_TARGET_VALUES)
+        return o;
+    return o < INT32_MAX ? o * (o - 1) / 2 : 0; /* a damaged file may say anything */
 }
 
 void mercer_model_free(mercer_model *model)
@@ -236,6 +250,24 @@ out:
     return rc;
 }
 
+/* What the head keeps of training rows, as far as it does. */
+static mercer_status check_head_rows(const mrc_head *head, int64_t l, mercer_error *err)
+{
+    int64_t rows = head->rows, functions = mrc_head_functions(head);
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; head->codes && i < rows; i++)
+        if (head->codes[i] < 0 || head->codes[i] >= head->outputs)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: row %lld of the head is of class %lld",
+                     (long long)i + 1, (long long)head->codes[i]);
+    MRC_TRY(check_finite("head.points", head->points, rows, l, err));
+    MRC_TRY(check_finite("head.values", head->values, rows, head->outputs, err));
+    MRC_TRY(check_finite("head.dual", head->dual, rows, functions, err));
+    MRC_TRY(check_finite("head.function_weights", head->function_weights, l, functions, err));
+    MRC_TRY(check_finite("head.function_offsets", head->function_offsets, functions, 1, err));
+out:
+    return rc;
+}
+
 mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
 {
     const mrc_head *head = &model->head;
@@ -243,12 +275,15 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     mercer_status rc = MERCER_OK;
     if (!head->spec)
         return MERCER_OK;
-    bool backed = head->names || head->weights ||
-                  head->increments; /* else nothing says how many outputs there are */
+    /* Else nothing says how many outputs there are. */
+    bool backed =
+        head->names || head->weights || head->increments || head->values || head->function_offsets;
     if (outputs < 1 || !head->errors || !backed ||
         (head->kind == MERCER_TARGET_CLASSES && !head->names))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the head are missing");
-    MRC_TRY(check_finite("head.errors", head->errors, l, 1, err));
+    for (int64_t j = 0; j < l; j++)
+        if (isinf(head->errors[j]))
+            MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: head.errors holds a value that is infinite");
     MRC_TRY(check_finite("head.center", head->center, l, 1, err));
     MRC_TRY(check_finite("head.basis", head->basis, l, l, err));
     MRC_TRY(check_finite("head.weights", head->weights, l, outputs, err));
@@ -256,6 +291,7 @@ mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("head.class_centers", head->class_centers, outputs, l, err));
     if (head->increments)
         MRC_TRY(check_finite("head.increments", head->increments, l, (l + 1) * outputs, err));
+    MRC_TRY(check_head_rows(head, l, err));
 out:
     return rc;
 }

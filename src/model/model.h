@@ -20,24 +20,38 @@ typedef enum mrc_center { MRC_CENTER_NONE, MRC_CENTER_EXACT, MRC_CENTER_SPAN } m
 const char *mrc_center_name(mrc_center center);
 
 /* What turns features into predictions; see heads/. A score belongs to each output: a target
- * column, whose prediction it is, or a class, the largest one winning. Every part is about all l
- * features and its leading part about the first ones, so that shorter models need no other fit. */
+ * column, whose prediction it is, or a class. Unless the head is whole, every part is about all l
+ * features and its leading part about the first ones, so that shorter models need no other fit.
+ * This is the one place for what a head keeps: a part is a field here, freed in model.c, and a line
+ * in list_tensors (file.c) and copy_head (truncate.c). */
 typedef struct mrc_head {
     char *spec;              /* NAME[:key=value,...]; NULL: there is no head */
     mercer_target_kind kind; /* classes or values */
     int64_t outputs;         /* classes, or target columns */
     char **names;            /* of the outputs; NULL: target columns without names */
     mrc_scale_kind scale;    /* of the target values when the method saw them */
+    bool whole;              /* it needs all features: nothing follows for the first ones */
     int64_t rows;            /* training rows it keeps */
-    double *errors;          /* l: on the training rows with the first 1, 2, ... features */
+    double *errors;          /* l: on the training rows with the first 1, 2, ... features; NaN: not
+                                known */
     double *center;          /* l: of the features */
     double *basis;           /* l x l, unit lower triangular: makes them uncorrelated, or NULL */
     double *weights;         /* l x outputs, of the uncorrelated ones */
     double *intercept;       /* outputs */
     double *class_centers;   /* outputs x l */
     double *increments;      /* l x (l + 1) outputs: what feature j adds to the intercept and to the
-                              * coefficients of the features up to it, output by output */
+                                coefficients of the features up to it, output by output */
+    double *points;          /* rows x l: features of the rows it keeps, */
+    int64_t *codes;          /* rows: their classes, */
+    double *values;          /* rows x outputs: their target values, */
+    double *dual;            /* rows x functions: their coefficients in decision functions; or */
+    double *function_weights; /* l x functions: those of the features, where they are linear */
+    double *function_offsets; /* functions */
 } mrc_head;
+
+/* Decision functions of a head that has them: one for each pair of classes (0 and 1, 0 and 2, ...,
+ * 1 and 2, ...), positive for the first of both, or one for each target column. */
+int64_t mrc_head_functions(const mrc_head *head);
 
 struct mercer_model {
     char *method, *version, *command, *data_hash;

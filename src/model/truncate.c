@@ -29,6 +29,16 @@ static mercer_status copy_all(double **out, const double *x, int64_t rows, int64
     return copy_columns(out, x, rows, columns, columns, err);
 }
 
+/* *out = a copy of count whole numbers; NULL stays NULL. */
+static mercer_status copy_integers(int64_t **out, const int64_t *x, int64_t count,
+                                   mercer_error *err)
+{
+    mercer_status rc = x ? mrc_alloc2_raw(out, count, 1, sizeof *x, err) : MERCER_OK;
+    if (rc == MERCER_OK && x)
+        memcpy(*out, x, (size_t)count * sizeof *x);
+    return rc;
+}
+
 /* Points of the basis that the first `kept` components need: the later rows of B are zero for
  * directions of selected rows. */
 static int64_t needed_points(const mercer_model *model, int64_t kept)
@@ -62,8 +72,7 @@ static mercer_status copy_selection(mercer_model *copy, const mercer_model *mode
         count = copy->basis_points;
     else if (model->correlated && count == model->components) /* a feature for each of them */
         count = copy->components;
-    MRC_TRY(mrc_alloc(&copy->selected, count, sizeof *copy->selected, err));
-    memcpy(copy->selected, model->selected, (size_t)count * sizeof *copy->selected);
+    MRC_TRY(copy_integers(&copy->selected, model->selected, count, err));
     MRC_TRY(copy_all(&copy->selection, model->selection, count, width, err));
     copy->selected_count = count;
 out:
@@ -110,18 +119,26 @@ out:
 }
 
 /* The head for the first components: the leading part of everything. */
-static mercer_status copy_head(mercer_model *copy, const mercer_model *model, mercer_error *err)
+static mercer_status copy_head(const mercer_ctx *ctx, mercer_model *copy, const mercer_model *model,
+                               mercer_error *err)
 {
     const mrc_head *from = &model->head;
     mrc_head *to = &copy->head;
     int64_t l = model->components, kept = copy->components, outputs = from->outputs;
+    int64_t rows = from->rows, functions = mrc_head_functions(from);
     mercer_status rc = MERCER_OK;
+    if (from->whole && kept < l) {
+        mrc_notice(ctx, "head %.*s needs all %lld components and is left out",
+                   (int)strcspn(from->spec, ":"), from->spec, (long long)l);
+        return MERCER_OK;
+    }
     MRC_TRY(mrc_strdup(&to->spec, from->spec, err));
     MRC_TRY(mrc_copy_names(&to->names, from->names, outputs, err));
     to->kind = from->kind;
     to->outputs = outputs;
     to->scale = from->scale;
-    to->rows = from->rows;
+    to->whole = from->whole;
+    to->rows = rows;
     MRC_TRY(copy_columns(&to->errors, from->errors, 1, l, kept, err));
     MRC_TRY(copy_columns(&to->center, from->center, 1, l, kept, err));
     MRC_TRY(copy_columns(&to->basis, from->basis, kept, l, kept, err));
@@ -131,6 +148,12 @@ static mercer_status copy_head(mercer_model *copy, const mercer_model *model, me
     if (from->increments)
         MRC_TRY(copy_columns(&to->increments, from->increments, kept, (l + 1) * outputs,
                              (kept + 1) * outputs, err));
+    MRC_TRY(copy_columns(&to->points, from->points, rows, l, kept, err));
+    MRC_TRY(copy_integers(&to->codes, from->codes, rows, err));
+    MRC_TRY(copy_all(&to->values, from->values, rows, outputs, err));
+    MRC_TRY(copy_all(&to->dual, from->dual, rows, functions, err));
+    MRC_TRY(copy_all(&to->function_weights, from->function_weights, l, functions, err));
+    MRC_TRY(copy_all(&to->function_offsets, from->function_offsets, 1, functions, err));
 out:
     return rc;
 }
@@ -174,12 +197,8 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
     MRC_TRY(copy_all(&copy->influence, model->influence, model->influence_count, 2, err));
     copy->influence_count = model->influence_count;
     copy->kernel_alignment = model->kernel_alignment;
-    if (model->evaluations) {
-        MRC_TRY(mrc_alloc(&copy->evaluations, components, sizeof *copy->evaluations, err));
-        memcpy(copy->evaluations, model->evaluations,
-               (size_t)components * sizeof *copy->evaluations);
-    }
-    MRC_TRY(copy_head(copy, model, err));
+    MRC_TRY(copy_integers(&copy->evaluations, model->evaluations, components, err));
+    MRC_TRY(copy_head(ctx, copy, model, err));
     copy->reconstruction_error = truncated_error(model, components);
     if (components == l) {
         copy->novelty_share = model->novelty_share;

@@ -190,6 +190,7 @@ class Docs(Case):
         command = {"name": "fit", "summary": "learn", "usage": None, "operands": "DATA", "names": [],
                    "options": [option], "details": ".dots and -dashes"}
         answers = {"methods": {"methods": [entry]}, "kernels": {"kernels": [entry]},
+                   "heads": {"heads": [entry]},
                    "help": {"version": "1", "commands": [command]}}
         cases = "".join(f"{word}) cat <<'END'\n{json.dumps(answer)}\nEND\n;;\n"
                         for word, answer in answers.items())
@@ -202,6 +203,7 @@ class Docs(Case):
         self.assertIn("| `-s`, `--scale KIND` | how [to] scale: 'it' (none, unit) |",
                       (self.folder / "docs/commands/fit.md").read_text())
         self.assertIn("what it means", (self.folder / "docs/kernels/kpca.md").read_text())
+        self.assertIn("what it means", (self.folder / "docs/concepts/heads.md").read_text())
         self.assertIn("\\&.dots and \\-dashes", (self.folder / "man/mercer.1").read_text())
         self.assertIn("words='none unit'", (self.folder / "completions/mercer.bash").read_text())
         self.assertIn("[how \\[to\\] scale\\: '\\''it'\\'']:KIND:(none unit)'",

@@ -303,6 +303,49 @@ static void test_cr_breaks_ties_of_components(void **state)
     assert_true(fabs(u[2]) < 1e-9);
 }
 
+static void test_cr_gives_the_same_bits_for_any_thread_count(void **state)
+{
+    enum { MANY = 700, L = 3 }; /* enough rows for several threads */
+    static const struct {
+        const char *method, *kernel;
+        int64_t n;
+    } trials[] = {{"cr:alpha=0", "linear", MANY},
+                  {"cr:alpha=0.3", "linear", MANY},
+                  {"cr:alpha=1", "linear", MANY},
+                  {"cr:alpha=0.8", "laplacian", 300}};
+    double *x = normal_rows(8, MANY, 5, 0, 1), y[MANY * 2], *f[2];
+    (void)state;
+    for (int64_t i = 0; i < MANY; i++) {
+        y[2 * i] = sin(x[5 * i]);
+        y[2 * i + 1] = x[5 * i + 1] * x[5 * i + 2];
+    }
+    for (int trial = 0; trial < 4; trial++) {
+        int64_t count[2], n = trials[trial].n;
+        for (int threads = 1; threads <= 2; threads++) {
+            mercer_ctx *ctx = new_ctx(threads);
+            mercer_rows *rows = view(ctx, x, n, 5);
+            mercer_targets *targets = NULL;
+            mercer_model *model = NULL;
+            mercer_fit_options options =
+                options_of(trials[trial].method, trials[trial].kernel, NULL, L);
+            assert_ok(mercer_targets_new_values(y, n, 2, NULL, &targets, err));
+            assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+            count[threads - 1] = n * model->components;
+            f[threads - 1] = new_doubles(count[threads - 1]);
+            assert_ok(mercer_model_transform(ctx, model, rows, NULL, f[threads - 1], NULL, err));
+            mercer_model_free(model);
+            mercer_targets_free(targets);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+        }
+        assert_int_equal(count[0], count[1]);
+        assert_memory_equal(f[0], f[1], (size_t)count[0] * sizeof **f);
+        free(f[0]);
+        free(f[1]);
+    }
+    free(x);
+}
+
 static void test_cr_allocations_may_fail(void **state)
 {
     static const char *const methods[] = {"cr:alpha=0.3", "cr:alpha=0.7"};
@@ -326,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_cr_finds_the_global_maximum),
         cmocka_unit_test(test_cr_beyond_pls_without_the_first_component),
         cmocka_unit_test(test_cr_breaks_ties_of_components),
+        cmocka_unit_test(test_cr_gives_the_same_bits_for_any_thread_count),
         cmocka_unit_test(test_cr_allocations_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

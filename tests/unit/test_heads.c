@@ -1,93 +1,8 @@
 /* Heads: least squares against plain normal equations, nearest centres against a loop, for every
  * number of features; what is kept, what is refused. */
-#include "data_support.h"
+#include "heads_support.h"
 
-#include "heads/heads.h"
 #include "linalg/lad.h"
-
-#include <mercer/mercer.h>
-
-#include <math.h>
-
-enum { N = 120, D = 4, FRESH = 70, L = 6 };
-
-static double *normals(uint64_t seed, int64_t count)
-{
-    double *x = NULL;
-    mrc_rng rng;
-    assert_ok(mrc_alloc(&x, count, sizeof *x, &err));
-    mrc_rng_seed(&rng, seed);
-    for (int64_t i = 0; i < count; i++)
-        x[i] = mrc_rng_normal(&rng);
-    return x;
-}
-
-/* Rows, new rows, two target columns and three classes that depend on the rows. */
-struct set {
-    double *x, *fresh, *y;
-    int64_t *codes;
-    mercer_rows *rows, *new_rows;
-    mercer_targets *values, *classes;
-};
-
-static struct set make_set(void)
-{
-    static const char *const names[] = {"north", "a, \"b\"\xff", "nobody", "south"};
-    static const char *const columns[] = {"first", "second"};
-    struct set s = {.x = normals(1, N * D), .fresh = normals(2, FRESH * D), .y = normals(3, N * 2)};
-    assert_ok(mrc_alloc(&s.codes, N, sizeof *s.codes, &err));
-    for (int64_t i = 0; i < N; i++) {
-        const double *row = s.x + i * D;
-        s.y[2 * i] = 1e3 + row[0] * row[1] + 0.1 * s.y[2 * i];
-        s.y[2 * i + 1] = sin(row[2]) + 0.1 * s.y[2 * i + 1];
-        s.codes[i] = row[0] > 0.5 ? 0 : row[1] > 0 ? 1 : 3;
-    }
-    assert_ok(mercer_rows_view(ctx, s.x, N, D, D, &s.rows, &err));
-    assert_ok(mercer_rows_view(ctx, s.fresh, FRESH, D, D, &s.new_rows, &err));
-    assert_ok(mercer_targets_new_values(s.y, N, 2, columns, &s.values, &err));
-    assert_ok(mercer_targets_new_classes(s.codes, N, names, 4, "side", &s.classes, &err));
-    return s;
-}
-
-static void free_set(struct set *s)
-{
-    mercer_rows_free(s->rows);
-    mercer_rows_free(s->new_rows);
-    mercer_targets_free(s->values);
-    mercer_targets_free(s->classes);
-    mrc_free(s->x);
-    mrc_free(s->fresh);
-    mrc_free(s->y);
-    mrc_free(s->codes);
-}
-
-static mercer_fit_options options_of(const char *method, const char *head)
-{
-    mercer_fit_options options;
-    mercer_fit_options_init(&options);
-    options.method = method;
-    options.kernel = "rbf:sigma=2";
-    options.components = L;
-    options.head = head;
-    return options;
-}
-
-static mercer_model *fit(const struct set *s, const char *method, const char *head,
-                         const mercer_targets *targets)
-{
-    mercer_fit_options options = options_of(method, head);
-    mercer_model *model = NULL;
-    assert_ok(mercer_fit(ctx, &options, s->rows, targets, &model, NULL, &err));
-    return model;
-}
-
-static double *features_of(const mercer_model *model, const mercer_rows *rows)
-{
-    double *features = NULL;
-    assert_ok(mrc_alloc(&features, rows->n * model->components, sizeof *features, &err));
-    assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, NULL, &err));
-    return features;
-}
 
 /* Coefficients of the first k of l features and the intercept, by elimination in long double. */
 static void plain_least_squares(const double *f, int64_t l, int64_t k, const double *y,
@@ -162,7 +77,7 @@ static mrc_head learn_ls(const double *f, int64_t n, int64_t l, const double *y)
 {
     mrc_head head = {.outputs = 1};
     mrc_lesson lesson = {.n = n, .l = l, .features = f, .outputs = 1, .values = y};
-    assert_ok(mrc_head_ls.fit(ctx, &lesson, &head, &err));
+    assert_ok(mrc_head_ls.fit(ctx, NULL, &lesson, &head, &err));
     return head;
 }
 
@@ -491,14 +406,6 @@ static void test_targets_that_cannot_be(void **state)
     assert_null(targets);
 }
 
-static void refuse(const struct set *s, mercer_fit_options *options, const mercer_targets *targets,
-                   mercer_status status, const char *text)
-{
-    mercer_model *model = NULL;
-    assert_fails(mercer_fit(ctx, options, s->rows, targets, &model, NULL, &err), status, text);
-    assert_null(model);
-}
-
 static void test_fits_that_cannot_be(void **state)
 {
     struct set s = make_set();
@@ -513,11 +420,11 @@ static void test_fits_that_cannot_be(void **state)
     refuse(&s, &centre, NULL, MERCER_ERR_DATA,
            "there is nothing to predict: name the classes with --label COL");
     refuse(&s, &centre, s.values, MERCER_ERR_DATA,
-           "head centre is for classes; target values are for head ls");
+           "head centre is for classes; target values are for heads ls, lad, knn and svm");
     refuse(&s, &margins, s.classes, MERCER_ERR_DATA,
            "loss log is for two classes, or for one target of -1 and +1: here are 4 classes");
     refuse(&s, &wrong, s.values, MERCER_ERR_ARGUMENT,
-           "unknown head 'svn' (known: ls, centre, lad, exp, log, none)");
+           "unknown head 'svn' (known: ls, centre, lad, exp, log, knn, svm, linsvm, none)");
     assert_int_equal(mercer_fit_options_check(&keys, &err), MERCER_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "head ls"));
     none.scale_target = "standard";
@@ -568,8 +475,8 @@ static void test_head_needs_memory_for_the_features(void **state)
     (void)state;
     int64_t before = ctx->memory;
     ctx->memory = N * L * 8 - 1;
-    assert_int_equal(mrc_head_learn(ctx, &mrc_head_ls, s.rows, s.classes, model, &err),
-                     MERCER_ERR_BUDGET);
+    mrc_head_choice ls = {.def = &mrc_head_ls};
+    assert_int_equal(mrc_head_learn(ctx, &ls, s.rows, s.classes, model, &err), MERCER_ERR_BUDGET);
     ctx->memory = before;
     mercer_model_free(model);
     free_set(&s);
@@ -577,31 +484,10 @@ static void test_head_needs_memory_for_the_features(void **state)
 
 static void test_every_allocation_may_fail(void **state)
 {
-    struct set s = make_set();
     static const char *const heads[] = {"ls", "centre", "lad"};
     (void)state;
-    assert_ok(mercer_ctx_set_threads(ctx, 1, &err));
-    for (int h = 0; h < 3; h++) {
-        mercer_fit_options options = options_of("akfa", heads[h]);
-        int64_t alive = mrc_alloc_live();
-        mercer_status rc = MERCER_ERR_MEMORY;
-        for (int64_t after = 0; rc != MERCER_OK; after++) {
-            double scores[FRESH * 3];
-            mercer_model *model = NULL, *shorter = NULL;
-            mrc_alloc_fail_after(after);
-            rc = mercer_fit(ctx, &options, s.rows, s.classes, &model, NULL, NULL);
-            if (rc == MERCER_OK)
-                rc = mercer_model_predict(ctx, model, s.new_rows, 0, scores, NULL, NULL);
-            if (rc == MERCER_OK)
-                rc = mercer_model_truncate(ctx, model, 2, &shorter, NULL);
-            mrc_alloc_fail_after(-1);
-            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
-            mercer_model_free(model);
-            mercer_model_free(shorter);
-            assert_int_equal(mrc_alloc_live(), alive);
-        }
-    }
-    free_set(&s);
+    for (int h = 0; h < 3; h++)
+        let_allocations_fail(heads[h]);
 }
 
 int main(void)

@@ -1,0 +1,384 @@
+/* Support vector machines on the features, by LIBSVM: C- or nu-classification, one machine for each
+ * pair of classes, or epsilon-regression, one for each target column.
+ *
+ * What is kept is plain: f_p(x) = sum_i dual_ip k(z_i, x) + offset_p over the support vectors z_i,
+ * or w_p'x + offset_p for a linear kernel. That is the one model form, so that predictions go the
+ * way of all features and need no LIBSVM. Each pair votes for a class, and the first one with the
+ * most votes is predicted, as LIBSVM does. Scores: of two classes f and -f; of more, the votes plus
+ * s / (3 |s| + 3), s being the sum of the class's decision values, which stays below half a vote.
+ * Cost: LIBSVM's, between n^2 l and n^3; a row costs (l + functions) operations a support vector.
+ */
+#include "heads/heads.h"
+#include "linalg/linalg.h"
+
+#include <float.h>
+#include <libsvm/svm.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+struct svm_params {
+    int type;
+    double c, nu, epsilon;
+    int kernel;
+    double gamma;
+    int weight;
+    double tolerance;
+};
+enum { TYPE_AUTO, TYPE_C, TYPE_NU, TYPE_SVR };
+enum { KERNEL_LINEAR, KERNEL_RBF };
+enum { GAMMA_SCALE, GAMMA_AUTO };
+
+static const mrc_param svm_schema[] = {
+    MRC_CHOICE(struct svm_params, type, TYPE_AUTO, "auto|c|nu|svr",
+               "C- or nu-classification, or regression; auto: c for classes, svr for values"),
+    MRC_REAL(struct svm_params, c, 1, DBL_MIN, DBL_MAX, "cost of errors (c, svr)"),
+    MRC_REAL(struct svm_params, nu, 0.5, DBL_MIN, 1,
+             "nu: share of support vectors at least, of margin errors at most"),
+    MRC_REAL(struct svm_params, epsilon, 0.1, 0, DBL_MAX,
+             "svr: errors up to this one cost nothing, in units of the targets"),
+    MRC_CHOICE(struct svm_params, kernel, KERNEL_LINEAR, "linear|rbf", "of the features"),
+    MRC_REAL_OR(struct svm_params, gamma, MRC_WORD(GAMMA_SCALE), DBL_MIN, DBL_MAX, "scale|auto",
+                "rbf: exp(-gamma |x - y|^2); scale: 1 / (l variance of the features), auto: 1 / l"),
+    MRC_CHOICE(struct svm_params, weight, 0, MRC_CLASS_WEIGHTS,
+               "of the cost of a class (c): balanced: n / (classes n_c), opposite: share of the "
+               "other rows"),
+    MRC_REAL(struct svm_params, tolerance, 1e-3, DBL_MIN, 1, "when to stop"),
+    MRC_PARAM_END};
+
+static mercer_status svm_check(const void *params, mercer_target_kind kind, mercer_error *err)
+{
+    const struct svm_params *p = params;
+    bool values = kind == MERCER_TARGET_VALUES;
+    if (p->type != TYPE_AUTO && (p->type == TYPE_SVR) != values)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "head svm: type=%s is for %s, not for %s",
+                        p->type == TYPE_SVR ? "svr"
+                        : p->type == TYPE_C ? "c"
+                                            : "nu",
+                        values ? "classes" : "target values", values ? "target values" : "classes");
+    if (p->weight != 0 && (values || p->type == TYPE_NU))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "head svm: weight is for type=c, whose cost it changes");
+    return MERCER_OK;
+}
+
+/* The number behind gamma=scale or auto. */
+static double find_gamma(const mrc_lesson *lesson, double given)
+{
+    double count = (double)lesson->n * (double)lesson->l, mean = 0, variance = 0;
+    if (given > 0)
+        return given;
+    for (int64_t i = 0; i < lesson->n * lesson->l; i++)
+        mean += lesson->features[i] / count;
+    for (int64_t i = 0; i < lesson->n * lesson->l; i++)
+        variance += (lesson->features[i] - mean) * (lesson->features[i] - mean) / count;
+    double gamma = 1 / (double)lesson->l;
+    if (given == MRC_WORD(GAMMA_SCALE) && variance > 0)
+        gamma /= variance;
+    return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
+}
+
+static void silence(void)
+{
+    svm_set_print_string_function(mrc_head_print_nothing);
+}
+
+/* What LIBSVM is given, in its own types, and what it gives back. */
+struct training {
+    struct svm_problem problem;
+    struct svm_parameter parameter;
+    struct svm_node *nodes;   /* n x (l + 1) */
+    int *labels;              /* of the class weights */
+    struct svm_model **found; /* one, or one for each target column */
+    int64_t count;
+    int64_t *place; /* of each row among the support vectors, from 1; 0: it is none */
+};
+
+static void training_destroy(struct training *t)
+{
+    for (int64_t m = 0; t->found && m < t->count; m++)
+        svm_free_and_destroy_model(&t->found[m]);
+    mrc_free(t->found);
+    mrc_free(t->nodes);
+    mrc_free(t->problem.x);
+    mrc_free(t->problem.y);
+    mrc_free(t->labels);
+    mrc_free(t->parameter.weight);
+    mrc_free(t->place);
+}
+
+static mercer_status pose(const struct svm_params *p, const mrc_lesson *lesson, struct training *t,
+                          mercer_error *err)
+{
+    int64_t n = lesson->n, l = lesson->l, classes = lesson->codes ? lesson->outputs : 0;
+    mercer_status rc = MERCER_OK;
+    if (n > INT_MAX || l >= INT_MAX)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head svm: %lld rows x %lld features are too many",
+                 (long long)n, (long long)l);
+    MRC_TRY(mrc_alloc2_raw(&t->nodes, n, l + 1, sizeof *t->nodes, err));
+    MRC_TRY(mrc_alloc(&t->problem.x, n, sizeof *t->problem.x, err));
+    MRC_TRY(mrc_alloc(&t->problem.y, n, sizeof *t->problem.y, err));
+    MRC_TRY(mrc_alloc(&t->place, n, sizeof *t->place, err));
+    MRC_TRY(mrc_alloc(&t->labels, classes, sizeof *t->labels, err));
+    MRC_TRY(mrc_alloc(&t->parameter.weight, classes, sizeof(double), err));
+    t->problem.l = (int)n;
+    for (int64_t i = 0; i < n; i++) {
+        struct svm_node *row = t->nodes + i * (l + 1);
+        for (int64_t j = 0; j < l; j++)
+            row[j] = (struct svm_node){(int)j + 1, lesson->features[i * l + j]};
+        row[l] = (struct svm_node){-1, 0};
+        t->problem.x[i] = row;
+    }
+    for (int64_t k = 0; k < classes; k++)
+        t->labels[k] = (int)k;
+    if (classes)
+        mrc_head_weigh_classes(lesson, p->weight, t->parameter.weight);
+    t->parameter.svm_type = !lesson->codes ? EPSILON_SVR : p->type == TYPE_NU ? NU_SVC : C_SVC;
+    t->parameter.kernel_type = p->kernel == KERNEL_RBF ? RBF : LINEAR;
+    t->parameter.gamma = p->gamma;
+    t->parameter.cache_size = 100; /* MB; more saves kernel values of large problems */
+    t->parameter.eps = p->tolerance;
+    t->parameter.C = p->c;
+    t->parameter.nu = p->nu;
+    t->parameter.p = p->epsilon;
+    t->parameter.shrinking = 1;
+    t->parameter.nr_weight = (int)classes;
+    t->parameter.weight_label = t->labels;
+out:
+    return rc;
+}
+
+/* The machine of all classes, or one for each target column. */
+static mercer_status train_all(mercer_ctx *ctx, const mrc_lesson *lesson, struct training *t,
+                               mercer_error *err)
+{
+    static pthread_once_t silenced = PTHREAD_ONCE_INIT;
+    int64_t n = lesson->n, machines = lesson->codes ? 1 : lesson->outputs;
+    mercer_status rc = MERCER_OK;
+    pthread_once(&silenced, silence);
+    MRC_TRY(mrc_alloc(&t->found, machines, sizeof *t->found, err));
+    for (; t->count < machines; t->count++) {
+        mrc_progress(ctx, "support vectors", (double)t->count / (double)machines);
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        for (int64_t i = 0; i < n; i++)
+            t->problem.y[i] =
+                lesson->codes ? (double)lesson->codes[i] : lesson->values[i * machines + t->count];
+        const char *wrong = svm_check_parameter(&t->problem, &t->parameter);
+        if (wrong)
+            MRC_FAIL(err, MERCER_ERR_DATA, "head svm: %s", wrong);
+        t->found[t->count] = svm_train(&t->problem, &t->parameter);
+    }
+    mrc_progress(ctx, "support vectors", 1);
+out:
+    return rc;
+}
+
+/* Index of the pair of classes a < b. */
+static int64_t pair(int64_t a, int64_t b, int64_t classes)
+{
+    return a * classes - a * (a + 1) / 2 + b - a - 1;
+}
+
+/* LIBSVM numbers classes in the order in which they occur, and keeps of a support vector only its
+ * coefficients for the pairs of its own class. */
+static void take_pairs(const struct training *t, mrc_head *head)
+{
+    const struct svm_model *model = t->found[0];
+    int64_t functions = mrc_head_functions(head), begin = 0, at = 0;
+    for (int i = 0; i < model->nr_class; begin += model->nSV[i++]) {
+        int64_t other = begin + model->nSV[i];
+        for (int j = i + 1; j < model->nr_class; other += model->nSV[j++]) {
+            bool swap = model->label[i] > model->label[j];
+            int64_t f = swap ? pair(model->label[j], model->label[i], head->outputs)
+                             : pair(model->label[i], model->label[j], head->outputs);
+            double sign = swap ? -1 : 1;
+            head->function_offsets[f] = -sign * model->rho[at++];
+            for (int64_t s = begin; s < begin + model->nSV[i]; s++)
+                head->dual[(t->place[model->sv_indices[s] - 1] - 1) * functions + f] =
+                    sign * model->sv_coef[j - 1][s];
+            for (int64_t s = other; s < other + model->nSV[j]; s++)
+                head->dual[(t->place[model->sv_indices[s] - 1] - 1) * functions + f] =
+                    sign * model->sv_coef[i][s];
+        }
+    }
+}
+
+static void take_columns(const struct training *t, mrc_head *head)
+{
+    for (int64_t o = 0; o < t->count; o++) {
+        const struct svm_model *model = t->found[o];
+        head->function_offsets[o] = -model->rho[0];
+        for (int s = 0; s < model->l; s++)
+            head->dual[(t->place[model->sv_indices[s] - 1] - 1) * t->count + o] =
+                model->sv_coef[0][s];
+    }
+}
+
+/* The support vectors of all machines, in the order of the rows. */
+static mercer_status take_vectors(struct training *t, const mrc_lesson *lesson, mrc_head *head,
+                                  mercer_error *err)
+{
+    int64_t l = lesson->l, functions = mrc_head_functions(head);
+    mercer_status rc = MERCER_OK;
+    for (int64_t m = 0; m < t->count; m++)
+        for (int s = 0; s < t->found[m]->l; s++)
+            t->place[t->found[m]->sv_indices[s] - 1] = 1;
+    for (int64_t i = 0; i < lesson->n; i++)
+        if (t->place[i])
+            t->place[i] = ++head->rows;
+    MRC_TRY(mrc_alloc2_raw(&head->points, head->rows, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&head->dual, head->rows, functions, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&head->function_offsets, functions, sizeof(double), err));
+    for (int64_t i = 0; i < lesson->n; i++)
+        if (t->place[i])
+            memcpy(head->points + (t->place[i] - 1) * l, lesson->features + i * l,
+                   (size_t)l * sizeof(double));
+    lesson->codes ? take_pairs(t, head) : take_columns(t, head);
+out:
+    return rc;
+}
+
+/* Weights of the features instead of the support vectors; all zero where there are none. */
+static mercer_status collapse(mercer_ctx *ctx, int64_t l, mrc_head *head, mercer_error *err)
+{
+    int64_t functions = mrc_head_functions(head);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&head->function_weights, l, functions, sizeof(double), err));
+    if (head->rows > 0)
+        MRC_TRY(mrc_tall_product(ctx, head->points, l, l, head->dual, functions, functions,
+                                 head->rows, head->function_weights, err));
+    mrc_free(head->points);
+    mrc_free(head->dual);
+    head->points = head->dual = NULL;
+    head->rows = 0;
+out:
+    return rc;
+}
+
+static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+                             mrc_head *head, mercer_error *err)
+{
+    struct svm_params *p = params;
+    struct training t = {0};
+    mercer_status rc = MERCER_OK;
+    p->gamma = p->kernel == KERNEL_RBF ? find_gamma(lesson, p->gamma) : p->gamma;
+    MRC_TRY(pose(p, lesson, &t, err));
+    MRC_TRY(train_all(ctx, lesson, &t, err));
+    MRC_TRY(take_vectors(&t, lesson, head, err));
+    if (p->kernel == KERNEL_LINEAR || head->rows == 0)
+        MRC_TRY(collapse(ctx, lesson->l, head, err));
+out:
+    training_destroy(&t);
+    return rc;
+}
+
+static bool svm_is_complete(const mrc_head *head)
+{
+    return head->function_offsets &&
+           (head->function_weights || (head->rows > 0 && head->points && head->dual));
+}
+
+/* The decision functions as a model of the one form, whose components they are. */
+static mercer_status functions_as_model(mercer_ctx *ctx, const struct svm_params *p,
+                                        const mrc_head *head, int64_t l, mercer_model **out,
+                                        mercer_error *err)
+{
+    int64_t functions = mrc_head_functions(head), rows = head->function_weights ? l : head->rows;
+    const double *from = head->function_weights ? head->function_weights : head->dual;
+    double *to = NULL;
+    mercer_model *model = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_model_new(&model, err));
+    model->rows = 1;
+    model->columns = l;
+    model->components = functions;
+    MRC_TRY(mrc_strdup(&model->method, "svm", err));
+    MRC_TRY(mrc_strdup(&model->version, "", err));
+    MRC_TRY(mrc_alloc2_raw(&model->offsets, functions, 1, sizeof(double), err));
+    memcpy(model->offsets, head->function_offsets, (size_t)functions * sizeof(double));
+    MRC_TRY(mrc_alloc2_raw(&to, rows, functions, sizeof(double), err));
+    memcpy(to, from, (size_t)(rows * functions) * sizeof(double));
+    if (head->function_weights) {
+        model->weights = to;
+        MRC_TRY(mrc_kernel_parse(&model->kernel, "linear", err));
+    } else {
+        model->coefficients = to;
+        model->points = model->basis_points = head->rows;
+        MRC_TRY(mrc_kernel_parse(&model->kernel, "rbf:gamma=1", err));
+        model->kernel.gamma = p->gamma;
+        model->kernel.sigma = sqrt(0.5 / p->gamma);
+        MRC_TRY(mrc_alloc2_raw(&model->z, head->rows, l, sizeof(double), err));
+        memcpy(model->z, head->points, (size_t)(head->rows * l) * sizeof(double));
+    }
+    MRC_TRY(mrc_model_seal(model, ctx, err));
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    return rc;
+}
+
+/* Scores of the classes from the decision values of all pairs; the predicted one is returned. */
+static int64_t count_votes(const double *decisions, int64_t classes, double *scores, double *sums)
+{
+    memset(scores, 0, (size_t)classes * sizeof *scores);
+    memset(sums, 0, (size_t)classes * sizeof *sums);
+    for (int64_t a = 0; a < classes; a++)
+        for (int64_t b = a + 1; b < classes; b++) {
+            double f = *decisions++;
+            scores[f > 0 ? a : b]++;
+            sums[a] += f;
+            sums[b] -= f;
+        }
+    int64_t winner = mrc_head_winner(scores, classes);
+    for (int64_t k = 0; k < classes; k++)
+        scores[k] = classes == 2 ? sums[k] : scores[k] + sums[k] / (3 * fabs(sums[k]) + 3);
+    return winner;
+}
+
+static mercer_status svm_answer(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                const mrc_inquiry *inquiry, double *scores, int64_t *codes,
+                                mercer_error *err)
+{
+    int64_t n = inquiry->n, outputs = head->outputs, functions = mrc_head_functions(head);
+    bool classes = head->kind == MERCER_TARGET_CLASSES;
+    mercer_model *model = NULL;
+    mercer_rows *rows = NULL;
+    double *decisions = NULL, *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(functions_as_model(ctx, params, head, inquiry->l, &model, err));
+    MRC_TRY(mercer_rows_view(ctx, inquiry->features, n, inquiry->l, inquiry->l, &rows, err));
+    if (classes) {
+        MRC_TRY(mrc_alloc2_raw(&decisions, n, functions, sizeof(double), err));
+        MRC_TRY(mrc_alloc2_raw(&sums, outputs, 1, sizeof(double), err));
+    }
+    MRC_TRY(
+        mercer_model_transform(ctx, model, rows, NULL, classes ? decisions : scores, NULL, err));
+    for (int64_t i = 0; classes && i < n; i++) {
+        int64_t code = count_votes(decisions + i * functions, outputs, scores + i * outputs, sums);
+        if (codes)
+            codes[i] = code;
+    }
+out:
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mrc_free(decisions);
+    mrc_free(sums);
+    return rc;
+}
+
+const mrc_head_def mrc_head_svm = {
+    .entry = {.name = "svm",
+              .summary = "support vector machine: one for each pair of classes, or regression",
+              .reference = "Chang, Lin 2011 (LIBSVM)",
+              .params = svm_schema},
+    .params_size = sizeof(struct svm_params),
+    .values = true,
+    .whole = true,
+    .copies = 3, /* a node is two doubles; the support vectors */
+    .check = svm_check,
+    .fit = svm_fit,
+    .is_complete = svm_is_complete,
+    .answer = svm_answer,
+};
