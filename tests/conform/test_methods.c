@@ -397,9 +397,15 @@ static void test_methods_predict_with_every_head(void **state)
             assert_ok(mercer_model_predict(ctx, loaded, rows, 0, after, NULL, err));
             assert_memory_equal(before, after, sizeof before);
             assert_ok(mercer_model_truncate(ctx, model, 1, &shorter, err));
-            assert_ok(mercer_model_predict(ctx, model, rows, 1, before, NULL, err));
-            assert_ok(mercer_model_predict(ctx, shorter, rows, 0, after, NULL, err));
-            assert_close(before, after, 2 * N, 1e-10 * (1 + largest_modulus(before, 2 * N)));
+            /* Support vectors are of all features or of none, and such a head is left out. */
+            mercer_status rc = mercer_model_predict(ctx, model, rows, 1, before, NULL, NULL);
+            bool whole = strstr(options.head, "svm") && info_of(model).components > 1;
+            assert_int_equal(rc, whole ? MERCER_ERR_ARGUMENT : MERCER_OK);
+            assert_int_equal(info_of(shorter).head == NULL, whole);
+            if (!whole) {
+                assert_ok(mercer_model_predict(ctx, shorter, rows, 0, after, NULL, err));
+                assert_close(before, after, 2 * N, 1e-10 * (1 + largest_modulus(before, 2 * N)));
+            }
             mercer_model_free(model);
             mercer_model_free(loaded);
             mercer_model_free(shorter);
