@@ -15,6 +15,7 @@ from scipy.optimize import brentq, linprog, minimize
 STOP = 1e-10      # of the framework: |tau| against the largest column of K times the sum of |beta|
 ADMIT = 1e-16     # sparse methods: |P_j k_i|^2 against |k_i|^2
 RANGE = 1e-10     # pencils: singular values that count, against the largest
+GRID = 150        # continuum regression: points between which a best direction is looked for
 SINGULAR = 1e-10  # p-sparse directions: determinant of the correlations of a block
 
 
@@ -213,7 +214,7 @@ def continuum_direction(values, d, gamma):
         return size - np.log(abs(gamma - 1)) - np.log(a / s)
 
     scale = np.log(np.linalg.norm(d) ** 2 / values[-1])
-    grid = scale + np.linspace(-25, 25 + np.log(values[-1] / values[0]), 60)
+    grid = scale + np.linspace(-25, 25 + np.log(values[-1] / values[0]), GRID)
     good = np.array([slope(g) for g in grid])
     roots = [brentq(slope, g, h, xtol=1e-15, rtol=1e-15)
              for g, h, p, q in zip(grid, grid[1:], good, good[1:]) if p * q <= 0]
@@ -364,7 +365,8 @@ def subset_matching(k, y, alignment, p, chosen=None):
         diag = np.sqrt(np.diag(gram))
         good = np.flatnonzero((left ** 2).sum(0) > ADMIT * (k ** 2).sum(0)) if alignment \
             else np.flatnonzero(diag > 0)
-        best, found = 0, None
+        # Labels that are explained leave scores of rounding: nothing is found then.
+        best, found = 1e-20 * (y ** 2).sum() * (1 if alignment else np.diag(k).max()), None
         for size in range(1, p + 1):
             for rows in itertools.combinations(good, size):
                 block = gram[np.ix_(rows, rows)]
