@@ -176,7 +176,7 @@ def test_no_command():
 @test
 def test_unknown_command():
     refused("fti", status=2, says=["'fti'", "fit", "transform", "demo"])
-    refused("evaluate", status=2, says=["'evaluate'", "transform"])
+    refused("report", status=2, says=["'report'", "transform"])
     refused("help", "nothing", status=2, says="nothing")
     refused("--memory", "4G", "fit", status=2, says="--memory")
 
