@@ -56,7 +56,7 @@ static bool read_split(const char *path, int64_t number, char *line, int64_t ski
     return good;
 }
 
-/* A split a line. A first line that does not start with a number names the columns; those called
+/* A split a line. A first line that starts with a letter names the columns; those called
  * split and kind are skipped. */
 static int read_splits(const char *path, int64_t n, splits *out)
 {
@@ -71,15 +71,17 @@ static int read_splits(const char *path, int64_t n, splits *out)
         number++;
         if (line[strspn(line, " \t\r\n")] == 0)
             continue;
-        if (number == 1 && !isdigit((unsigned char)line[0])) {
+        char *first = line + (strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+        first += strspn(first, " \t\"");
+        if (out->count == 0 && isalpha((unsigned char)*first)) {
             char *rest = NULL;
-            for (char *name = strtok_r(line, ",\t \r\n", &rest);
+            for (char *name = strtok_r(first, ",\t \r\n", &rest);
                  name && (strcmp(name, "split") == 0 || strcmp(name, "kind") == 0);
                  name = strtok_r(NULL, ",\t \r\n", &rest))
                 skip++;
             continue;
         }
-        good = read_split(path, number, line, skip, n, out);
+        good = read_split(path, number, first, skip, n, out);
     }
     if (good && ferror(file)) {
         cli_fail(CLI_FAILED, "%s: %s", path, strerror(errno));
@@ -132,6 +134,12 @@ static int check_call(const cli_settings *set, const cli_list *methods)
     if (status == CLI_DONE && set->repeats &&
         (set->split || set->test || (set->cv && strcmp(set->cv, "loo") == 0)))
         status = cli_fail(CLI_WRONG_CALL, "--repeats goes with --cv and a number of folds");
+    if (status == CLI_DONE && set->inner && set->tune.count == 0)
+        status = cli_fail(CLI_WRONG_CALL, "--inner goes with --tune");
+    if (status == CLI_DONE && !set->test && set->missing && strcmp(set->missing, "mean") == 0)
+        status = cli_fail(CLI_WRONG_CALL,
+                          "--missing mean would fill cells from rows held out; use --missing drop, "
+                          "or fill them first");
     if (status == CLI_DONE && set->predictions)
         status = cli_check_output(set->predictions);
     return status;
@@ -432,8 +440,9 @@ static void pair(const mercer_evaluation *first, const mercer_evaluation *other,
         squares += (b.value - a.value) * (b.value - a.value);
     }
     *mean = sum;
-    *sd =
-        folds > 1 ? sqrt(fmax(0, squares - (double)folds * sum * sum) / (double)(folds - 1)) : NAN;
+    *sd = NAN;
+    if (folds > 1 && !isnan(sum)) /* rows judged together have no values of their own */
+        *sd = sqrt(fmax(0, squares - (double)folds * sum * sum) / (double)(folds - 1));
 }
 
 static double mean_points(const mercer_evaluation *e, int64_t folds)
@@ -447,6 +456,30 @@ static double mean_points(const mercer_evaluation *e, int64_t folds)
     return sum;
 }
 
+static void cell_or_blank(cli_table *table, const char *format, double value)
+{
+    char text[40] = "";
+    if (!isnan(value))
+        snprintf(text, sizeof text, format, value);
+    cli_table_cell(table, "%s", text);
+}
+
+/* Values of different metrics cannot stand in one column. */
+static int check_metrics(const cli_list *methods, mercer_evaluation **all)
+{
+    mercer_evaluation_info first = {.struct_size = sizeof first};
+    mercer_evaluation_get_info(all[0], &first);
+    for (int i = 1; i < methods->count; i++) {
+        mercer_evaluation_info info = {.struct_size = sizeof info};
+        mercer_evaluation_get_info(all[i], &info);
+        if (strcmp(info.metric, first.metric) != 0)
+            return cli_fail(CLI_WRONG_CALL,
+                            "compare: %s is judged by %s, %s by %s; name a --head for all",
+                            methods->item[0], first.metric, methods->item[i], info.metric);
+    }
+    return CLI_DONE;
+}
+
 static void report_comparison(const cli_app *app, mercer_evaluation **all,
                               const mercer_targets *targets)
 {
@@ -455,6 +488,7 @@ static void report_comparison(const cli_app *app, mercer_evaluation **all,
     cli_table table = {.align = "lrrrrr", .header = true};
     json_t *list = json_array();
     mercer_evaluation_get_info(all[0], &info);
+    const double base = info.mean;
     cli_table_cell(&table, "method");
     cli_table_cell(&table, "%s", info.metric);
     cli_table_cell(&table, "spread");
@@ -465,6 +499,8 @@ static void report_comparison(const cli_app *app, mercer_evaluation **all,
         double difference, spread;
         mercer_evaluation_get_info(all[i], &info);
         pair(all[0], all[i], info.folds, &difference, &spread);
+        if (isnan(difference))
+            difference = info.mean - base;
         const double points = mean_points(all[i], info.folds);
         json_t *entry = evaluation_json(all[i], targets);
         json_object_set_new(entry, "method", cli_json_text(methods->item[i]));
@@ -474,10 +510,10 @@ static void report_comparison(const cli_app *app, mercer_evaluation **all,
         json_array_append_new(list, entry);
         cli_table_cell(&table, "%s", methods->item[i]);
         cli_table_cell(&table, "%.4g", info.mean);
-        cli_table_cell(&table, "%.4g", info.sd);
+        cell_or_blank(&table, "%.4g", info.sd);
         if (i > 0) {
             cli_table_cell(&table, "%+.4g", difference);
-            cli_table_cell(&table, "%.4g", spread);
+            cell_or_blank(&table, "%.4g", spread);
         } else {
             cli_table_cell(&table, "%s", "");
             cli_table_cell(&table, "%s", "");
@@ -489,12 +525,14 @@ static void report_comparison(const cli_app *app, mercer_evaluation **all,
         json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
         json_object_set_new(json, "metric", cli_json_text(info.metric));
         json_object_set_new(json, "methods", list);
+        json_object_set_new(json, "notices", cli_json_notices(app));
         cli_json_print(stdout, json);
     } else {
         json_decref(list);
         printf("Compared on %s: %s, %lld folds\n\n", cli_shown(app->set.operand[0]), info.summary,
                (long long)info.folds);
         cli_table_print(&table, stdout, 2);
+        cli_print_notices(app);
     }
 }
 
@@ -518,9 +556,12 @@ static int run_compare(cli_app *app)
             free(about);
         }
     }
+    if (status == CLI_DONE)
+        status = check_metrics(&set->methods, all);
     if (status == CLI_DONE) {
         cli_progress_clear();
-        report_comparison(app, all, mercer_table_targets(o.table));
+        if (set->json || !set->quiet)
+            report_comparison(app, all, mercer_table_targets(o.table));
     }
     for (int i = 0; i < CLI_LIST_MOST; i++)
         mercer_evaluation_free(all[i]);

@@ -28,6 +28,8 @@ struct part {
     mercer_targets *targets; /* or NULL */
 };
 
+enum { MOST_NOTICES = 4 };
+
 /* What a fold came to. */
 struct fold {
     double value, inner;
@@ -35,6 +37,8 @@ struct fold {
     int64_t n, *rows;
     int64_t *codes;
     double *scores;
+    char *notices[MOST_NOTICES];
+    int notice_count;
     mercer_status rc;
     mercer_error err;
 };
@@ -243,7 +247,9 @@ static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mr
     mercer_status rc = MERCER_OK;
     MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], train, &model, err));
     MRC_TRY(is_nested(model, &nested, err));
-    fold->components = model->components;
+    double wanted = numbers[count - 1];
+    fold->components =
+        wanted > 0 && wanted < (double)model->components ? (int64_t)wanted : model->components;
     fold->points = model->points;
     int64_t first = nested ? 0 : count - 1;
     MRC_TRY(judge_model(ctx, job, model, test, numbers + first, count - first, values + first,
@@ -318,6 +324,51 @@ out:
     return rc;
 }
 
+/* What a fold's fit had to say, for the host to hear when all are done. */
+static void keep_notice(void *host, const char *text)
+{
+    struct fold *fold = host;
+    if (fold->notice_count < MOST_NOTICES &&
+        mrc_strdup(&fold->notices[fold->notice_count], text, NULL) == MERCER_OK)
+        fold->notice_count++;
+}
+
+/* Classes to be told that nothing could be learnt about. */
+static void note_missing_classes(const mercer_ctx *ctx, const mercer_targets *train,
+                                 const mercer_targets *test)
+{
+    if (!train || !test || train->kind != MERCER_TARGET_CLASSES)
+        return;
+    for (int64_t c = 0; c < train->classes; c++) {
+        bool known = false, asked = false;
+        for (int64_t i = 0; i < train->n; i++)
+            known |= train->codes[i] == c;
+        for (int64_t i = 0; i < test->n; i++)
+            asked |= test->codes[i] == c;
+        if (asked && !known)
+            mrc_notice(ctx, "class '%s' is held out as a whole: its rows cannot be told",
+                       train->class_names[c]);
+    }
+}
+
+/* Pass the notices of the folds on, each text once. */
+static void tell_notices(const struct job *job)
+{
+    for (int64_t f = 0; f < job->result->count; f++) {
+        const struct fold *fold = &job->result->folds[f];
+        for (int i = 0; i < fold->notice_count; i++) {
+            bool told = false;
+            for (int64_t g = 0; g < f && !told; g++)
+                for (int j = 0; j < job->result->folds[g].notice_count; j++)
+                    told |= strcmp(job->result->folds[g].notices[j], fold->notices[i]) == 0;
+            if (!told && job->folds)
+                mrc_notice(job->ctx, "fold %lld: %s", (long long)f + 1, fold->notices[i]);
+            else if (!told)
+                mrc_notice(job->ctx, "%s", fold->notices[i]);
+        }
+    }
+}
+
 /* Choose within the training part, fit it, judge the rows held out. */
 static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const struct part *train,
                               const struct part *test, struct fold *fold, mercer_error *err)
@@ -327,8 +378,11 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const stru
     const double *numbers = grid->components ? grid->components : &as_given;
     int64_t count = grid->components ? grid->components_count : 1, best = 0;
     bool larger_wins = job->result->metric && job->result->metric->larger_wins;
+    mercer_notice_fn notice = ctx->notice;
+    void *notice_host = ctx->notice_host;
     double *sums = NULL;
     mercer_status rc = MERCER_OK;
+    mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
     if (grid->count * count > 1) {
         MRC_TRY(mrc_alloc2(&sums, grid->count, count, sizeof *sums, err));
@@ -339,10 +393,13 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const stru
         fold->inner = sums[best];
     }
     fold->choice = best / count;
+    mercer_ctx_set_notice(ctx, keep_notice, fold);
+    note_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
     MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
                        1, &fold->value, fold->scores, fold->codes, fold, err));
 out:
+    mercer_ctx_set_notice(ctx, notice, notice_host);
     mrc_free(sums);
     return rc;
 }
@@ -589,8 +646,7 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     MRC_TRY(mrc_method_find(options->fit->method, &method, err));
     const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
     MRC_TRY(mrc_grid_init(grid, options->fit->method,
-                          options->fit->kernel ? options->fit->kernel : kernel,
-                          options->fit->head ? options->fit->head : method->default_head,
+                          options->fit->kernel ? options->fit->kernel : kernel, options->fit->head,
                           options->tune, options->tune_count, err));
     for (int64_t c = 0; c < grid->count; c++) {
         mercer_fit_options fit = choice_options(job, &grid->choices[c]);
@@ -608,6 +664,9 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if ((options->folds != 0) + (options->splits != 0) + (options->test != NULL) > 1)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "folds, splits and test rows: only one of them can be judged by");
+    if (options->inner_folds == 1 || options->inner_folds < 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "inner folds: %lld, at least 2 are needed",
+                        (long long)options->inner_folds);
     if (options->fit->landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "landmarks are the same for every fold, held-out rows may be among them");
@@ -647,6 +706,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.result->count = options.test ? 1 : folds.count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
+    tell_notices(&job);
     MRC_TRY(summarise(&job, err));
     *out = job.result;
     job.result = NULL;
@@ -661,6 +721,8 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     if (!evaluation)
         return;
     for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++) {
+        for (int i = 0; i < evaluation->folds[f].notice_count; i++)
+            mrc_free(evaluation->folds[f].notices[i]);
         mrc_free(evaluation->folds[f].rows);
         mrc_free(evaluation->folds[f].codes);
         mrc_free(evaluation->folds[f].scores);

@@ -81,16 +81,28 @@ static mercer_status axis_read(struct axis *axis, const char *text, mercer_error
     axis->key_length = (size_t)(equals - text);
     if (strchr(equals, ':'))
         MRC_TRY(axis_range(axis, equals + 1, err));
-    for (const char *value = equals + 1;
-         value && axis->count < MOST_VALUES && !strchr(equals, ':');) {
+    for (const char *value = equals + 1; value && !strchr(equals, ':');) {
         size_t length = strcspn(value, ",");
         if (length == 0)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%s' has an empty value", text);
+        if (axis->count == MOST_VALUES)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: %.*s has more than %d values",
+                     (int)axis->key_length, axis->key, MOST_VALUES);
         MRC_TRY(axis_add(axis, value, length, err));
         value = value[length] ? value + length + 1 : NULL;
     }
 out:
     return rc;
+}
+
+/* Whether a kernel is a sum or product; the sign of an exponent makes none. */
+static bool is_composite(const char *spec)
+{
+    for (const char *at = spec; *at; at++)
+        if (*at == '*' || *at == ' ' ||
+            (*at == '+' && !(at > spec && (at[-1] == 'e' || at[-1] == 'E'))))
+            return true;
+    return false;
 }
 
 /* spec with key=value in place of what it says of key, if anything. */
@@ -103,7 +115,7 @@ static mercer_status spec_with(char **spec, const char *what, const char *key, s
     if (!old)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: %s.%.*s, but no %s is given", what,
                  (int)key_length, key, what);
-    if (strpbrk(old, "*+ "))
+    if (is_composite(old))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "tune: %s.%.*s: '%s' is made of several, and it is not said which one is meant",
                  what, (int)key_length, key, old);
@@ -148,6 +160,9 @@ static mercer_status choice_set(mrc_choice *choice, const struct axis *axis, con
     MRC_TRY(mrc_alloc(&text, (int64_t)(used + axis->key_length + strlen(value) + 3), 1, err));
     snprintf(text, used + axis->key_length + strlen(value) + 3, "%s%s%.*s=%s",
              used ? choice->text : "", used ? "," : "", (int)axis->key_length, axis->key, value);
+    if (axis->key_length == strlen("method.components") &&
+        strncmp(axis->key, "method.components", axis->key_length) == 0)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: write components instead of method.components");
     for (int p = 0; p < 3; p++) {
         size_t length = strlen(parts[p]);
         char what[8];

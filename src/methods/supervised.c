@@ -23,12 +23,14 @@ out:
     return rc;
 }
 
-static bool is_zero(const double *y, int64_t count)
+static const double MOST_TARGET = 1e140;
+
+static double largest_modulus(const double *y, int64_t count)
 {
+    double most = 0;
     for (int64_t i = 0; i < count; i++)
-        if (y[i] != 0)
-            return false;
-    return true;
+        most = fmax(most, fabs(y[i]));
+    return most;
 }
 
 static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double explained)
@@ -50,8 +52,13 @@ static mercer_status align_kernel(mrc_dual *dual, double *out, mercer_error *err
     for (int64_t i = 0; i < n; i++)
         kernel2 += norms2[i];
     MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
-    double targets2 = mrc_dot(inner, inner, m * m);
-    *out = kernel2 > 0 ? mrc_dot(dual->y, product, n * m) / sqrt(kernel2) / sqrt(targets2) : NAN;
+    double largest = 0, targets2 = 0;
+    for (int64_t i = 0; i < m * m; i++)
+        largest = fmax(largest, fabs(inner[i]));
+    for (int64_t i = 0; largest > 0 && i < m * m; i++)
+        targets2 += (inner[i] / largest) * (inner[i] / largest);
+    double cosine = mrc_dot(dual->y, product, n * m) / largest / sqrt(targets2) / sqrt(kernel2);
+    *out = isfinite(cosine) ? cosine : NAN;
 out:
     mrc_free(product);
     mrc_free(inner);
@@ -72,7 +79,13 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     MRC_TRY(mrc_dual_targets(problem, method->raw_targets, &y, &outputs, err));
     if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
         MRC_TRY(balance(problem->targets, n, outputs, y, err));
-    if (is_zero(y, n * outputs))
+    double size = largest_modulus(y, n * outputs);
+    if (size > MOST_TARGET || (size > 0 && size < 1 / MOST_TARGET))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "targets of about %.0e: their squares are no numbers any more; scale them "
+                 "(--scale-target standard)",
+                 size);
+    if (size == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");
     int64_t most = wanted > 0 && wanted < n ? wanted : n;

@@ -2628,6 +2628,41 @@ def test_compare_methods_on_the_same_folds():
     refused("compare", "species.csv", "-m", "pls", "-m", "kplss", status=2, says="kpls")
 
 
+@test
+def test_evaluate_is_what_fit_and_predict_do():
+    species(60)
+    for method in ("kpls:discriminant=on", "kpls"):  # each has a head of its own
+        words = ["species.csv", "-m", method, "-k", "rbf:sigma=2", "-n", 3]
+        mercer("fit", *words, "-o", "m")
+        mercer("evaluate", *words, "--test", "species.csv", "--save-predictions", "held.csv")
+        by_model = csv_rows(mercer("predict", "m", "species.csv").out)
+        held = csv_rows(pathlib.Path("held.csv").read_text())
+        assert [line[0] for line in held] == [line[0] for line in by_model]
+        assert [line[3:] for line in held[1:]] == [line[1:] for line in by_model[1:]]
+
+
+@test
+def test_evaluate_tells_what_cannot_be():
+    species(60)
+    lines = pathlib.Path("species.csv").read_text().splitlines()
+    lines[6] = lines[6].rsplit(",", 1)[0] + ",rare"
+    write("rare.csv", "\n".join(lines) + "\n")
+    told = report("evaluate", "rare.csv", "-m", "kpls", "-n", 3)
+    assert any("'rare' is held out as a whole" in notice for notice in told["notices"])
+    refused("compare", "species.csv", "-m", "kpca", "-m", "kpls", "-n", 3, status=2, says="--head")
+    refused("evaluate", "species.csv", "-m", "kpls", "--missing", "mean", status=2, says="held out")
+    refused("evaluate", "species.csv", "-m", "kpls", "--inner", 3, status=2, says="--tune")
+    refused("evaluate", "species.csv", "-m", "kpls", "--tune", "method.components=1,2", status=2,
+            says="write components")
+    alone = report("compare", "species.csv", "-m", "kpls", "-m", "sma", "-n", 3, "--cv", "loo")["methods"]
+    assert abs(alone[1]["difference"] - (alone[1]["mean"] - alone[0]["mean"])) < 1e-12
+    assert "nan" not in mercer("compare", "species.csv", "-m", "kpls", "-m", "sma", "-n", 3, "--cv", "loo").out
+    write("split.txt", " 0,1,2,3,4,5,6,7,8\n\n9,10,11,12,13,14\n")
+    assert len(report("evaluate", "species.csv", "-m", "kpls", "-n", 2, "--split", "split.txt")["folds"]) == 2
+    table("far.csv", np.c_[cloud(30, 2), 1e160 * np.arange(30)], "abt")
+    refused("fit", "far.csv", "-m", "kpls", "--target", "t", status=1, says="--scale-target")
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:
