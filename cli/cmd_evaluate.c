@@ -480,60 +480,71 @@ static int check_metrics(const cli_list *methods, mercer_evaluation **all)
     return CLI_DONE;
 }
 
-static void report_comparison(const cli_app *app, mercer_evaluation **all,
-                              const mercer_targets *targets)
+/* A method beside the first one. */
+typedef struct standing {
+    mercer_evaluation_info info;
+    double difference, spread; /* less the first, and of the folds' differences */
+    double points;             /* mean over the folds */
+} standing;
+
+static standing standing_of(const mercer_evaluation *first, const mercer_evaluation *e)
+{
+    standing s = {.info = {.struct_size = sizeof s.info}};
+    mercer_evaluation_info base = {.struct_size = sizeof base};
+    mercer_evaluation_get_info(first, &base);
+    mercer_evaluation_get_info(e, &s.info);
+    pair(first, e, s.info.folds, &s.difference, &s.spread);
+    if (isnan(s.difference))
+        s.difference = s.info.mean - base.mean;
+    s.points = mean_points(e, s.info.folds);
+    return s;
+}
+
+static void print_comparison_json(const cli_app *app, mercer_evaluation **all,
+                                  const mercer_targets *targets)
 {
     const cli_list *methods = &app->set.methods;
-    mercer_evaluation_info info = {.struct_size = sizeof info};
+    json_t *json = json_object(), *list = json_array();
+    for (int i = 0; i < methods->count; i++) {
+        const standing s = standing_of(all[0], all[i]);
+        json_t *entry = evaluation_json(all[i], targets);
+        json_object_set_new(entry, "method", cli_json_text(methods->item[i]));
+        json_object_set_new(entry, "difference", cli_json_real(s.difference));
+        json_object_set_new(entry, "difference_sd", cli_json_real(s.spread));
+        json_object_set_new(entry, "expansion_points", cli_json_real(s.points));
+        json_array_append_new(list, entry);
+    }
+    json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
+    json_object_set_new(json, "metric", cli_json_text(standing_of(all[0], all[0]).info.metric));
+    json_object_set_new(json, "methods", list);
+    json_object_set_new(json, "notices", cli_json_notices(app));
+    cli_json_print(stdout, json);
+}
+
+static void print_comparison(const cli_app *app, mercer_evaluation **all)
+{
+    const cli_list *methods = &app->set.methods;
+    const mercer_evaluation_info first = standing_of(all[0], all[0]).info;
     cli_table table = {.align = "lrrrrr", .header = true};
-    json_t *list = json_array();
-    mercer_evaluation_get_info(all[0], &info);
-    const double base = info.mean;
     cli_table_cell(&table, "method");
-    cli_table_cell(&table, "%s", info.metric);
+    cli_table_cell(&table, "%s", first.metric);
     cli_table_cell(&table, "spread");
     cli_table_cell(&table, "less the first");
     cli_table_cell(&table, "spread");
     cli_table_cell(&table, "points kept");
     for (int i = 0; i < methods->count; i++) {
-        double difference, spread;
-        mercer_evaluation_get_info(all[i], &info);
-        pair(all[0], all[i], info.folds, &difference, &spread);
-        if (isnan(difference))
-            difference = info.mean - base;
-        const double points = mean_points(all[i], info.folds);
-        json_t *entry = evaluation_json(all[i], targets);
-        json_object_set_new(entry, "method", cli_json_text(methods->item[i]));
-        json_object_set_new(entry, "difference", cli_json_real(difference));
-        json_object_set_new(entry, "difference_sd", cli_json_real(spread));
-        json_object_set_new(entry, "expansion_points", cli_json_real(points));
-        json_array_append_new(list, entry);
+        const standing s = standing_of(all[0], all[i]);
         cli_table_cell(&table, "%s", methods->item[i]);
-        cli_table_cell(&table, "%.4g", info.mean);
-        cell_or_blank(&table, "%.4g", info.sd);
-        if (i > 0) {
-            cli_table_cell(&table, "%+.4g", difference);
-            cell_or_blank(&table, "%.4g", spread);
-        } else {
-            cli_table_cell(&table, "%s", "");
-            cli_table_cell(&table, "%s", "");
-        }
-        cli_table_cell(&table, "%.4g", points);
+        cli_table_cell(&table, "%.4g", s.info.mean);
+        cell_or_blank(&table, "%.4g", s.info.sd);
+        cell_or_blank(&table, "%+.4g", i ? s.difference : NAN);
+        cell_or_blank(&table, "%.4g", i ? s.spread : NAN);
+        cli_table_cell(&table, "%.4g", s.points);
     }
-    if (app->set.json) {
-        json_t *json = json_object();
-        json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
-        json_object_set_new(json, "metric", cli_json_text(info.metric));
-        json_object_set_new(json, "methods", list);
-        json_object_set_new(json, "notices", cli_json_notices(app));
-        cli_json_print(stdout, json);
-    } else {
-        json_decref(list);
-        printf("Compared on %s: %s, %lld folds\n\n", cli_shown(app->set.operand[0]), info.summary,
-               (long long)info.folds);
-        cli_table_print(&table, stdout, 2);
-        cli_print_notices(app);
-    }
+    printf("Compared on %s: %s, %lld folds\n\n", cli_shown(app->set.operand[0]), first.summary,
+           (long long)first.folds);
+    cli_table_print(&table, stdout, 2);
+    cli_print_notices(app);
 }
 
 static int run_compare(cli_app *app)
@@ -560,8 +571,10 @@ static int run_compare(cli_app *app)
         status = check_metrics(&set->methods, all);
     if (status == CLI_DONE) {
         cli_progress_clear();
-        if (set->json || !set->quiet)
-            report_comparison(app, all, mercer_table_targets(o.table));
+        if (set->json)
+            print_comparison_json(app, all, mercer_table_targets(o.table));
+        else if (!set->quiet)
+            print_comparison(app, all);
     }
     for (int i = 0; i < CLI_LIST_MOST; i++)
         mercer_evaluation_free(all[i]);
