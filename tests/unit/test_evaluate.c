@@ -53,6 +53,15 @@ static mercer_fit_options fit_options(const char *method)
     return options;
 }
 
+static mercer_evaluate_options options_around(const mercer_fit_options *fit, int64_t folds)
+{
+    mercer_evaluate_options options;
+    mercer_evaluate_options_init(&options);
+    options.fit = fit;
+    options.folds = folds;
+    return options;
+}
+
 static mercer_evaluation *evaluate(const mercer_evaluate_options *options, const struct set *s,
                                    const mercer_targets *targets)
 {
@@ -81,12 +90,9 @@ static void test_folds_are_fits(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
     mercer_fit_options fit = fit_options("kpls");
-    mercer_evaluate_options options;
+    mercer_evaluate_options options = options_around(&fit, 4);
     (void)state;
     fill_set(&s);
-    mercer_evaluate_options_init(&options);
-    options.fit = &fit;
-    options.folds = 4;
     options.repeats = 2;
     mercer_evaluation *e = evaluate(&options, &s, s.values);
     mercer_evaluation_info info = info_of(e);
@@ -141,12 +147,9 @@ static void test_tuning(void **state)
     static const char *const tune[] = {"components=1:5:+2", "kernel.sigma=0.5,1,4"};
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
     mercer_fit_options fit = fit_options("kpls");
-    mercer_evaluate_options options;
+    mercer_evaluate_options options = options_around(&fit, 3);
     (void)state;
     fill_set(&s);
-    mercer_evaluate_options_init(&options);
-    options.fit = &fit;
-    options.folds = 3;
     options.tune = tune;
     options.tune_count = 2;
     mercer_evaluation *e = evaluate(&options, &s, s.classes);
@@ -220,12 +223,9 @@ static void test_threads_and_rows_left_out(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
     mercer_fit_options fit = fit_options("sma:candidates=20");
-    mercer_evaluate_options options;
+    mercer_evaluate_options options = options_around(&fit, 5);
     (void)state;
     fill_set(&s);
-    mercer_evaluate_options_init(&options);
-    options.fit = &fit;
-    options.folds = 5;
     mercer_evaluation *two = evaluate(&options, &s, s.classes);
     assert_ok(mercer_ctx_set_threads(ctx, 1, err));
     mercer_evaluation *one = evaluate(&options, &s, s.classes);
