@@ -35,7 +35,7 @@ struct fold {
     double value, inner;
     int64_t choice, components, points;
     int64_t n, *rows;
-    int64_t *codes;
+    int64_t *codes, *truth; /* of its rows: predicted classes, and what they are */
     double *scores;
     char *notices[MOST_NOTICES];
     int notice_count;
@@ -396,6 +396,10 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const stru
     mercer_ctx_set_notice(ctx, keep_notice, fold);
     note_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
+    if (fold->codes) {
+        MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
+        memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
+    }
     MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
                        1, &fold->value, fold->scores, fold->codes, fold, err));
 out:
@@ -538,14 +542,10 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
         MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
     for (int64_t f = 0; result->confusion && f < result->count; f++) {
         const struct fold *fold = &result->folds[f];
-        const mercer_targets *truth = job->folds ? job->targets : job->options->test_targets;
-        for (int64_t i = 0; i < fold->n; i++)
-            if (fold->codes[i] >= 0) {
-                const char *name = truth->class_names[truth->codes[fold->rows[i]]];
-                for (int64_t c = 0; c < o; c++)
-                    if (strcmp(job->targets->class_names[c], name) == 0)
-                        result->confusion[c * o + fold->codes[i]]++;
-            }
+        mrc_confusion_add(
+            &(mrc_judged){
+                .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
+            result->confusion);
     }
     if (!job->together || !result->metric)
         goto out;
@@ -725,6 +725,7 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
             mrc_free(evaluation->folds[f].notices[i]);
         mrc_free(evaluation->folds[f].rows);
         mrc_free(evaluation->folds[f].codes);
+        mrc_free(evaluation->folds[f].truth);
         mrc_free(evaluation->folds[f].scores);
     }
     mrc_free(evaluation->folds);

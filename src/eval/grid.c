@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "base/params.h"
+#include "methods/method.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -183,12 +184,6 @@ out:
     return rc;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static mercer_status take_components(mrc_grid *grid, const struct axis *axis, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -200,7 +195,7 @@ static mercer_status take_components(mrc_grid *grid, const struct axis *axis, me
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                      "tune: components=%s is not a whole number from 1 on", axis->values[i]);
     }
-    qsort(grid->components, (size_t)axis->count, sizeof *grid->components, compare);
+    qsort(grid->components, (size_t)axis->count, sizeof *grid->components, mrc_compare_doubles);
     grid->components_count = axis->count;
 out:
     return rc;

@@ -161,11 +161,6 @@ static const mrc_metric metrics[] = {
 
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
-const mrc_metric *mrc_metric_at(int index)
-{
-    return index >= 0 && index < METRICS ? &metrics[index] : NULL;
-}
-
 mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
                               const mrc_metric **out, mercer_error *err)
 {

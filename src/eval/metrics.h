@@ -25,8 +25,6 @@ typedef struct mrc_metric {
  * that can be had. */
 mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
                               const mrc_metric **out, mercer_error *err);
-/* Metrics by index from 0; NULL past the last. */
-const mrc_metric *mrc_metric_at(int index);
 
 /* Confusion counts: table[truth * outputs + predicted] += 1; rows that no class won are left out.
  */
