@@ -233,6 +233,10 @@ typedef struct cli_feed {
 
 /* The stream begins with a new input. */
 mercer_status cli_feed_begin(cli_feed *feed);
+/* After a resumed run that ended with rc: whether its input is none that was interrupted, but
+ * another one than the model had finished with. Then the feed has no stream any more, for the
+ * caller to start with the input as a new one. */
+bool cli_feed_start_over(cli_feed *feed, mercer_status rc);
 /* Read all rows, learn from them, fold in the last ones and save the model; reading is changed. */
 mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading);
 void cli_feed_end(cli_feed *feed);
@@ -326,6 +330,10 @@ void cli_print_trace(FILE *out, const mercer_model_info *info);
 /* Set "trace", the steps of a search with the seconds they took, unless the model was loaded; empty
  * for methods that do not search. */
 void cli_json_trace(json_t *json, const mercer_model_info *info);
+
+/* A row about the blocks of a stream, where there was one, and the same as JSON. */
+void cli_print_blocks(FILE *out, const mercer_model_info *info);
+void cli_json_blocks(json_t *json, const mercer_model_info *info);
 
 /* Set "selected", the 0-based rows, and "selection", an object for each of them. */
 void cli_json_selection(json_t *json, const mercer_model_info *info);

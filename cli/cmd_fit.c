@@ -43,6 +43,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     cli_json_selection(json, info);
     cli_json_alignment(json, info);
     cli_json_trace(json, info);
+    cli_json_blocks(json, info);
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share",
                         cli_json_reals(info->spectrum, info->components, share_factor(o)));
@@ -166,6 +167,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                   report->total_variance);
     cli_print_trace(out, info);
+    cli_print_blocks(out, info);
     cli_print_novelty(out, info);
     cli_print_head(out, info);
     const cli_text written = cli_text_seconds(o->seconds_write);
@@ -289,23 +291,45 @@ static char *command_resumed(const cli_app *app)
 static int open_interrupted(cli_app *app, const char *command, cli_feed *feed, mercer_model **model)
 {
     mercer_model_info info = {.struct_size = sizeof info};
+    mercer_stream_info where = {.struct_size = sizeof where};
     const char *path = app->set.output;
     if (!path || cli_is_stdout(path))
         return cli_fail(CLI_WRONG_CALL, "fit: --resume needs the model's file; give -o MODEL");
     if (access(path, F_OK) != 0)
         return CLI_DONE;
     mercer_status rc = mercer_model_load(app->ctx, path, model, &feed->err);
-    if (rc == MERCER_OK) {
-        mercer_model_get_info(*model, &info);
-        if (strcmp(info.command, command) != 0)
-            return cli_fail(CLI_FAILED, "%s: was not begun by this command, but by '%s'", path,
-                            info.command);
+    if (rc == MERCER_OK)
         rc = mercer_stream_continue(app->ctx, *model, &feed->stream, &feed->err);
-    }
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &feed->err, path);
+    mercer_model_get_info(*model, &info);
+    mercer_stream_get_info(feed->stream, &where);
     mercer_stream_resume_input(feed->stream);
+    if (strcmp(info.command, command) == 0)
+        return CLI_DONE;
+    if (!where.input_finished)
+        return cli_fail(CLI_FAILED, "%s: was not begun by this command, but by '%s'", path,
+                        info.command);
+    /* What another command has finished is replaced, as without --resume. */
+    mercer_model_free(*model);
+    mercer_stream_free(feed->stream);
+    *model = NULL;
+    feed->stream = NULL;
     return CLI_DONE;
+}
+
+/* From where the model stands, or from nothing when it is NULL, to the end of the rows. */
+static mercer_status learn(cli_feed *feed, const mercer_fit_options *options,
+                           const mercer_model *model)
+{
+    mercer_read_options reading;
+    mercer_status rc = MERCER_OK;
+    cli_read_options(&feed->app->set, &reading);
+    if (model)
+        mercer_model_read_options(model, &reading);
+    else
+        rc = mercer_stream_new(feed->app->ctx, options, &feed->stream, &feed->err);
+    return rc == MERCER_OK ? cli_feed_run(feed, &reading) : rc;
 }
 
 static int fit_stream(cli_app *app, mercer_fit_options *options)
@@ -317,10 +341,8 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
                  .info = {.struct_size = sizeof(mercer_model_info)}};
     char *command = command_resumed(app);
     mercer_model *model = NULL;
-    mercer_read_options reading;
     mercer_status rc = MERCER_OK;
     int status = CLI_DONE;
-    cli_read_options(set, &reading);
     options->command = command;
     if (set->checkpoint && (!set->output || cli_is_stdout(set->output)))
         status = cli_fail(CLI_WRONG_CALL, "fit: --checkpoint needs a file to write; give -o MODEL");
@@ -328,12 +350,9 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
         status = open_interrupted(app, command, &feed, &model);
     if (status != CLI_DONE)
         goto out;
-    if (model)
-        mercer_model_read_options(model, &reading);
-    else
-        rc = mercer_stream_new(app->ctx, options, &feed.stream, &feed.err);
-    if (rc == MERCER_OK)
-        rc = cli_feed_run(&feed, &reading);
+    rc = learn(&feed, options, model);
+    if (model && cli_feed_start_over(&feed, rc))
+        rc = learn(&feed, options, NULL);
     if (rc == MERCER_OK)
         rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);
     if (rc != MERCER_OK) {

@@ -4,12 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What became of the model, and what it cost. */
+struct outcome {
+    const mercer_model *model; /* of the feed's stream */
+    int64_t blocks, evaluations;
+};
+
 static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
-                         const mercer_model *model, double seconds)
+                         const struct outcome *o, double seconds)
 {
     mercer_model_info info = {.struct_size = sizeof info};
     mercer_stream_info where = {.struct_size = sizeof where};
-    mercer_model_get_info(model, &info);
+    mercer_model_get_info(o->model, &info);
     mercer_stream_get_info(feed->stream, &where);
     if (app->set.json) {
         json_t *json = json_object();
@@ -20,7 +26,9 @@ static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
         json_object_set_new(json, "rows", json_integer(info.rows));
         json_object_set_new(json, "rows_learnt", json_integer(feed->learnt));
         json_object_set_new(json, "rows_passed_over", json_integer(feed->read - feed->learnt));
-        json_object_set_new(json, "blocks", json_integer(where.blocks));
+        cli_json_blocks(json, &info);
+        json_object_set_new(json, "blocks_learnt", json_integer(o->blocks));
+        json_object_set_new(json, "evaluations_learnt", json_integer(o->evaluations));
         json_object_set_new(json, "components", json_integer(info.components));
         json_object_set_new(json, "expansion_points", json_integer(info.expansion_points));
         json_object_set_new(json, "spectrum", cli_json_reals(info.spectrum, info.components, 1));
@@ -38,11 +46,15 @@ static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
     cli_print_notices(app);
     if (app->set.quiet)
         return;
-    fprintf(out, "%s: %s rows learnt in %s, %s in all; %lld components on %lld points, error %s\n",
+    fprintf(out,
+            "%s: %s rows learnt in %s, %s in all; %lld components on %lld points, error %s; %s "
+            "kernel values in %s block%s\n",
             strcmp(feed->output, "-") == 0 ? "standard output" : feed->output,
             cli_text_count(feed->learnt).text, cli_text_seconds(seconds).text,
             cli_text_count(info.rows).text, (long long)info.components,
-            (long long)info.expansion_points, cli_text_number(info.reconstruction_error).text);
+            (long long)info.expansion_points, cli_text_number(info.reconstruction_error).text,
+            cli_text_count(o->evaluations).text, cli_text_count(o->blocks).text,
+            o->blocks == 1 ? "" : "s");
 }
 
 static int check_call(const cli_settings *set, const char *output)
@@ -61,49 +73,68 @@ static int check_call(const cli_settings *set, const char *output)
     return status;
 }
 
+/* From the model at path to the end of the rows. *wrong: the file that an error is about. */
+static mercer_status learn(cli_feed *feed, const char *path, bool resume, const char **wrong,
+                           struct outcome *o)
+{
+    mercer_ctx *ctx = feed->app->ctx;
+    mercer_model *model = NULL;
+    mercer_stream_info before = {.struct_size = sizeof before}, after = before;
+    *wrong = path;
+    mercer_status rc = mercer_model_load(ctx, path, &model, &feed->err);
+    if (rc == MERCER_OK)
+        rc = mercer_stream_continue(ctx, model, &feed->stream, &feed->err);
+    if (rc == MERCER_OK && resume)
+        mercer_stream_resume_input(feed->stream);
+    else if (rc == MERCER_OK)
+        rc = cli_feed_begin(feed);
+    if (rc == MERCER_OK) {
+        mercer_read_options reading;
+        mercer_stream_get_info(feed->stream, &before);
+        *wrong = feed->path;
+        cli_read_options(&feed->app->set, &reading);
+        mercer_model_read_options(model, &reading);
+        reading.skip_labels = 1;
+        rc = cli_feed_run(feed, &reading);
+    }
+    if (rc == MERCER_OK)
+        rc = mercer_stream_model(ctx, feed->stream, &o->model, NULL, &feed->err);
+    if (rc == MERCER_OK) {
+        mercer_stream_get_info(feed->stream, &after);
+        o->blocks = after.blocks - before.blocks;
+        o->evaluations = after.evaluations - before.evaluations;
+    }
+    mercer_model_free(model);
+    return rc;
+}
+
 static int run_update(cli_app *app)
 {
     const cli_settings *set = &app->set;
     const double start = cli_now();
     cli_feed feed = {.app = app, .path = set->operand[1], .err = {MERCER_OK, ""}};
     feed.output = set->output ? set->output : set->operand[0];
-    /* What was begun goes on from what it had written. */
-    const char *path =
-        set->resume && access(feed.output, F_OK) == 0 ? feed.output : set->operand[0];
-    mercer_model *model = NULL;
+    struct outcome o = {0};
+    const char *wrong = NULL;
     int lock = -1, status = check_call(set, feed.output);
     if (status == CLI_DONE)
         status = cli_lock(feed.output, &lock);
     if (status != CLI_DONE)
         return status;
 
-    mercer_status rc = mercer_model_load(app->ctx, path, &model, &feed.err);
+    /* What was begun goes on from what it had written, if it had. */
+    const bool written = set->resume && access(feed.output, F_OK) == 0;
+    mercer_status rc =
+        learn(&feed, written ? feed.output : set->operand[0], set->resume, &wrong, &o);
+    if (set->resume && cli_feed_start_over(&feed, rc))
+        rc = learn(&feed, set->operand[0], false, &wrong, &o);
+    cli_progress_clear();
     if (rc == MERCER_OK)
-        rc = mercer_stream_continue(app->ctx, model, &feed.stream, &feed.err);
-    if (rc == MERCER_OK && set->resume)
-        mercer_stream_resume_input(feed.stream);
-    else if (rc == MERCER_OK)
-        rc = cli_feed_begin(&feed);
-    if (rc == MERCER_OK) {
-        mercer_read_options reading;
-        path = feed.path;
-        cli_read_options(set, &reading);
-        mercer_model_read_options(model, &reading);
-        reading.skip_labels = 1;
-        rc = cli_feed_run(&feed, &reading);
-    }
-    if (rc == MERCER_OK) {
-        const mercer_model *updated = NULL;
-        rc = mercer_stream_model(app->ctx, feed.stream, &updated, NULL, &feed.err);
-        cli_progress_clear();
-        if (rc == MERCER_OK)
-            print_report(cli_is_stdout(feed.output) ? stderr : stdout, app, &feed, updated,
-                         cli_now() - start);
-    }
-    if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &feed.err, path);
+        print_report(cli_is_stdout(feed.output) ? stderr : stdout, app, &feed, &o,
+                     cli_now() - start);
+    else
+        status = cli_fail_library(rc, &feed.err, wrong);
     cli_feed_end(&feed);
-    mercer_model_free(model);
     cli_unlock(lock);
     return status;
 }

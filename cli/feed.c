@@ -174,6 +174,34 @@ mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading)
     return rc;
 }
 
+/* Whether the rows can be read once more. */
+static bool is_read_again(const char *path)
+{
+    struct stat what;
+    return strcmp(path, "-") != 0 &&
+           (stat(path, &what) != 0 || S_ISREG(what.st_mode) || S_ISDIR(what.st_mode));
+}
+
+bool cli_feed_start_over(cli_feed *feed, mercer_status rc)
+{
+    mercer_stream_info info = {.struct_size = sizeof info};
+    if (rc != MERCER_ERR_DATA || !feed->stream || feed->learnt > 0)
+        return false;
+    mercer_stream_get_info(feed->stream, &info);
+    if (!info.input_finished)
+        return false;
+    if (!is_read_again(feed->path)) {
+        snprintf(feed->err.text, sizeof feed->err.text,
+                 "is another input than the model learnt from last, and cannot be read once more; "
+                 "without --resume the model learns from it");
+        return false;
+    }
+    cli_feed_end(feed);
+    *feed = (cli_feed){.app = feed->app, .path = feed->path, .output = feed->output};
+    cli_notice(feed->app, "nothing had been learnt from these rows: they are a new input");
+    return true;
+}
+
 mercer_status cli_feed_begin(cli_feed *feed)
 {
     mercer_stream_begin_input(feed->stream);

@@ -378,6 +378,25 @@ void cli_json_trace(json_t *json, const mercer_model_info *info)
     json_object_set_new(json, "trace", trace);
 }
 
+void cli_print_blocks(FILE *out, const mercer_model_info *info)
+{
+    if (info->stream_blocks > 0)
+        cli_print_row(out, "learnt from", "%s block%s, %s kernel values, %s of them for the newest",
+                      cli_text_count(info->stream_blocks).text, info->stream_blocks == 1 ? "" : "s",
+                      cli_text_count(info->stream_evaluations).text,
+                      cli_text_count(info->stream_block_evaluations).text);
+}
+
+void cli_json_blocks(json_t *json, const mercer_model_info *info)
+{
+    if (info->stream_blocks == 0)
+        return;
+    json_object_set_new(json, "blocks", json_integer(info->stream_blocks));
+    json_object_set_new(json, "evaluations", json_integer(info->stream_evaluations));
+    json_object_set_new(json, "evaluations_newest_block",
+                        json_integer(info->stream_block_evaluations));
+}
+
 void cli_json_selection(json_t *json, const mercer_model_info *info)
 {
     json_t *selected = json_array(), *selection = json_array();

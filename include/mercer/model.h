@@ -98,6 +98,10 @@ typedef struct mercer_model_info {
     const double *trace;       /* trace_count x MERCER_TRACE_COLUMNS, row-major; NULL: no search */
     const double *trace_seconds; /* trace_count: since the search began; NULL for a loaded model */
     int64_t trace_count;
+    /* Streaming methods, else 0: */
+    int64_t stream_blocks;            /* folded in */
+    int64_t stream_evaluations;       /* kernel values computed for them, */
+    int64_t stream_block_evaluations; /* and for the newest */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

@@ -32,7 +32,7 @@ MERCER_API void mercer_stream_free(mercer_stream *stream);
  * On error the stream is as it was after the last block. */
 MERCER_API mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream,
                                             const mercer_rows *rows, mercer_error *err);
-/* Fold in the rows that wait as a shorter block. */
+/* The input has ended: fold in the rows that wait as a shorter block. */
 MERCER_API mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream,
                                              mercer_error *err);
 
@@ -47,17 +47,20 @@ MERCER_API mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *str
 /* Where a stream stands. Set struct_size before the call. */
 typedef struct mercer_stream_info {
     size_t struct_size;
-    int64_t rows;       /* folded in */
-    int64_t pending;    /* wait for a block */
-    int64_t wanted;     /* more rows that fill the next block */
-    int64_t block;      /* rows of a block */
-    int64_t blocks;     /* folded in */
-    int64_t input_rows; /* pushed since mercer_stream_begin_input() */
-    int64_t points;     /* of the library */
-    int64_t rank;       /* directions kept */
-    double outside;     /* share of the newest block's squared norms that the points do not span */
-    double lost;        /* bound of what truncation took from any one direction, as a share of the
-                           smallest component of the model; above 1: it may have drifted */
+    int64_t rows;        /* folded in */
+    int64_t pending;     /* wait for a block */
+    int64_t wanted;      /* more rows that fill the next block */
+    int64_t block;       /* rows of a block */
+    int64_t blocks;      /* folded in */
+    int64_t input_rows;  /* pushed since mercer_stream_begin_input() */
+    int64_t points;      /* of the library */
+    int64_t rank;        /* directions kept */
+    double outside;      /* share of the newest block's squared norms that the points do not span */
+    double lost;         /* bound of what truncation took from any one direction, as a share of the
+                            smallest component of the model; above 1: it may have drifted */
+    int64_t evaluations; /* kernel values computed for all blocks */
+    int64_t block_evaluations; /* and for the newest */
+    int input_finished;        /* 1: the input was flushed, and nothing was pushed since */
 } mercer_stream_info;
 MERCER_API void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info);
 

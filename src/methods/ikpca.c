@@ -298,6 +298,7 @@ static mercer_status learn_window(struct work *w, mercer_error *err)
     MRC_TRY(mrc_alloc(&diag, n, sizeof *diag, err));
     MRC_TRY(mrc_points_init(&points, w->ctx, w->lib.kernel, w->window, NULL, err));
     mrc_kernel_diag(w->lib.kernel, &points, 0, n, diag);
+    w->lib.evaluations += n;
     s->diagonal = 0;
     for (int64_t t = 0; t < n; t++)
         s->diagonal += diag[t];
@@ -416,6 +417,7 @@ static mercer_status repair(struct work *w, mercer_error *err)
     r.x = x;
     MRC_TRY(mrc_alloc2(&r.out, r.m, r.k, sizeof(double), err));
     mrc_serial(w->ctx, repair_run, &r);
+    fresh.evaluations += w->lib.evaluations;
     mrc_library old = w->lib;
     w->lib = fresh;
     fresh = old;

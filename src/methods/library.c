@@ -52,32 +52,50 @@ struct tiles {
     const mrc_kernel *kernel;
     mrc_simd simd;
     const mrc_points *a, *b;
+    bool symmetric; /* a is b: columns up to the diagonal will do */
     double *out;
 };
+
+/* Columns that the strip of rows from `first` on is computed for. */
+static int64_t strip_columns(const struct tiles *t, int64_t first, int64_t rows)
+{
+    return t->symmetric ? first + rows : t->b->n;
+}
 
 static void tile_rows(void *arg, int64_t task, int worker)
 {
     const struct tiles *t = arg;
     int64_t first = task * TILE, rows = t->a->n - first < TILE ? t->a->n - first : TILE;
+    int64_t end = strip_columns(t, first, rows);
     (void)worker;
-    for (int64_t c = 0; c < t->b->n; c += TILE) {
-        int64_t columns = t->b->n - c < TILE ? t->b->n - c : TILE;
+    for (int64_t c = 0; c < end; c += TILE) {
+        int64_t columns = end - c < TILE ? end - c : TILE;
         mrc_kernel_tile(t->kernel, t->simd, t->a, first, rows, t->b, c, columns,
                         t->out + first * t->b->n + c, t->b->n);
     }
 }
 
-/* out (a->n x b->n) = k(a_i, b_j). */
-static void kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mrc_points *a,
-                          const mrc_points *b, double *out)
+/* out (a->n x b->n) = k(a_i, b_j); returns how many of them had to be computed. */
+static int64_t kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mrc_points *a,
+                             const mrc_points *b, double *out)
 {
     struct tiles t = {.kernel = kernel, .simd = ctx->simd, .a = a, .b = b, .out = out};
-    mrc_parfor_sized(ctx, (a->n + TILE - 1) / TILE, 2 * (double)(a->n * b->n * (a->d + 20)),
-                     tile_rows, &t);
+    int64_t n = a->n, computed = 0;
+    t.symmetric = a == b;
+    for (int64_t first = 0; first < n; first += TILE) {
+        int64_t rows = n - first < TILE ? n - first : TILE;
+        computed += rows * strip_columns(&t, first, rows);
+    }
+    mrc_parfor_sized(ctx, (n + TILE - 1) / TILE, 2 * (double)(computed * (a->d + 20)), tile_rows,
+                     &t);
+    for (int64_t i = 0; t.symmetric && i < n; i++)
+        for (int64_t j = i / TILE * TILE + TILE; j < n; j++)
+            out[i * n + j] = out[j * n + i];
+    return computed;
 }
 
 /* Values of rows with the points, and, unless own is NULL, with one another. diag may be NULL. */
-static mercer_status values_with(const mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
+static mercer_status values_with(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
                                  double *values, double *own, double *diag, mercer_error *err)
 {
     mrc_points points = {0}, block = {0};
@@ -90,13 +108,15 @@ static mercer_status values_with(const mrc_library *lib, mercer_ctx *ctx, const 
     }
     MRC_TRY(mrc_points_init(&block, ctx, lib->kernel, rows, lib->count > 0 ? &points : NULL, err));
     if (lib->count > 0)
-        kernel_values(ctx, lib->kernel, &block, &points, values);
+        lib->evaluations += kernel_values(ctx, lib->kernel, &block, &points, values);
     if (own) {
         MRC_TRY(mrc_points_build_index(&block, ctx, err));
-        kernel_values(ctx, lib->kernel, &block, &block, own);
+        lib->evaluations += kernel_values(ctx, lib->kernel, &block, &block, own);
     }
-    if (diag)
+    if (diag) {
         mrc_kernel_diag(lib->kernel, &block, 0, rows->n, diag);
+        lib->evaluations += own ? 0 : rows->n; /* else they were among the others */
+    }
     for (int64_t i = 0; diag && i < rows->n; i++)
         if (!isfinite(diag[i]))
             MRC_FAIL(err, MERCER_ERR_DATA, "row %lld of the block is too large: k(x,x) overflows",
@@ -278,7 +298,7 @@ static void extension_run(void *arg, int64_t task, int worker)
     mrc_lower_solve(true, true, e->n, m - known, below + known, m, e->x + known, m);
 }
 
-mercer_status mrc_library_extend(const mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
+mercer_status mrc_library_extend(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
                                  int64_t known, double **coordinates, mercer_error *err)
 {
     int64_t n = rows->n, m = lib->count, fresh = m - known;
@@ -291,6 +311,7 @@ mercer_status mrc_library_extend(const mrc_library *lib, mercer_ctx *ctx, const 
     MRC_TRY(mrc_alloc2_raw(&x, n, m, sizeof *x, err));
     MRC_TRY(mrc_rows_slice(lib->rows, known, fresh, &newer.rows, err));
     MRC_TRY(values_with(&newer, ctx, rows, values, NULL, NULL, err));
+    lib->evaluations += newer.evaluations;
     for (int64_t i = 0; i < n; i++) {
         memcpy(x + i * m, *coordinates + i * known, (size_t)known * sizeof *x);
         memcpy(x + i * m + known, values + i * fresh, (size_t)fresh * sizeof *x);
@@ -478,8 +499,7 @@ out:
     return rc;
 }
 
-mercer_status mrc_library_drift(const mrc_library *lib, mercer_ctx *ctx, double *out,
-                                mercer_error *err)
+mercer_status mrc_library_drift(mrc_library *lib, mercer_ctx *ctx, double *out, mercer_error *err)
 {
     int64_t m = lib->count;
     double *values = NULL;

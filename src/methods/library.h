@@ -3,7 +3,8 @@
  *
  * Point i has the coordinates L_i in the frame, L lower triangular and L L' the kernel matrix of
  * the points. A row x then has the coordinates L^-1 k(points, x): everything else is linear algebra
- * with coordinates, and a block of c rows costs m c + c^2 kernel values. */
+ * with coordinates, and a block of c rows costs m c + c^2 kernel values: of more than 64 rows
+ * little more than half of the square. */
 #ifndef MRC_METHODS_LIBRARY_H
 #define MRC_METHODS_LIBRARY_H
 
@@ -15,6 +16,7 @@ typedef struct mrc_library {
     int64_t count;            /* m */
     double *factor;           /* L, m x m */
     double largest;           /* k(x,x) of any row so far */
+    int64_t evaluations;      /* kernel values computed since it was made or copied */
 } mrc_library;
 
 mercer_status mrc_library_copy(mrc_library *out, const mrc_library *lib, mercer_error *err);
@@ -31,7 +33,7 @@ mercer_status mrc_library_take_in(mrc_library *lib, mercer_ctx *ctx, const merce
                                   double tolerance, double **coordinates, double *diag,
                                   mercer_error *err);
 /* Coordinates of rows (n x m) from those in the frame of the first `known` points (n x known). */
-mercer_status mrc_library_extend(const mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
+mercer_status mrc_library_extend(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
                                  int64_t known, double **coordinates, mercer_error *err);
 
 /* A smaller frame in the span of some of the points. */
@@ -60,7 +62,6 @@ mercer_status mrc_subframe_project_rows(const mrc_subframe *frame, mercer_ctx *c
                                         double **x, int64_t n, mercer_error *err);
 
 /* Largest |L L' - K| over the largest k(x,x): what rounding has done to the factor. */
-mercer_status mrc_library_drift(const mrc_library *lib, mercer_ctx *ctx, double *out,
-                                mercer_error *err);
+mercer_status mrc_library_drift(mrc_library *lib, mercer_ctx *ctx, double *out, mercer_error *err);
 
 #endif

@@ -132,7 +132,7 @@ static double squared_distance(const double *x, const double *y, int64_t d)
 }
 
 /* One step of the fixed point from s->y to s->next. False: there is none. */
-static bool fixed_point_step(const struct search *s)
+static bool fixed_point_step(struct search *s)
 {
     int64_t d = s->all.rows->d;
     double sum = 0, modulus = 0;
@@ -145,6 +145,7 @@ static bool fixed_point_step(const struct search *s)
         for (int64_t j = 0; j < d; j++)
             s->next[j] += k * x[j];
     }
+    s->all.evaluations += s->all.count;
     if (!(fabs(sum) > 1e-12 * modulus))
         return false;
     for (int64_t j = 0; j < d; j++)
@@ -184,6 +185,7 @@ static void judge(struct search *s)
                           : pow(kernel->gamma * mrc_dot(x, s->y, d) + kernel->coef0, degree);
     }
     double own = rbf ? 1 : pow(kernel->gamma * mrc_dot(s->y, s->y, d) + kernel->coef0, degree);
+    s->all.evaluations += m + 1;
     mrc_lower_solve(false, false, m, 1, s->all.factor, m, s->image, 1);
     double gain = gain_of(s, s->image, own);
     if (own <= FAR * s->all.largest && isfinite(gain) && gain > s->most) {
@@ -354,6 +356,7 @@ static mercer_status change_frame(struct search *s, mercer_error *err)
     mrc_free(*s->vectors);
     *s->vectors = products;
     products = NULL;
+    fresh.evaluations += lib->evaluations + s->all.evaluations;
     mrc_library_destroy(lib);
     *lib = fresh;
     fresh = (mrc_library){0};

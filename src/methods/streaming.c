@@ -185,6 +185,9 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
     else if (stream->base->scale.kind != MRC_SCALE_NONE)
         MRC_TRY(mrc_scale_rows(&stream->base->scale, block, &scaled, err));
     MRC_TRY(stream->request.method->streaming->fold(ctx, stream, scaled ? scaled : block, err));
+    stream->state.block_evaluations = stream->library.evaluations;
+    stream->state.evaluations += stream->library.evaluations;
+    stream->library.evaluations = 0;
     stream->learnt = true;
     stream->crc = crc;
     stream->rows += block->n;
@@ -267,6 +270,7 @@ static mercer_status add_part(mercer_ctx *ctx, mercer_stream *stream, mercer_row
     joined = full ? joined : NULL;
     stream->state.input_rows += count;
     stream->state.input_crc = (int64_t)crc;
+    stream->state.input_finished = 0;
     forget_model(stream);
 out:
     mercer_rows_free(joined);
@@ -305,11 +309,12 @@ mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer
                  "%lld rows were learnt from before the interruption, but now there are only %lld",
                  (long long)stream->state.input_rows,
                  (long long)(stream->state.input_rows - stream->passed_over));
-    if (!stream->pending)
-        return MERCER_OK;
-    MRC_TRY(fold(ctx, stream, stream->pending, err));
+    if (stream->pending)
+        MRC_TRY(fold(ctx, stream, stream->pending, err));
     mercer_rows_free(stream->pending);
     stream->pending = NULL;
+    stream->state.input_finished = 1;
+    forget_model(stream);
 out:
     return rc;
 }
@@ -338,7 +343,7 @@ out:
 
 void mercer_stream_begin_input(mercer_stream *stream)
 {
-    stream->state.input_rows = stream->state.input_crc = 0;
+    stream->state.input_rows = stream->state.input_crc = stream->state.input_finished = 0;
     stream->passed_over = 0;
     forget_model(stream);
 }
@@ -367,6 +372,9 @@ void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *inf
         .points = stream->library.count,
         .rank = s->rank,
         .outside = s->outside,
+        .evaluations = s->evaluations,
+        .block_evaluations = s->block_evaluations,
+        .input_finished = s->input_finished != 0,
         .lost = least > 0 ? s->lost / (least * least) : 0,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);

@@ -451,6 +451,9 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .trace = model->trace,
         .trace_seconds = model->trace_seconds,
         .trace_count = model->trace_count,
+        .stream_blocks = model->state.blocks,
+        .stream_evaluations = model->state.evaluations,
+        .stream_block_evaluations = model->state.block_evaluations,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

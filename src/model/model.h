@@ -58,25 +58,28 @@ int64_t mrc_head_functions(const mrc_head *head);
  * matrix), and directions and mean stand in the same frame: B, b and the mean of the model are
  * derived from them. */
 typedef struct mrc_state {
-    double *factor;      /* m x m, lower triangular; NULL: the model cannot be updated */
-    int64_t rank;        /* directions kept, at least as many as the model has components */
-    double *basis;       /* m x rank, orthonormal columns */
-    double *singular;    /* rank, decreasing: square roots of the scatter along them */
-    double *mean;        /* m */
-    int64_t blocks;      /* folded in so far */
-    int64_t compressed;  /* 1: the points span less than the rows did */
-    double weight;       /* of the rows: their number, less when some are forgotten */
-    double diagonal;     /* sum of k(x,x), weighted likewise */
-    double largest;      /* k(x,x) so far */
-    double lost;         /* bound of the scatter that truncation took from any one direction */
-    double halving;      /* kha: rows looked at after which rates are half, */
-    double reach;        /* and the longest centred image, squared */
-    double outside;      /* of the newest block: share of its norms that the points do not span */
-    int64_t input_rows;  /* of the input that is being read: rows behind us, */
-    int64_t input_crc;   /* and their checksum */
-    uint64_t random[4];  /* of the generator */
-    int64_t window;      /* rows at the start of `kept` that the model is about; 0: all seen */
-    double *coordinates; /* window x m: theirs */
+    double *factor;            /* m x m, lower triangular; NULL: the model cannot be updated */
+    int64_t rank;              /* directions kept, at least as many as the model has components */
+    double *basis;             /* m x rank, orthonormal columns */
+    double *singular;          /* rank, decreasing: square roots of the scatter along them */
+    double *mean;              /* m */
+    int64_t blocks;            /* folded in so far */
+    int64_t compressed;        /* 1: the points span less than the rows did */
+    int64_t evaluations;       /* kernel values computed for all blocks, */
+    int64_t block_evaluations; /* and for the newest */
+    double weight;             /* of the rows: their number, less when some are forgotten */
+    double diagonal;           /* sum of k(x,x), weighted likewise */
+    double largest;            /* k(x,x) so far */
+    double lost;        /* bound of the scatter that truncation took from any one direction */
+    double halving;     /* kha: rows looked at after which rates are half, */
+    double reach;       /* and the longest centred image, squared */
+    double outside;     /* of the newest block: share of its norms that the points do not span */
+    int64_t input_rows; /* of the input that is being read: rows behind us, */
+    int64_t input_crc;  /* and their checksum; */
+    int64_t input_finished; /* 1: there are no more */
+    uint64_t random[4];     /* of the generator */
+    int64_t window;         /* rows at the start of `kept` that the model is about; 0: all seen */
+    double *coordinates;    /* window x m: theirs */
     int64_t pending; /* rows at the end of `kept` that wait for a block, in units of the input */
     double *kept;    /* (window + pending) x d */
     mrc_csr_owned kept_csr; /* the same of sparse rows, kept_entries entries */

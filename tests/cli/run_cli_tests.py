@@ -2088,8 +2088,6 @@ def test_update_refusals():
     refused("fit", "x.csv", "-m", "kpca", "--checkpoint", 9, status=2, says="ikpca")
     refused("fit", "x.csv", "-m", "ikpca", "--checkpoint", 9, status=2, says="-o MODEL")
     refused("fit", "x.csv", "-m", "ikpca", "--resume", status=2, says="-o MODEL")
-    refused("fit", "x.csv", "-m", "ikpca", "--resume", "-o", "head.model", status=1,
-            says="was not begun by this command")
     assert pathlib.Path("head.model").read_bytes() == before
     assert not [name for name in files() if "lock" in name], files()
 
@@ -2182,18 +2180,101 @@ def test_kill_and_resume_gives_the_same_model():
                 assert run.returncode == -signal.SIGKILL, (words, error)
                 if words is update and os.path.exists("a.model"):
                     begun += pathlib.Path("a.model").read_bytes() not in (fitted, wanted)
-                # An update that was killed before it wrote anything has not begun.
-                resume = ["--resume"] if words is not update or \
-                    pathlib.Path("a.model").read_bytes() != fitted else []
+                resume = ["--resume"]
             assert pathlib.Path("a.model").read_bytes() == after, words[0]
     assert begun > 0, "no kill hit an update that had begun"
     # Once it is done there is nothing left to do.
     again = report("update", "a.model", "more.csv", "--resume")
     assert (again["rows_learnt"], again["rows_passed_over"]) == (0, rows), again
     assert pathlib.Path("a.model").read_bytes() == wanted
-    refused("update", "a.model", "x.csv", "--resume", status=1, says=("x.csv", "are not those"))
-    ring(rows=9, name="few.csv")
-    refused("update", "a.model", "few.csv", "--resume", status=1, says=("few.csv", "only 9"))
+
+
+@test
+def test_resume_of_what_was_never_begun():
+    """Before anything was written, or after all was: --resume is a run like any other."""
+    stream_model()
+    head = pathlib.Path("head.model").read_bytes()
+    wanted = report("update", "head.model", "tail.csv", "-o", "both.model")
+    both = pathlib.Path("both.model").read_bytes()
+    words = ["head.model", "tail.csv", "--checkpoint", 100, "--resume"]
+    done = report("update", *words)
+    assert pathlib.Path("head.model").read_bytes() == both
+    assert done["rows_learnt"] == wanted["rows_learnt"] == 240 and "new input" in done["notices"][0]
+    again = report("update", *words)
+    assert (again["rows_learnt"], again["rows_passed_over"], again["notices"]) == (0, 240, [])
+    assert (again["blocks_learnt"], again["evaluations_learnt"]) == (0, 0)
+    # With -o it starts from MODEL, whatever an earlier run has left in MODEL2.
+    pathlib.Path("head.model").write_bytes(head)
+    for few in (9, 500):
+        ring(rows=few, name="few.csv", seed=8)
+        mercer("update", "head.model", "few.csv", "-o", "out.model", "--quiet")
+        mercer("update", "head.model", "tail.csv", "-o", "out.model", "--resume", "--quiet")
+        assert pathlib.Path("out.model").read_bytes() == both, few
+    # A pipe that can be read once only says what to do.
+    tail = pathlib.Path("tail.csv").read_bytes()
+    refused("update", "head.model", "-", "--resume", status=1, says="without --resume", stdin=tail)
+    assert pathlib.Path("head.model").read_bytes() == head
+    mercer("update", "both.model", "-", "--resume", "--quiet", stdin=tail)
+    assert pathlib.Path("both.model").read_bytes() == both
+    # A fit that replaces a finished model: of other rows, or by another command.
+    fit = ["-m", STREAM, "-k", "rbf:sigma=4", "-o", "f.model", "--quiet"]
+    mercer("fit", "head.csv", *fit)
+    first = pathlib.Path("f.model").read_bytes()
+    mercer("fit", "tail.csv", *fit, "--resume")
+    os.remove("f.model")
+    os.replace("tail.csv", "head.csv")
+    mercer("fit", "head.csv", *fit)
+    pathlib.Path("f.model").write_bytes(first)
+    mercer("fit", "head.csv", *fit, "--resume")
+    assert report("info", "f.model")["rows"] == 240
+
+
+@test
+def test_resume_of_an_input_that_is_another():
+    """Interrupted in the middle, and then other rows: refused, and nothing is touched."""
+    stream_model()
+    ring(rows=400, seed=9, name="other.csv")
+    ring(rows=50, seed=9, name="few.csv")
+    feed = subprocess.Popen([MERCER, "update", "head.model", "-", "--checkpoint", "30"],
+                            stdin=subprocess.PIPE)
+    lines = pathlib.Path("tail.csv").read_bytes().splitlines(keepends=True)
+    feed.stdin.write(b"".join(lines[:151]))
+    feed.stdin.flush()
+    while report("info", "head.model")["rows"] < 320:
+        assert feed.poll() is None
+        time.sleep(0.01)
+    feed.kill()
+    feed.wait()
+    feed.stdin.close()
+    half = pathlib.Path("head.model").read_bytes()
+    refused("update", "head.model", "other.csv", "--resume", status=1, says=("other.csv", "are not those"))
+    refused("update", "head.model", "few.csv", "--resume", status=1, says=("few.csv", "only 50"))
+    refused("fit", "x.csv", "-m", "ikpca", "--resume", "-o", "head.model", status=1,
+            says="was not begun by this command")
+    assert pathlib.Path("head.model").read_bytes() == half
+    assert report("update", "head.model", "tail.csv", "--resume")["rows"] == 500
+
+
+@test
+def test_streams_report_kernel_values():
+    """The same count whatever the threads, in fit, update and info."""
+    stream_model()
+    counts = []
+    for threads in (1, 2):
+        done = report("fit", "x.csv", "-m", STREAM, "-k", "rbf:sigma=4", "-o", "x.model", "--threads", threads)
+        counts.append((done["blocks"], done["evaluations"], done["evaluations_newest_block"]))
+    # 16 blocks of 30 with at most 30 points and with themselves; 20 rows first.
+    assert counts[0] == counts[1] and counts[0][0] == 17, counts
+    assert 20 * 20 + 16 * (30 * 20 + 900) < counts[0][1] <= 20 * 20 + 16 * 1800 and counts[0][2] == 1800
+    done = report("update", "head.model", "tail.csv")
+    assert (done["blocks"], done["blocks_learnt"]) == (17, 8) and done["evaluations"] == counts[0][1]
+    assert done["evaluations_learnt"] == 8 * 1800
+    kept = report("info", "head.model")
+    assert (kept["blocks"], kept["evaluations"]) == (17, counts[0][1])
+    assert "17 blocks" in mercer("info", "head.model").out
+    assert "kernel values, 1,800 of them" in mercer("fit", "x.csv", "-m", STREAM).out
+    ring_model()
+    assert "evaluations" not in report("info", "ring.model")
 
 
 @test

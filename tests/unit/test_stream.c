@@ -408,10 +408,104 @@ static void test_stream_counts_the_rows_of_an_input(void **state)
     assert_int_equal(info.rows, 80);
     assert_int_equal(info.input_rows, 30);
     assert_int_equal(info.blocks, 5);
+    assert_int_equal(info.input_finished, 0);
+    assert_ok(mercer_stream_flush(ctx, stream, err));
+    mercer_stream_free(later);
+    assert_ok(mercer_stream_continue(ctx, model_of(ctx, stream), &later, err));
+    mercer_stream_get_info(later, &info);
+    assert_int_equal(info.input_finished, 1);
+    push_rows(ctx, later, x, 1, 2, 1);
+    mercer_stream_get_info(later, &info);
+    assert_int_equal(info.input_finished, 0);
     mercer_stream_free(stream);
     mercer_stream_free(later);
     free(x);
     mercer_ctx_free(ctx);
+}
+
+/* Values of n rows with one another, in strips of 64 rows up to the diagonal. */
+static int64_t triangle(int64_t n)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        int64_t rows = n - i < 64 ? n - i : 64;
+        sum += rows * (i + rows);
+    }
+    return sum;
+}
+
+/* Kernel values are counted: a block's with the library and with itself, and every 256th block
+ * those of the library; landmarks do without the second. */
+static void test_stream_counts_kernel_values(void **state)
+{
+    enum { ROWS = 310, FIRST = 40 };
+    static const struct {
+        const char *method;
+        int64_t block, window;
+        bool landmarks;
+    } cases[] = {
+        {"ikpca:components=4,library=20,first=40,block=30", 30, 0, false},
+        {"ikpca:components=4,library=20,first=40,block=1", 1, 0, false},
+        {"ikpca:components=4,compress=none,first=40,block=100", 100, 0, false},
+        {"ikpca:components=4,library=20,first=40,block=30,window=50", 30, 50, false},
+        {"kha:components=4,first=40,block=30", 30, 0, true},
+    };
+    double *x = ring_rows(1, ROWS);
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mercer_ctx *ctx = new_ctx(2);
+        mercer_stream *stream = new_stream(ctx, cases[k].method, "rbf:sigma=4");
+        mercer_stream_info before = {.struct_size = sizeof before}, info = before;
+        int64_t sum = 0, size = FIRST;
+        for (int64_t at = 0; at < ROWS; at += size, size = cases[k].block) {
+            int64_t rows = ROWS - at < size ? ROWS - at : size;
+            mercer_stream_get_info(stream, &before);
+            push_rows(ctx, stream, x + 2 * at, rows, 2, rows);
+            assert_ok(mercer_stream_flush(ctx, stream, err));
+            mercer_stream_get_info(stream, &info);
+            int64_t wanted = before.points * rows;
+            wanted += cases[k].landmarks && at > 0 ? rows : triangle(rows);
+            if (info.blocks == 256)
+                wanted += info.points * info.points;
+            if (cases[k].window) { /* k(x,x) of its rows, and theirs with the new points */
+                wanted += model_of(ctx, stream)->state.window;
+                assert_true(info.block_evaluations >= wanted);
+                assert_true(info.block_evaluations <= wanted + cases[k].window * rows);
+            } else {
+                assert_int_equal(info.block_evaluations, wanted);
+            }
+            sum += info.block_evaluations;
+            assert_int_equal(info.evaluations, sum);
+        }
+        assert_true(cases[k].block > 1 || info.blocks > 256);
+        mercer_model_info model = info_of(model_of(ctx, stream));
+        assert_int_equal(model.stream_blocks, info.blocks);
+        assert_int_equal(model.stream_evaluations, sum);
+        assert_int_equal(model.stream_block_evaluations, info.block_evaluations);
+        mercer_stream_free(stream);
+        mercer_ctx_free(ctx);
+    }
+    free(x);
+}
+
+/* Pre-images are paid for, too. */
+static void test_stream_counts_kernel_values_of_preimages(void **state)
+{
+    static const char *const ways[] = {"ikpca:components=4,library=10,first=40",
+                                       "ikpca:components=4,library=10,first=40,compress=preimage"};
+    double *x = ring_rows(1, 70);
+    int64_t count[2];
+    (void)state;
+    for (int m = 0; m < 2; m++) {
+        mercer_ctx *ctx = new_ctx(1);
+        mercer_model *model = fit_model(ctx, ways[m], "rbf:sigma=4", NULL, x, 70, 2);
+        count[m] = info_of(model).stream_evaluations;
+        mercer_model_free(model);
+        mercer_ctx_free(ctx);
+    }
+    /* 10 points, each the best of five starts, judged at both ends in two blocks. */
+    assert_true(count[1] > count[0] + 2 * 10 * 5 * 2 * 10);
+    free(x);
 }
 
 int main(void)
@@ -427,6 +521,8 @@ int main(void)
         cmocka_unit_test(test_stream_survives_every_failing_allocation),
         cmocka_unit_test(test_stream_resumes_an_input),
         cmocka_unit_test(test_stream_counts_the_rows_of_an_input),
+        cmocka_unit_test(test_stream_counts_kernel_values),
+        cmocka_unit_test(test_stream_counts_kernel_values_of_preimages),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
