@@ -4,7 +4,8 @@
     peer_sklearn.py METHOD DATA GAMMA COMPONENTS THREADS REPEATS [NEW-DATA]
 
 METHOD is arpack, randomized, dense (KernelPCA's solvers), nystroemM (Nystroem with M points, then
-PCA) or svds (PCA of sparse rows by SciPy's svds with implicit centring, written by hand). DATA is NPY,
+PCA), incrementalB (IncrementalPCA in batches of B rows) or svds (PCA of sparse rows by SciPy's svds with
+implicit centring, written by hand). DATA is NPY,
 or a sparse matrix in SciPy's NPZ. The caller sets the BLAS threads in the environment. Prints one JSON object with the fields
 of bench_mercer.
 """
@@ -16,7 +17,7 @@ import time
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, svds
-from sklearn.decomposition import PCA, KernelPCA
+from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 
@@ -61,6 +62,8 @@ class CentredSvds:
 def estimator(method, gamma, components, threads, rows):
     if method == "svds":
         return CentredSvds(components)
+    if method.startswith("incremental"):
+        return IncrementalPCA(components, batch_size=int(method[len("incremental"):]))
     if method.startswith("nystroem"):
         points = int(method[len("nystroem"):])
         return make_pipeline(Nystroem(kernel="rbf", gamma=gamma, n_components=min(points, rows),
@@ -69,6 +72,13 @@ def estimator(method, gamma, components, threads, rows):
     jobs = threads if rows >= 3000 else None
     return KernelPCA(components, kernel="rbf", gamma=gamma, eigen_solver=method, n_jobs=jobs,
                      random_state=0)
+
+
+def eigenvalues(model, rows):
+    if hasattr(model, "eigenvalues_"):
+        return model.eigenvalues_
+    last = model if hasattr(model, "explained_variance_") else model[-1]
+    return last.explained_variance_ * (rows - 1)
 
 
 def main():
@@ -84,8 +94,7 @@ def main():
     base = status_mb("VmRSS")
     (wall, cpu), total = smallest(int(repeats), lambda: model.fit(rows))
     result = {"fit_s": wall, "fit_cpu_s": cpu, "base_mb": base, "peak_mb": status_mb("VmHWM") - base,
-              "eig": (list(model.eigenvalues_) if hasattr(model, "eigenvalues_") else
-                      list(model[-1].explained_variance_ * (rows.shape[0] - 1)))}
+              "eig": list(eigenvalues(model, rows.shape[0]))}
     if new is not None:
         (wall, cpu), more = smallest(int(repeats), lambda: model.transform(new))
         result.update(transform_s=wall, transform_cpu_s=cpu)

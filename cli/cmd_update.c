@@ -47,10 +47,11 @@ static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
     if (app->set.quiet)
         return;
     fprintf(out,
-            "%s: %s rows learnt in %s, %s in all; %lld components on %lld points, error %s; %s "
+            "%s: %s row%s learnt in %s, %s in all; %lld components on %lld points, error %s; %s "
             "kernel values in %s block%s\n",
             strcmp(feed->output, "-") == 0 ? "standard output" : feed->output,
-            cli_text_count(feed->learnt).text, cli_text_seconds(seconds).text,
+            cli_text_count(feed->learnt).text, feed->learnt == 1 ? "" : "s",
+            cli_text_seconds(seconds).text,
             cli_text_count(info.rows).text, (long long)info.components,
             (long long)info.expansion_points, cli_text_number(info.reconstruction_error).text,
             cli_text_count(o->evaluations).text, cli_text_count(o->blocks).text,

@@ -2093,6 +2093,51 @@ def test_update_refusals():
 
 
 @test
+def test_update_of_streams_that_go_wrong():
+    """One line that names the line, or what is missing; the model stays as it was."""
+    stream_model()
+    before = pathlib.Path("head.model").read_bytes()
+    lines = pathlib.Path("tail.csv").read_text().splitlines()
+    def broken(line):
+        return "\n".join(lines[:150] + [line] + lines[150:]).encode() + b"\n"
+    for line, says in (("abc,2", "column 'x': 'abc'"), ("2", "1 cell where 2"), ("2,3,4", "3 cells where 2"),
+                       ("nan,2", "'nan' is not finite")):
+        refused("update", "head.model", "-", status=1, says=("standard input:151", says), stdin=broken(line))
+        assert pathlib.Path("head.model").read_bytes() == before, line
+    for text, says in (("", "empty"), ("x,y\n", "header but no rows")):
+        refused("update", "head.model", "-", status=1, says=("standard input", says), stdin=text.encode())
+    assert pathlib.Path("head.model").read_bytes() == before
+    # After checkpoints the rows before the broken line have been learnt from.
+    refused("update", "head.model", "-", "--checkpoint", 30, status=1, says="standard input:151",
+            stdin=broken("abc,2"))
+    rows = report("info", "head.model")["rows"]
+    assert 260 < rows <= 260 + 149 and rows % 30 == 260 % 30, rows
+    # Labels are passed over, wherever they stand.
+    pathlib.Path("head.model").write_bytes(before)
+    mercer("update", "head.model", "tail.csv", "-o", "plain.model", "--quiet")
+    wanted = mercer("transform", "plain.model", "x.csv").out
+    for k, words in ((0, []), (1, []), (2, []), (2, ["--label", 3])):
+        cells = [line.split(",") for line in lines]
+        for i, row in enumerate(cells):
+            row.insert(k, ("label" if i == 0 else f"class {i % 2}"))
+        text = "\n".join(",".join(row) for row in cells[1 if words else 0:]) + "\n"
+        mercer("update", "head.model", "-", *words, "-o", "labels.model", "--quiet", stdin=text.encode())
+        assert mercer("transform", "labels.model", "x.csv").out == wanted, (k, words)
+    write("one.csv", lines[0] + "\n" + lines[1] + "\n")
+    assert "1 row learnt" in mercer("update", "head.model", "one.csv").out
+    # Nobody reads the model, or the report.
+    for words in (["-o", "-"], []):
+        run = subprocess.Popen([MERCER, "update", "plain.model", "-", *words], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stdout.close()
+        run.stdin.write(pathlib.Path("tail.csv").read_bytes())
+        run.stdin.close()
+        error = run.stderr.read().decode()
+        assert run.wait(LIMIT) != 0 and error.count("\n") <= 1 and "plain.model.lock" not in files(), error
+        run.stderr.close()
+
+
+@test
 def test_update_locks_the_model():
     stream_model()
     first = subprocess.Popen([MERCER, "update", "head.model", "-"], stdin=subprocess.PIPE,

@@ -50,6 +50,13 @@ def agreement(a, b, count=10):
     return np.array([abs(np.corrcoef(a[:, j], b[:, j])[0, 1]) for j in range(count)])
 
 
+def subspace(found, features, values):
+    """(Components before the widest gap of the spectrum, cosine of the largest principal angle between theirs)."""
+    cut = 4 + int(np.argmax(values[3:-1] / values[4:]))
+    a, b = (np.linalg.qr(f[:, :cut] - f[:, :cut].mean(0))[0] for f in (found, features))
+    return cut, np.linalg.svd(a.T @ b, compute_uv=False).min()
+
+
 def compare(folder, name, x, kernel, batch, cases, blocks=30):
     """Streams against kernel PCA: smallest correlation of ten components, eigenvalues."""
     report, features = batch
@@ -58,9 +65,10 @@ def compare(folder, name, x, kernel, batch, cases, blocks=30):
         got, found = stream(folder, x, rank, library, kernel, block=blocks)
         smallest = agreement(found, features).min()
         apart = np.abs(np.array(got["spectrum"][:10]) / wanted - 1).max()
+        cut, cosine = subspace(found, features, wanted)
         check(f"{name}, rank {rank}, library {library}, blocks of {blocks}",
-              smallest >= least and apart <= within,
-              f"smallest correlation {smallest:.5f} (at least {least}), eigenvalues within {apart:.1e}"
+              smallest >= least and apart <= within and cosine >= least,
+              f"subspace of {cut} within 1 - {1 - cosine:.1e}, smallest correlation {smallest:.5f} (at least {least}), eigenvalues within {apart:.1e}"
               f" (at most {within}), {got['seconds']:.2f} s, kernel PCA {report['seconds']:.2f} s")
 
 
@@ -85,7 +93,7 @@ def roll(folder):
     x = swiss_roll()
     batch = fit(folder, x, "kpca:components=10", "rbf:sigma=1")
     apart = np.abs(np.array(batch[0]["spectrum"]) - ROLL).max()
-    check("roll: eigenvalues of kernel PCA", apart < 1e-3, f"within {apart:.1e}")
+    check("roll: eigenvalues of kernel PCA", apart < 1e-4, f"within {apart:.1e}")
     compare(folder, "roll", x, "rbf:sigma=1", batch,
             [(20, 60, .995, 2e-2), (30, 90, .999, 5e-3)])
 
@@ -128,7 +136,7 @@ def frey(folder):
     got, found = stream(folder, x, 10, 120, kernel)
     each = agreement(found, batch[1])
     said = any("drift" in notice for notice in got["notices"])
-    check("Frey, rank 10: the drift is reported", each[:4].min() >= .99 and each.min() < .9 and said,
+    check("Frey, rank 10: the drift is reported", each[:4].min() >= .99 and abs(each[9] - .664) < .02 and said,
           f"correlations {each.round(3)}, notices {got['notices']}")
     # The default, rank twice the components, has nothing to report.
     got, found = fit(folder, x, "ikpca:components=10", kernel)
@@ -158,13 +166,34 @@ def shrink(images):
     return np.einsum("ai,nij,bj->nab", weights, images, weights)
 
 
-# Wrong of 414, plain and sphered: kernel PCA of 600 rows; streams of 600 and of 2000 rows.
+# Wrong of 414, plain and sphered, by the known figures: kernel PCA of 500, 600 and 2000 rows, streams of as many,
+# a stream of 2000 with a small library, and kernel PCA of 500 rows with all 2000 for the neighbours.
+SMALL = "ikpca:components=36,rank=36,library=111,first=10"
+LARGE = "ikpca:components=60,rank=60,library=300,first=10"
+YALE_COLUMNS = [("kpca:components=36", 500, 500), (LARGE, 500, 500), ("kpca:components=36", 600, 600), (LARGE, 600, 600),
+                ("kpca:components=36", 2000, 2000), (LARGE, 2000, 2000), (SMALL, 2000, 2000),
+                ("kpca:components=36", 500, 2000)]
 YALE = [
-    ("poly 2, pixels", False, "poly:degree=2,gamma=1,coef0=0", (299, 198), (300, 199), (266, 122)),
-    ("poly 2, unit images", True, "poly:degree=2,gamma=1,coef0=0", (290, 156), (289, 154), (242, 76)),
-    ("rbf sigma 1, unit images", True, "rbf:sigma=1", (283, 142), (284, 150), (227, 66)),
-    ("rbf sigma 6, pixels", False, "rbf:sigma=6", (301, 183), (302, 175), (266, 120)),
+    ("poly 2, pixels", False, "poly:degree=2,gamma=1,coef0=0",
+     [(314, 207), (314, 202), (299, 198), (300, 199), (262, 119), (266, 122), (271, 125), (266, 123)]),
+    ("poly 2, unit images", True, "poly:degree=2,gamma=1,coef0=0",
+     [(318, 172), (319, 173), (290, 156), (289, 154), (231, 73), (242, 76), (268, 84), (256, 84)]),
+    ("rbf sigma 1, unit images", True, "rbf:sigma=1",
+     [(310, 163), (310, 169), (283, 142), (284, 150), (227, 60), (227, 66), (250, 65), (243, 75)]),
+    ("rbf sigma 6, pixels", False, "rbf:sigma=6",
+     [(313, 194), (316, 194), (301, 183), (302, 175), (267, 120), (266, 120), (284, 120), (273, 121)]),
 ]
+
+
+def yale_features(folder, x, rows, method, kernel):
+    """36 features of all images by a model of the first rows, plain and of unit deviation on those."""
+    train, every, model, out = (os.path.join(folder, name) for name in ("t.npy", "all.npy", "y.model", "y.npy"))
+    np.save(train, x[:rows])
+    np.save(every, x)
+    run("fit", train, "-m", method, "-k", kernel, "-o", model)
+    run("transform", model, every, "-o", out)
+    features = np.load(out)[:, :36]
+    return features, features / features[:rows].std(0)
 
 
 def yale(folder):
@@ -174,26 +203,24 @@ def yale(folder):
     order = np.arange(2414) * 1009 % 2414
     pixels = shrink(images.reshape(-1, 32, 32).astype(float)).reshape(2414, 400)[order] / 255
     labels = labels.ravel()[order]
-    for name, unit, kernel, *known in YALE:
+    for name, unit, kernel, known in YALE:
         x = pixels / np.linalg.norm(pixels, axis=1, keepdims=True) if unit else pixels
-        ikpca = "ikpca:components=60,rank=60,library=300,first=10"
-        sphered = []
-        for method, rows, expected, width in (("kpca:components=36", 600, known[0], 3),
-                                              (ikpca, 600, known[1], 15), (ikpca, 2000, known[2], 15)):
-            np.save(os.path.join(folder, "t.npy"), x[:rows])
-            np.save(os.path.join(folder, "all.npy"), x)
-            model, out = os.path.join(folder, "y.model"), os.path.join(folder, "y.npy")
-            run("fit", os.path.join(folder, "t.npy"), "-m", method, "-k", kernel, "-o", model)
-            run("transform", model, os.path.join(folder, "all.npy"), "-o", out)
-            f = np.load(out)[:, :36]
-            g = f / f[:rows].std(0)
-            wrong = tuple(classify(s[:rows], labels[:rows], s[2000:], labels[2000:]) for s in (f, g))
-            sphered.append(wrong[1])
-            check(f"Yale B, {name}, {method.split(':')[0]} of {rows}",
-                  max(abs(w - e) for w, e in zip(wrong, expected)) <= width,
-                  f"wrong {wrong} of 414, expected {expected} +- {width}")
-        check(f"Yale B, {name}: the whole stream beats kernel PCA of a part",
-              sphered[2] <= sphered[0] - 50, f"{sphered[2]} and {sphered[0]} wrong")
+        found = {}
+        for (method, rows, reference), expected in zip(YALE_COLUMNS, known):
+            wrong = tuple(classify(f[:reference], labels[:reference], f[2000:], labels[2000:])
+                          for f in yale_features(folder, x, rows, method, kernel))
+            found[method, rows, reference] = wrong
+            width = 15 if method.startswith("ikpca") else 3
+            batch = found.get(("kpca:components=36", rows, reference), expected)
+            close = [max(abs(w - e) for w, e in zip(wrong, other)) for other in (expected, batch)]
+            if method == SMALL:  # plain features lose by the small library: 4 to 37 of 414 in the known figures
+                close[1] = abs(wrong[1] - batch[1])
+            check(f"Yale B, {name}, {method.split(',')[0]} of {rows}, {reference} neighbours",
+                  max(close) <= width,
+                  f"wrong {wrong} of 414, expected {expected} +- {width}, kernel PCA {batch}")
+        whole, part = found[LARGE, 2000, 2000][1], found["kpca:components=36", 600, 600][1]
+        check(f"Yale B, {name}: the whole stream beats kernel PCA of a part", whole <= part - 50,
+              f"{whole} and {part} wrong")
 
 
 # ---------------------------------------------------------------------------------- a long stream
