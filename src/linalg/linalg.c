@@ -363,7 +363,7 @@ out:
 
 struct basis_call {
     lapack_int k, n, work_size, info;
-    double *a, *tau, *work;
+    double *a, *factor, *tau, *work;
 };
 
 static void basis_run(void *arg, int64_t task, int worker)
@@ -374,23 +374,27 @@ static void basis_run(void *arg, int64_t task, int worker)
     b->info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, b->n, b->k, b->a, b->n, b->tau, b->work,
                                   b->work_size);
     for (lapack_int j = 0; j < b->k; j++)
-        b->work[b->work_size + j] = b->a[(int64_t)j * b->n + j];
+        for (lapack_int i = 0; i <= j; i++)
+            b->factor[(int64_t)j * b->k + i] = b->a[(int64_t)j * b->n + i];
     if (b->info == 0)
         b->info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, b->n, b->k, b->k, b->a, b->n, b->tau,
                                       b->work, b->work_size);
     for (lapack_int j = 0; j < b->k; j++)
-        if (b->work[b->work_size + j] < 0)
+        if (b->factor[(int64_t)j * b->k + j] < 0) {
             cblas_dscal(b->n, -1, b->a + (int64_t)j * b->n, 1);
+            cblas_dscal(b->k - j, -1, b->factor + (int64_t)j * (b->k + 1), b->k);
+        }
 }
 
-mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a, double *factor,
                                    mercer_error *err)
 {
-    struct basis_call b = {.k = mrc_blas_int(k), .n = mrc_blas_int(n), .a = a};
+    struct basis_call b = {.k = mrc_blas_int(k), .n = mrc_blas_int(n), .a = a, .factor = factor};
     mercer_status rc = MERCER_OK;
     b.work_size = mrc_blas_int(QR_BLOCK * k);
     MRC_TRY(mrc_alloc2_raw(&b.tau, k, 1, sizeof *b.tau, err));
-    MRC_TRY(mrc_alloc2_raw(&b.work, b.work_size + k, 1, sizeof *b.work, err));
+    MRC_TRY(mrc_alloc2_raw(&b.work, b.work_size, 1, sizeof *b.work, err));
+    memset(factor, 0, (size_t)(k * k) * sizeof *factor);
     if (k > 0)
         mrc_serial(ctx, basis_run, &b);
     assert(b.info == 0); /* there is no other way to fail than a wrong argument */

@@ -69,8 +69,9 @@ mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, 
                            double *vectors, mercer_error *err);
 
 /* Make the rows of a (k x n, tightly packed, k <= n) orthonormal: row j becomes what of it lies
- * outside the span of the rows before, of length one. */
-mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a,
+ * outside the span of the rows before, of length one. factor (k x k) times the new rows are the old
+ * ones; it is lower triangular, with a diagonal >= 0. */
+mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a, double *factor,
                                    mercer_error *err);
 
 /* Replace a (rows x k, tightly packed, rows >= k) by the triangular factor R of its QR

@@ -358,7 +358,7 @@ static mercer_status compress_library(struct work *w, int64_t most, mercer_error
     } else {
         MRC_TRY(mrc_library_choose(&w->lib, w->ctx, targets, k, most, STRICTER * w->p->tolerance,
                                    &frame, err));
-        MRC_TRY(mrc_library_keep(&w->lib, w->ctx, &frame, err));
+        MRC_TRY(mrc_library_keep(&w->lib, &frame, err));
         MRC_TRY(mrc_subframe_project(&frame, w->ctx, m, &vectors, k, err));
         if (w->window)
             MRC_TRY(mrc_subframe_project_rows(&frame, w->ctx, m, &w->x, w->window->n, err));

@@ -107,7 +107,7 @@ static mercer_status choose_landmarks(mercer_ctx *ctx, mrc_library *lib, const m
             targets[i * k + j] = vectors[i * q + j] * singular[j];
     }
     MRC_TRY(mrc_library_choose(lib, ctx, targets, k, most, TOLERANCE, &frame, err));
-    MRC_TRY(mrc_library_keep(lib, ctx, &frame, err));
+    MRC_TRY(mrc_library_keep(lib, &frame, err));
     MRC_TRY(mrc_subframe_project_rows(&frame, ctx, m, x, n, err));
 out:
     mrc_subframe_destroy(&frame);

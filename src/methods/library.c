@@ -42,6 +42,7 @@ void mrc_subframe_destroy(mrc_subframe *frame)
 {
     mrc_free(frame->chosen);
     mrc_free(frame->directions);
+    mrc_free(frame->factor);
 }
 
 /* ---- kernel values ---- */
@@ -75,6 +76,14 @@ static void tile_rows(void *arg, int64_t task, int worker)
     }
 }
 
+/* The part of x, n x n and symmetric, that strips of rows up to the diagonal leave out. */
+static void mirror(double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i / TILE * TILE + TILE; j < n; j++)
+            x[i * n + j] = x[j * n + i];
+}
+
 /* out (a->n x b->n) = k(a_i, b_j); returns how many of them had to be computed. */
 static int64_t kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mrc_points *a,
                              const mrc_points *b, double *out)
@@ -88,9 +97,8 @@ static int64_t kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mr
     }
     mrc_parfor_sized(ctx, (n + TILE - 1) / TILE, 2 * (double)(computed * (a->d + 20)), tile_rows,
                      &t);
-    for (int64_t i = 0; t.symmetric && i < n; i++)
-        for (int64_t j = i / TILE * TILE + TILE; j < n; j++)
-            out[i * n + j] = out[j * n + i];
+    if (t.symmetric)
+        mirror(out, n);
     return computed;
 }
 
@@ -343,6 +351,16 @@ struct choice {
     mrc_subframe *out;
 };
 
+/* out = L L', m x m, in strips of rows up to the diagonal, where L has no more columns, either. */
+static void product_with_itself(const double *l, int64_t m, double *out)
+{
+    for (int64_t first = 0; first < m; first += TILE) {
+        int64_t rows = m - first < TILE ? m - first : TILE, end = first + rows;
+        mrc_gemm(false, true, rows, end, end, 1, l + first * m, m, l, m, 0, out + first * m, m);
+    }
+    mirror(out, m);
+}
+
 /* The point that adds most, or -1. */
 static int64_t best_point(const struct choice *c)
 {
@@ -388,7 +406,7 @@ static void choice_run(void *arg, int64_t task, int worker)
     const double *factor = c->lib->factor;
     (void)task, (void)worker;
     mrc_gemm(false, false, m, k, m, 1, factor, m, c->targets, k, 0, c->products, k);
-    mrc_gemm(false, true, m, m, m, 1, factor, m, factor, m, 0, c->gram, m);
+    product_with_itself(factor, m, c->gram);
     for (int64_t i = 0; i < m; i++)
         c->left[i] = c->gram[i * m + i];
     while (c->out->count < c->most && (p = best_point(c)) >= 0)
@@ -415,7 +433,8 @@ mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const 
     MRC_TRY(mrc_alloc(&c.left, m, sizeof(double), err));
     MRC_TRY(mrc_alloc(&c.newest, m, sizeof(double), err));
     mrc_serial(ctx, choice_run, &c);
-    MRC_TRY(mrc_orthonormal_rows(ctx, out->count, m, out->directions, err));
+    MRC_TRY(mrc_alloc2_raw(&out->factor, out->count, out->count, sizeof(double), err));
+    MRC_TRY(mrc_orthonormal_rows(ctx, out->count, m, out->directions, out->factor, err));
 out:
     mrc_free(c.gram);
     mrc_free(c.along);
@@ -472,30 +491,18 @@ mercer_status mrc_subframe_project_rows(const mrc_subframe *frame, mercer_ctx *c
     return turn(frame, ctx, m, x, n, true, err);
 }
 
-mercer_status mrc_library_keep(mrc_library *lib, mercer_ctx *ctx, const mrc_subframe *frame,
-                               mercer_error *err)
+mercer_status mrc_library_keep(mrc_library *lib, mrc_subframe *frame, mercer_error *err)
 {
-    int64_t m = lib->count, s = frame->count;
     mercer_rows *rows = NULL;
-    double *factor = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_rows_take(lib->rows, frame->chosen, s, &rows, err));
-    MRC_TRY(mrc_alloc2_raw(&factor, s, m, sizeof *factor, err));
-    for (int64_t i = 0; i < s; i++)
-        memcpy(factor + i * m, lib->factor + frame->chosen[i] * m, (size_t)m * sizeof *factor);
-    MRC_TRY(turn(frame, ctx, m, &factor, s, true, err));
-    for (int64_t i = 0; i < s; i++) /* rounding above the diagonal */
-        memset(factor + i * s + i + 1, 0, (size_t)(s - i - 1) * sizeof *factor);
+    MRC_TRY(mrc_rows_take(lib->rows, frame->chosen, frame->count, &rows, err));
     mercer_rows_free(lib->rows);
     mrc_free(lib->factor);
     lib->rows = rows;
-    lib->factor = factor;
-    lib->count = s;
-    rows = NULL;
-    factor = NULL;
+    lib->factor = frame->factor;
+    lib->count = frame->count;
+    frame->factor = NULL;
 out:
-    mercer_rows_free(rows);
-    mrc_free(factor);
     return rc;
 }
 

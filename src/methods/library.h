@@ -41,6 +41,7 @@ typedef struct mrc_subframe {
     int64_t count;
     int64_t *chosen;    /* the points, in order */
     double *directions; /* count x m: the frame's, in coordinates of the old one */
+    double *factor;     /* count x count: the chosen points in it, lower triangular */
 } mrc_subframe;
 
 /* Choose up to `most` points greedily: each the one with whose direction the span captures most of
@@ -50,9 +51,8 @@ mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const 
                                  int64_t k, int64_t most, double tolerance, mrc_subframe *out,
                                  mercer_error *err);
 void mrc_subframe_destroy(mrc_subframe *frame);
-/* Keep the chosen points alone. */
-mercer_status mrc_library_keep(mrc_library *lib, mercer_ctx *ctx, const mrc_subframe *frame,
-                               mercer_error *err);
+/* Keep the chosen points alone; the factor is handed over. */
+mercer_status mrc_library_keep(mrc_library *lib, mrc_subframe *frame, mercer_error *err);
 /* Replace *x, k vectors in coordinates of the old frame (the columns of m x k numbers), by their
  * projections in those of the new one. */
 mercer_status mrc_subframe_project(const mrc_subframe *frame, mercer_ctx *ctx, int64_t m,
