@@ -1,9 +1,12 @@
 /* Models that every later version must read: compat_models write FOLDER | check FOLDER FORMAT
  *
  * `write` makes one small model of every kind, with rows and their features as raw doubles; `check`
- * loads those of a format and transforms the rows again. tests/compat/format_1 and format_2 were
- * written once and stay. */
+ * loads those of a format and transforms the rows again. Of streams, models with a state (format
+ * 1), there are also the features after they have learnt from the rows. tests/compat/format_1 and
+ * format_2 were written once and stay. */
 #include "../unit/model_support.h"
+
+#include <mercer/stream.h>
 
 static const struct {
     const char *name;
@@ -45,6 +48,20 @@ static const struct {
 };
 enum { SAMPLES = sizeof samples / sizeof *samples, ROWS = 5 };
 
+/* Streams of LEARNT rows of two columns, one of which waits for its block. The early one is from
+ * before kernel values were counted, and is not written any more. */
+static const struct {
+    const char *name, *method;
+} streams[] = {
+    {"stream-subset", "ikpca:components=2,rank=4,library=6,first=6,block=4"},
+    {"stream-window", "ikpca:components=2,rank=4,library=6,first=6,block=4,window=8"},
+    {"stream-kha", "kha:components=2,library=5,first=6,block=4"},
+    {"stream-early", NULL},
+};
+enum { STREAMS = sizeof streams / sizeof *streams, LEARNT = 11 };
+
+static const char *const names[] = {"age", "h\xc3\xb6he", "latin \xe9", "x"};
+
 static char path[512];
 
 static const char *file(const char *folder, const char *name, const char *ending)
@@ -71,7 +88,6 @@ static void read_doubles(const char *from, double *x, int64_t count)
 
 static void write_sample(const char *folder, int which)
 {
-    static const char *const names[] = {"age", "h\xc3\xb6he", "latin \xe9", "x"};
     const struct recipe *recipe = &samples[which].recipe;
     double *x = recipe_rows(recipe), *fresh = ref_rows(77, ROWS, recipe->d, 1, 0), features[64];
     mercer_rows *train = view(x, recipe->n, recipe->d), *rows = view(fresh, ROWS, recipe->d);
@@ -112,6 +128,70 @@ static void check_sample(const char *folder, int which)
     mercer_model_free(model);
 }
 
+/* Features of rows by the model as it is, and after it has learnt from them. */
+static void stream_features(const mercer_model *model, const mercer_rows *rows, double *features,
+                            double *after)
+{
+    mercer_stream *stream = NULL;
+    const mercer_model *later = NULL;
+    assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, NULL, &err));
+    assert_ok(mercer_stream_continue(ctx, model, &stream, &err));
+    assert_ok(mercer_stream_push(ctx, stream, rows, &err));
+    assert_ok(mercer_stream_flush(ctx, stream, &err));
+    assert_ok(mercer_stream_model(ctx, stream, &later, NULL, &err));
+    assert_int_equal(later->rows, LEARNT + ROWS);
+    assert_ok(mercer_model_transform(ctx, later, rows, NULL, after, NULL, &err));
+    mercer_stream_free(stream);
+}
+
+static void write_stream(const char *folder, int which)
+{
+    const char *name = streams[which].name;
+    double *x = ref_rows(78, LEARNT, 2, 1, 0), *fresh = ref_rows(77, ROWS, 2, 1, 0);
+    double features[2 * ROWS], after[2 * ROWS];
+    mercer_rows *train = view(x, LEARNT, 2), *rows = view(fresh, ROWS, 2);
+    mercer_stream *stream = NULL;
+    const mercer_model *model = NULL;
+    mercer_fit_options options;
+    mercer_fit_options_init(&options);
+    options.method = streams[which].method;
+    options.kernel = "rbf:sigma=1.5";
+    options.scale = "standard";
+    options.command = "compat_models write";
+    assert_ok(mrc_copy_names(&train->names, (char *const *)names, 2, &err));
+    assert_ok(mercer_stream_new(ctx, &options, &stream, &err));
+    assert_ok(mercer_stream_push(ctx, stream, train, &err));
+    assert_ok(mercer_stream_model(ctx, stream, &model, NULL, &err));
+    assert_int_equal(model->state.pending, 1);
+    stream_features(model, rows, features, after);
+    assert_ok(mercer_model_save(ctx, model, file(folder, name, "mercer"), &err));
+    write_doubles(file(folder, name, "rows"), fresh, ROWS * 2);
+    write_doubles(file(folder, name, "features"), features, ROWS * 2);
+    write_doubles(file(folder, name, "after"), after, ROWS * 2);
+    mercer_stream_free(stream);
+    mercer_rows_free(train);
+    mercer_rows_free(rows);
+    mrc_free(x);
+    mrc_free(fresh);
+}
+
+static void check_stream(const char *folder, int which)
+{
+    const char *name = streams[which].name;
+    double x[2 * ROWS], wanted[2 * ROWS], features[2 * ROWS], after[2 * ROWS];
+    mercer_model *model = NULL;
+    assert_ok(mercer_model_load(ctx, file(folder, name, "mercer"), &model, &err));
+    read_doubles(file(folder, name, "rows"), x, ROWS * 2);
+    mercer_rows *rows = view(x, ROWS, 2);
+    stream_features(model, rows, features, after);
+    read_doubles(file(folder, name, "features"), wanted, ROWS * 2);
+    assert_true(ref_difference(features, wanted, ROWS * 2) < 1e-12);
+    read_doubles(file(folder, name, "after"), wanted, ROWS * 2);
+    assert_true(ref_difference(after, wanted, ROWS * 2) < 1e-9);
+    mercer_rows_free(rows);
+    mercer_model_free(model);
+}
+
 static const char *folder;
 static int format;
 
@@ -121,6 +201,8 @@ static void test_check(void **state)
     for (int i = 0; i < SAMPLES; i++)
         if (samples[i].format == format)
             check_sample(folder, i);
+    for (int i = 0; i < STREAMS && format == 1; i++)
+        check_stream(folder, i);
 }
 
 static void test_write(void **state)
@@ -128,6 +210,9 @@ static void test_write(void **state)
     (void)state;
     for (int i = 0; i < SAMPLES; i++)
         write_sample(folder, i);
+    for (int i = 0; i < STREAMS; i++)
+        if (streams[i].method)
+            write_stream(folder, i);
 }
 
 int main(int argc, char **argv)

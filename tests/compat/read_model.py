@@ -67,10 +67,10 @@ class ReadModels(unittest.TestCase):
     def test_files_of_this_build(self):
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([PROGRAM, "write", folder], check=True, capture_output=True)
-            self.check(folder, 6)
+            self.check(folder, 9)
 
     def test_files_of_format_1(self):
-        self.check(SOURCE / "tests/compat/format_1", 5)
+        self.check(SOURCE / "tests/compat/format_1", 9)
 
     def test_files_of_format_2(self):
         self.check(SOURCE / "tests/compat/format_2", 1)
