@@ -431,6 +431,9 @@ static mercer_status find_svd(mercer_ctx *ctx, struct svd_call *c, mercer_error 
     if (q > MOST_SINGULAR)
         return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
                         (long long)q, (int)MOST_SINGULAR);
+    for (int64_t i = 0; i < c->m * c->n; i++) /* LAPACK would not come to an end */
+        if (!isfinite(c->a[i]))
+            return mrc_fail(err, MERCER_ERR_NUMERIC, "numbers too large for singular vectors");
     MRC_TRY(mrc_alloc2_raw(&c->work, c->work_size, 1, sizeof *c->work, err));
     MRC_TRY(mrc_alloc2_raw(&c->iwork, 8, q, sizeof *c->iwork, err));
     mrc_serial(ctx, svd_run, c);

@@ -8,7 +8,8 @@
  *   [U S, X' - nu, sqrt(N c / (N + c)) (mu - nu)],   mu <- (N mu + c nu) / (N + c),
  *
  * whose left singular vectors and values are the new U and S: exactly kernel PCA of all rows as
- * long as nothing is truncated or compressed. One Householder factorisation gives them without a
+ * long as nothing is truncated or compressed; until then the frame is mended where it would cost
+ * digits. One Householder factorisation gives them without a
  * rank to decide on, and orthonormal to rounding for ever. Without centring there is no mean:
  * incremental kernel SVD.
  *
@@ -52,7 +53,7 @@ static const mrc_param ikpca_schema[] = {
     MRC_CHOICE(struct ikpca_params, compress, 0, "subset|preimage|none",
                "how the library stays small: by a choice of its rows, by new points (rbf and poly "
                "kernels), or not at all"),
-    MRC_REAL(struct ikpca_params, tolerance, 1e-6, 1e-8, 0.1,
+    MRC_REAL(struct ikpca_params, tolerance, 1e-7, 1e-7, 0.1,
              "what stands out of the library by less, relative to the longest image, is dropped"),
     MRC_REAL(struct ikpca_params, forget, 0, 0, 0.5,
              "share of its weight that a row loses with each row after it; 0: none"),
@@ -109,6 +110,11 @@ struct work {
     mercer_rows *window; /* scaled */
     double *x;           /* coordinates of the block, or of the window */
     double *diag;
+    /* Directions, mean and window of the stream in the frame as it is now, where they have
+     * coordinates along the first `known` points; turned copies when the frame has changed. */
+    const double *old_basis, *old_mean, *old_window;
+    int64_t known;
+    double *turned_basis, *turned_mean, *turned_window;
 };
 
 static void work_destroy(struct work *w)
@@ -118,6 +124,72 @@ static void work_destroy(struct work *w)
     mercer_rows_free(w->window);
     mrc_free(w->x);
     mrc_free(w->diag);
+    mrc_free(w->turned_basis);
+    mrc_free(w->turned_mean);
+    mrc_free(w->turned_window);
+}
+
+/* ---- points ---- */
+
+/* What points stand out by at least. Once some were dropped the others are no longer the best ones
+ * to compute with, and rounding goes further. */
+static double least_residual(const struct work *w)
+{
+    enum { ROUGHER = 10 };
+    return (w->next.compressed ? ROUGHER : 1) * w->p->tolerance;
+}
+
+struct turning {
+    int64_t before, after, rank, window;
+    const double *turn;
+    const mrc_state *from;
+    struct work *to;
+};
+
+static void turning_run(void *arg, int64_t task, int worker)
+{
+    const struct turning *t = arg;
+    int64_t m = t->before, s = t->after;
+    const mrc_state *from = t->from;
+    (void)task, (void)worker;
+    if (t->rank > 0)
+        mrc_gemm(true, false, s, t->rank, m, 1, t->turn, s, from->basis, t->rank, 0,
+                 t->to->turned_basis, t->rank);
+    mrc_gemm(true, false, s, 1, m, 1, t->turn, s, from->mean, 1, 0, t->to->turned_mean, 1);
+    if (t->window > 0)
+        mrc_gemm(false, false, t->window, s, m, 1, from->coordinates, m, t->turn, s, 0,
+                 t->to->turned_window, s);
+}
+
+/* Points for the block, and its coordinates. As long as nothing was dropped the frame may change,
+ * for the sake of accuracy; then what was learnt is turned into the new one. */
+static mercer_status take_in(struct work *w, const mercer_rows *block, mercer_error *err)
+{
+    const mrc_state *s = &w->stream->state;
+    struct turning t = {.before = w->lib.count, .rank = s->rank, .window = s->window, .from = s};
+    double *turn = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_library_take_in(&w->lib, w->ctx, block, least_residual(w), &w->x, w->diag,
+                                s->compressed ? NULL : &turn, err));
+    w->old_basis = s->basis;
+    w->old_mean = s->mean;
+    w->old_window = s->coordinates;
+    w->known = t.before;
+    if (!turn)
+        return MERCER_OK;
+    t.after = w->known = w->lib.count;
+    t.turn = turn;
+    t.to = w;
+    MRC_TRY(mrc_alloc2(&w->turned_basis, t.after, t.rank, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->turned_mean, t.after, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&w->turned_window, t.window, t.after, sizeof(double), err));
+    mrc_serial(w->ctx, turning_run, &t);
+    w->old_basis = w->turned_basis;
+    w->old_mean = w->turned_mean;
+    w->old_window = w->turned_window;
+out:
+    mrc_free(turn);
+    return rc;
 }
 
 /* ---- directions ---- */
@@ -223,16 +295,16 @@ static mercer_status add_block(struct work *w, int64_t c, mercer_error *err)
 {
     const mrc_state *old = &w->stream->state;
     mrc_state *s = &w->next;
-    int64_t m = w->lib.count, known = w->stream->library.count, r = old->rank;
+    int64_t m = w->lib.count, known = w->known, r = old->rank;
     int64_t k = r + c + (w->centred ? 1 : 0);
     double *scatter = NULL, faded = pow(1 - w->p->forget, (double)c);
     double n = faded * old->weight, step = (double)c / (n + (double)c);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&scatter, m, k, sizeof *scatter, err));
     for (int64_t i = 0; i < m; i++) {
-        double *to = scatter + i * k, mean = 0, before = i < known ? old->mean[i] : 0;
+        double *to = scatter + i * k, mean = 0, before = i < known ? w->old_mean[i] : 0;
         for (int64_t j = 0; i < known && j < r; j++)
-            to[j] = old->basis[i * r + j] * old->singular[j] * sqrt(faded);
+            to[j] = w->old_basis[i * r + j] * old->singular[j] * sqrt(faded);
         for (int64_t t = 0; w->centred && t < c; t++)
             mean += w->x[t * m + i] / (double)c;
         for (int64_t t = 0; t < c; t++)
@@ -246,7 +318,7 @@ static mercer_status add_block(struct work *w, int64_t c, mercer_error *err)
     s->diagonal -= (1 - faded) * old->diagonal;
     s->weight = n + (double)c;
     s->lost *= faded;
-    MRC_TRY(decompose(w, scatter, k, old->basis, r, known, err));
+    MRC_TRY(decompose(w, scatter, k, w->old_basis, r, known, err));
 out:
     mrc_free(scatter);
     return rc;
@@ -262,10 +334,9 @@ static mercer_status move_window(struct work *w, const mercer_rows *block, merce
     mercer_rows *rows = NULL;
     mercer_status rc = MERCER_OK;
     if (before > 0) {
-        int64_t known = stream->library.count;
-        MRC_TRY(mrc_alloc2_raw(&x, before, known, sizeof *x, err));
-        memcpy(x, stream->state.coordinates, (size_t)(before * known) * sizeof *x);
-        MRC_TRY(mrc_library_extend(&w->lib, w->ctx, stream->window, known, &x, err));
+        MRC_TRY(mrc_alloc2_raw(&x, before, w->known, sizeof *x, err));
+        memcpy(x, w->old_window, (size_t)(before * w->known) * sizeof *x);
+        MRC_TRY(mrc_library_extend(&w->lib, w->ctx, stream->window, w->known, &x, err));
         MRC_TRY(mrc_rows_append(&rows, stream->window, err));
     }
     MRC_TRY(mrc_rows_append(&rows, block, err));
@@ -311,7 +382,7 @@ static mercer_status learn_window(struct work *w, mercer_error *err)
         for (int64_t t = 0; t < n; t++)
             scatter[i * n + t] = w->x[t * m + i] - s->mean[i];
     }
-    MRC_TRY(decompose(w, scatter, n, old->basis, old->rank, w->stream->library.count, err));
+    MRC_TRY(decompose(w, scatter, n, w->old_basis, old->rank, w->known, err));
 out:
     mrc_points_destroy(&points);
     mrc_free(scatter);
@@ -345,6 +416,7 @@ static mercer_status project_window(struct work *w, mercer_error *err)
 static mercer_status compress_library(struct work *w, int64_t most, mercer_error *err)
 {
     enum { STRICTER = 10 }; /* points kept for long stand out by more than those taken in */
+    w->next.compressed = 1;
     int64_t m = w->lib.count, k = w->next.rank + 1;
     mrc_subframe frame = {0};
     double *targets = NULL, *vectors = NULL;
@@ -352,18 +424,17 @@ static mercer_status compress_library(struct work *w, int64_t most, mercer_error
     MRC_TRY(vectors_of(w, w->next.rank > 0 ? w->next.singular[0] : 1, &targets, err));
     MRC_TRY(vectors_of(w, 1, &vectors, err));
     if (w->p->compress == PREIMAGE) {
-        MRC_TRY(
-            mrc_reduced_replace(&w->lib, w->ctx, targets, k, most, w->p->tolerance, &vectors, err));
+        MRC_TRY(mrc_reduced_replace(&w->lib, w->ctx, targets, k, most, least_residual(w), &vectors,
+                                    err));
         MRC_TRY(project_window(w, err));
     } else {
-        MRC_TRY(mrc_library_choose(&w->lib, w->ctx, targets, k, most, STRICTER * w->p->tolerance,
+        MRC_TRY(mrc_library_choose(&w->lib, w->ctx, targets, k, most, STRICTER * least_residual(w),
                                    &frame, err));
         MRC_TRY(mrc_library_keep(&w->lib, &frame, err));
         MRC_TRY(mrc_subframe_project(&frame, w->ctx, m, &vectors, k, err));
         if (w->window)
             MRC_TRY(mrc_subframe_project_rows(&frame, w->ctx, m, &w->x, w->window->n, err));
     }
-    w->next.compressed = 1;
     MRC_TRY(replace_vectors(w, vectors, err));
 out:
     mrc_subframe_destroy(&frame);
@@ -411,7 +482,8 @@ static mercer_status repair(struct work *w, mercer_error *err)
     double *x = NULL, *diag = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&diag, w->lib.count, sizeof *diag, err));
-    MRC_TRY(mrc_library_take_in(&fresh, w->ctx, w->lib.rows, w->p->tolerance, &x, diag, err));
+    MRC_TRY(
+        mrc_library_take_in(&fresh, w->ctx, w->lib.rows, least_residual(w), &x, diag, NULL, err));
     MRC_TRY(vectors_of(w, 1, &r.coefficients, err));
     r.m = fresh.count;
     r.x = x;
@@ -478,7 +550,7 @@ static mercer_status ikpca_fold(mercer_ctx *ctx, mercer_stream *stream, const me
     w.next.blocks++;
     MRC_TRY(mrc_alloc(&w.diag, c, sizeof *w.diag, err));
     MRC_TRY(mrc_library_copy(&w.lib, &stream->library, err));
-    MRC_TRY(mrc_library_take_in(&w.lib, ctx, block, w.p->tolerance, &w.x, w.diag, err));
+    MRC_TRY(take_in(&w, block, err));
     MRC_TRY(mrc_alloc(&w.next.mean, w.lib.count, sizeof(double), err));
     if (w.p->window > 0) {
         MRC_TRY(move_window(&w, block, err));

@@ -315,7 +315,7 @@ static mercer_status kha_fold(mercer_ctx *ctx, mercer_stream *stream, const merc
     MRC_TRY(mrc_alloc(&diag, block->n, sizeof *diag, err));
     MRC_TRY(mrc_library_copy(&lib, &stream->library, err));
     if (old->blocks == 0) {
-        MRC_TRY(mrc_library_take_in(&lib, ctx, block, TOLERANCE, &w.x, diag, err));
+        MRC_TRY(mrc_library_take_in(&lib, ctx, block, TOLERANCE, &w.x, diag, NULL, err));
         MRC_TRY(choose_landmarks(ctx, &lib, r, block->n, &w.x, err));
         next.compressed = 1; /* later rows may lie anywhere */
         next.halving = (double)block->n;

@@ -84,6 +84,16 @@ static void mirror(double *x, int64_t n)
             x[i * n + j] = x[j * n + i];
 }
 
+/* out = L L', m x m, in strips of rows up to the diagonal, where L has no more columns, either. */
+static void product_with_itself(const double *l, int64_t m, double *out)
+{
+    for (int64_t first = 0; first < m; first += TILE) {
+        int64_t rows = m - first < TILE ? m - first : TILE, end = first + rows;
+        mrc_gemm(false, true, rows, end, end, 1, l + first * m, m, l, m, 0, out + first * m, m);
+    }
+    mirror(out, m);
+}
+
 /* out (a->n x b->n) = k(a_i, b_j); returns how many of them had to be computed. */
 static int64_t kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mrc_points *a,
                              const mrc_points *b, double *out)
@@ -200,6 +210,24 @@ static void cholesky_run(void *arg, int64_t task, int worker)
     }
 }
 
+static void cholesky_destroy(struct cholesky *c)
+{
+    mrc_free(c->residual);
+    mrc_free(c->t);
+    mrc_free(c->pivot);
+}
+
+static mercer_status cholesky_init(struct cholesky *c, int64_t n, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    c->n = n;
+    MRC_TRY(mrc_alloc2_raw(&c->residual, n, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&c->t, n, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&c->pivot, n, sizeof *c->pivot, err));
+out:
+    return rc;
+}
+
 /* W beside the first `count` columns of T: n x (m + count). */
 static void join(const double *w, const double *t, int64_t n, int64_t m, int64_t count, double *out)
 {
@@ -209,9 +237,9 @@ static void join(const double *w, const double *t, int64_t n, int64_t m, int64_t
     }
 }
 
-/* The pivots become points. */
+/* The pivots become points; the coordinates of all rows have ld columns. */
 static mercer_status add_points(mrc_library *lib, const mercer_rows *rows, const struct cholesky *c,
-                                const double *coordinates, mercer_error *err)
+                                const double *coordinates, int64_t ld, mercer_error *err)
 {
     int64_t m = lib->count, wide = m + c->count;
     mercer_rows *fresh = NULL;
@@ -223,7 +251,7 @@ static mercer_status add_points(mrc_library *lib, const mercer_rows *rows, const
     for (int64_t i = 0; i < m; i++)
         memcpy(factor + i * wide, lib->factor + i * m, (size_t)m * sizeof *factor);
     for (int64_t i = 0; i < c->count; i++)
-        memcpy(factor + (m + i) * wide, coordinates + c->pivot[i] * wide,
+        memcpy(factor + (m + i) * wide, coordinates + c->pivot[i] * ld,
                (size_t)wide * sizeof *factor);
     mrc_free(lib->factor);
     lib->factor = factor;
@@ -249,43 +277,160 @@ static void residual_run(void *arg, int64_t task, int worker)
     mrc_gemm(false, true, r->n, r->n, r->m, -1, r->w, r->m, r->w, r->m, 1, r->own, r->n);
 }
 
-mercer_status mrc_library_take_in(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
-                                  double tolerance, double **coordinates, double *diag,
-                                  mercer_error *err)
+/* Whether no row has a coordinate along a weak point that is much longer than the point's own. */
+static bool fits_frame(const mrc_library *lib, const double *w, int64_t n)
+{
+    /* Rounding may grow by the first factor with each weak point, but hardly does. */
+    static const double GROWTH = 10, WEAK = 1e-4;
+    int64_t m = lib->count;
+    for (int64_t k = 0; k < m; k++) {
+        double own = lib->factor[k * m + k];
+        for (int64_t i = 0; own * own < WEAK * lib->largest && i < n; i++)
+            if (fabs(w[i * m + k]) > GROWTH * own)
+                return false;
+    }
+    return true;
+}
+
+/* Kernel values of points and rows together: n' x n', n' = m + n. */
+static mercer_status joint_values(const mrc_library *lib, const double *values, const double *own,
+                                  int64_t n, double *out, mercer_error *err)
+{
+    int64_t m = lib->count, all = m + n;
+    double *products = NULL;
+    mercer_status rc = mrc_alloc2_raw(&products, m, m, sizeof *products, err);
+    if (rc != MERCER_OK)
+        return rc;
+    product_with_itself(lib->factor, m, products);
+    for (int64_t i = 0; i < m; i++) {
+        memcpy(out + i * all, products + i * m, (size_t)m * sizeof *out);
+        for (int64_t j = 0; j < n; j++)
+            out[i * all + m + j] = values[j * m + i];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(out + (m + i) * all, values + i * m, (size_t)m * sizeof *out);
+        memcpy(out + (m + i) * all + m, own + i * n, (size_t)n * sizeof *out);
+    }
+    mrc_free(products);
+    return MERCER_OK;
+}
+
+/* Points and frame chosen anew from points and rows, given the values of the rows with the points
+ * and with one another. */
+struct rejoin {
+    mrc_library *lib;
+    const double *values, *own;
+    struct cholesky c;
+    double *turn, *coordinates;
+    mercer_error *err;
+    mercer_status rc;
+};
+
+static void rejoin_run(void *arg, int64_t task, int worker)
+{
+    struct rejoin *r = arg;
+    int64_t m = r->lib->count, all = r->c.n;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(joint_values(r->lib, r->values, r->own, all - m, r->c.residual, r->err));
+    cholesky_run(&r->c, task, worker);
+    int64_t s = r->c.count;
+    MRC_TRY(mrc_alloc2(&r->turn, m, s, sizeof(double), r->err));
+    MRC_TRY(mrc_alloc2(&r->coordinates, all - m, s, sizeof(double), r->err));
+    for (int64_t i = 0; i < all; i++)
+        memcpy(i < m ? r->turn + i * s : r->coordinates + (i - m) * s, r->c.t + i * all,
+               (size_t)s * sizeof(double));
+    mrc_lower_solve(false, false, m, s, r->lib->factor, m, r->turn, s);
+out:
+    r->rc = rc;
+}
+
+static mercer_status rejoin(struct rejoin *r, mercer_ctx *ctx, const mercer_rows *rows,
+                            double tolerance, double **coordinates, double **turn,
+                            mercer_error *err)
+{
+    mrc_library *lib = r->lib, fresh = {.kernel = lib->kernel, .largest = lib->largest};
+    mercer_rows *joined = NULL;
+    mercer_status rc = MERCER_OK;
+    r->err = err;
+    MRC_TRY(cholesky_init(&r->c, lib->count + rows->n, err));
+    r->c.floor = tolerance * tolerance * lib->largest;
+    mrc_serial(ctx, rejoin_run, r);
+    MRC_TRY(r->rc);
+    MRC_TRY(mrc_rows_append(&joined, lib->rows, err));
+    MRC_TRY(mrc_rows_append(&joined, rows, err));
+    MRC_TRY(add_points(&fresh, joined, &r->c, r->c.t, r->c.n, err));
+    fresh.evaluations = lib->evaluations;
+    mrc_library_destroy(lib);
+    *lib = fresh;
+    fresh = (mrc_library){0};
+    *coordinates = r->coordinates;
+    *turn = r->turn;
+    r->coordinates = r->turn = NULL;
+out:
+    mrc_library_destroy(&fresh);
+    mercer_rows_free(joined);
+    mrc_free(r->coordinates);
+    mrc_free(r->turn);
+    cholesky_destroy(&r->c);
+    return rc;
+}
+
+/* The points stay, those of the rows that they do not span join them. w: coordinates of the rows;
+ * c: their values with one another. */
+static mercer_status append(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
+                            const double *w, struct cholesky *c, double tolerance,
+                            double **coordinates, mercer_error *err)
 {
     int64_t n = rows->n, m = lib->count;
-    struct cholesky c = {.n = n};
-    double *w = NULL, *out = NULL;
+    struct residual r = {.n = n, .m = m, .w = w, .own = c->residual};
+    double *out = NULL;
+    mercer_status rc = MERCER_OK;
+    if (m > 0)
+        mrc_serial(ctx, residual_run, &r);
+    c->floor = tolerance * tolerance * lib->largest;
+    mrc_serial(ctx, cholesky_run, c);
+    MRC_TRY(mrc_alloc2_raw(&out, n, m + c->count, sizeof *out, err));
+    join(w, c->t, n, m, c->count, out);
+    if (c->count > 0)
+        MRC_TRY(add_points(lib, rows, c, out, m + c->count, err));
+    *coordinates = out;
+    out = NULL;
+out:
+    mrc_free(out);
+    return rc;
+}
+
+mercer_status mrc_library_take_in(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
+                                  double tolerance, double **coordinates, double *diag,
+                                  double **turn, mercer_error *err)
+{
+    int64_t n = rows->n, m = lib->count;
+    struct cholesky c = {0};
+    double *w = NULL, *values = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&w, n, m, sizeof *w, err));
-    MRC_TRY(mrc_alloc2_raw(&c.residual, n, n, sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&c.t, n, n, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&c.pivot, n, sizeof *c.pivot, err));
-    MRC_TRY(values_with(lib, ctx, rows, w, c.residual, diag, err));
+    MRC_TRY(mrc_alloc2_raw(&values, n, m, sizeof *values, err));
+    MRC_TRY(cholesky_init(&c, n, err));
+    MRC_TRY(values_with(lib, ctx, rows, values, c.residual, diag, err));
     for (int64_t i = 0; i < n; i++) {
         c.residual[i * n + i] = diag[i];
         lib->largest = fmax(lib->largest, diag[i]);
     }
-    struct solve s = {.n = n, .m = m, .factor = lib->factor, .x = w};
-    struct residual r = {.n = n, .m = m, .w = w, .own = c.residual};
     if (m > 0) {
+        memcpy(w, values, (size_t)(n * m) * sizeof *w);
+        struct solve s = {.n = n, .m = m, .factor = lib->factor, .x = w};
         mrc_serial(ctx, solve_run, &s);
-        mrc_serial(ctx, residual_run, &r);
     }
-    c.floor = tolerance * tolerance * lib->largest;
-    mrc_serial(ctx, cholesky_run, &c);
-    MRC_TRY(mrc_alloc2_raw(&out, n, m + c.count, sizeof *out, err));
-    join(w, c.t, n, m, c.count, out);
-    if (c.count > 0)
-        MRC_TRY(add_points(lib, rows, &c, out, err));
-    *coordinates = out;
-    out = NULL;
+    if (turn && !fits_frame(lib, w, n)) {
+        struct rejoin r = {.lib = lib, .values = values, .own = c.residual};
+        MRC_TRY(rejoin(&r, ctx, rows, tolerance, coordinates, turn, err));
+    } else {
+        MRC_TRY(append(lib, ctx, rows, w, &c, tolerance, coordinates, err));
+    }
 out:
     mrc_free(w);
-    mrc_free(out);
-    mrc_free(c.residual);
-    mrc_free(c.t);
-    mrc_free(c.pivot);
+    mrc_free(values);
+    cholesky_destroy(&c);
     return rc;
 }
 
@@ -350,16 +495,6 @@ struct choice {
     double *newest;   /* m: the latest a */
     mrc_subframe *out;
 };
-
-/* out = L L', m x m, in strips of rows up to the diagonal, where L has no more columns, either. */
-static void product_with_itself(const double *l, int64_t m, double *out)
-{
-    for (int64_t first = 0; first < m; first += TILE) {
-        int64_t rows = m - first < TILE ? m - first : TILE, end = first + rows;
-        mrc_gemm(false, true, rows, end, end, 1, l + first * m, m, l, m, 0, out + first * m, m);
-    }
-    mirror(out, m);
-}
 
 /* The point that adds most, or -1. */
 static int64_t best_point(const struct choice *c)

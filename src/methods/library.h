@@ -28,10 +28,14 @@ mercer_status mrc_library_project(mrc_library *lib, mercer_ctx *ctx, const merce
                                   double **coordinates, double *diag, mercer_error *err);
 /* The same after taking in as points the rows that the others do not span: largest residual first,
  * until none is longer than tolerance times the root of the largest k(x,x). What is left of the
- * others is dropped. */
+ * others is dropped. Coordinates along points that stood out of those before by little carry the
+ * rounding of kernel values over that little; when rows stand out there by more, the frame is a bad
+ * one for them. Unless turn is NULL, points and frame are then chosen anew from points and rows
+ * together, and *turn receives m x (new m) values from mrc_alloc that take the coordinates x of a
+ * vector to x' turn; else it stays NULL. */
 mercer_status mrc_library_take_in(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
                                   double tolerance, double **coordinates, double *diag,
-                                  mercer_error *err);
+                                  double **turn, mercer_error *err);
 /* Coordinates of rows (n x m) from those in the frame of the first `known` points (n x known). */
 mercer_status mrc_library_extend(mrc_library *lib, mercer_ctx *ctx, const mercer_rows *rows,
                                  int64_t known, double **coordinates, mercer_error *err);

@@ -97,7 +97,7 @@ static mercer_status take_point(struct search *s, bool *taken, mercer_error *err
     MRC_TRY(mrc_rows_adopt(MRC_F64, copy, 1, d, &row, err));
     copy = NULL;
     double largest = s->all.largest;
-    MRC_TRY(mrc_library_take_in(&s->all, s->ctx, row, s->tolerance, &x, &diag, err));
+    MRC_TRY(mrc_library_take_in(&s->all, s->ctx, row, s->tolerance, &x, &diag, NULL, err));
     s->all.largest = largest; /* of rows, not of what we make up */
     int64_t m = s->all.count;
     if (m > before) {
@@ -345,7 +345,7 @@ static mercer_status change_frame(struct search *s, mercer_error *err)
     double *x = NULL, *diag = NULL, *products = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&diag, s->found->n, sizeof *diag, err));
-    MRC_TRY(mrc_library_take_in(&fresh, s->ctx, s->found, s->tolerance, &x, diag, err));
+    MRC_TRY(mrc_library_take_in(&fresh, s->ctx, s->found, s->tolerance, &x, diag, NULL, err));
     fresh.largest = lib->largest;
     mrc_free(x);
     x = NULL;
