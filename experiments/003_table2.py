@@ -1,0 +1,67 @@
+#!/usr/bin/python3
+"""Paper 003, Table 2: recognition of faces by batch and incremental kernel eigenfaces."""
+import numpy as np
+
+import streams
+from lab import Lab, cell
+
+COMPONENTS, TRAIN = 36, streams.YALE_TRAIN
+# Random partitions: kernel, the paper's error rates in %, and another implementation's means of five, sphered.
+RANDOM = {"poly 2, pixels": ((49.61, 50.26, 26.97), (53.2, 53.8, 30.0)),
+          "rbf 1, unit images": ((65.92, 66.84, 46.58), (46.9, 47.0, 20.7))}
+
+lab = Lab(__file__, "Table 2: kernel eigenfaces, batch and incremental (Extended Yale B)")
+pixels, people = streams.yale(*lab.need(*streams.YALE))
+kernels, partitions = (["poly 2, pixels"], 1) if lab.quick else (list(streams.YALE_WRONG), 5)
+
+
+def wrong(order, kernel_name, method, rows, reference):
+    """Errors of ten neighbours among the reference rows, with the features plain and sphered."""
+    kernel, normed, _ = streams.YALE_WRONG[kernel_name]
+    x, labels = (streams.unit(pixels) if normed else pixels)[order], people[order]
+    train, every = lab.folder / "train.npy", lab.folder / "all.npy"
+    np.save(train, x[:rows])
+    np.save(every, x)
+    _, model = lab.fit("table.model", train, "-m", method, "-k", kernel)
+    features = lab.features(model, every)[:, :COMPONENTS]
+    return [streams.neighbours(f[:reference], labels[:reference], f[TRAIN:], labels[TRAIN:])
+            for f in (features, streams.sphered(features, rows))]
+
+
+lab.note("""2414 images of 38 people stand in for the paper's 5760 of ten: 20 x 20 pixels, 2000 rows to learn from and 414 to
+recognise by ten neighbours with 36 components, plain and sphered (each of unit deviation). The paper's subset of 1000 rows
+is one of 500 or 600 here, its whole set of 5000 one of 2000. Position i of the partition below holds image 1009 i mod 2414,
+so it has no random numbers. Limits: another implementation's counts, within 3 for KPCA and 15 for streams.""")
+errors, columns = {}, list(streams.YALE_COLUMNS)[:2 if lab.quick else None]
+for which, caption in enumerate(("plain", "sphered")):
+    table = lab.table(f"Wrong of 414, {caption} features", "kernel", *columns)
+    for name in kernels:
+        entries = []
+        for column, known in zip(columns, streams.YALE_WRONG[name][2]):
+            if (name, column) not in errors:
+                errors[name, column] = wrong(streams.spread(len(people)), name, *streams.YALE_COLUMNS[column])
+            entries.append(cell(errors[name, column][which], digits=0, **streams.yale_limits(column, known[which])))
+        table.row(name, *entries)
+for name in kernels if not lab.quick else ():
+    few, many = errors[name, "batch 600"][1], errors[name, "stream 2000"][1]
+    lab.check(f"{name}: the stream of all rows has at least 50 fewer errors than KPCA of 600 ({many}, {few})", many <= few - 50)
+    apart = max(abs(a - b) for rows in ("500", "600", "2000")
+                for a, b in zip(errors[name, f"batch {rows}"], errors[name, f"stream {rows}"]))
+    lab.check(f"{name}: streams are within 15 errors of KPCA of the same rows ({apart})", apart <= 15)
+
+table = lab.table(f"Errors in %, sphered, mean of {partitions} random partitions (the paper's, on its own images)", "kernel",
+                  "batch 600", "stream 600", "stream 2000")
+random = np.random.default_rng(1)
+orders = [random.permutation(len(people)) for _ in range(partitions)]
+for name, (paper, known) in RANDOM.items():
+    if name in kernels:
+        means = [100 / (len(people) - TRAIN) * np.mean([wrong(order, name, method, rows, rows)[1] for order in orders])
+                 for method, rows in ((streams.BATCH, 600), (streams.STREAM, 600), (streams.STREAM, TRAIN))]
+        table.row(name, *(cell(mean, theirs, low=other - 3, high=other + 3, digits=1,
+                               why="other images, people and numbers of rows; unit images for rbf")
+                          for mean, theirs, other in zip(means, paper, known)))
+lab.note("""Both messages of the paper hold: the stream is as good as KPCA of the same rows, and learning from all rows beats
+KPCA of a part. Most of that gain is the larger set of neighbours, which the paper does not separate: components of 500 rows
+with all 2000 as neighbours come close to those of 2000 (last column). Limits of the random partitions: 3 points from
+another implementation's draws.""")
+lab.finish()
