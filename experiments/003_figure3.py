@@ -36,10 +36,11 @@ for name, (rows, kernel) in sets.items():
         worst = np.abs(values[:10] - streams.ROLL).max()
         lab.check(f"eigenvalues of the roll to {worst:.0e} (limit 1e-4)", worst < 1e-4)
     axis.plot(np.arange(1, min(len(values), 100) + 1), values[:100] / values[0], label=name)
-axis.set(xlabel="component", ylabel="eigenvalue over the first", title="spectra")
+axis.set(xlabel="component", ylabel="eigenvalue over the first", yscale="log", title="spectra")
 axis.legend()
-roll = sets["perforated Swiss roll"][0]
-axes[0][0].scatter(roll[:, 0], roll[:, 2], c=np.arctan2(roll[:, 2], roll[:, 0]), s=4, cmap="twilight")
-axes[0][0].set(xlabel="first column", ylabel="third column", title="perforated Swiss roll")
-lab.figure(figure, "The perforated Swiss roll from above, and the first hundred eigenvalues of each set over its largest.")
+angle, height = streams.unrolled(len(sets["perforated Swiss roll"][0]))
+axes[0][0].scatter(angle, height, c=angle, s=4, cmap="viridis")
+axes[0][0].set(xlabel="angle", ylabel="height", title="perforated Swiss roll, unrolled")
+lab.figure(figure, "The perforated Swiss roll by angle and height, and the first hundred eigenvalues of each set over its "
+                   "largest.")
 lab.finish()

@@ -35,13 +35,14 @@ for place, (name, (rows, kernel)) in enumerate(data.items()):
         apart = np.abs(np.array(report["spectrum"][:COUNT]) / batch["spectrum"] - 1).max()
         table.row(name, rank, library, cell(streams.agreement(found, wanted).min(), low=least, digits=5),
                   cell(apart, high=within, digits=4))
+    order = np.argsort(streams.unrolled(len(rows))[0]) if "roll" in name else np.arange(len(rows))
     for line, (title, features) in enumerate((("KPCA", wanted), ("IKPCA", streams.aligned(found, wanted)))):
         axis = axes[line][place]
-        axis.imshow((features / wanted.std(0)).T, aspect="auto", cmap="RdBu", vmin=-3, vmax=3, interpolation="nearest",
+        axis.imshow((features / wanted.std(0))[order].T, aspect="auto", cmap="RdBu", vmin=-3, vmax=3, interpolation="nearest",
                     extent=(0, len(rows), COUNT + .5, .5))
         axis.set(title=f"{name}, {title}", yticks=[1, 5, 10])
         axis.grid(False)
-    axes[1][place].set_xlabel("row")
+    axes[1][place].set_xlabel("row, by angle" if "roll" in name else "row")
 for line in axes:
     line[0].set_ylabel("component")
 report, found = components(streams.ikpca(10, 120), kernel)  # of the faces

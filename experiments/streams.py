@@ -56,15 +56,21 @@ def parabola(rows):
     return np.column_stack([x, x * x + 0.2 * random.normal(size=rows)])
 
 
-def swiss_roll(rows=800):
-    """The perforated roll without random numbers, every column standardised."""
+def unrolled(rows=800):
+    """(Angle, height) of the points of the perforated roll, without random numbers."""
     a, points, i = 1 / 1.32471795724474602596, [], 0
     while len(points) < rows:
         i += 1
         t, h = 1.5 * np.pi * (1 + 2 * (i * a % 1)), 21 * (i * a * a % 1)
         if not (9 < t < 12 and 9 < h < 14):
-            points.append((t * np.cos(t), h, t * np.sin(t)))
-    x = np.array(points)
+            points.append((t, h))
+    return np.array(points).T
+
+
+def swiss_roll(rows=800):
+    """The perforated roll, every column standardised."""
+    t, h = unrolled(rows)
+    x = np.column_stack([t * np.cos(t), h, t * np.sin(t)])
     return (x - x.mean(0)) / x.std(0)
 
 
