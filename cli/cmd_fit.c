@@ -291,30 +291,28 @@ static char *command_resumed(const cli_app *app)
 static int open_interrupted(cli_app *app, const char *command, cli_feed *feed, mercer_model **model)
 {
     mercer_model_info info = {.struct_size = sizeof info};
-    mercer_stream_info where = {.struct_size = sizeof where};
     const char *path = app->set.output;
     if (!path || cli_is_stdout(path))
         return cli_fail(CLI_WRONG_CALL, "fit: --resume needs the model's file; give -o MODEL");
     if (access(path, F_OK) != 0)
         return CLI_DONE;
     mercer_status rc = mercer_model_load(app->ctx, path, model, &feed->err);
-    if (rc == MERCER_OK)
-        rc = mercer_stream_continue(app->ctx, *model, &feed->stream, &feed->err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &feed->err, path);
     mercer_model_get_info(*model, &info);
-    mercer_stream_get_info(feed->stream, &where);
-    mercer_stream_resume_input(feed->stream);
-    if (strcmp(info.command, command) == 0)
-        return CLI_DONE;
-    if (!where.input_finished)
+    const bool ours = strcmp(info.command, command) == 0;
+    if (!ours && info.stream_unfinished)
         return cli_fail(CLI_FAILED, "%s: was not begun by this command, but by '%s'", path,
                         info.command);
-    /* What another command has finished is replaced, as without --resume. */
-    mercer_model_free(*model);
-    mercer_stream_free(feed->stream);
-    *model = NULL;
-    feed->stream = NULL;
+    if (!ours) { /* what another command has finished is replaced, as without --resume */
+        mercer_model_free(*model);
+        *model = NULL;
+        return CLI_DONE;
+    }
+    rc = mercer_stream_continue(app->ctx, *model, &feed->stream, &feed->err);
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, &feed->err, path);
+    mercer_stream_resume_input(feed->stream);
     return CLI_DONE;
 }
 

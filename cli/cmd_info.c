@@ -29,6 +29,8 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     cli_json_alignment(json, info);
     cli_json_trace(json, info);
     cli_json_blocks(json, info);
+    if (info->stream_blocks > 0)
+        json_object_set_new(json, "unfinished", json_boolean(info->stream_unfinished));
     json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
     json_object_set_new(json, "share", cli_json_reals(info->spectrum, info->components, factor));
     json_object_set_new(json, "total_variance", cli_json_real(info->total_variance));
@@ -94,6 +96,8 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "total variance", "%s", cli_text_number(info.total_variance).text);
     cli_print_trace(stdout, &info);
     cli_print_blocks(stdout, &info);
+    if (info.stream_unfinished)
+        cli_print_row(stdout, "last input", "not at its end; --resume goes on with it");
     cli_print_novelty(stdout, &info);
     cli_print_head(stdout, &info);
     if (info.version && *info.version)

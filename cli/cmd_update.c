@@ -51,11 +51,10 @@ static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
             "kernel values in %s block%s\n",
             strcmp(feed->output, "-") == 0 ? "standard output" : feed->output,
             cli_text_count(feed->learnt).text, feed->learnt == 1 ? "" : "s",
-            cli_text_seconds(seconds).text,
-            cli_text_count(info.rows).text, (long long)info.components,
-            (long long)info.expansion_points, cli_text_number(info.reconstruction_error).text,
-            cli_text_count(o->evaluations).text, cli_text_count(o->blocks).text,
-            o->blocks == 1 ? "" : "s");
+            cli_text_seconds(seconds).text, cli_text_count(info.rows).text,
+            (long long)info.components, (long long)info.expansion_points,
+            cli_text_number(info.reconstruction_error).text, cli_text_count(o->evaluations).text,
+            cli_text_count(o->blocks).text, o->blocks == 1 ? "" : "s");
 }
 
 static int check_call(const cli_settings *set, const char *output)
@@ -87,8 +86,14 @@ static mercer_status learn(cli_feed *feed, const char *path, bool resume, const 
         rc = mercer_stream_continue(ctx, model, &feed->stream, &feed->err);
     if (rc == MERCER_OK && resume)
         mercer_stream_resume_input(feed->stream);
-    else if (rc == MERCER_OK)
+    else if (rc == MERCER_OK) {
+        mercer_model_info info = {.struct_size = sizeof info};
+        mercer_model_get_info(model, &info);
+        if (info.stream_unfinished)
+            cli_notice(feed->app, "the last input of the model had not come to its end; with it, "
+                                  "--resume would have gone on");
         rc = cli_feed_begin(feed);
+    }
     if (rc == MERCER_OK) {
         mercer_read_options reading;
         mercer_stream_get_info(feed->stream, &before);

@@ -102,6 +102,8 @@ typedef struct mercer_model_info {
     int64_t stream_blocks;            /* folded in */
     int64_t stream_evaluations;       /* kernel values computed for them, */
     int64_t stream_block_evaluations; /* and for the newest */
+    int stream_unfinished; /* 1: its last input has not come to its end, perhaps by an interruption
+                            */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

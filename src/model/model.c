@@ -454,6 +454,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .stream_blocks = model->state.blocks,
         .stream_evaluations = model->state.evaluations,
         .stream_block_evaluations = model->state.block_evaluations,
+        .stream_unfinished = model->state.factor && !model->state.input_finished,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

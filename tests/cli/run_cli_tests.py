@@ -2272,6 +2272,9 @@ def test_resume_of_what_was_never_begun():
     pathlib.Path("f.model").write_bytes(first)
     mercer("fit", "head.csv", *fit, "--resume")
     assert report("info", "f.model")["rows"] == 240
+    ring_model()
+    mercer("fit", "x.csv", "-m", STREAM, "-o", "ring.model", "--resume", "--quiet")
+    assert report("info", "ring.model")["method"] == "ikpca"
 
 
 @test
@@ -2292,6 +2295,9 @@ def test_resume_of_an_input_that_is_another():
     feed.wait()
     feed.stdin.close()
     half = pathlib.Path("head.model").read_bytes()
+    assert report("info", "head.model")["unfinished"] and "last input" in mercer("info", "head.model").out
+    assert "had not come to its end" in report("update", "head.model", "few.csv", "-o", "o.model")["notices"][0]
+    assert not report("info", "o.model")["unfinished"]
     refused("update", "head.model", "other.csv", "--resume", status=1, says=("other.csv", "are not those"))
     refused("update", "head.model", "few.csv", "--resume", status=1, says=("few.csv", "only 50"))
     refused("fit", "x.csv", "-m", "ikpca", "--resume", "-o", "head.model", status=1,
