@@ -17,10 +17,11 @@ for axis, store in zip(axes[0], ("dense", "auto")):
     axis.minorticks_off()
     axis.legend()
 lab.note("""The times of Table 1 with fitted exponents. The paper's lines are 3.03 for KPCA and 2.00 to 2.05 for the
-others. Here kernel PCA finds ten eigenpairs by a block Krylov method instead of all of them, so it does not grow with the
-cube, and SKFA needs one product with the matrix a feature, as AKFA does. The products with the kept matrix (`dense`) are
-quadratic in the number of points, what is done beside them is not, so the fitted exponents are about 2 or less. By default a
-low-rank factor of this smooth kernel takes the place of the matrix where it pays, and time is then nearly linear.""")
+others. Here kernel PCA finds ten eigenpairs by a block Krylov method instead of all of them, so it does not grow with
+the cube, and SKFA needs one product with the matrix a feature, as AKFA does. The products with the kept matrix
+(`dense`) are quadratic in the number of points, what is done beside them is not, so the fitted exponents are about 2
+or less. By default a low-rank factor of this smooth kernel takes the place of the matrix where it pays, and time is
+then nearly linear.""")
 lab.figure(figure, "Seconds for ten features of a ring, by its number of points: with the whole kernel matrix (left) and as "
                    "mercer does by itself (right). Exponents are fitted.")
 lab.finish()

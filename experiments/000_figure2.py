@@ -20,11 +20,11 @@ for i, delta in enumerate(deltas):
         report = ring.fit(lab, rows, seed, method, features, "--store", "dense")
         errors[i, j], seconds[i, j], found[i, j] = (report["reconstruction_error"], report["seconds"],
                                                     report["components"])
-lab.note("""1000 points, 20 features wanted, five rings. The paper has an error of 0.025 without a cut; that does not go with
-its own Table 2, and no setting gives it at 20 features (17 features do). Its plateaus between 0.05 and 0.07 and from
-0.11 on do not show: the error rises smoothly. That rows run out before 20 features once delta exceeds about 0.15
-is as in the paper. It is quickest without a cut, where the paper's program saved time: beside one product with the
-matrix a feature, cutting rows costs more than it spares.""")
+lab.note("""1000 points, 20 features wanted, five rings. The paper has an error of 0.025 without a cut; that does not
+go with its own Table 2, and no setting gives it at 20 features (17 features do). Its plateaus between 0.05 and 0.07
+and from 0.11 on do not show: the error rises smoothly. That rows run out before 20 features once delta exceeds about
+0.15 is as in the paper. It is quickest without a cut, where the paper's program saved time: beside one product with
+the matrix a feature, cutting rows costs more than it spares.""")
 table = lab.table("Error of 20 features by delta, mean of five rings", "delta", "error", "features found, mean")
 for delta, error, count in zip(deltas, errors.mean(1), found.mean(1)):
     known = KNOWN.get(round(float(delta), 2))

@@ -22,10 +22,10 @@ def picks(seed, method):
     return points, points[report["selected"]]
 
 
-lab.note("""1200 points on the outline of a cross (arms from -12 to 12, 8 wide), noise 1, `rbf:sigma=4`, 15 features. The paper
-gives neither size nor width. It finds AKFA's points closer to the vertices; judged is that, by the distance of the eight
-outer vertices from the nearest point, on five crosses. It holds for an outline only; on a filled cross SKFA's points are
-the closer ones, so the paper's cross must be an outline.""")
+lab.note("""1200 points on the outline of a cross (arms from -12 to 12, 8 wide), noise 1, `rbf:sigma=4`, 15 features.
+The paper gives neither size nor width. It finds AKFA's points closer to the vertices; judged is that, by the distance
+of the eight outer vertices from the nearest point, on five crosses. It holds for an outline only; on a filled cross
+SKFA's points are the closer ones, so the paper's cross must be an outline.""")
 table = lab.table("Mean distance of the outer vertices from the nearest picked point", "cross", "AKFA", "SKFA")
 closer = []
 for seed in (1,) if lab.quick else range(1, 6):

@@ -15,11 +15,11 @@ WHAT = {"dense": "the kernel matrix kept in memory, as in the paper (`--store de
 
 lab = Lab(__file__, "Table 1: times of ten features of a ring")
 sizes, times = ring_times.measure(lab)
-lab.note("""Times are shown and not judged: they depend on the machine, and the paper's was a 1.5 GHz Pentium M with Matlab 7.
-Ours are the best of three runs on one thread and include the kernel matrix. The paper's ratios do not carry
+lab.note("""Times are shown and not judged: they depend on the machine, and the paper's was a 1.5 GHz Pentium M with
+Matlab 7. Ours are the best of three runs on one thread and include the kernel matrix. The paper's ratios do not carry
 over: its kernel PCA computed all eigenpairs where ten are wanted, and its SKFA was 80 times slower than its AKFA
-although, written as matrix products, both cost the same. What AKFA gains over kernel PCA is features that stand on ten
-rows, not time. ACKFA's cut saves nothing beside one product a feature; the use of delta is its stopping rule.""")
+although, written as matrix products, both cost the same. What AKFA gains over kernel PCA is features that stand on
+ten rows, not time. ACKFA's cut saves nothing beside one product a feature; the use of delta is its stopping rule.""")
 for store, lines in times.items():
     table = lab.table(f"Seconds, {WHAT[store]}", "points", *lines)
     for i, rows in enumerate(sizes):

@@ -18,9 +18,9 @@ SKFA = ("One draw in the paper. Whether its SKFA ran on the centred matrix, and 
 ONE_DRAW = "One draw in the paper, the mean of five here."
 
 lab = Lab(__file__, "Table 2: what ten features leave of a ring")
-lab.note("""Rings of radius 8 with noise 1, `rbf:sigma=4`, centred; mean squared error in feature space. Judged against
-another implementation's means on other rings (within 0.003 for KPCA, 0.005 for AKFA, 0.010 for ACKFA with delta 0.4,
-0.015 for SKFA).""")
+lab.note("""Rings of radius 8 with noise 1, `rbf:sigma=4`, centred; mean squared error in feature space. Judged
+against another implementation's means on other rings (within 0.003 for KPCA, 0.005 for AKFA, 0.010 for ACKFA with
+delta 0.4, 0.015 for SKFA).""")
 table = lab.table("Mean reconstruction error of ten features, five rings a cell", "points", *ring.METHODS)
 ordered = []
 for rows in (200,) if lab.quick else ring.SIZES:

@@ -19,12 +19,12 @@ PAPER_NEAR = 4.5
 lab = Lab(__file__, "Table 3: faces recognised, by method and width")
 data, features = yale.write(lab), yale.features(lab)
 sigmas = SIGMAS[2:3] if lab.quick else SIGMAS
-lab.note("""The 165 faces of the Yale set; each image is left out in turn, features are found from the other 164, and ten
-neighbours vote, ties to the lowest number. The paper does not say how images were cut out, sampled and scaled; the
-protocol (`experiments/yale.py`) was searched for, so that agreement with the paper is partly selection. Judged against
-another implementation of this protocol (one image for KPCA, two for the selections, where near-ties move picks) and
-within 4.5 points of the paper: an accuracy of 75 % of 165 images has a standard deviation of 3.4, so the paper's order
-of the methods at one sigma means nothing.""")
+lab.note("""The 165 faces of the Yale set; each image is left out in turn, features are found from the other 164, and
+ten neighbours vote, ties to the lowest number. The paper does not say how images were cut out, sampled and scaled;
+the protocol (`experiments/yale.py`) was searched for, so that agreement with the paper is partly selection. Judged
+against another implementation of this protocol (one image for KPCA, two for the selections, where near-ties move
+picks) and within 4.5 points of the paper: an accuracy of 75 % of 165 images has a standard deviation of 3.4, so the
+paper's order of the methods at one sigma means nothing.""")
 table = lab.table(f"Accuracy in %, {features} features, k = 10; seconds for one fit", "method",
                   *(f"sigma {sigma}" for sigma in sigmas), "seconds")
 found = {}
@@ -47,10 +47,10 @@ if not lab.quick:
 table = lab.table("Features that ACKFA (delta 0.16) finds, mean over the images left out", *map(str, sigmas))
 table.row(*(cell(count, low=known - 1, high=known + 1, digits=1) for count, known in zip(counts, FEATURES)))
 
-lab.note("""**Linear PCA.** The paper's best is 60.61 % (50 features, k = 5), from which it concludes that kernel features
-help. That is not reproduced: in every setting tried linear PCA is as good as kernel PCA or better. With sigma near the
-median distance (25.5) and 80 of 164 features both nearly keep distances, so they must be alike. Judged against another
-implementation (81.8 for 50 features and k = 5, best 84.8), not against the paper.""")
+lab.note("""**Linear PCA.** The paper's best is 60.61 % (50 features, k = 5), from which it concludes that kernel
+features help. That is not reproduced: in every setting tried linear PCA is as good as kernel PCA or better. With
+sigma near the median distance (25.5) and 80 of 164 features both nearly keep distances, so they must be alike. Judged
+against another implementation (81.8 for 50 features and k = 5, best 84.8), not against the paper.""")
 ks, counts = ((1, 5), (8, 12)) if lab.quick else ((1, 5, 10), (30, 40, 50, 60, 80))
 table = lab.table("Accuracy of linear PCA in %", "features", *(f"k = {k}" for k in ks))
 best = 0

@@ -13,6 +13,7 @@ import numpy as np
 
 METHODS = {"AKFA": "akfa", "ACKFA": "ackfa:delta=0.16", "KPCA": "kpca", "SKFA": "skfa"}
 HEIGHT, WIDTH, EXPOSURES = 243, 320, 11
+SIDE_LIT = (3, 6)  # exposures, in the order of their names
 
 
 def averages(count, size):
@@ -77,11 +78,11 @@ def features(lab):
     return 12 if lab.quick else 80
 
 
-def evaluate(lab, data, method, head, sigma=None, count=None, scale="rowstandard"):
+def evaluate(lab, data, method, head, sigma=None, count=None, scale="rowstandard", more=()):
     """The report of leave-one-out: a fit to the others for each image. sigma None: no kernel (linear PCA)."""
     kernel = () if sigma is None else ("-k", f"rbf:sigma={sigma}")
     return lab.mercer("evaluate", data, "-m", method, *kernel, "-n", count or features(lab), "--scale", scale,
-                      "--head", f"knn:{head}", "--cv", "loo", "--json", "--quiet")
+                      "--head", f"knn:{head}", "--cv", "loo", "--json", "--quiet", *more)
 
 
 def accuracy(report):
