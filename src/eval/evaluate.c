@@ -6,7 +6,7 @@
  * and head are nested, one fit with the most components serves all numbers of them. */
 #include "eval/folds.h"
 #include "eval/grid.h"
-#include "eval/metrics.h"
+#include "eval/judge.h"
 #include "heads/heads.h"
 #include "methods/registry.h"
 
@@ -21,12 +21,6 @@ void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t
     const mercer_evaluate_options defaults = {.struct_size = size};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
-
-/* Some rows with their targets, owned. */
-struct part {
-    mercer_rows *rows;
-    mercer_targets *targets; /* or NULL */
-};
 
 enum { MOST_NOTICES = 4 };
 
@@ -61,7 +55,7 @@ struct job {
     const mercer_targets *targets; /* or NULL */
     const mrc_folds *folds;        /* NULL: the test rows of the options */
     int64_t inner_folds;
-    bool together; /* folds of one row: values are of all rows, not of a fold */
+    mrc_aim aim;
     mercer_evaluation *result;
     mercer_ctx **workers;
     atomic_llong done;
@@ -69,7 +63,7 @@ struct job {
 
 /* ---- parts ---- */
 
-static void part_destroy(struct part *part)
+static void part_destroy(mrc_portion *part)
 {
     mercer_rows_free(part->rows);
     mercer_targets_free(part->targets);
@@ -104,7 +98,7 @@ out:
 }
 
 static mercer_status part_take(const mercer_rows *rows, const mercer_targets *targets,
-                               const int64_t *which, int64_t count, struct part *out,
+                               const int64_t *which, int64_t count, mrc_portion *out,
                                mercer_error *err)
 {
     mercer_status rc = mrc_rows_take(rows, which, count, &out->rows, err);
@@ -115,80 +109,15 @@ static mercer_status part_take(const mercer_rows *rows, const mercer_targets *ta
 
 /* ---- one fit, judged ---- */
 
-/* Whether the first k features, and what the head makes of them, are those of a fit with k. */
-static mercer_status is_nested(const mercer_model *model, bool *out, mercer_error *err)
-{
-    const mrc_method *method;
-    mercer_status rc = mrc_method_find(model->method, &method, err);
-    *out = rc == MERCER_OK && !method->whole && !model->head.whole;
-    return rc;
-}
-
-/* Predictions of the part's rows from k features, as the classes of the targets. */
-static mercer_status predict(mercer_ctx *ctx, const mercer_model *model, int64_t k,
-                             const struct part *test, const mercer_targets *all, double *scores,
-                             int64_t *codes, mercer_error *err)
-{
-    int64_t known = model->head.outputs, outputs = all->classes, n = test->rows->n;
-    double *own = NULL;
-    int64_t *own_codes = NULL, *place = NULL;
-    mercer_status rc = MERCER_OK;
-    if (all->kind == MERCER_TARGET_VALUES)
-        return mercer_model_predict(ctx, model, test->rows, k, scores, NULL, err);
-    MRC_TRY(mrc_alloc2(&own, n, known, sizeof *own, err));
-    MRC_TRY(mrc_alloc(&own_codes, n, sizeof *own_codes, err));
-    MRC_TRY(mrc_alloc(&place, known, sizeof *place, err));
-    for (int64_t o = 0; o < known; o++)
-        for (int64_t c = 0; c < outputs; c++)
-            if (strcmp(model->head.names[o], all->class_names[c]) == 0)
-                place[o] = c;
-    MRC_TRY(mercer_model_predict(ctx, model, test->rows, k, own, own_codes, err));
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t c = 0; c < outputs; c++) /* a class that was not there to learn */
-            scores[i * outputs + c] = -INFINITY;
-        for (int64_t o = 0; o < known; o++)
-            scores[i * outputs + place[o]] = own[i * known + o];
-        codes[i] = own_codes[i] < 0 ? -1 : place[own_codes[i]];
-    }
-out:
-    mrc_free(own);
-    mrc_free(own_codes);
-    mrc_free(place);
-    return rc;
-}
-
-/* Squared length of the part's images that the first k features do not keep, over all of it, for
- * each of the numbers. */
-static mercer_status judge_reconstruction(mercer_ctx *ctx, const mercer_model *model,
-                                          const struct part *test, const double *numbers,
-                                          int64_t count, double *values, mercer_error *err)
-{
-    int64_t n = test->rows->n, l = model->components;
-    double *features = NULL, *errors = NULL, *kept = NULL, all = 0;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&features, n, l, sizeof *features, err));
-    MRC_TRY(mrc_alloc(&errors, n, sizeof *errors, err));
-    MRC_TRY(mrc_alloc(&kept, l, sizeof *kept, err));
-    MRC_TRY(mercer_model_transform(ctx, model, test->rows, NULL, features, errors, err));
-    for (int64_t i = 0; i < n; i++) {
-        all += errors[i];
-        for (int64_t j = 0; j < l; j++) {
-            kept[j] += features[i * l + j] * features[i * l + j];
-            all += features[i * l + j] * features[i * l + j];
-        }
-    }
-    for (int64_t c = 0; c < count; c++) {
-        double left = all;
-        for (int64_t j = 0; j < l && (numbers[c] == 0 || (double)j < numbers[c]); j++)
-            left -= kept[j];
-        values[c] = all > 0 ? left / all : 0;
-    }
-out:
-    mrc_free(features);
-    mrc_free(errors);
-    mrc_free(kept);
-    return rc;
-}
+/* What a choice is tried on, and what it comes to. */
+struct trial {
+    const mrc_portion *train, *test;
+    const double *numbers; /* of components, increasing; or one 0: as given */
+    int64_t count;
+    double *values; /* one a number */
+    double *scores; /* of the test rows by the last number, */
+    int64_t *codes; /* and their classes */
+};
 
 static mercer_fit_options choice_options(const struct job *job, const mrc_choice *choice)
 {
@@ -200,67 +129,77 @@ static mercer_fit_options choice_options(const struct job *job, const mrc_choice
 }
 
 static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                double components, const struct part *train, mercer_model **model,
-                                mercer_error *err)
+                                double components, bool headless, const mrc_portion *train,
+                                mercer_model **model, mercer_error *err)
 {
     mercer_fit_options options = choice_options(job, choice);
+    if (headless)
+        options.head = "none";
     if (components > 0)
         options.components = components;
     return mercer_fit(ctx, &options, train->rows, train->targets, model, NULL, err);
 }
 
-/* The metric of predictions from each number of components (0: as many as there are). With scores
- * and codes, the last ones' are left there. */
-static mercer_status judge_model(mercer_ctx *ctx, const struct job *job, const mercer_model *model,
-                                 const struct part *test, const double *numbers, int64_t count,
-                                 double *values, double *scores, int64_t *codes, mercer_error *err)
+/* A whole head on nested features: one fit of the features, and a head for each number of them. */
+static mercer_status try_heads(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
+                               const mercer_model *model, const struct trial *trial,
+                               mercer_error *err)
 {
-    mrc_judged judged = {.n = test->rows->n, .outputs = job->result->outputs};
+    mrc_head_choice head = {0};
+    mercer_model *first = NULL;
     mercer_status rc = MERCER_OK;
-    if (!job->result->metric)
-        return judge_reconstruction(ctx, model, test, numbers, count, values, err);
-    judged.predicted = test->targets->codes ? codes : NULL;
-    judged.truth = test->targets->codes;
-    judged.values = test->targets->values;
-    judged.scores = scores;
-    for (int64_t c = 0; c < count; c++) {
-        int64_t k = numbers[c] < (double)model->components ? (int64_t)numbers[c] : 0;
-        MRC_TRY(predict(ctx, model, k, test, job->targets, scores, codes, err));
-        if (!job->together)
-            MRC_TRY(job->result->metric->measure(&judged, &values[c], err));
-        else
-            values[c] = NAN;
+    MRC_TRY(mrc_head_find(choice->head, &head, err));
+    for (int64_t c = 0; c < trial->count; c++) {
+        double number = trial->numbers[c], l = (double)model->components;
+        mercer_model_free(first);
+        first = NULL;
+        MRC_TRY(mercer_model_truncate(ctx, model, (int64_t)(number > 0 && number < l ? number : l),
+                                      &first, err));
+        MRC_TRY(mrc_head_learn(ctx, &head, trial->train->rows, trial->train->targets, first, err));
+        MRC_TRY(mrc_judge(ctx, &job->aim, first, trial->test, &number, 1, trial->values + c,
+                          trial->scores, trial->codes, err));
     }
 out:
+    mercer_model_free(first);
+    mrc_head_choice_destroy(&head);
     return rc;
 }
 
-/* The values of one choice for all numbers of components, increasing. */
+/* One choice, for all numbers of components. */
 static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                const struct part *train, const struct part *test,
-                                const double *numbers, int64_t count, double *values,
-                                double *scores, int64_t *codes, struct fold *fold,
-                                mercer_error *err)
+                                const struct trial *trial, struct fold *fold, mercer_error *err)
 {
     mercer_model *model = NULL;
-    bool nested = false;
+    const mrc_method *method;
+    mrc_head_choice head = {0};
+    int64_t count = trial->count;
+    const double *numbers = trial->numbers;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], train, &model, err));
-    MRC_TRY(is_nested(model, &nested, err));
-    double wanted = numbers[count - 1];
-    fold->components =
-        wanted > 0 && wanted < (double)model->components ? (int64_t)wanted : model->components;
+    MRC_TRY(mrc_method_find(choice->method, &method, err));
+    MRC_TRY(mrc_head_find(choice->head, &head, err));
+    bool whole_head = head.def && head.def->whole && count > 1 && !method->whole;
+    MRC_TRY(
+        fit_choice(ctx, job, choice, numbers[count - 1], whole_head, trial->train, &model, err));
+    fold->components = numbers[count - 1] > 0 && numbers[count - 1] < (double)model->components
+                           ? (int64_t)numbers[count - 1]
+                           : model->components;
     fold->points = model->points;
-    int64_t first = nested ? 0 : count - 1;
-    MRC_TRY(judge_model(ctx, job, model, test, numbers + first, count - first, values + first,
-                        scores, codes, err));
+    if (whole_head) {
+        MRC_TRY(try_heads(ctx, job, choice, model, trial, err));
+        goto out;
+    }
+    int64_t first = method->whole ? count - 1 : 0;
+    MRC_TRY(mrc_judge(ctx, &job->aim, model, trial->test, numbers + first, count - first,
+                      trial->values + first, trial->scores, trial->codes, err));
     for (int64_t c = 0; c < first; c++) {
         mercer_model_free(model);
         model = NULL;
-        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], train, &model, err));
-        MRC_TRY(judge_model(ctx, job, model, test, numbers + c, 1, values + c, scores, codes, err));
+        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], false, trial->train, &model, err));
+        MRC_TRY(mrc_judge(ctx, &job->aim, model, trial->test, numbers + c, 1, trial->values + c,
+                          trial->scores, trial->codes, err));
     }
 out:
+    mrc_head_choice_destroy(&head);
     mercer_model_free(model);
     return rc;
 }
@@ -282,14 +221,14 @@ out:
 }
 
 /* Sum over the inner folds of train of every choice's values (choices x numbers). */
-static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struct part *train,
+static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const mrc_portion *train,
                              const double *numbers, int64_t count, double *sums, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     const mercer_targets *targets = train->targets;
     int64_t n = train->rows->n, *rest = NULL, *codes = NULL;
     struct fold unused;
-    struct part learn = {0}, held = {0};
+    mrc_portion learn = {0}, held = {0};
     double *values = NULL, *scores = NULL;
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
@@ -298,6 +237,7 @@ static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struc
     MRC_TRY(reserve(job->result, n, &scores, &codes, err));
     MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
                            job->inner_folds, 1, &inner, err));
+    struct trial trial = {&learn, &held, numbers, count, values, scores, codes};
     for (int64_t f = 0; f < inner.count; f++) {
         int64_t left = mrc_folds_rest(&inner, f, rest);
         part_destroy(&learn);
@@ -307,8 +247,7 @@ static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struc
                           inner.start[f + 1] - inner.start[f], &held, err));
         for (int64_t c = 0; c < grid->count; c++) {
             MRC_TRY(mrc_check_cancel(ctx, err));
-            MRC_TRY(try_choice(ctx, job, &grid->choices[c], &learn, &held, numbers, count, values,
-                               scores, codes, &unused, err));
+            MRC_TRY(try_choice(ctx, job, &grid->choices[c], &trial, &unused, err));
             for (int64_t k = 0; k < count; k++)
                 sums[c * count + k] += values[k] / (double)inner.count;
         }
@@ -370,8 +309,8 @@ static void tell_notices(const struct job *job)
 }
 
 /* Choose within the training part, fit it, judge the rows held out. */
-static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const struct part *train,
-                              const struct part *test, struct fold *fold, mercer_error *err)
+static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const mrc_portion *train,
+                              const mrc_portion *test, struct fold *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
@@ -400,8 +339,9 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const stru
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
-    MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
-                       1, &fold->value, fold->scores, fold->codes, fold, err));
+    struct trial trial = {train,        test,       numbers + best % count, 1, &fold->value,
+                          fold->scores, fold->codes};
+    MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], &trial, fold, err));
 out:
     mercer_ctx_set_notice(ctx, notice, notice_host);
     mrc_free(sums);
@@ -412,7 +352,7 @@ static mercer_status prepare_fold(mercer_ctx *ctx, const struct job *job, int64_
                                   struct fold *fold, mercer_error *err)
 {
     const mrc_folds *folds = job->folds;
-    struct part train = {0}, test = {0};
+    mrc_portion train = {0}, test = {0};
     int64_t *rest = NULL;
     mercer_status rc = MERCER_OK;
     fold->n = folds->start[f + 1] - folds->start[f];
@@ -483,7 +423,7 @@ static mercer_status run_test(struct job *job, mercer_error *err)
 {
     const mercer_evaluate_options *options = job->options;
     struct fold *fold = &job->result->folds[0];
-    struct part train = {(mercer_rows *)job->rows, (mercer_targets *)job->targets}, test = {0};
+    mrc_portion train = {(mercer_rows *)job->rows, (mercer_targets *)job->targets}, test = {0};
     const mercer_targets *truth = options->test_targets;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
@@ -547,7 +487,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion);
     }
-    if (!job->together || !result->metric)
+    if (!job->aim.together || !result->metric)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -700,9 +640,12 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
-        job.together = job.result->metric && folds.count == rows->n && options.splits == 0 &&
-                       folds.start[1] == 1 && options.repeats <= 1;
+        job.aim.together = job.result->metric && folds.count == rows->n && options.splits == 0 &&
+                           folds.start[1] == 1 && options.repeats <= 1;
     }
+    job.aim.metric = job.result->metric;
+    job.aim.targets = job.targets;
+    job.aim.outputs = job.result->outputs;
     job.result->count = options.test ? 1 : folds.count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
