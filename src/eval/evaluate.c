@@ -56,56 +56,15 @@ struct job {
     const mrc_folds *folds;        /* NULL: the test rows of the options */
     int64_t inner_folds;
     mrc_aim aim;
+    bool precomputed; /* rows are a kernel matrix */
+    bool streaming;   /* the method looks at blocks of rows */
+    mrc_scale_kind scale;
+    bool wanted[MRC_PAIR_SUMS]; /* pairs that kernels of the grid are made of */
+    int64_t steps;              /* fits in all, for the progress bar */
     mercer_evaluation *result;
     mercer_ctx **workers;
     atomic_llong done;
 };
-
-/* ---- parts ---- */
-
-static void part_destroy(mrc_portion *part)
-{
-    mercer_rows_free(part->rows);
-    mercer_targets_free(part->targets);
-    memset(part, 0, sizeof *part);
-}
-
-static mercer_status take_targets(const mercer_targets *targets, const int64_t *which,
-                                  int64_t count, mercer_targets **out, mercer_error *err)
-{
-    int64_t *codes = NULL, columns = targets->columns;
-    double *values = NULL;
-    mercer_status rc = MERCER_OK;
-    if (targets->kind == MERCER_TARGET_CLASSES) {
-        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
-        for (int64_t i = 0; i < count; i++)
-            codes[i] = targets->codes[which[i]];
-        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
-                                           targets->classes,
-                                           targets->names ? targets->names[0] : NULL, out, err));
-    } else {
-        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
-        for (int64_t i = 0; i < count; i++)
-            memcpy(values + i * columns, targets->values + which[i] * columns,
-                   (size_t)columns * sizeof *values);
-        MRC_TRY(mercer_targets_new_values(values, count, columns,
-                                          (const char *const *)targets->names, out, err));
-    }
-out:
-    mrc_free(codes);
-    mrc_free(values);
-    return rc;
-}
-
-static mercer_status part_take(const mercer_rows *rows, const mercer_targets *targets,
-                               const int64_t *which, int64_t count, mrc_portion *out,
-                               mercer_error *err)
-{
-    mercer_status rc = mrc_rows_take(rows, which, count, &out->rows, err);
-    if (rc == MERCER_OK && targets)
-        rc = take_targets(targets, which, count, &out->targets, err);
-    return rc;
-}
 
 /* ---- one fit, judged ---- */
 
@@ -114,6 +73,7 @@ struct trial {
     const mrc_portion *train, *test;
     const double *numbers; /* of components, increasing; or one 0: as given */
     int64_t count;
+    bool scaled;    /* rows are scaled already */
     double *values; /* one a number */
     double *scores; /* of the test rows by the last number, */
     int64_t *codes; /* and their classes */
@@ -129,10 +89,13 @@ static mercer_fit_options choice_options(const struct job *job, const mrc_choice
 }
 
 static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                double components, bool headless, const mrc_portion *train,
+                                double components, bool headless, const struct trial *trial,
                                 mercer_model **model, mercer_error *err)
 {
     mercer_fit_options options = choice_options(job, choice);
+    const mrc_portion *train = trial->train;
+    if (trial->scaled)
+        options.scale = "none";
     if (headless)
         options.head = "none";
     if (components > 0)
@@ -178,8 +141,7 @@ static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mr
     MRC_TRY(mrc_method_find(choice->method, &method, err));
     MRC_TRY(mrc_head_find(choice->head, &head, err));
     bool whole_head = head.def && head.def->whole && count > 1 && !method->whole;
-    MRC_TRY(
-        fit_choice(ctx, job, choice, numbers[count - 1], whole_head, trial->train, &model, err));
+    MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], whole_head, trial, &model, err));
     fold->components = numbers[count - 1] > 0 && numbers[count - 1] < (double)model->components
                            ? (int64_t)numbers[count - 1]
                            : model->components;
@@ -194,7 +156,7 @@ static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mr
     for (int64_t c = 0; c < first; c++) {
         mercer_model_free(model);
         model = NULL;
-        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], false, trial->train, &model, err));
+        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], false, trial, &model, err));
         MRC_TRY(mrc_judge(ctx, &job->aim, model, trial->test, numbers + c, 1, trial->values + c,
                           trial->scores, trial->codes, err));
     }
@@ -205,6 +167,15 @@ out:
 }
 
 /* ---- one fold ---- */
+
+/* One fit more is done. Only the calling thread, whose context is the first, may talk to the host.
+ */
+static void count_step(const mercer_ctx *ctx, struct job *job)
+{
+    long long done = atomic_fetch_add(&job->done, 1) + 1;
+    if (ctx == job->ctx || ctx == job->workers[0])
+        mrc_progress(job->ctx, "fits", (double)done / (double)job->steps);
+}
 
 /* Room for predictions of n rows, unless nothing is predicted. */
 static mercer_status reserve(const mercer_evaluation *result, int64_t n, double **scores,
@@ -220,46 +191,83 @@ out:
     return rc;
 }
 
-/* Sum over the inner folds of train of every choice's values (choices x numbers). */
-static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const mrc_portion *train,
-                             const double *numbers, int64_t count, double *sums, mercer_error *err)
+/* Whether sums between all pairs of the rows are worth computing for so many fits: those of a set
+ * of rows are looked up by every kernel and for every part of the set. */
+static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer_rows *rows,
+                      int64_t fits)
+{
+    enum {
+        LEAST_FITS = 4,
+        LEAST_COLUMNS = 8,
+        MOST_ROWS = 4096
+    }; /* beyond: n^2 may not be needed */
+    double bytes = mrc_pairs_bytes(rows->n, job->wanted);
+    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= LEAST_FITS &&
+           rows->d > LEAST_COLUMNS && rows->n <= MOST_ROWS && !mercer_rows_is_sparse(rows) &&
+           !job->precomputed;
+}
+
+/* Every choice on one inner fold: its values, divided by the number of folds, are added to sums
+ * (choices x numbers). */
+static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
+                                 const mrc_split *split, int64_t folds, struct trial *trial,
+                                 double *sums, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
-    const mercer_targets *targets = train->targets;
-    int64_t n = train->rows->n, *rest = NULL, *codes = NULL;
-    struct fold unused;
+    mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
-    double *values = NULL, *scores = NULL;
+    struct fold unused;
+    const mercer_rows *rows = all->rows;
+    mercer_status rc = MERCER_OK;
+    if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
+        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, job->scale, split, job->wanted, err));
+        rows = &known.rows;
+        trial->scaled = true;
+    }
+    MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
+    trial->train = &learn;
+    trial->test = &held;
+    for (int64_t c = 0; c < grid->count; c++) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(try_choice(ctx, job, &grid->choices[c], trial, &unused, err));
+        for (int64_t k = 0; k < trial->count; k++)
+            sums[c * trial->count + k] += trial->values[k] / (double)folds;
+        count_step(ctx, job);
+    }
+out:
+    mrc_portion_destroy(&learn);
+    mrc_portion_destroy(&held);
+    mrc_known_rows_destroy(&known);
+    return rc;
+}
+
+/* Mean over the inner folds of train of every choice's values (choices x numbers). */
+static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+                             const double *numbers, int64_t count, double *sums, mercer_error *err)
+{
+    const mercer_targets *targets = train->targets;
+    int64_t n = train->rows->n, *rest = NULL;
+    struct trial trial = {.numbers = numbers, .count = count};
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
-    MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
-    MRC_TRY(reserve(job->result, n, &scores, &codes, err));
+    MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
+    MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
     MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
                            job->inner_folds, 1, &inner, err));
-    struct trial trial = {&learn, &held, numbers, count, values, scores, codes};
     for (int64_t f = 0; f < inner.count; f++) {
-        int64_t left = mrc_folds_rest(&inner, f, rest);
-        part_destroy(&learn);
-        part_destroy(&held);
-        MRC_TRY(part_take(train->rows, targets, rest, left, &learn, err));
-        MRC_TRY(part_take(train->rows, targets, inner.rows + inner.start[f],
-                          inner.start[f + 1] - inner.start[f], &held, err));
-        for (int64_t c = 0; c < grid->count; c++) {
-            MRC_TRY(mrc_check_cancel(ctx, err));
-            MRC_TRY(try_choice(ctx, job, &grid->choices[c], &trial, &unused, err));
-            for (int64_t k = 0; k < count; k++)
-                sums[c * count + k] += values[k] / (double)inner.count;
-        }
+        mrc_split split = {.learn = rest,
+                           .learn_count = mrc_folds_rest(&inner, f, rest),
+                           .held = inner.rows + inner.start[f],
+                           .held_count = inner.start[f + 1] - inner.start[f]};
+        MRC_TRY(try_choices(ctx, job, train, &split, inner.count, &trial, sums, err));
     }
 out:
-    part_destroy(&learn);
-    part_destroy(&held);
     mrc_folds_destroy(&inner);
     mrc_free(rest);
-    mrc_free(values);
-    mrc_free(scores);
-    mrc_free(codes);
+    mrc_free(trial.values);
+    mrc_free(trial.scores);
+    mrc_free(trial.codes);
     return rc;
 }
 
@@ -309,7 +317,7 @@ static void tell_notices(const struct job *job)
 }
 
 /* Choose within the training part, fit it, judge the rows held out. */
-static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const mrc_portion *train,
+static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
                               const mrc_portion *test, struct fold *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
@@ -339,17 +347,23 @@ static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const mrc_
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
-    struct trial trial = {train,        test,       numbers + best % count, 1, &fold->value,
-                          fold->scores, fold->codes};
+    struct trial trial = {.train = train,
+                          .test = test,
+                          .numbers = numbers + best % count,
+                          .count = 1,
+                          .values = &fold->value,
+                          .scores = fold->scores,
+                          .codes = fold->codes};
     MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], &trial, fold, err));
+    count_step(ctx, job);
 out:
     mercer_ctx_set_notice(ctx, notice, notice_host);
     mrc_free(sums);
     return rc;
 }
 
-static mercer_status prepare_fold(mercer_ctx *ctx, const struct job *job, int64_t f,
-                                  struct fold *fold, mercer_error *err)
+static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f, struct fold *fold,
+                                  mercer_error *err)
 {
     const mrc_folds *folds = job->folds;
     mrc_portion train = {0}, test = {0};
@@ -359,13 +373,16 @@ static mercer_status prepare_fold(mercer_ctx *ctx, const struct job *job, int64_
     MRC_TRY(mrc_alloc(&rest, folds->n, sizeof *rest, err));
     MRC_TRY(mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err));
     memcpy(fold->rows, folds->rows + folds->start[f], (size_t)fold->n * sizeof *rest);
-    int64_t left = mrc_folds_rest(folds, f, rest);
-    MRC_TRY(part_take(job->rows, job->targets, rest, left, &train, err));
-    MRC_TRY(part_take(job->rows, job->targets, fold->rows, fold->n, &test, err));
+    mrc_split split = {.learn = rest,
+                       .learn_count = mrc_folds_rest(folds, f, rest),
+                       .held = fold->rows,
+                       .held_count = fold->n};
+    MRC_TRY(
+        mrc_portions_take(job->rows, job->targets, job->precomputed, &split, &train, &test, err));
     MRC_TRY(run_fold(ctx, job, &train, &test, fold, err));
 out:
-    part_destroy(&train);
-    part_destroy(&test);
+    mrc_portion_destroy(&train);
+    mrc_portion_destroy(&test);
     mrc_free(rest);
     return rc;
 }
@@ -377,9 +394,6 @@ static void fold_task(void *arg, int64_t task, int worker)
     mercer_ctx *ctx = job->workers[worker];
     mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
     fold->rc = prepare_fold(ctx, job, task, fold, &fold->err);
-    long long done = atomic_fetch_add(&job->done, 1) + 1;
-    if (worker == 0) /* the calling thread, which alone may talk to the host */
-        mrc_progress(job->ctx, "folds", (double)done / (double)job->result->count);
 }
 
 /* Contexts of one thread for the workers, which share the memory. */
@@ -402,7 +416,7 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
     mercer_evaluation *result = job->result;
     mercer_status rc = MERCER_OK;
     MRC_TRY(make_workers(job, err));
-    mrc_progress(job->ctx, "folds", 0);
+    mrc_progress(job->ctx, "fits", 0);
     mrc_parfor(job->ctx, result->count, fold_task, job);
     for (int64_t f = 0; f < result->count; f++) {
         struct fold *fold = &result->folds[f];
@@ -423,7 +437,9 @@ static mercer_status run_test(struct job *job, mercer_error *err)
 {
     const mercer_evaluate_options *options = job->options;
     struct fold *fold = &job->result->folds[0];
-    mrc_portion train = {(mercer_rows *)job->rows, (mercer_targets *)job->targets}, test = {0};
+    mrc_portion train = {.rows = (mercer_rows *)job->rows,
+                         .targets = (mercer_targets *)job->targets};
+    mrc_portion test = {0};
     const mercer_targets *truth = options->test_targets;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
@@ -588,10 +604,22 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     MRC_TRY(mrc_grid_init(grid, options->fit->method,
                           options->fit->kernel ? options->fit->kernel : kernel, options->fit->head,
                           options->tune, options->tune_count, err));
+    job->streaming = method->streaming != NULL;
+    MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
     for (int64_t c = 0; c < grid->count; c++) {
         mercer_fit_options fit = choice_options(job, &grid->choices[c]);
+        mrc_kernel parsed;
         MRC_TRY(mercer_fit_options_check(&fit, err));
+        MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, fit.kernel, err));
+        mrc_pairs_want(&parsed, job->wanted);
+        bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
+        if (c > 0 && precomputed != job->precomputed)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "tune: a precomputed kernel cannot be compared with one of the rows");
+        job->precomputed = precomputed;
     }
+    bool tuned = grid->count > 1 || grid->components_count > 1;
+    job->steps = tuned ? grid->count * job->inner_folds + 1 : 1;
 out:
     return rc;
 }
@@ -610,9 +638,6 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if (options->fit->landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "landmarks are the same for every fold, held-out rows may be among them");
-    if (options->fit->kernel && strncmp(options->fit->kernel, "precomputed", 11) == 0)
-        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
-                        "a precomputed kernel matrix cannot be split into folds yet");
     if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
         return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
                         (long long)targets->n, (long long)rows->n);
@@ -626,6 +651,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     mercer_evaluate_options options;
     struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
     mrc_folds folds = {0};
+    mrc_known_rows known = {0};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     mercer_evaluate_options_init(&options);
@@ -647,13 +673,19 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.aim.targets = job.targets;
     job.aim.outputs = job.result->outputs;
     job.result->count = options.test ? 1 : folds.count;
+    job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
+    if (job.scale == MRC_SCALE_NONE && pairs_pay(&job, ctx, rows, job.steps)) {
+        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
+        job.rows = &known.rows;
+    }
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
     tell_notices(&job);
     MRC_TRY(summarise(&job, err));
     *out = job.result;
     job.result = NULL;
 out:
+    mrc_known_rows_destroy(&known);
     mrc_folds_destroy(&folds);
     mercer_evaluation_free(job.result);
     return rc;

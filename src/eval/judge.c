@@ -136,7 +136,7 @@ mercer_status mrc_judge(mercer_ctx *ctx, const mrc_aim *aim, const mercer_model 
     MRC_TRY(mrc_alloc2_raw(&features, n, l, sizeof *features, err));
     if (!aim->metric)
         MRC_TRY(mrc_alloc(&errors, n, sizeof *errors, err));
-    MRC_TRY(mercer_model_transform(ctx, model, test->rows, NULL, features, errors, err));
+    MRC_TRY(mercer_model_transform(ctx, model, test->rows, test->self, features, errors, err));
     if (aim->metric)
         rc = judge_predictions(ctx, aim, model, test, features, prefixes, count, values, scores,
                                codes, err);

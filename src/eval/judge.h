@@ -3,13 +3,8 @@
 #define MRC_EVAL_JUDGE_H
 
 #include "eval/metrics.h"
+#include "eval/portion.h"
 #include "model/model.h"
-
-/* Some rows, with their targets where there are any. */
-typedef struct mrc_portion {
-    mercer_rows *rows;
-    mercer_targets *targets;
-} mrc_portion;
 
 /* What is judged, all borrowed. */
 typedef struct mrc_aim {

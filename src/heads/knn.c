@@ -240,7 +240,8 @@ static void grow_query(void *arg, int64_t task, int worker)
                 squares[i] += (x[j] - z[i]) * (x[j] - z[i]);
         }
         for (int64_t i = 0; i < n; i++)
-            take(&found, s->most, squares[i], i);
+            if (found.count < s->most || squares[i] < found.distance[s->most - 1])
+                take(&found, s->most, squares[i], i);
         conclude(s, p * s->inquiry->n + task, &found);
     }
 }

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "base/memory.h"
+#include "data/rows.h"
 #include "eval/folds.h"
 #include "eval/grid.h"
 
@@ -219,6 +220,164 @@ static void test_no_leak(void **state)
     }
 }
 
+/* Many columns: what is known of pairs of rows is computed once. */
+enum { WIDE = 12 };
+
+static mercer_rows *wide_rows(const double *x)
+{
+    mercer_rows *rows = NULL;
+    assert_ok(mercer_rows_view(ctx, x, N, WIDE, WIDE, &rows, err));
+    return rows;
+}
+
+/* Rows and labels held out may be anything, to the last bit of what is chosen and predicted, also
+ * where kernel values of all rows come from sums that were computed for all of them at once. */
+static void test_no_leak_through_pairs(void **state)
+{
+    static const char *const tune[] = {"components=1:6:+1", "kernel.sigma=1:8:*2"};
+    static const char *const scales[] = {"none", "standard", "unit"};
+    int64_t held[30];
+    const int64_t start[] = {0, 30};
+    (void)state;
+    for (int64_t i = 0; i < 30; i++)
+        held[i] = 3 * i;
+    for (int v = 0; v < 6; v++) {
+        mercer_fit_options fit = fit_options(v % 2 ? "kpls" : "kpca");
+        mercer_evaluate_options options = options_around(&fit, 0);
+        mercer_evaluation *results[2];
+        fit.scale = scales[v / 2];
+        fit.kernel = "rbf";
+        fit.head = "knn:k=3";
+        options.splits = 1;
+        options.split_start = start;
+        options.split_rows = held;
+        options.tune = tune;
+        options.tune_count = 2;
+        for (int wild = 0; wild < 2; wild++) {
+            struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+            double *x = normal_rows(2, N, WIDE, 3, 1);
+            fill_set(&s);
+            for (int64_t i = 1; wild && i < 30; i++) { /* all rows held out but the first */
+                s.classes->codes[held[i]] = i % 3;
+                for (int64_t k = 0; k < WIDE; k++)
+                    x[held[i] * WIDE + k] = 1e4 * (double)(i - 2 * k);
+            }
+            mercer_rows_free(s.rows);
+            s.rows = wide_rows(x);
+            results[wild] = evaluate(&options, &s, s.classes);
+            free_set(&s);
+            free(x);
+        }
+        mercer_evaluation_fold a = fold_of(results[0], 0), b = fold_of(results[1], 0);
+        assert_string_equal(a.chosen, b.chosen);
+        assert_int_equal(a.components, b.components);
+        assert_memory_equal(&a.inner, &b.inner, sizeof a.inner);
+        assert_memory_equal(a.scores, b.scores, 3 * sizeof *a.scores); /* of the first row */
+        mercer_evaluation_free(results[0]);
+        mercer_evaluation_free(results[1]);
+    }
+}
+
+/* Kernels of sums that are known are those of the rows, and so are slices of a given matrix. */
+static void test_known_pairs_and_given_matrices(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=4", "laplacian:gamma=0.05", "matern:sigma=4",
+                                          "poly:degree=2", "rbf:sigma=3 + 0.5*sigmoid:gamma=0.01"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1), *gram = NULL;
+    (void)state;
+    fill_set(&s);
+    mercer_rows_free(s.rows);
+    s.rows = wide_rows(x);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        mercer_fit_options fit = fit_options("kpls");
+        mercer_evaluate_options options = options_around(&fit, 6);
+        fit.scale = NULL;
+        fit.kernel = kernels[k];
+        mercer_evaluation *shared = evaluate(&options, &s, s.classes); /* six fits */
+        for (int64_t f = 0; f < 6; f++) {                              /* and each by itself */
+            mercer_evaluation_fold fold = fold_of(shared, f);
+            const int64_t start[] = {0, fold.rows};
+            mercer_evaluate_options one = options_around(&fit, 0);
+            one.splits = 1;
+            one.split_start = start;
+            one.split_rows = fold.row;
+            mercer_evaluation *alone = evaluate(&one, &s, s.classes);
+            for (int64_t i = 0; i < 3 * fold.rows; i++)
+                assert_true(fabs(fold.scores[i] - fold_of(alone, 0).scores[i]) < 1e-9);
+            mercer_evaluation_free(alone);
+        }
+        mercer_evaluation_free(shared);
+    }
+    /* A given matrix in folds, nested ones too, against the kernel itself. */
+    static const char *const tune[] = {"components=1:5:+1"};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 4);
+    fit.scale = NULL;
+    fit.kernel = "rbf:sigma=4";
+    options.tune = tune;
+    options.tune_count = 1;
+    mercer_evaluation *by_rows = evaluate(&options, &s, s.classes);
+    gram = malloc(sizeof *gram * N * N);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < N; j++) {
+            double sum = 0;
+            for (int64_t c = 0; c < WIDE; c++)
+                sum += pow(x[i * WIDE + c] - x[j * WIDE + c], 2);
+            gram[i * N + j] = exp(-sum / 32);
+        }
+    mercer_rows_free(s.rows);
+    assert_ok(mercer_rows_view(ctx, gram, N, N, N, &s.rows, err));
+    fit.kernel = "precomputed";
+    mercer_evaluation *by_matrix = evaluate(&options, &s, s.classes);
+    for (int64_t f = 0; f < 4; f++) {
+        mercer_evaluation_fold a = fold_of(by_rows, f), b = fold_of(by_matrix, f);
+        assert_int_equal(a.components, b.components);
+        for (int64_t i = 0; i < 3 * a.rows; i++)
+            assert_true(fabs(a.scores[i] - b.scores[i]) < 1e-9);
+    }
+    mercer_evaluation_free(by_matrix);
+    fit.method = "kpca"; /* what is left of held-out images needs k(x,x) of theirs */
+    by_matrix = evaluate(&options, &s, NULL);
+    assert_true(info_of(by_matrix).mean > 0 && info_of(by_matrix).mean < 1);
+    mercer_evaluation_free(by_rows);
+    mercer_evaluation_free(by_matrix);
+    free(gram);
+    free_set(&s);
+    free(x);
+}
+
+/* Heads that need all features are fitted for each number of them, the features once. */
+static void test_whole_heads(void **state)
+{
+    static const char *const tune[] = {"components=1,2,4"};
+    static const char *const heads[] = {"svm", "linsvm"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    (void)state;
+    fill_set(&s);
+    for (int h = 0; h < 2; h++) {
+        mercer_fit_options fit = fit_options("kpca");
+        mercer_evaluate_options options = options_around(&fit, 3);
+        fit.head = heads[h];
+        fit.kernel = "rbf:sigma=2";
+        options.tune = tune;
+        options.tune_count = 1;
+        mercer_evaluation *e = evaluate(&options, &s, s.classes);
+        for (int64_t f = 0; f < 3; f++) {
+            mercer_evaluation_fold fold = fold_of(e, f);
+            mercer_evaluate_options plain = options_around(&fit, 3);
+            fit.components = (double)fold.components;
+            mercer_evaluation *other = evaluate(&plain, &s, s.classes);
+            assert_memory_equal(fold.codes, fold_of(other, f).codes,
+                                (size_t)fold.rows * sizeof *fold.codes);
+            assert_true(fold.inner >= 0 && fold.inner < 0.6);
+            mercer_evaluation_free(other);
+        }
+        mercer_evaluation_free(e);
+    }
+    free_set(&s);
+}
+
 static void test_threads_and_rows_left_out(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
@@ -344,6 +503,9 @@ int main(void)
         cmocka_unit_test(test_folds_are_fits),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_no_leak),
+        cmocka_unit_test(test_no_leak_through_pairs),
+        cmocka_unit_test(test_known_pairs_and_given_matrices),
+        cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
         cmocka_unit_test(test_refusals),
     };
