@@ -43,8 +43,10 @@ struct mercer_evaluation {
     int64_t outputs, count;
     struct fold *folds;
     mrc_grid grid;
-    int64_t *confusion;
+    int64_t *confusion, *undecided;
     double mean, sd;
+    double *roc; /* roc_count x MERCER_ROC_COLUMNS, once it was asked for */
+    int64_t roc_count;
 };
 
 /* What all folds share. */
@@ -207,11 +209,16 @@ static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer
            !job->precomputed;
 }
 
-/* Every choice on one inner fold: its values, divided by the number of folds, are added to sums
- * (choices x numbers). */
+/* What the inner folds say of every choice and number: choices x numbers each. */
+struct tally {
+    double *sums;
+    double *folds; /* that could tell */
+};
+
+/* Every choice on one inner fold: its values are added to the tally. */
 static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
-                                 const mrc_split *split, int64_t folds, struct trial *trial,
-                                 double *sums, mercer_error *err)
+                                 const mrc_split *split, struct trial *trial,
+                                 const struct tally *tally, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
@@ -229,9 +236,17 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     trial->test = &held;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(try_choice(ctx, job, &grid->choices[c], trial, &unused, err));
+        rc = try_choice(ctx, job, &grid->choices[c], trial, &unused, err);
+        if (rc != MERCER_OK && rc != MERCER_ERR_CANCELLED && grid->count > 1 && err) {
+            mercer_error why = *err;
+            MRC_FAIL(err, rc, "%.100s: %.350s", grid->choices[c].text, why.text);
+        }
+        MRC_TRY(rc);
         for (int64_t k = 0; k < trial->count; k++)
-            sums[c * trial->count + k] += trial->values[k] / (double)folds;
+            if (!isnan(trial->values[k])) {
+                tally->sums[c * trial->count + k] += trial->values[k];
+                tally->folds[c * trial->count + k]++;
+            }
         count_step(ctx, job);
     }
 out:
@@ -241,9 +256,10 @@ out:
     return rc;
 }
 
-/* Mean over the inner folds of train of every choice's values (choices x numbers). */
+/* Every choice on the inner folds of train. */
 static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
-                             const double *numbers, int64_t count, double *sums, mercer_error *err)
+                             const double *numbers, int64_t count, const struct tally *tally,
+                             mercer_error *err)
 {
     const mercer_targets *targets = train->targets;
     int64_t n = train->rows->n, *rest = NULL;
@@ -253,6 +269,11 @@ static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion
     MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
     MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
     MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
+    if (n < job->inner_folds)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%lld training rows cannot be split into %lld inner folds for --tune: --inner "
+                 "sets their number",
+                 (long long)n, (long long)job->inner_folds);
     MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
                            job->inner_folds, 1, &inner, err));
     for (int64_t f = 0; f < inner.count; f++) {
@@ -260,7 +281,7 @@ static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion
                            .learn_count = mrc_folds_rest(&inner, f, rest),
                            .held = inner.rows + inner.start[f],
                            .held_count = inner.start[f + 1] - inner.start[f]};
-        MRC_TRY(try_choices(ctx, job, train, &split, inner.count, &trial, sums, err));
+        MRC_TRY(try_choices(ctx, job, train, &split, &trial, tally, err));
     }
 out:
     mrc_folds_destroy(&inner);
@@ -316,6 +337,35 @@ static void tell_notices(const struct job *job)
     }
 }
 
+/* The best of all choices and numbers by the inner folds of train, the first among equals. */
+static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+                            const double *numbers, int64_t count, int64_t *best, double *value,
+                            mercer_error *err)
+{
+    int64_t all = job->result->grid.count * count;
+    bool larger_wins = job->result->metric && job->result->metric->larger_wins;
+    struct tally tally = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
+    MRC_TRY(mrc_alloc(&tally.folds, all, sizeof *tally.folds, err));
+    MRC_TRY(try_all(ctx, job, train, numbers, count, &tally, err));
+    *value = NAN;
+    for (int64_t c = 0; c < all; c++) {
+        double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
+        if (isnan(*value) || (larger_wins ? mean > *value : mean < *value)) {
+            *value = mean;
+            *best = c;
+        }
+    }
+    if (isnan(*value))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "no inner fold for --tune has rows of both classes to judge a ranking by");
+out:
+    mrc_free(tally.sums);
+    mrc_free(tally.folds);
+    return rc;
+}
+
 /* Choose within the training part, fit it, judge the rows held out. */
 static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
                               const mrc_portion *test, struct fold *fold, mercer_error *err)
@@ -324,21 +374,13 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
     static const double as_given = 0;
     const double *numbers = grid->components ? grid->components : &as_given;
     int64_t count = grid->components ? grid->components_count : 1, best = 0;
-    bool larger_wins = job->result->metric && job->result->metric->larger_wins;
     mercer_notice_fn notice = ctx->notice;
     void *notice_host = ctx->notice_host;
-    double *sums = NULL;
     mercer_status rc = MERCER_OK;
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
-    if (grid->count * count > 1) {
-        MRC_TRY(mrc_alloc2(&sums, grid->count, count, sizeof *sums, err));
-        MRC_TRY(try_all(ctx, job, train, numbers, count, sums, err));
-        for (int64_t c = 1; c < grid->count * count; c++)
-            if (larger_wins ? sums[c] > sums[best] : sums[c] < sums[best])
-                best = c;
-        fold->inner = sums[best];
-    }
+    if (grid->count * count > 1)
+        MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, err));
     fold->choice = best / count;
     mercer_ctx_set_notice(ctx, keep_notice, fold);
     note_missing_classes(ctx, train->targets, test->targets);
@@ -355,10 +397,14 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
                           .scores = fold->scores,
                           .codes = fold->codes};
     MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], &trial, fold, err));
+    if (isnan(fold->value) && !job->aim.together)
+        mrc_notice(ctx,
+                   "all rows held out are of one class: %s is not defined there, and the mean "
+                   "is without it",
+                   job->result->metric->name);
     count_step(ctx, job);
 out:
     mercer_ctx_set_notice(ctx, notice, notice_host);
-    mrc_free(sums);
     return rc;
 }
 
@@ -450,7 +496,7 @@ static mercer_status run_test(struct job *job, mercer_error *err)
     test.rows = (mercer_rows *)options->test;
     if (job->targets && (!truth || truth->kind != job->targets->kind || truth->n != fold->n ||
                          truth->columns != job->targets->columns))
-        MRC_FAIL(err, MERCER_ERR_DATA, "the test rows have no targets like those of the rows");
+        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: their targets are not like those of the rows");
     if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
         MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
         for (int64_t i = 0; i < fold->n; i++) {
@@ -460,9 +506,10 @@ static mercer_status run_test(struct job *job, mercer_error *err)
                 if (strcmp(job->targets->class_names[c], name) == 0)
                     codes[i] = c;
             if (codes[i] < 0)
-                MRC_FAIL(err, MERCER_ERR_DATA,
-                         "test row %lld is of class '%s', which the training rows do not have",
-                         (long long)i + 1, name);
+                MRC_FAIL(
+                    err, MERCER_ERR_DATA,
+                    "test rows: row %lld is of class '%s', which the training rows do not have",
+                    (long long)i + 1, name);
         }
         MRC_TRY(mercer_targets_new_classes(codes, fold->n,
                                            (const char *const *)job->targets->class_names,
@@ -485,23 +532,33 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     int64_t n = job->rows->n, o = result->outputs;
-    double *scores = NULL, sum = 0, squares = 0;
+    double *scores = NULL, sum = 0, squares = 0, told = 0;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     for (int64_t f = 0; f < result->count; f++)
-        sum += result->folds[f].value / (double)result->count;
+        if (!isnan(result->folds[f].value)) {
+            sum += result->folds[f].value;
+            told++;
+        }
+    result->mean = sum / told;
     for (int64_t f = 0; f < result->count; f++)
-        squares += (result->folds[f].value - sum) * (result->folds[f].value - sum);
-    result->mean = sum;
-    result->sd = result->count > 1 ? sqrt(squares / (double)(result->count - 1)) : NAN;
-    if (result->kind == MERCER_TARGET_CLASSES && result->metric)
+        if (!isnan(result->folds[f].value))
+            squares += pow(result->folds[f].value - result->mean, 2);
+    result->sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
+    if (told == 0 && !job->aim.together)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows held out are all of one class in every fold: there is no ranking to "
+                 "judge");
+    if (result->kind == MERCER_TARGET_CLASSES && result->metric) {
         MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
+        MRC_TRY(mrc_alloc(&result->undecided, o, sizeof *result->undecided, err));
+    }
     for (int64_t f = 0; result->confusion && f < result->count; f++) {
         const struct fold *fold = &result->folds[f];
         mrc_confusion_add(
             &(mrc_judged){
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
-            result->confusion);
+            result->confusion, result->undecided);
     }
     if (!job->aim.together || !result->metric)
         goto out;
@@ -520,6 +577,9 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                          .values = job->targets->values};
     result->sd = NAN;
     MRC_TRY(result->metric->measure(&judged, &result->mean, err));
+    if (isnan(result->mean))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows are all of one class: there is no ranking to judge");
 out:
     mrc_free(scores);
     mrc_free(codes);
@@ -574,6 +634,9 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
     MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
+    if (!head.def && job->options->predictions)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "nothing is predicted: name a head that does, as --head ls");
     if (!head.def && (!name || strcmp(name, "reconstruction") == 0)) {
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
@@ -587,6 +650,10 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     bool classes = result->kind == MERCER_TARGET_CLASSES;
     result->outputs = classes ? job->targets->classes : job->targets->columns;
     MRC_TRY(mrc_metric_find(name, classes, result->outputs, &result->metric, err));
+    if (job->options->predictions == MERCER_PREDICTIONS_RANKED &&
+        !(classes && result->outputs == 2))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve is of two classes, not of %s",
+                 classes ? "more" : "values");
 out:
     mrc_head_choice_destroy(&head);
     return rc;
@@ -705,6 +772,8 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     }
     mrc_free(evaluation->folds);
     mrc_free(evaluation->confusion);
+    mrc_free(evaluation->undecided);
+    mrc_free(evaluation->roc);
     mrc_grid_destroy(&evaluation->grid);
     mrc_free(evaluation);
 }
@@ -727,6 +796,7 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .outputs = evaluation->outputs,
         .confusion = evaluation->confusion,
         .choices = grid->count * (grid->components ? grid->components_count : 1),
+        .undecided = evaluation->undecided,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -749,4 +819,33 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
         .scores = fold->scores,
     };
     memcpy(out, &full, size < sizeof full ? size : sizeof full);
+}
+
+mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points, int64_t *count,
+                                    mercer_error *err)
+{
+    double *scores = NULL;
+    int64_t *truth = NULL, n = 0, at = 0;
+    mercer_status rc = MERCER_OK;
+    *points = NULL;
+    *count = 0;
+    if (e->kind != MERCER_TARGET_CLASSES || e->outputs != 2)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve needs predictions of two classes");
+    for (int64_t f = 0; f < e->count; f++)
+        n += e->folds[f].n;
+    MRC_TRY(mrc_alloc2_raw(&scores, n, 2, sizeof *scores, err));
+    MRC_TRY(mrc_alloc2_raw(&truth, n, 1, sizeof *truth, err));
+    for (int64_t f = 0; f < e->count; at += e->folds[f++].n) {
+        memcpy(scores + 2 * at, e->folds[f].scores, (size_t)(2 * e->folds[f].n) * sizeof *scores);
+        memcpy(truth + at, e->folds[f].truth, (size_t)e->folds[f].n * sizeof *truth);
+    }
+    mrc_free(e->roc);
+    mrc_judged judged = {.n = n, .outputs = 2, .truth = truth, .scores = scores};
+    MRC_TRY(mrc_roc(&judged, &e->roc, &e->roc_count, err));
+    *points = e->roc;
+    *count = e->roc_count;
+out:
+    mrc_free(scores);
+    mrc_free(truth);
+    return rc;
 }

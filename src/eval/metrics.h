@@ -18,6 +18,7 @@ typedef struct mrc_metric {
     bool classes;     /* of classes, else of values */
     bool two;         /* of two classes alone, the second being the one looked for */
     bool larger_wins; /* else smaller is better */
+    /* NaN where these rows cannot tell: a ranking of one class. */
     mercer_status (*measure)(const mrc_judged *judged, double *out, mercer_error *err);
 } mrc_metric;
 
@@ -26,13 +27,13 @@ typedef struct mrc_metric {
 mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
                               const mrc_metric **out, mercer_error *err);
 
-/* Confusion counts: table[truth * outputs + predicted] += 1; rows that no class won are left out.
- */
-void mrc_confusion_add(const mrc_judged *judged, int64_t *table);
+/* Confusion counts: table[truth * outputs + predicted] += 1, or undecided[truth] += 1 where no
+ * class won. */
+void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided);
 
 /* The points of the ROC curve from (0,0) to (1,1), one after each distinct score: false and true
- * positive rates, count of them, each from mrc_alloc. */
-mercer_status mrc_roc(const mrc_judged *judged, double **false_rate, double **true_rate,
-                      int64_t *count, mercer_error *err);
+ * positive rates, and the least score in favour of the second class that is counted as it (infinite
+ * at first); count x 3 numbers from mrc_alloc. MERCER_ERR_DATA when all rows are of one class. */
+mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err);
 
 #endif
