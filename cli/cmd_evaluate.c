@@ -211,14 +211,28 @@ static char *chosen_text(const mercer_evaluation_fold *fold)
                       fold->chosen);
 }
 
+static bool starts_choice(const char *text)
+{
+    static const char *const keys[] = {"kernel=", "kernel.", "method.", "head."};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strncmp(text, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
 static json_t *chosen_json(const mercer_evaluation_fold *fold)
 {
     json_t *json = json_object();
-    char *text = cli_copy(fold->chosen), *rest = NULL;
+    char *text = cli_copy(fold->chosen);
     json_object_set_new(json, "components", json_integer(fold->components));
-    for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+    for (char *item = text, *next; item && *item; item = next) {
         char *value = strchr(item, '=');
         char *end = NULL;
+        for (next = strchr(item, ','); next && !starts_choice(next + 1);
+             next = strchr(next + 1, ','))
+            ; /* a comma within a kernel */
+        if (next)
+            *next++ = 0;
         *value++ = 0;
         const double number = strtod(value, &end);
         json_object_set_new(json, item, *end ? cli_json_text(value) : cli_json_real(number));
@@ -638,12 +652,13 @@ static int run_compare(cli_app *app)
         CLI_OPTION("test", 0, CLI_TEXT, test, "DATA", NULL,                                        \
                    "instead of folds: learn from all rows and judge by the rows of this file"),    \
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
-                   "error|balanced|auc|ap|rmse|reconstruction",                                    \
-                   "what is measured; default error of classes, rmse of values, reconstruction "   \
-                   "without a head"),                                                              \
+                   "error|balanced|auc|ap|rmse|columns|reconstruction|preimage",                   \
+                   "what is measured; default error of classes, rmse of values, without a head "   \
+                   "columns"),                                                                     \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
                    "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
-                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; may be repeated"),      \
+                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \
+                   "VALUES are kernels; may be repeated"),                                         \
         CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \
                    "folds within each training part for --tune; default 5"),                       \
         CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span", "as for fit"),       \

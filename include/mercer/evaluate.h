@@ -26,15 +26,19 @@ typedef struct mercer_evaluate_options {
     const mercer_rows *test; /* instead of folds: learn from all rows, judge by these and their */
     const mercer_targets *test_targets; /* targets, whose classes are found by name */
     const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
-                           nothing is predicted: reconstruction, the share of the squared length of
-                           held-out images that the features do not keep */
-    const char *const
-        *tune;           /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K or */
-    int64_t tune_count;  /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR. The best of all
-                            combinations is found within the training part of each fold */
-    int64_t inner_folds; /* for that; 0: 5 */
-    int predictions;     /* what will be asked for: MERCER_PREDICTIONS_... refuses at once what will
-                            not be there; 0: nothing is */
+                           nothing is predicted, in shares: columns, of the variance of columns that
+                           features of the other columns do not predict (NULL; not for sparse rows
+                           or precomputed kernels); reconstruction, of the squared length of
+                           held-out images that the features do not keep (NULL else); preimage, of
+                           the squared distance from the mean that is between rows and their
+                           pre-images */
+    const char *const *tune; /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K, */
+    int64_t tune_count;      /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY kernel,
+                                VALUES kernels. The best of all combinations is found within the
+                                training part of each fold */
+    int64_t inner_folds;     /* for that; 0: 5 */
+    int predictions; /* what will be asked for: MERCER_PREDICTIONS_... refuses at once what will
+                        not be there; 0: nothing is */
 } mercer_evaluate_options;
 /* Defaults, in as much of the struct as the caller was compiled with. */
 MERCER_API void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size);

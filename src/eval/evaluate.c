@@ -6,7 +6,7 @@
  * and head are nested, one fit with the most components serves all numbers of them. */
 #include "eval/folds.h"
 #include "eval/grid.h"
-#include "eval/judge.h"
+#include "eval/trial.h"
 #include "heads/heads.h"
 #include "methods/registry.h"
 
@@ -38,7 +38,7 @@ struct fold {
 };
 
 struct mercer_evaluation {
-    const mrc_metric *metric; /* NULL: reconstruction */
+    const mrc_metric *metric;
     mercer_target_kind kind;
     int64_t outputs, count;
     struct fold *folds;
@@ -68,106 +68,6 @@ struct job {
     atomic_llong done;
 };
 
-/* ---- one fit, judged ---- */
-
-/* What a choice is tried on, and what it comes to. */
-struct trial {
-    const mrc_portion *train, *test;
-    const double *numbers; /* of components, increasing; or one 0: as given */
-    int64_t count;
-    bool scaled;    /* rows are scaled already */
-    double *values; /* one a number */
-    double *scores; /* of the test rows by the last number, */
-    int64_t *codes; /* and their classes */
-};
-
-static mercer_fit_options choice_options(const struct job *job, const mrc_choice *choice)
-{
-    mercer_fit_options options = *job->options->fit;
-    options.method = choice->method;
-    options.kernel = choice->kernel;
-    options.head = choice->head;
-    return options;
-}
-
-static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                double components, bool headless, const struct trial *trial,
-                                mercer_model **model, mercer_error *err)
-{
-    mercer_fit_options options = choice_options(job, choice);
-    const mrc_portion *train = trial->train;
-    if (trial->scaled)
-        options.scale = "none";
-    if (headless)
-        options.head = "none";
-    if (components > 0)
-        options.components = components;
-    return mercer_fit(ctx, &options, train->rows, train->targets, model, NULL, err);
-}
-
-/* A whole head on nested features: one fit of the features, and a head for each number of them. */
-static mercer_status try_heads(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                               const mercer_model *model, const struct trial *trial,
-                               mercer_error *err)
-{
-    mrc_head_choice head = {0};
-    mercer_model *first = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_head_find(choice->head, &head, err));
-    for (int64_t c = 0; c < trial->count; c++) {
-        double number = trial->numbers[c], l = (double)model->components;
-        mercer_model_free(first);
-        first = NULL;
-        MRC_TRY(mercer_model_truncate(ctx, model, (int64_t)(number > 0 && number < l ? number : l),
-                                      &first, err));
-        MRC_TRY(mrc_head_learn(ctx, &head, trial->train->rows, trial->train->targets, first, err));
-        MRC_TRY(mrc_judge(ctx, &job->aim, first, trial->test, &number, 1, trial->values + c,
-                          trial->scores, trial->codes, err));
-    }
-out:
-    mercer_model_free(first);
-    mrc_head_choice_destroy(&head);
-    return rc;
-}
-
-/* One choice, for all numbers of components. */
-static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                const struct trial *trial, struct fold *fold, mercer_error *err)
-{
-    mercer_model *model = NULL;
-    const mrc_method *method;
-    mrc_head_choice head = {0};
-    int64_t count = trial->count;
-    const double *numbers = trial->numbers;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_method_find(choice->method, &method, err));
-    MRC_TRY(mrc_head_find(choice->head, &head, err));
-    bool whole_head = head.def && head.def->whole && count > 1 && !method->whole;
-    MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], whole_head, trial, &model, err));
-    fold->components = numbers[count - 1] > 0 && numbers[count - 1] < (double)model->components
-                           ? (int64_t)numbers[count - 1]
-                           : model->components;
-    fold->points = model->points;
-    if (whole_head) {
-        MRC_TRY(try_heads(ctx, job, choice, model, trial, err));
-        goto out;
-    }
-    int64_t first = method->whole ? count - 1 : 0;
-    MRC_TRY(mrc_judge(ctx, &job->aim, model, trial->test, numbers + first, count - first,
-                      trial->values + first, trial->scores, trial->codes, err));
-    for (int64_t c = 0; c < first; c++) {
-        mercer_model_free(model);
-        model = NULL;
-        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], false, trial, &model, err));
-        MRC_TRY(mrc_judge(ctx, &job->aim, model, trial->test, numbers + c, 1, trial->values + c,
-                          trial->scores, trial->codes, err));
-    }
-out:
-    mrc_head_choice_destroy(&head);
-    mercer_model_free(model);
-    return rc;
-}
-
 /* ---- one fold ---- */
 
 /* One fit more is done. Only the calling thread, whose context is the first, may talk to the host.
@@ -184,7 +84,7 @@ static mercer_status reserve(const mercer_evaluation *result, int64_t n, double 
                              int64_t **codes, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (!result->metric)
+    if (result->kind == MERCER_TARGET_NONE)
         return MERCER_OK;
     MRC_TRY(mrc_alloc2(scores, n, result->outputs, sizeof **scores, err));
     if (result->kind == MERCER_TARGET_CLASSES)
@@ -217,13 +117,12 @@ struct tally {
 
 /* Every choice on one inner fold: its values are added to the tally. */
 static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
-                                 const mrc_split *split, struct trial *trial,
+                                 const mrc_split *split, mrc_trial *trial,
                                  const struct tally *tally, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
-    struct fold unused;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
     if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
@@ -236,7 +135,8 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     trial->test = &held;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        rc = try_choice(ctx, job, &grid->choices[c], trial, &unused, err);
+        trial->choice = &grid->choices[c];
+        rc = mrc_try(ctx, trial, err);
         if (rc != MERCER_OK && rc != MERCER_ERR_CANCELLED && grid->count > 1 && err) {
             mercer_error why = *err;
             MRC_FAIL(err, rc, "%.100s: %.350s", grid->choices[c].text, why.text);
@@ -263,7 +163,8 @@ static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion
 {
     const mercer_targets *targets = train->targets;
     int64_t n = train->rows->n, *rest = NULL;
-    struct trial trial = {.numbers = numbers, .count = count};
+    mrc_trial trial = {
+        .fit = job->options->fit, .aim = &job->aim, .numbers = numbers, .count = count};
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
@@ -343,7 +244,7 @@ static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion 
                             mercer_error *err)
 {
     int64_t all = job->result->grid.count * count;
-    bool larger_wins = job->result->metric && job->result->metric->larger_wins;
+    bool larger_wins = job->result->metric->larger_wins;
     struct tally tally = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
@@ -389,14 +290,19 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
-    struct trial trial = {.train = train,
-                          .test = test,
-                          .numbers = numbers + best % count,
-                          .count = 1,
-                          .values = &fold->value,
-                          .scores = fold->scores,
-                          .codes = fold->codes};
-    MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], &trial, fold, err));
+    mrc_trial trial = {.fit = job->options->fit,
+                       .choice = &grid->choices[fold->choice],
+                       .aim = &job->aim,
+                       .train = train,
+                       .test = test,
+                       .numbers = numbers + best % count,
+                       .count = 1,
+                       .values = &fold->value,
+                       .scores = fold->scores,
+                       .codes = fold->codes};
+    MRC_TRY(mrc_try(ctx, &trial, err));
+    fold->components = trial.components;
+    fold->points = trial.points;
     if (isnan(fold->value) && !job->aim.together)
         mrc_notice(ctx,
                    "all rows held out are of one class: %s is not defined there, and the mean "
@@ -527,6 +433,8 @@ out:
 
 /* ---- the whole ---- */
 
+static const double SILENT = 0.9; /* of the variance left: not worth choosing by */
+
 /* Mean and spread; of folds of one row the metric of all together, where a row is in one fold. */
 static mercer_status summarise(const struct job *job, mercer_error *err)
 {
@@ -545,11 +453,16 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
         if (!isnan(result->folds[f].value))
             squares += pow(result->folds[f].value - result->mean, 2);
     result->sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
+    if (result->metric->of == MRC_OF_COLUMNS && result->mean > SILENT)
+        mrc_notice(job->ctx,
+                   "the columns hardly tell each other (%.3g of their variance is left): "
+                   "this says little about kernel, width and number of features",
+                   result->mean);
     if (told == 0 && !job->aim.together)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows held out are all of one class in every fold: there is no ranking to "
                  "judge");
-    if (result->kind == MERCER_TARGET_CLASSES && result->metric) {
+    if (result->kind == MERCER_TARGET_CLASSES) {
         MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
         MRC_TRY(mrc_alloc(&result->undecided, o, sizeof *result->undecided, err));
     }
@@ -560,7 +473,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together || !result->metric)
+    if (!job->aim.together)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -623,6 +536,15 @@ out:
     return rc;
 }
 
+/* Rows that can be judged without labels, by columns predicted from others: dense ones that have
+ * other columns, and a method that does not want labels of its own. */
+static bool has_columns(const struct job *job, const mrc_method *method)
+{
+    const char *kernel = job->options->fit->kernel;
+    bool given = kernel && strncmp(kernel, "precomputed", strlen("precomputed")) == 0;
+    return job->rows->d > 1 && !mercer_rows_is_sparse(job->rows) && !given && !method->default_head;
+}
+
 /* What is to be predicted, and by which metric it is judged. */
 static mercer_status decide_metric(struct job *job, mercer_error *err)
 {
@@ -637,19 +559,23 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     if (!head.def && job->options->predictions)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "nothing is predicted: name a head that does, as --head ls");
-    if (!head.def && (!name || strcmp(name, "reconstruction") == 0)) {
+    if (!head.def) {
+        if (!name && !has_columns(job, method))
+            name = "reconstruction";
+        MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
+        if (result->metric->of == MRC_OF_COLUMNS && !has_columns(job, method))
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "metric columns needs dense rows of two columns at least, and a method that "
+                     "does not learn from labels");
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
     }
-    if (!head.def)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "metric %s judges predictions: name a head that makes them, as --head ls", name);
     if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "there are no labels or targets to predict");
     result->kind = job->targets->kind;
     bool classes = result->kind == MERCER_TARGET_CLASSES;
     result->outputs = classes ? job->targets->classes : job->targets->columns;
-    MRC_TRY(mrc_metric_find(name, classes, result->outputs, &result->metric, err));
+    MRC_TRY(mrc_metric_find(name, result->kind, result->outputs, &result->metric, err));
     if (job->options->predictions == MERCER_PREDICTIONS_RANKED &&
         !(classes && result->outputs == 2))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve is of two classes, not of %s",
@@ -674,11 +600,15 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     job->streaming = method->streaming != NULL;
     MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
     for (int64_t c = 0; c < grid->count; c++) {
-        mercer_fit_options fit = choice_options(job, &grid->choices[c]);
+        mercer_fit_options fit = *options->fit;
         mrc_kernel parsed;
+        fit.method = grid->choices[c].method;
+        fit.kernel = grid->choices[c].kernel;
+        fit.head = grid->choices[c].head;
         MRC_TRY(mercer_fit_options_check(&fit, err));
         MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, fit.kernel, err));
-        mrc_pairs_want(&parsed, job->wanted);
+        if (job->result->metric->of != MRC_OF_COLUMNS) /* which are not all there in a fit */
+            mrc_pairs_want(&parsed, job->wanted);
         bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
         if (c > 0 && precomputed != job->precomputed)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
@@ -733,8 +663,8 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
-        job.aim.together = job.result->metric && folds.count == rows->n && options.splits == 0 &&
-                           folds.start[1] == 1 && options.repeats <= 1;
+        job.aim.together = job.result->kind != MERCER_TARGET_NONE && folds.count == rows->n &&
+                           options.splits == 0 && folds.start[1] == 1 && options.repeats <= 1;
     }
     job.aim.metric = job.result->metric;
     job.aim.targets = job.targets;
@@ -784,11 +714,9 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
     size_t size = info->struct_size;
     mercer_evaluation_info full = {
         .struct_size = size,
-        .metric = evaluation->metric ? evaluation->metric->name : "reconstruction",
-        .summary = evaluation->metric ? evaluation->metric->summary
-                                      : "share of the squared length of held-out images that the "
-                                        "features do not keep",
-        .larger_wins = evaluation->metric && evaluation->metric->larger_wins,
+        .metric = evaluation->metric->name,
+        .summary = evaluation->metric->summary,
+        .larger_wins = evaluation->metric->larger_wins,
         .mean = evaluation->mean,
         .sd = evaluation->sd,
         .folds = evaluation->count,

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Leading features that a number of components asks for. */
-static int64_t prefix_of(const mercer_model *model, double number)
+int64_t mrc_prefix_of(const mercer_model *model, double number)
 {
     return number > 0 && number < (double)model->components ? (int64_t)number : model->components;
 }
@@ -123,25 +122,94 @@ static void judge_reconstruction(const double *features, const double *errors, i
     }
 }
 
+/* Scaled rows as doubles. */
+static mercer_status scaled_copy(const mercer_model *model, const mercer_rows *rows, double **out,
+                                 mercer_error *err)
+{
+    mercer_status rc = mrc_alloc2_raw(out, rows->n, rows->d, sizeof **out, err);
+    if (rc == MERCER_OK) {
+        mercer_rows_copy(rows, 0, rows->n, *out);
+        mrc_scale_apply(&model->scale, *out, rows->n, rows->d);
+    }
+    return rc;
+}
+
+/* Squared distances of scaled rows from the scaled mean of the training rows, in all. */
+static mercer_status spread(const mercer_model *model, const mercer_rows *train, const double *x,
+                            int64_t n, double *out, mercer_error *err)
+{
+    int64_t d = train->d;
+    double *learnt = NULL, *mean = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(scaled_copy(model, train, &learnt, err));
+    MRC_TRY(mrc_alloc(&mean, d, sizeof *mean, err));
+    for (int64_t i = 0; i < train->n; i++)
+        for (int64_t j = 0; j < d; j++)
+            mean[j] += learnt[i * d + j] / (double)train->n;
+    *out = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++)
+            *out += pow(x[i * d + j] - mean[j], 2);
+out:
+    mrc_free(learnt);
+    mrc_free(mean);
+    return rc;
+}
+
+/* How far pre-images of the first features are from the rows, in the units that the kernel sees. */
+static mercer_status judge_preimages(mercer_ctx *ctx, const mercer_model *model,
+                                     const mrc_portion *train, const mrc_portion *test,
+                                     const double *features, const int64_t *prefixes, int64_t count,
+                                     double *values, mercer_error *err)
+{
+    int64_t n = test->rows->n, l = model->components, d = model->columns;
+    double *first = NULL, *x = NULL, *back = NULL, all;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(scaled_copy(model, test->rows, &x, err));
+    MRC_TRY(spread(model, train->rows, x, n, &all, err));
+    MRC_TRY(mrc_alloc2_raw(&back, n, d, sizeof *back, err));
+    MRC_TRY(mrc_alloc2(&first, n, l, sizeof *first, err));
+    for (int64_t c = 0; c < count; c++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++)
+            memcpy(first + i * l, features + i * l, (size_t)prefixes[c] * sizeof *first);
+        MRC_TRY(mercer_model_inverse(ctx, model, first, n, back, NULL, err));
+        if (model->scale.shift) /* a scaling of rows is not undone */
+            mrc_scale_apply(&model->scale, back, n, d);
+        for (int64_t i = 0; i < n * d; i++)
+            sum += (back[i] - x[i]) * (back[i] - x[i]);
+        values[c] = all > 0 ? sum / all : 0;
+    }
+out:
+    mrc_free(first);
+    mrc_free(x);
+    mrc_free(back);
+    return rc;
+}
+
 mercer_status mrc_judge(mercer_ctx *ctx, const mrc_aim *aim, const mercer_model *model,
-                        const mrc_portion *test, const double *numbers, int64_t count,
-                        double *values, double *scores, int64_t *codes, mercer_error *err)
+                        const mrc_portion *train, const mrc_portion *test, const double *numbers,
+                        int64_t count, double *values, double *scores, int64_t *codes,
+                        mercer_error *err)
 {
     int64_t n = test->rows->n, l = model->components, *prefixes = NULL;
+    bool images = aim->metric->of == MRC_OF_IMAGES;
     double *features = NULL, *errors = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&prefixes, count, sizeof *prefixes, err));
     for (int64_t c = 0; c < count; c++)
-        prefixes[c] = prefix_of(model, numbers[c]);
+        prefixes[c] = mrc_prefix_of(model, numbers[c]);
     MRC_TRY(mrc_alloc2_raw(&features, n, l, sizeof *features, err));
-    if (!aim->metric)
+    if (images)
         MRC_TRY(mrc_alloc(&errors, n, sizeof *errors, err));
     MRC_TRY(mercer_model_transform(ctx, model, test->rows, test->self, features, errors, err));
-    if (aim->metric)
+    if (images)
+        judge_reconstruction(features, errors, n, l, prefixes, count, values);
+    else if (aim->metric->of == MRC_OF_PREIMAGES)
+        rc = judge_preimages(ctx, model, train, test, features, prefixes, count, values, err);
+    else
         rc = judge_predictions(ctx, aim, model, test, features, prefixes, count, values, scores,
                                codes, err);
-    else
-        judge_reconstruction(features, errors, n, l, prefixes, count, values);
 out:
     mrc_free(prefixes);
     mrc_free(features);

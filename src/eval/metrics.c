@@ -157,25 +157,41 @@ out:
 }
 
 static const mrc_metric metrics[] = {
-    {"error", "share of rows in the wrong class", true, false, false, error_rate},
-    {"balanced", "the same, as a mean over the classes", true, false, false, balanced_error},
-    {"auc", "area under the ROC curve of the second of two classes", true, true, true,
+    {"error", "share of rows in the wrong class", MRC_OF_CLASSES, false, false, error_rate},
+    {"balanced", "the same, as a mean over the classes", MRC_OF_CLASSES, false, false,
+     balanced_error},
+    {"auc", "area under the ROC curve of the second of two classes", MRC_OF_CLASSES, true, true,
      area_under_roc},
-    {"ap", "average precision, looking for the second of two classes", true, true, true,
+    {"ap", "average precision, looking for the second of two classes", MRC_OF_CLASSES, true, true,
      average_precision},
-    {"rmse", "root mean square of prediction less value", false, false, false, root_mean_square},
+    {"rmse", "root mean square of prediction less value", MRC_OF_VALUES, false, false,
+     root_mean_square},
+    {"columns", "share of the variance of columns that features of the others do not predict",
+     MRC_OF_COLUMNS, false, false, NULL},
+    {"reconstruction",
+     "share of the squared length of held-out images that the features do not keep", MRC_OF_IMAGES,
+     false, false, NULL},
+    {"preimage", "squared distance of rows from their pre-images, over that from the mean",
+     MRC_OF_PREIMAGES, false, false, NULL},
 };
 
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
-mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
+static bool can_judge(const mrc_metric *metric, mercer_target_kind kind, int64_t outputs)
+{
+    if (kind == MERCER_TARGET_CLASSES)
+        return metric->of == MRC_OF_CLASSES && (!metric->two || outputs == 2);
+    return kind == MERCER_TARGET_VALUES ? metric->of == MRC_OF_VALUES : metric->of > MRC_OF_VALUES;
+}
+
+mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t outputs,
                               const mrc_metric **out, mercer_error *err)
 {
     char known[128] = "";
     *out = NULL;
     for (int i = 0; i < METRICS; i++) {
         const mrc_metric *metric = &metrics[i];
-        if (metric->classes != classes || (metric->two && outputs != 2))
+        if (!can_judge(metric, kind, outputs))
             continue;
         if (!name || strcmp(name, metric->name) == 0) {
             *out = metric;
@@ -184,8 +200,10 @@ mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", metric->name);
     }
-    return mrc_fail(err, MERCER_ERR_ARGUMENT, "metric '%s' is not one of %s, which %s have", name,
-                    known, classes ? "these classes" : "values");
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "metric '%s' is not one of %s, which %s", name, known,
+                    kind == MERCER_TARGET_CLASSES  ? "these classes have"
+                    : kind == MERCER_TARGET_VALUES ? "values have"
+                                                   : "need no head");
 }
 
 void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided)

@@ -54,7 +54,8 @@ static double measure(const char *name, const mrc_judged *judged)
 {
     const mrc_metric *metric;
     double value = NAN;
-    assert_ok(mrc_metric_find(name, judged->truth != NULL, judged->outputs, &metric, &err));
+    assert_ok(mrc_metric_find(name, judged->truth ? MERCER_TARGET_CLASSES : MERCER_TARGET_VALUES,
+                              judged->outputs, &metric, &err));
     assert_ok(metric->measure(judged, &value, &err));
     return value;
 }
@@ -77,9 +78,11 @@ static void test_metrics_of_classes(void **state)
     assert_int_equal(table[5], 2);
     assert_int_equal(table[2 * 4 + 3], 0);
     const mrc_metric *metric;
-    assert_int_equal(mrc_metric_find("auc", true, 3, &metric, &err), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 3, &metric, &err),
+                     MERCER_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "error, balanced"));
-    assert_int_equal(mrc_metric_find("error", false, 1, &metric, &err), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mrc_metric_find("error", MERCER_TARGET_VALUES, 1, &metric, &err),
+                     MERCER_ERR_ARGUMENT);
 }
 
 /* Against the definitions by pairs and by ranks, with ties. */
@@ -118,10 +121,10 @@ static void test_rankings(void **state)
         .n = N, .outputs = 2, .predicted = predicted, .truth = predicted, .scores = scores};
     const mrc_metric *metric;
     double value;
-    assert_ok(mrc_metric_find("auc", true, 2, &metric, &err));
+    assert_ok(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 2, &metric, &err));
     assert_ok(metric->measure(&one, &value, &err));
     assert_true(isnan(value)); /* one class has no ranking */
-    assert_ok(mrc_metric_find("ap", true, 2, &metric, &err));
+    assert_ok(mrc_metric_find("ap", MERCER_TARGET_CLASSES, 2, &metric, &err));
     assert_ok(metric->measure(&one, &value, &err));
     assert_true(isnan(value));
     double *points = NULL;

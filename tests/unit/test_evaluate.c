@@ -414,11 +414,77 @@ static void test_threads_and_rows_left_out(void **state)
     fit.kernel = "linear";
     fit.components = D;
     options.folds = 3;
+    options.metric = "reconstruction";
     e = evaluate(&options, &s, NULL);
     assert_string_equal(info_of(e).metric, "reconstruction");
     assert_true(fabs(info_of(e).mean) < 1e-12);
     mercer_evaluation_free(e);
+    options.metric = "preimage"; /* of a linear kernel they are exact */
+    fit.components = 2;
+    double left[2];
+    for (int v = 0; v < 2; v++) {
+        e = evaluate(&options, &s, NULL);
+        left[v] = info_of(e).mean;
+        mercer_evaluation_free(e);
+        options.metric = "reconstruction";
+    }
+    assert_true(left[0] > 0.1 && fabs(left[0] - left[1]) < 1e-12);
     free_set(&s);
+}
+
+/* Columns from features of the others: by hand, and what is chosen by it. */
+static void test_columns(void **state)
+{
+    static const char *const tune[] = {"components=1:4:+1"};
+    enum { COLUMNS = 6, RANK = 2 };
+    double *x = malloc(sizeof *x * N * COLUMNS), *z = normal_rows(3, N, RANK, 0, 2);
+    double *mix = normal_rows(4, COLUMNS, RANK, 0, 1), *noise = normal_rows(5, N, COLUMNS, 0, 0.1);
+    mercer_rows *rows = NULL;
+    mercer_fit_options fit = fit_options("pca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    mercer_evaluation *e = NULL;
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < COLUMNS; j++)
+            x[i * COLUMNS + j] = noise[i * COLUMNS + j] + z[i * RANK] * mix[j * RANK] +
+                                 z[i * RANK + 1] * mix[j * RANK + 1];
+    assert_ok(mercer_rows_view(ctx, x, N, COLUMNS, COLUMNS, &rows, err));
+    fit.kernel = NULL;
+    fit.scale = NULL;
+    options.tune = tune;
+    options.tune_count = 1;
+    assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+    assert_string_equal(info_of(e).metric, "columns");
+    assert_true(info_of(e).mean > 0 && info_of(e).mean < 0.05);
+    for (int64_t f = 0; f < 3; f++) /* two numbers are behind the columns */
+        assert_true(fold_of(e, f).components >= RANK);
+    double left = info_of(e).mean;
+    mercer_evaluation_free(e);
+    options.tune_count = 0;
+    for (int64_t k = RANK; k > 0; k--) {
+        fit.components = (double)k;
+        assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+        assert_true(k == RANK ? info_of(e).mean < 1.2 * left : info_of(e).mean > 5 * left);
+        mercer_evaluation_free(e);
+    }
+    options.tune_count = 1;
+    /* Columns that have nothing to do with each other are not predicted, whatever the kernel. */
+    static const char *const kernels[] = {"kernel=linear,rbf:sigma=1,poly:degree=2,coef0=1"};
+    mercer_rows *alone = NULL;
+    assert_ok(mercer_rows_view(ctx, noise, N, COLUMNS, COLUMNS, &alone, err));
+    fit.method = "kpca";
+    fit.components = 2;
+    options.tune = kernels;
+    assert_ok(mercer_evaluate(ctx, &options, alone, NULL, &e, err));
+    assert_int_equal(info_of(e).choices, 3);
+    assert_true(info_of(e).mean > 0.95);
+    mercer_evaluation_free(e);
+    mercer_rows_free(rows);
+    mercer_rows_free(alone);
+    free(x);
+    free(z);
+    free(mix);
+    free(noise);
 }
 
 static void expect_refusal(mercer_evaluate_options options, const struct set *s,
@@ -494,6 +560,14 @@ static void test_grid(void **state)
     assert_string_equal(grid.choices[5].text, "kernel.sigma=2,head.k=2");
     assert_string_equal(grid.choices[11].kernel, "rbf:gamma=1,sigma=8");
     mrc_grid_destroy(&grid);
+    static const char *const kernels[] = {"kernel=linear,poly:degree=2,coef0=1,rbf:sigma=2"};
+    assert_ok(mrc_grid_init(&grid, "kpca", "rbf", NULL, kernels, 1, err));
+    assert_int_equal(grid.count, 3);
+    assert_string_equal(grid.choices[0].kernel, "linear");
+    assert_string_equal(grid.choices[1].kernel, "poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[1].text, "kernel=poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[2].kernel, "rbf:sigma=2");
+    mrc_grid_destroy(&grid);
 }
 
 int main(void)
@@ -507,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_known_pairs_and_given_matrices),
         cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_refusals),
     };
     ctx = new_ctx(2);

@@ -1,0 +1,27 @@
+/* One choice tried: fitted to a portion of the rows, judged by another. */
+#ifndef MRC_EVAL_TRIAL_H
+#define MRC_EVAL_TRIAL_H
+
+#include "eval/grid.h"
+#include "eval/judge.h"
+
+#include <mercer/fit.h>
+
+/* All borrowed. */
+typedef struct mrc_trial {
+    const mercer_fit_options *fit; /* method, kernel and head are those of the choice */
+    const mrc_choice *choice;
+    const mrc_aim *aim;
+    const mrc_portion *train, *test;
+    const double *numbers; /* of components, increasing; or one 0: as given */
+    int64_t count;
+    bool scaled;                /* rows are scaled already */
+    double *values;             /* one a number */
+    double *scores;             /* predictions of the test rows by the last number, */
+    int64_t *codes;             /* and their classes; NULL: nothing is predicted */
+    int64_t components, points; /* result: of the model of the last number */
+} mrc_trial;
+
+mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err);
+
+#endif
