@@ -313,6 +313,14 @@ static void print_confusion(FILE *out, const mercer_evaluation_info *info,
     cli_table_print(&table, out, 2);
 }
 
+static void cell_or_blank(cli_table *table, const char *format, double value)
+{
+    char text[40] = "";
+    if (!isnan(value))
+        snprintf(text, sizeof text, format, value);
+    cli_table_cell(table, "%s", text);
+}
+
 static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
 {
     enum { MOST = 20 };
@@ -329,7 +337,7 @@ static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_eval
         char *chosen = chosen_text(&fold);
         cli_table_cell(&table, "%lld", (long long)f + 1);
         cli_table_cell(&table, "%lld", (long long)fold.rows);
-        cli_table_cell(&table, "%.4g", fold.value);
+        cell_or_blank(&table, "%.4g", fold.value);
         cli_table_cell(&table, "%s", chosen);
         free(chosen);
     }
@@ -509,14 +517,6 @@ static double mean_points(const mercer_evaluation *e, int64_t folds)
         sum += (double)fold.points / (double)folds;
     }
     return sum;
-}
-
-static void cell_or_blank(cli_table *table, const char *format, double value)
-{
-    char text[40] = "";
-    if (!isnan(value))
-        snprintf(text, sizeof text, format, value);
-    cli_table_cell(table, "%s", text);
 }
 
 /* Values of different metrics cannot stand in one column. */

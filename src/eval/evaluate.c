@@ -615,6 +615,12 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
                      "tune: a precomputed kernel cannot be compared with one of the rows");
         job->precomputed = precomputed;
     }
+    if (job->precomputed && (mercer_rows_is_sparse(job->rows) || job->rows->n != job->rows->d))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "kernel precomputed: the matrix is %s%lld x %lld; to be cut into folds it must be "
+                 "dense and square",
+                 mercer_rows_is_sparse(job->rows) ? "sparse, " : "", (long long)job->rows->n,
+                 (long long)job->rows->d);
     bool tuned = grid->count > 1 || grid->components_count > 1;
     job->steps = tuned ? grid->count * job->inner_folds + 1 : 1;
 out:
