@@ -487,6 +487,54 @@ static void test_columns(void **state)
     free(noise);
 }
 
+/* Nothing is left behind when memory runs out: pairs, inner folds, columns, ROC curve. */
+static void test_allocations_may_fail(void **state)
+{
+    static const char *const tune[] = {"kernel.sigma=1:8:*2", "components=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1);
+    mercer_rows *rows = NULL;
+    mercer_targets *two = NULL;
+    int64_t codes[30];
+    static const char *const names[] = {"a", "b"};
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < 30; i++)
+        codes[i] = s.y[i] > 0;
+    assert_ok(mercer_rows_view(ctx, x, 30, WIDE, WIDE, &rows, err));
+    assert_ok(mercer_targets_new_classes(codes, 30, names, 2, NULL, &two, err));
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    for (int v = 0; v < 3; v++) {
+        mercer_fit_options fit = fit_options(v == 2 ? "kpca" : "kpls");
+        mercer_evaluate_options options = options_around(&fit, 2);
+        mercer_status rc = MERCER_ERR_MEMORY;
+        fit.scale = v == 1 ? "standard" : NULL;
+        options.inner_folds = 2;
+        options.tune = tune;
+        options.tune_count = 2;
+        int64_t alive = mrc_alloc_live();
+        for (int64_t after = 0; rc != MERCER_OK; after += 1 + after / 16) {
+            mercer_evaluation *e = NULL;
+            const double *points;
+            int64_t count;
+            mercer_ctx_set_seed(ctx, 5);
+            mrc_alloc_fail_after(after);
+            rc = mercer_evaluate(ctx, &options, rows, v == 2 ? NULL : two, &e, NULL);
+            if (rc == MERCER_OK && v < 2)
+                rc = mercer_evaluation_roc(e, &points, &count, NULL);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            mercer_evaluation_free(e);
+            assert_int_equal(mrc_alloc_live(), alive);
+        }
+    }
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    mercer_rows_free(rows);
+    mercer_targets_free(two);
+    free_set(&s);
+    free(x);
+}
+
 static void expect_refusal(mercer_evaluate_options options, const struct set *s,
                            const mercer_targets *targets, const char *text)
 {
@@ -582,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_allocations_may_fail),
         cmocka_unit_test(test_refusals),
     };
     ctx = new_ctx(2);
