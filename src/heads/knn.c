@@ -218,6 +218,7 @@ out:
 
 /* The same neighbours from distances that are all exact. */
 struct growth {
+    const mercer_ctx *ctx;
     struct search search; /* without tiles and norms; distances and rows of one query a worker */
     const mrc_prefixes *prefixes;
     double *columns; /* l x n: features of the training rows, one after the other */
@@ -231,6 +232,8 @@ static void grow_query(void *arg, int64_t task, int worker)
     int64_t l = s->inquiry->l, n = s->head->rows;
     const double *x = s->inquiry->features + task * l;
     double *squares = g->squares + worker * n;
+    if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
+        return;
     memset(squares, 0, (size_t)n * sizeof *squares);
     for (int64_t p = 0, j = 0; p < g->prefixes->count; p++) {
         struct nearest found = {s->distances + worker * s->most, s->rows + worker * s->most, 0};
@@ -250,7 +253,7 @@ static mercer_status knn_answer_each(mercer_ctx *ctx, const void *params, const 
                                      const mrc_inquiry *inquiry, const mrc_prefixes *prefixes,
                                      double *scores, int64_t *codes, mercer_error *err)
 {
-    struct growth g = {.search = {.params = params, .head = head, .inquiry = inquiry}};
+    struct growth g = {.ctx = ctx, .search = {.params = params, .head = head, .inquiry = inquiry}};
     struct search *s = &g.search;
     int64_t n = head->rows, l = inquiry->l;
     mercer_status rc = MERCER_OK;
@@ -266,6 +269,7 @@ static mercer_status knn_answer_each(mercer_ctx *ctx, const void *params, const 
         for (int64_t j = 0; j < l; j++)
             g.columns[j * n + i] = head->points[i * l + j];
     mrc_parfor(ctx, inquiry->n, grow_query, &g);
+    rc = mrc_check_cancel(ctx, err);
 out:
     mrc_free(g.columns);
     mrc_free(g.squares);

@@ -49,6 +49,7 @@ double mrc_pairs_bytes(int64_t n, const bool wanted[MRC_PAIR_SUMS])
 enum { EDGE = 64 };
 
 struct work {
+    const mercer_ctx *ctx;
     mrc_pairs *pairs;
     const mrc_simd_loops *loops;
     int64_t d;
@@ -62,6 +63,8 @@ static void sum_rows(void *arg, int64_t task, int worker)
     const struct work *w = arg;
     int64_t n = w->pairs->n, d = w->d, a = task * EDGE, na = n - a < EDGE ? n - a : EDGE;
     (void)worker;
+    if (mrc_check_cancel(w->ctx, NULL) != MERCER_OK)
+        return;
     for (int s = 0; s < MRC_PAIR_SUMS; s++) {
         double *sums = w->pairs->sums[s];
         for (int64_t b = 0; sums && b <= a; b += EDGE) {
@@ -84,7 +87,7 @@ mercer_status mrc_pairs_init(mrc_pairs *pairs, mercer_ctx *ctx, const mercer_row
 {
     int64_t n = rows->n, d = rows->d;
     mercer_rows *own = NULL;
-    struct work w = {.pairs = pairs, .loops = mrc_simd_loops_for(ctx->simd), .d = d};
+    struct work w = {.ctx = ctx, .pairs = pairs, .loops = mrc_simd_loops_for(ctx->simd), .d = d};
     mercer_status rc = MERCER_OK;
     memset(pairs, 0, sizeof *pairs);
     pairs->n = n;
@@ -98,6 +101,7 @@ mercer_status mrc_pairs_init(mrc_pairs *pairs, mercer_ctx *ctx, const mercer_row
         for (int64_t k = 0; k < d; k++)
             w.transposed[k * n + i] = own->x[i * d + k];
     mrc_parfor(ctx, (n + EDGE - 1) / EDGE, sum_rows, &w);
+    rc = mrc_check_cancel(ctx, err);
 out:
     mrc_free(w.transposed);
     mercer_rows_free(own);
