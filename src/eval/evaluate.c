@@ -117,35 +117,36 @@ struct tally {
 
 /* Every choice on one inner fold: its values are added to the tally. */
 static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
-                                 const mrc_split *split, mrc_trial *trial,
+                                 const mrc_split *split, const mrc_trial *as,
                                  const struct tally *tally, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
+    mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
     if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
         MRC_TRY(mrc_known_rows_init(&known, ctx, rows, job->scale, split, job->wanted, err));
         rows = &known.rows;
-        trial->scaled = true;
+        trial.scaled = true;
     }
     MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
-    trial->train = &learn;
-    trial->test = &held;
+    trial.train = &learn;
+    trial.test = &held;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        trial->choice = &grid->choices[c];
-        rc = mrc_try(ctx, trial, err);
+        trial.choice = &grid->choices[c];
+        rc = mrc_try(ctx, &trial, err);
         if (rc != MERCER_OK && rc != MERCER_ERR_CANCELLED && grid->count > 1 && err) {
             mercer_error why = *err;
             MRC_FAIL(err, rc, "%.100s: %.350s", grid->choices[c].text, why.text);
         }
         MRC_TRY(rc);
-        for (int64_t k = 0; k < trial->count; k++)
-            if (!isnan(trial->values[k])) {
-                tally->sums[c * trial->count + k] += trial->values[k];
-                tally->folds[c * trial->count + k]++;
+        for (int64_t k = 0; k < trial.count; k++)
+            if (!isnan(trial.values[k])) {
+                tally->sums[c * trial.count + k] += trial.values[k];
+                tally->folds[c * trial.count + k]++;
             }
         count_step(ctx, job);
     }
@@ -238,6 +239,8 @@ static void tell_notices(const struct job *job)
     }
 }
 
+static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
+
 /* The best of all choices and numbers by the inner folds of train, the first among equals. */
 static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
                             const double *numbers, int64_t count, int64_t *best, double *value,
@@ -253,7 +256,8 @@ static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion 
     *value = NAN;
     for (int64_t c = 0; c < all; c++) {
         double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
-        if (isnan(*value) || (larger_wins ? mean > *value : mean < *value)) {
+        double margin = EQUAL * fabs(*value);
+        if (isnan(*value) || (larger_wins ? mean > *value + margin : mean < *value - margin)) {
             *value = mean;
             *best = c;
         }
