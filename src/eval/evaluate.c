@@ -1,9 +1,9 @@
 /* mercer_evaluate: folds, and in each of them the choice of what is tuned, a fit, a judgement.
  *
  * A fold is a task of its own with a context of its own, whose random state depends on the seed and
- * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt by mercer_fit
- * from the fold's training rows, which are a copy: rows held out cannot reach it. Where features
- * and head are nested, one fit with the most components serves all numbers of them. */
+ * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt from the fold's
+ * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
+ * computed for all rows at once, for each of them depends on its two rows alone. */
 #include "eval/folds.h"
 #include "eval/grid.h"
 #include "eval/trial.h"
@@ -123,6 +123,7 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
+    mrc_kept_features kept = {0};
     mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
@@ -134,6 +135,7 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
     trial.train = &learn;
     trial.test = &held;
+    trial.kept = grid->heads ? &kept : NULL;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
         trial.choice = &grid->choices[c];
@@ -153,6 +155,7 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
 out:
     mrc_portion_destroy(&learn);
     mrc_portion_destroy(&held);
+    mercer_model_free(kept.model);
     mrc_known_rows_destroy(&known);
     return rc;
 }

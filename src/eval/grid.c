@@ -290,6 +290,7 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
         if (choices > MOST_CHOICES)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: more than %d combinations", MOST_CHOICES);
     }
+    grid->heads = used > 0 && strncmp(axes[used - 1].key, "head.", strlen("head.")) == 0;
     MRC_TRY(mrc_alloc(&grid->choices, choices, sizeof *grid->choices, err));
     for (; grid->count < choices; grid->count++)
         MRC_TRY(make_choice(&grid->choices[grid->count], specs, axes, used, grid->count, err));

@@ -16,6 +16,7 @@ typedef struct mrc_grid {
     int64_t count;
     double *components; /* the numbers of components to try, increasing; or NULL: as given */
     int64_t components_count;
+    bool heads; /* the last key is the head's: its choices follow each other */
 } mrc_grid;
 
 /* From texts KEY=VALUES: KEY is components, method.KEY, kernel.KEY or head.KEY; VALUES are a,b,c or

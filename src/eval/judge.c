@@ -134,24 +134,24 @@ static mercer_status scaled_copy(const mercer_model *model, const mercer_rows *r
     return rc;
 }
 
-/* Squared distances of scaled rows from the scaled mean of the training rows, in all. */
-static mercer_status spread(const mercer_model *model, const mercer_rows *train, const double *x,
-                            int64_t n, double *out, mercer_error *err)
+/* The mean squared distance of the scaled training rows from their mean. */
+static mercer_status spread(const mercer_model *model, const mercer_rows *train, double *out,
+                            mercer_error *err)
 {
-    int64_t d = train->d;
-    double *learnt = NULL, *mean = NULL;
+    int64_t n = train->n, d = train->d;
+    double *x = NULL, *mean = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(scaled_copy(model, train, &learnt, err));
+    MRC_TRY(scaled_copy(model, train, &x, err));
     MRC_TRY(mrc_alloc(&mean, d, sizeof *mean, err));
-    for (int64_t i = 0; i < train->n; i++)
+    for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < d; j++)
-            mean[j] += learnt[i * d + j] / (double)train->n;
+            mean[j] += x[i * d + j] / (double)n;
     *out = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < d; j++)
-            *out += pow(x[i * d + j] - mean[j], 2);
+            *out += pow(x[i * d + j] - mean[j], 2) / (double)n;
 out:
-    mrc_free(learnt);
+    mrc_free(x);
     mrc_free(mean);
     return rc;
 }
@@ -166,7 +166,7 @@ static mercer_status judge_preimages(mercer_ctx *ctx, const mercer_model *model,
     double *first = NULL, *x = NULL, *back = NULL, all;
     mercer_status rc = MERCER_OK;
     MRC_TRY(scaled_copy(model, test->rows, &x, err));
-    MRC_TRY(spread(model, train->rows, x, n, &all, err));
+    MRC_TRY(spread(model, train->rows, &all, err));
     MRC_TRY(mrc_alloc2_raw(&back, n, d, sizeof *back, err));
     MRC_TRY(mrc_alloc2(&first, n, l, sizeof *first, err));
     for (int64_t c = 0; c < count; c++) {
@@ -178,7 +178,7 @@ static mercer_status judge_preimages(mercer_ctx *ctx, const mercer_model *model,
             mrc_scale_apply(&model->scale, back, n, d);
         for (int64_t i = 0; i < n * d; i++)
             sum += (back[i] - x[i]) * (back[i] - x[i]);
-        values[c] = all > 0 ? sum / all : 0;
+        values[c] = all > 0 ? sum / (double)n / all : 0;
     }
 out:
     mrc_free(first);

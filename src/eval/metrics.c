@@ -171,7 +171,9 @@ static const mrc_metric metrics[] = {
     {"reconstruction",
      "share of the squared length of held-out images that the features do not keep", MRC_OF_IMAGES,
      false, false, NULL},
-    {"preimage", "squared distance of rows from their pre-images, over that from the mean",
+    {"preimage",
+     "mean squared distance of rows from their pre-images, over that of training rows from their "
+     "mean",
      MRC_OF_PREIMAGES, false, false, NULL},
 };
 

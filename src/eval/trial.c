@@ -1,12 +1,13 @@
 /* Trying a choice.
  *
  * Where features are nested one fit with the most components serves all numbers of them, and a head
- * that needs all its features is fitted for each number alone.
+ * that needs all its features is fitted for each number alone. Choices that differ in their head
+ * share the features when they follow each other.
  *
  * Without labels the columns are what is predicted. They are dealt out to up to five groups; the
  * features of all columns but one group's predict that group's, by least squares on the training
- * rows, and the value is the sum over all groups of the squared errors on the test rows over that
- * of the squared deviations from the training means. No cell is used to predict itself, so the
+ * rows, and the value is the mean squared error on the test rows over the variance of the training
+ * rows, both summed over all columns. No cell is used to predict itself, so the
  * value has its least where features say most about what they have not seen, in units of the
  * columns: kernels, widths and numbers of features can be compared by it. Columns are scaled before
  * they are dealt out, and those left are stretched so that squared distances and products keep
@@ -45,20 +46,35 @@ static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer
                      count, trial->values + first, trial->scores, trial->codes, err);
 }
 
-/* A whole head on nested features: one fit of the features, and a head for each number of them. */
+/* The choice's features without a head: those kept, or new ones, which are kept from now on. */
+static mercer_status fit_features(mercer_ctx *ctx, const mrc_trial *trial, mercer_error *err)
+{
+    mrc_kept_features *kept = trial->kept;
+    const mrc_choice *choice = trial->choice;
+    if (kept->model && strcmp(kept->choice->method, choice->method) == 0 &&
+        strcmp(kept->choice->kernel, choice->kernel) == 0)
+        return MERCER_OK;
+    mercer_model_free(kept->model);
+    kept->model = NULL;
+    kept->choice = choice;
+    return fit(ctx, trial, trial->numbers[trial->count - 1], "none", &kept->model, err);
+}
+
+/* A head on features: one for all numbers of them or, when it is whole, one for each number. */
 static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const mrc_head_choice *head,
                                const mercer_model *model, mercer_error *err)
 {
     const mrc_portion *train = trial->train;
+    int64_t step = head->def->whole ? 1 : trial->count;
     mercer_model *first = NULL;
     mercer_status rc = MERCER_OK;
-    for (int64_t c = 0; c < trial->count; c++) {
+    for (int64_t c = 0; c < trial->count; c += step) {
         mercer_model_free(first);
         first = NULL;
-        MRC_TRY(mercer_model_truncate(ctx, model, mrc_prefix_of(model, trial->numbers[c]), &first,
-                                      err));
+        MRC_TRY(mercer_model_truncate(
+            ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
         MRC_TRY(mrc_head_learn(ctx, head, train->rows, train->targets, first, err));
-        MRC_TRY(judge(ctx, trial, first, c, 1, err));
+        MRC_TRY(judge(ctx, trial, first, c, step, err));
     }
 out:
     mercer_model_free(first);
@@ -69,6 +85,8 @@ out:
 static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char *head,
                                   mercer_error *err)
 {
+    mrc_kept_features own = {0};
+    mrc_trial sharing = *trial;
     mercer_model *model = NULL;
     const mrc_method *method;
     mrc_head_choice chosen = {0};
@@ -77,12 +95,18 @@ static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char 
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(trial->choice->method, &method, err));
     MRC_TRY(mrc_head_find(head ? head : trial->choice->head, &chosen, err));
-    bool by_heads = chosen.def && chosen.def->whole && count > 1 && !method->whole;
-    MRC_TRY(fit(ctx, trial, numbers[count - 1], by_heads ? "none" : head, &model, err));
-    trial->components = mrc_prefix_of(model, numbers[count - 1]);
-    trial->points = model->points;
-    if (by_heads) {
-        MRC_TRY(try_heads(ctx, trial, &chosen, model, err));
+    bool shared = chosen.def && !method->whole && (trial->kept || (chosen.def->whole && count > 1));
+    if (!sharing.kept)
+        sharing.kept = &own;
+    if (shared)
+        MRC_TRY(fit_features(ctx, &sharing, err));
+    else
+        MRC_TRY(fit(ctx, trial, numbers[count - 1], head, &model, err));
+    const mercer_model *features = shared ? sharing.kept->model : model;
+    trial->components = mrc_prefix_of(features, numbers[count - 1]);
+    trial->points = features->points;
+    if (shared) {
+        MRC_TRY(try_heads(ctx, trial, &chosen, features, err));
         goto out;
     }
     int64_t first = method->whole ? count - 1 : 0;
@@ -95,6 +119,7 @@ static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char 
     }
 out:
     mrc_head_choice_destroy(&chosen);
+    mercer_model_free(own.model);
     mercer_model_free(model);
     return rc;
 }
@@ -138,16 +163,17 @@ out:
     return rc;
 }
 
-/* Squared deviations of the test values from the means of the training ones. */
-static double deviations(const mercer_targets *train, const mercer_targets *test)
+/* The variance of the training values, all columns together. A few test rows, or one, may be near
+ * the mean by chance; the training rows are not. */
+static double variance(const mercer_targets *train)
 {
     double sum = 0;
     for (int64_t j = 0; j < train->columns; j++) {
         double mean = 0;
         for (int64_t i = 0; i < train->n; i++)
             mean += train->values[i * train->columns + j] / (double)train->n;
-        for (int64_t i = 0; i < test->n; i++)
-            sum += pow(test->values[i * test->columns + j] - mean, 2);
+        for (int64_t i = 0; i < train->n; i++)
+            sum += pow(train->values[i * train->columns + j] - mean, 2) / (double)train->n;
     }
     return sum;
 }
@@ -177,6 +203,7 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
     own.train = &learn;
     own.test = &judged;
     own.scaled = true;
+    own.kept = NULL;
     own.scores = own.values = NULL;
     own.codes = NULL;
     MRC_TRY(without_columns(train, columns, held, &learn, err));
@@ -187,7 +214,7 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
     MRC_TRY(try_features(ctx, &own, "ls", err));
     for (int64_t c = 0; c < own.count; c++)
         sums[c] += own.values[c];
-    *all += deviations(learn.targets, judged.targets);
+    *all += variance(learn.targets) * (double)test->n;
     trial->components = own.components;
     trial->points = own.points;
 out:
