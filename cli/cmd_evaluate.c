@@ -652,7 +652,7 @@ static int run_compare(cli_app *app)
         CLI_OPTION("test", 0, CLI_TEXT, test, "DATA", NULL,                                        \
                    "instead of folds: learn from all rows and judge by the rows of this file"),    \
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
-                   "error|balanced|auc|ap|rmse|columns|reconstruction|preimage",                   \
+                   "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
                    "what is measured; default error of classes, rmse of values, without a head "   \
                    "columns"),                                                                     \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \

@@ -68,7 +68,7 @@ _mercer() {
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
         evaluate:--test) words='' ;;
-        evaluate:--metric) words='error balanced auc ap rmse columns reconstruction preimage' ;;
+        evaluate:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         evaluate:--tune) words='' ;;
         evaluate:--inner) words='' ;;
         evaluate:--center) words='none exact span' ;;
@@ -95,7 +95,7 @@ _mercer() {
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
         compare:--test) words='' ;;
-        compare:--metric) words='error balanced auc ap rmse columns reconstruction preimage' ;;
+        compare:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         compare:--tune) words='' ;;
         compare:--inner) words='' ;;
         compare:--center) words='none exact span' ;;

@@ -28,7 +28,9 @@ typedef struct mercer_evaluate_options {
     const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
                            nothing is predicted, in shares: columns, of the variance of columns that
                            features of the other columns do not predict (NULL; not for sparse rows
-                           or precomputed kernels); reconstruction, of the squared length of
+                           or precomputed kernels); structure, of the squared length of held-out
+                           images that the features keep, less that of rows whose columns were
+                           shuffled (larger is better); reconstruction, of the squared length of
                            held-out images that the features do not keep (NULL else); preimage, of
                            the squared distance from the mean that is between rows and their
                            pre-images */

@@ -570,10 +570,13 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
         if (!name && !has_columns(job, method))
             name = "reconstruction";
         MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
-        if (result->metric->of == MRC_OF_COLUMNS && !has_columns(job, method))
+        bool of_columns =
+            result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;
+        if (of_columns && !has_columns(job, method))
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "metric columns needs dense rows of two columns at least, and a method that "
-                     "does not learn from labels");
+                     "metric %s needs dense rows of two columns at least, and a method that "
+                     "does not learn from labels",
+                     result->metric->name);
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
     }

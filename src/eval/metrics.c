@@ -168,6 +168,10 @@ static const mrc_metric metrics[] = {
      root_mean_square},
     {"columns", "share of the variance of columns that features of the others do not predict",
      MRC_OF_COLUMNS, false, false, NULL},
+    {"structure",
+     "share of the squared length of held-out images that the features keep, less that of rows "
+     "with shuffled columns",
+     MRC_OF_STRUCTURE, false, true, NULL},
     {"reconstruction",
      "share of the squared length of held-out images that the features do not keep", MRC_OF_IMAGES,
      false, false, NULL},

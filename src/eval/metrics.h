@@ -16,12 +16,14 @@ typedef struct mrc_judged {
 } mrc_judged;
 
 /* What is judged: predictions of classes or values, or without labels how well columns are
- * predicted from the features of others, how much of the images of rows the features keep, or how
- * near the pre-images of features come to the rows. */
+ * predicted from the features of others, how much of the images of rows the features keep, and how
+ * much more than of rows with shuffled columns, or how near the pre-images of features come to the
+ * rows. */
 typedef enum mrc_metric_subject {
     MRC_OF_CLASSES,
     MRC_OF_VALUES,
     MRC_OF_COLUMNS,
+    MRC_OF_STRUCTURE,
     MRC_OF_IMAGES,
     MRC_OF_PREIMAGES
 } mrc_metric_subject;

@@ -256,8 +256,74 @@ out:
     return rc;
 }
 
+/* ---- rows against rows with shuffled columns ---- */
+
+static const mrc_metric images = {.name = "images", .of = MRC_OF_IMAGES};
+
+/* The rows with every column in an order of its own. */
+static mercer_status shuffle_columns(const mercer_rows *rows, mrc_rng *rng, mrc_portion *out,
+                                     mercer_error *err)
+{
+    int64_t n = rows->n, d = rows->d, *order = NULL;
+    double *x = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&order, n, sizeof *order, err));
+    MRC_TRY(mrc_alloc2_raw(&x, n, d, sizeof *x, err));
+    for (int64_t j = 0; j < d; j++) {
+        for (int64_t i = 0; i < n; i++)
+            order[i] = i;
+        mrc_rng_draw(rng, order, n, n);
+        for (int64_t i = 0; i < n; i++)
+            x[i * d + j] = mrc_rows_at(rows, order[i], j);
+    }
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, n, d, &out->rows, err));
+    x = NULL;
+out:
+    mrc_free(order);
+    mrc_free(x);
+    return rc;
+}
+
+/* What the features keep of the rows, and of rows that have nothing but the columns in common with
+ * them. The same shuffle for all choices of a fold, so that they can be compared. */
+static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
+{
+    mrc_portion train = {0}, test = {0};
+    mrc_aim aim = {.metric = &images};
+    mrc_trial own = *trial;
+    double *left = NULL;
+    mrc_rng rng;
+    mercer_status rc = MERCER_OK;
+    mrc_rng_seed(&rng, ctx->seed);
+    own.aim = &aim;
+    own.kept = NULL;
+    MRC_TRY(mrc_alloc(&left, own.count, sizeof *left, err));
+    MRC_TRY(try_features(ctx, &own, NULL, err));
+    trial->components = own.components;
+    trial->points = own.points;
+    MRC_TRY(shuffle_columns(trial->train->rows, &rng, &train, err));
+    MRC_TRY(shuffle_columns(trial->test->rows, &rng, &test, err));
+    own.train = &train;
+    own.test = &test;
+    own.values = left;
+    MRC_TRY(try_features(ctx, &own, NULL, err));
+    for (int64_t c = 0; c < own.count; c++)
+        trial->values[c] = left[c] - trial->values[c];
+out:
+    mrc_free(left);
+    mrc_portion_destroy(&train);
+    mrc_portion_destroy(&test);
+    return rc;
+}
+
 mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
-    return trial->aim->metric->of == MRC_OF_COLUMNS ? try_columns(ctx, trial, err)
-                                                    : try_features(ctx, trial, NULL, err);
+    switch (trial->aim->metric->of) {
+    case MRC_OF_COLUMNS:
+        return try_columns(ctx, trial, err);
+    case MRC_OF_STRUCTURE:
+        return try_structure(ctx, trial, err);
+    default:
+        return try_features(ctx, trial, NULL, err);
+    }
 }

@@ -2747,7 +2747,18 @@ def test_evaluate_without_labels():
     comes = report("evaluate", "flat.csv", "-m", "kpca", "-k", "linear", "-n", 2, "--metric", "preimage")
     assert 0.5 < keeps["mean"] / comes["mean"] < 2  # over the spread of held-out and of training rows
     refused("evaluate", "flat.csv", "-m", "kpca", "-k", "cosine", "--metric", "preimage", status=1, says="cosine")
+    ring = np.random.default_rng(2).uniform(0, 2 * np.pi, 100)
+    table("ring.csv", np.c_[np.cos(ring), np.sin(ring)] + 0.05 * cloud(100, 2), "xy")
+    words = ["ring.csv", "-m", "kpca", "--metric", "structure", "--tune", "kernel=linear,rbf:sigma=0.3", "--tune",
+             "components=1:8:+1"]
+    told = report("evaluate", *words)
+    assert told["larger_is_better"] and told["mean"] > 0.1
+    assert {fold["chosen"]["kernel"] for fold in told["folds"]} == {"rbf:sigma=0.3"}
+    assert report("evaluate", *words, "--threads", 1)["mean"] == told["mean"]
     table("noise.csv", cloud(80, 4), "abcd")
+    assert abs(report("evaluate", "noise.csv", "-m", "kpca", "-n", 2, "--metric", "structure")["mean"]) < 0.1
+    write("one.csv", "x\n" + "\n".join(map(str, range(20))) + "\n")
+    refused("evaluate", "one.csv", "-m", "kpca", "--metric", "structure", status=2, says="two columns")
     told = report("evaluate", "noise.csv", "-m", "pca", "-n", 2)
     assert told["mean"] > 0.9 and any("hardly tell each other" in notice for notice in told["notices"])
     # A kernel matrix in folds is what the kernel itself is.
