@@ -293,7 +293,7 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
     mercer_ctx_set_notice(ctx, keep_notice, fold);
     note_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
-    if (fold->codes) {
+    if (fold->codes && test->targets) {
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
@@ -480,7 +480,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together)
+    if (!job->aim.together || result->kind == MERCER_TARGET_NONE)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
