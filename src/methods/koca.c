@@ -553,5 +553,5 @@ const mrc_method mrc_method_koca = {
     .takes_validation = true,
     .learns_width = true,
     .fit = koca_fit,
-    .default_head = "centre",
+    .default_head = "knn:k=1",
 };
