@@ -83,7 +83,8 @@ struct koca {
     int64_t from, judged, held;
     double share;       /* held out */
     double *validation; /* coordinates of the validation rows, when these are judged; or NULL */
-    mrc_koca_objective objective, holdout;
+    int64_t *drawn;     /* judged rows in random order, when there are many; or NULL */
+    mrc_koca_objective objective, sample, holdout;
     mrc_koca_search search;
 };
 
@@ -91,10 +92,12 @@ static void koca_destroy(struct koca *k)
 {
     mrc_koca_search_destroy(&k->search);
     mrc_koca_destroy(&k->objective);
+    mrc_koca_destroy(&k->sample);
     mrc_koca_destroy(&k->holdout);
     mrc_basis_destroy(&k->basis);
     mrc_free(k->list);
     mrc_free(k->validation);
+    mrc_free(k->drawn);
     memset(k, 0, sizeof *k);
 }
 
@@ -179,6 +182,28 @@ out:
     return rc;
 }
 
+/* The objective for a draw of the judged rows, for all stages but the last. */
+static mercer_status make_sample(struct koca *k, int64_t room, mercer_error *err)
+{
+    /* More make these stages slower, fewer leave F to chance: its error is below 0.01. */
+    enum { ENOUGH_ROWS = 4000 };
+    const mrc_koca_objective *whole = &k->objective;
+    mrc_koca_rows some = whole->judged;
+    mercer_status rc = MERCER_OK;
+    if (some.listed <= ENOUGH_ROWS || k->params->continuation != 1)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&k->drawn, some.listed, sizeof *k->drawn, err));
+    for (int64_t i = 0; i < some.listed; i++)
+        k->drawn[i] = some.list ? some.list[i] : i;
+    mrc_rng_draw(&k->ctx->rng, k->drawn, some.listed, ENOUGH_ROWS);
+    some.list = k->drawn;
+    some.listed = ENOUGH_ROWS;
+    MRC_TRY(mrc_koca_init(&k->sample, k->ctx, k->basis.m, k->r, whole->classes, &whole->from, &some,
+                          &whole->rule, room, err));
+out:
+    return rc;
+}
+
 static mercer_status make_objectives(struct koca *k, mercer_error *err)
 {
     const struct koca_params *p = k->params;
@@ -220,6 +245,7 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "koca: no row can be judged: each needs another row of its class and one of "
                  "another class beside it");
+    MRC_TRY(make_sample(k, room, err));
     if (k->held > 0) {
         held.list = k->list + k->from + k->judged;
         held.listed = k->held;
@@ -319,8 +345,9 @@ enum { PATIENCE = 50 }; /* steps without a better held-out value */
 static mercer_status begin_search(struct koca *k, const mrc_koca_options *options,
                                   mercer_error *err)
 {
-    return mrc_koca_search_init(&k->search, k->ctx, &k->objective, k->held > 0 ? &k->holdout : NULL,
-                                options, err);
+    return mrc_koca_search_init(&k->search, k->ctx, &k->objective,
+                                k->sample.counted > 0 ? &k->sample : NULL,
+                                k->held > 0 ? &k->holdout : NULL, options, err);
 }
 
 static mercer_status look_for_subspace(struct koca *k, mercer_error *err)
