@@ -9,7 +9,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long lint sanitize fuzz bench docs install clean help
+.PHONY: build demo test test-long lint sanitize fuzz bench experiments docs install clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -47,6 +47,10 @@ bench: build ## Mercer and its peers; ONLY=kpca, greedy, supervised or koca, QUI
 	@status=0; for part in $(or $(ONLY),kpca greedy supervised koca); do $(PYTHON) bench/run_$$part.py \
 	    --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs) || status=1; done; exit $$status
 
+experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=folder, ONLY=004 for some of them
+	@tools/install-packages experiments
+	@$(PYTHON) experiments/run.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY))
+
 docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer
 
@@ -61,4 +65,4 @@ clean: ## remove every build folder
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
