@@ -162,8 +162,10 @@ static mercer_status take_validation(struct koca *k, mercer_error *err)
 static mercer_status find_scale(struct koca *k, double *scale, mercer_error *err)
 {
     enum { PAIRS = 1000 };
+    static const double ROUNDING =
+        1e-20; /* share of squared lengths that equal rows may differ by */
     const mrc_basis *b = &k->basis;
-    double *distance = NULL, mean = 0;
+    double *distance = NULL, mean = 0, length = b->trace / (double)b->n;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&distance, PAIRS, sizeof *distance, err));
     for (int t = 0; t < PAIRS; t++) {
@@ -174,9 +176,8 @@ static mercer_status find_scale(struct koca *k, double *scale, mercer_error *err
         mean += distance[t] / PAIRS;
     }
     qsort(distance, PAIRS, sizeof *distance, mrc_compare_doubles);
-    *scale = distance[PAIRS / 2] > 0 ? distance[PAIRS / 2]
-             : mean > 0              ? mean
-                                     : b->trace / (double)b->n;
+    double median = distance[PAIRS / 2], least = ROUNDING * length;
+    *scale = median > least ? median : mean > least ? mean : length;
 out:
     mrc_free(distance);
     return rc;
