@@ -83,7 +83,7 @@ struct koca {
     int64_t from, judged, held;
     double share;       /* held out */
     double *validation; /* coordinates of the validation rows, when these are judged; or NULL */
-    int64_t *drawn;     /* judged rows in random order, when there are many; or NULL */
+    int64_t *drawn, *drawn_judged; /* rows of sample, when there are many; or NULL */
     mrc_koca_objective objective, sample, holdout;
     mrc_koca_search search;
 };
@@ -98,6 +98,7 @@ static void koca_destroy(struct koca *k)
     mrc_free(k->list);
     mrc_free(k->validation);
     mrc_free(k->drawn);
+    mrc_free(k->drawn_judged);
     memset(k, 0, sizeof *k);
 }
 
@@ -183,23 +184,40 @@ out:
     return rc;
 }
 
-/* The objective for a draw of the judged rows, for all stages but the last. */
+/* Keep `count` of the rows, drawn at random. */
+static mercer_status draw_rows(struct koca *k, mrc_koca_rows *rows, int64_t count, int64_t **drawn,
+                               mercer_error *err)
+{
+    int64_t all = rows->listed;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(drawn, all, sizeof **drawn, err));
+    for (int64_t i = 0; i < all; i++)
+        (*drawn)[i] = rows->list ? rows->list[i] : i;
+    rows->listed = all < count ? all : count;
+    mrc_rng_draw(&k->ctx->rng, *drawn, all, rows->listed);
+    rows->list = *drawn;
+out:
+    return rc;
+}
+
+/* Some of many rows for all stages but the last: steps are short there, and F is smoother than with
+ * neighbours that lie close. */
 static mercer_status make_sample(struct koca *k, int64_t room, mercer_error *err)
 {
-    /* More make these stages slower, fewer leave F to chance: its error is below 0.01. */
-    enum { ENOUGH_ROWS = 4000 };
+    /* More rows than MANY are many; a sample of FEW keeps the error of F below 0.02. */
+    enum { MANY = 4000, FEW = 1000 };
     const mrc_koca_objective *whole = &k->objective;
-    mrc_koca_rows some = whole->judged;
+    mrc_koca_rows from = whole->from, judged;
     mercer_status rc = MERCER_OK;
-    if (some.listed <= ENOUGH_ROWS || k->params->continuation != 1)
+    if (from.listed <= MANY || k->params->continuation != 1)
         return MERCER_OK;
-    MRC_TRY(mrc_alloc(&k->drawn, some.listed, sizeof *k->drawn, err));
-    for (int64_t i = 0; i < some.listed; i++)
-        k->drawn[i] = some.list ? some.list[i] : i;
-    mrc_rng_draw(&k->ctx->rng, k->drawn, some.listed, ENOUGH_ROWS);
-    some.list = k->drawn;
-    some.listed = ENOUGH_ROWS;
-    MRC_TRY(mrc_koca_init(&k->sample, k->ctx, k->basis.m, k->r, whole->classes, &whole->from, &some,
+    MRC_TRY(draw_rows(k, &from, FEW, &k->drawn, err));
+    judged = from;
+    if (whole->judged.list != whole->from.list || !whole->same) {
+        judged = whole->judged;
+        MRC_TRY(draw_rows(k, &judged, FEW, &k->drawn_judged, err));
+    }
+    MRC_TRY(mrc_koca_init(&k->sample, k->ctx, k->basis.m, k->r, whole->classes, &from, &judged,
                           &whole->rule, room, err));
 out:
     return rc;

@@ -18,7 +18,7 @@ typedef struct mrc_koca_options {
 typedef struct mrc_koca_search {
     mercer_ctx *ctx;               /* borrowed, as the next four */
     mrc_koca_objective *objective; /* its rule is the one wanted in the end */
-    mrc_koca_objective *sample; /* judges some of its rows, in all stages but the last; or NULL */
+    mrc_koca_objective *sample; /* knows some of its rows, for all stages but the last; or NULL */
     mrc_koca_objective *held;   /* judges rows held out; or NULL */
     const mrc_koca_options *options;
     mrc_koca_rule rule;  /* wanted in the end */

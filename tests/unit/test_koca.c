@@ -433,6 +433,34 @@ static void test_koca_finds_what_tells_classes_apart(void **state)
     free(x);
 }
 
+/* Of many rows some are looked at first, and all of them in the end. */
+static void test_koca_judges_all_of_many_rows(void **state)
+{
+    enum { n = 4500 };
+    mercer_ctx *ctx = new_ctx(2);
+    static int64_t codes[n];
+    double *x = noisy_classes(10, n, codes);
+    mercer_rows *rows = view(ctx, x, n, 6);
+    mercer_targets *targets = classes(codes, n);
+    mercer_model *all = NULL, *some = NULL;
+    (void)state;
+    assert_ok(
+        fit(ctx, "koca:iterations=0,continuation=off", "linear", 2, rows, targets, &all, err));
+    assert_ok(fit(ctx, "koca:iterations=40", "linear", 2, rows, targets, &some, err));
+    double first = traced(all, 0, MERCER_TRACE_RATE), drawn = traced(some, 0, MERCER_TRACE_RATE);
+    assert_true(fabs(first - neighbour_rate(ctx, all, rows, codes)) < 1e-9);
+    assert_true(drawn != first && fabs(drawn - first) < 0.1);
+    double last = traced(some, info_of(some).trace_count - 1, MERCER_TRACE_RATE);
+    assert_true(last > 0.97);
+    assert_true(fabs(last - neighbour_rate(ctx, some, rows, codes)) < 1e-9);
+    mercer_model_free(all);
+    mercer_model_free(some);
+    mercer_targets_free(targets);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* Steps of ascent are taken only when they gain. */
 static void test_koca_ascends(void **state)
 {
@@ -767,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_geodesics_keep_columns_orthonormal),
         cmocka_unit_test(test_geodesic_is_a_great_circle),
         cmocka_unit_test(test_koca_finds_what_tells_classes_apart),
+        cmocka_unit_test(test_koca_judges_all_of_many_rows),
         cmocka_unit_test(test_koca_ascends),
         cmocka_unit_test(test_koca_of_all_dimensions_is_kernel_pca),
         cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
