@@ -12,12 +12,10 @@ status is 1 when a measurement failed or differences are not those of the gradie
 """
 import shutil
 import sys
-import time
 
 import numpy as np
 
-from common import (BENCH, Judge, exponent, limits_table, machine, markdown, measure_limits, parse_options, publish,
-                    seconds, times)
+from common import BENCH, exponent, judge_parts, limits_table, markdown, seconds, times
 
 THREADS = 2
 DATA = BENCH.parent.parent / "shared" / "data"
@@ -167,16 +165,10 @@ def report(bench, limits, found, about, taken):
     return "\n".join(parts)
 
 
-def main():
-    options = parse_options(__doc__)
-    start, about = time.monotonic(), machine()
-    bench = Judge(options.build, options.quick, ("koca",))
-    limits = measure_limits(bench)
-    found = {"differences": measure_differences(bench), "growth": measure_growth(bench),
-             "fits": faces(bench) + digits(bench) + many_rows(bench)}
-    text = report(bench, limits, found, about, time.monotonic() - start)
-    return publish(bench, options, text, {"machine": about, "limits": limits, "aims": bench.aims, **found}, "-koca")
+def measure(bench):
+    return {"differences": measure_differences(bench), "growth": measure_growth(bench),
+            "fits": faces(bench) + digits(bench) + many_rows(bench)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_parts(__doc__, ("koca",), measure, report, "-koca"))
