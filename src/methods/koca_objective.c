@@ -18,7 +18,7 @@
 
 enum {
     TILE = 32,     /* judged rows of a task */
-    STRIP = 256,   /* rows whose distances from them are held at once */
+    STRIP = 128,   /* rows whose distances from them are held at once */
     COLUMNS = 128, /* coordinates of the gradient that a task makes */
     LANES = MRC_NARROW_LANES,
     MOST_LANES = 4 * LANES, /* more columns than that are work for BLAS */
@@ -137,7 +137,7 @@ mercer_status mrc_koca_init(mrc_koca_objective *o, mercer_ctx *ctx, int64_t m, i
         MRC_TRY(mrc_alloc2(&o->y_judged, judged->n, o->stride, sizeof(double), err));
         MRC_TRY(mrc_alloc2(&o->pull_judged, judged->n, o->stride, sizeof(double), err));
     }
-    MRC_TRY(mrc_alloc2(&o->across, r, o->from.listed, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&o->across, r, (o->from.listed / STRIP + 1) * STRIP, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&o->own, v, room, sizeof *o->own, err));
     MRC_TRY(mrc_alloc2(&o->other, v, room, sizeof *o->other, err));
     MRC_TRY(mrc_alloc2(&o->own_distance, v, room, sizeof(double), err));
@@ -229,7 +229,8 @@ static void find_neighbours(void *arg, int64_t task, int worker)
     }
     for (int64_t base = 0; base < all; base += STRIP) {
         int64_t count = all - base < STRIP ? all - base : STRIP;
-        loops->column_sums(MRC_TERM_SQUARE, y, rows, r, o->across + base, count, all, r, d, STRIP);
+        loops->column_sums(MRC_TERM_SQUARE, y, rows, r, o->across + base * r, count, STRIP, r, d,
+                           STRIP);
         for (int64_t i = 0; i < rows; i++) {
             int64_t c = class_of(o, first + i);
             int64_t begin = o->class_start[c], end = o->class_start[c + 1];
@@ -247,13 +248,15 @@ static void find_neighbours(void *arg, int64_t task, int worker)
     }
 }
 
-/* Features of the sorted rows, a line for each feature. */
+/* Features of the sorted rows, in strips that have a line for each feature. */
 static void lay_across(mrc_koca_objective *o)
 {
-    int64_t count = o->from.listed;
-    for (int64_t t = 0; t < count; t++)
+    for (int64_t t = 0; t < o->from.listed; t++) {
+        const double *y = o->y_from + o->sorted[t] * o->stride;
+        double *strip = o->across + t / STRIP * STRIP * o->r + t % STRIP;
         for (int64_t j = 0; j < o->r; j++)
-            o->across[j * count + t] = o->y_from[o->sorted[t] * o->stride + j];
+            strip[j * STRIP] = y[j];
+    }
 }
 
 /* ---- value and gradient ---- */

@@ -46,7 +46,7 @@ typedef struct mrc_koca_objective {
     /* Of the last evaluation. */
     double *u;                 /* m x stride: the subspace */
     double *y_from, *y_judged; /* features: rows of `stride` numbers (the same when same) */
-    double *across;            /* r x listed rows of from, sorted: their features */
+    double *across;            /* features of the listed rows of from, sorted, in strips */
     int64_t *own, *other;      /* judged x room: neighbours as rows of from, nearest first */
     double *own_distance, *other_distance; /* judged x room: from these, squared */
     double *pull_from, *pull_judged;       /* of the gradient, like y_from and y_judged */
