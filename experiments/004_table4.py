@@ -14,8 +14,10 @@ OTHERS = {  # cells where an independent implementation differs from the paper, 
                                       "are scaled: the paper's .053 is not reached."),
     ("Sp. RBF PLS", "Ionosphere"): (.128, "Sparse kernel PLS is a reconstruction: the paper's reference does not fix "
                                           "how its directions are kept sparse."),
-    ("Sp. RBF PLS", "Sonar"): (.134, "Better than the paper, with our reconstruction of sparse kernel PLS."),
-    ("Exp BLF", "Sonar"): (.173, "Better than the paper: the refit of all coefficients is our reading of the method."),
+    ("Sp. RBF PLS", "Sonar"): (.134, "An independent implementation finds .134, with the same reconstruction of sparse kernel "
+                                     "PLS."),
+    ("Exp BLF", "Sonar"): (.173, "An independent implementation finds .173: the refit of all coefficients is a reading of "
+                                 "the method."),
     ("Exp KB", "SPECTF"): (.296, "Kernel boosting is a reconstruction; the paper allowed up to 1000 rounds, here they "
                                  "end at the rank of the columns."),
     ("Log KB", "SPECTF"): (.285, "Kernel boosting is a reconstruction; the paper allowed up to 1000 rounds, here they "
@@ -28,7 +30,7 @@ sets = {name: uci.prepare(lab, name) for name in uci.SETS}
 lab.note("""Columns of the whole set to mean 0 and length 1 before splitting, as the paper did. The number of features,
 the number of neighbours (1, 3, 5, 7, 9) and the width of the RBF kernel (0.125 to 16) are chosen within each training
 part. The paper's standard deviations over folds are .01 to .07; limits are .04 from the paper, and for cells with a
-reason below .02 above what an independent implementation finds. Neighbours by the RBF kernel are those by distance, so
+reason below, where that is left, .02 above what an independent implementation finds. Neighbours by the RBF kernel are those by distance, so
 "RBF features" is the row "All features" on other folds.""")
 table = lab.table("Share of rows in the wrong class", "features", *sets)
 for row, papers in PAPER.items():
@@ -36,6 +38,9 @@ for row, papers in PAPER.items():
     for (name, (data, rank)), paper in zip(sets.items(), papers):
         error, _ = uci.evaluate(lab, data, rank, row, "knn", ["head.k=1,3,5,7,9"])
         known, why = OTHERS.get((row, name), (None, None))
-        cells.append(cell(error, paper, high=known + BEYOND, why=why) if known else cell(error, paper, near=NEAR))
+        if known and abs(error - paper) > NEAR:
+            cells.append(cell(error, paper, high=known + BEYOND, why=why))
+        else:
+            cells.append(cell(error, paper, near=NEAR, why=why))
     table.row(row, *cells)
 lab.finish()
