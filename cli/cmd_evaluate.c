@@ -142,6 +142,8 @@ static int check_call(const cli_settings *set, const cli_list *methods)
                           "or fill them first");
     if (status == CLI_DONE && set->predictions)
         status = cli_check_output(set->predictions);
+    if (status == CLI_DONE && set->roc)
+        status = cli_check_output(set->roc);
     return status;
 }
 
@@ -165,6 +167,9 @@ static int prepare(cli_app *app, occasion *o, mercer_error *err)
     o->options.tune = set->tune.item;
     o->options.tune_count = set->tune.count;
     o->options.inner_folds = set->inner;
+    o->options.predictions = set->roc           ? MERCER_PREDICTIONS_RANKED
+                             : set->predictions ? MERCER_PREDICTIONS_ANY
+                                                : 0;
     int status = read_cv(set->cv, &o->options.folds);
     if (status != CLI_DONE)
         return status;
@@ -206,14 +211,28 @@ static char *chosen_text(const mercer_evaluation_fold *fold)
                       fold->chosen);
 }
 
+static bool starts_choice(const char *text)
+{
+    static const char *const keys[] = {"kernel=", "kernel.", "method.", "head."};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strncmp(text, keys[i], strlen(keys[i])) == 0)
+            return true;
+    return false;
+}
+
 static json_t *chosen_json(const mercer_evaluation_fold *fold)
 {
     json_t *json = json_object();
-    char *text = cli_copy(fold->chosen), *rest = NULL;
+    char *text = cli_copy(fold->chosen);
     json_object_set_new(json, "components", json_integer(fold->components));
-    for (char *item = strtok_r(text, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+    for (char *item = text, *next; item && *item; item = next) {
         char *value = strchr(item, '=');
         char *end = NULL;
+        for (next = strchr(item, ','); next && !starts_choice(next + 1);
+             next = strchr(next + 1, ','))
+            ; /* a comma within a kernel */
+        if (next)
+            *next++ = 0;
         *value++ = 0;
         const double number = strtod(value, &end);
         json_object_set_new(json, item, *end ? cli_json_text(value) : cli_json_real(number));
@@ -253,8 +272,12 @@ static json_t *evaluation_json(const mercer_evaluation *e, const mercer_targets 
             json_array_append_new(table, row);
             json_array_append_new(names, cli_json_text(mercer_targets_class_name(targets, i)));
         }
+        json_t *undecided = json_array();
+        for (int64_t i = 0; i < info.outputs; i++)
+            json_array_append_new(undecided, json_integer(info.undecided[i]));
         json_object_set_new(json, "classes", names);
         json_object_set_new(json, "confusion", table);
+        json_object_set_new(json, "undecided", undecided);
     }
     return json;
 }
@@ -264,23 +287,38 @@ static void print_confusion(FILE *out, const mercer_evaluation_info *info,
 {
     enum { MOST = 12 };
     const int64_t o = info->outputs;
-    char align[MOST + 2];
+    char align[MOST + 3];
+    bool undecided = false;
     if (!info->confusion || o > MOST)
         return;
+    for (int64_t i = 0; i < o; i++)
+        undecided |= info->undecided[i] > 0;
     memset(align, 'r', sizeof align);
     align[0] = 'l';
-    align[o + 1] = 0;
+    align[o + 1 + undecided] = 0;
     cli_table table = {.align = align, .header = true};
     cli_table_cell(&table, "is \\ predicted");
     for (int64_t j = 0; j < o; j++)
         cli_table_cell(&table, "%s", mercer_targets_class_name(targets, j));
+    if (undecided)
+        cli_table_cell(&table, "(none)");
     for (int64_t i = 0; i < o; i++) {
         cli_table_cell(&table, "%s", mercer_targets_class_name(targets, i));
         for (int64_t j = 0; j < o; j++)
             cli_table_cell(&table, "%lld", (long long)info->confusion[i * o + j]);
+        if (undecided)
+            cli_table_cell(&table, "%lld", (long long)info->undecided[i]);
     }
     fprintf(out, "\n");
     cli_table_print(&table, out, 2);
+}
+
+static void cell_or_blank(cli_table *table, const char *format, double value)
+{
+    char text[40] = "";
+    if (!isnan(value))
+        snprintf(text, sizeof text, format, value);
+    cli_table_cell(table, "%s", text);
 }
 
 static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
@@ -299,7 +337,7 @@ static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_eval
         char *chosen = chosen_text(&fold);
         cli_table_cell(&table, "%lld", (long long)f + 1);
         cli_table_cell(&table, "%lld", (long long)fold.rows);
-        cli_table_cell(&table, "%.4g", fold.value);
+        cell_or_blank(&table, "%.4g", fold.value);
         cli_table_cell(&table, "%s", chosen);
         free(chosen);
     }
@@ -369,6 +407,32 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
     return rc;
 }
 
+static mercer_status save_roc(const cli_app *app, mercer_evaluation *e, mercer_error *err)
+{
+    static const char *const names[MERCER_ROC_COLUMNS] = {"fpr", "tpr", "threshold"};
+    const double *points = NULL;
+    int64_t count = 0;
+    cli_sink sink = {0};
+    mercer_status rc = mercer_evaluation_roc(e, &points, &count, err);
+    if (rc == MERCER_OK)
+        rc = cli_sink_open(&sink, app->ctx, app->set.roc, NULL, MERCER_ROC_COLUMNS, names, NULL,
+                           err);
+    if (rc == MERCER_OK)
+        rc = cli_sink_rows(&sink, app->ctx, points, count, NULL, err);
+    if (rc == MERCER_OK)
+        rc = cli_sink_finish(&sink, app->ctx, err);
+    else
+        cli_sink_abort(&sink);
+    return rc;
+}
+
+/* The file that the library's message is about. */
+static const char *file_of(const cli_settings *set, const mercer_error *err)
+{
+    static const char of_test[] = "test rows: ";
+    return strncmp(err->text, of_test, strlen(of_test)) == 0 ? set->test : set->operand[0];
+}
+
 static int run_evaluate(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -389,14 +453,13 @@ static int run_evaluate(cli_app *app)
     mercer_evaluation_info info = {.struct_size = sizeof info};
     if (rc == MERCER_OK) {
         mercer_evaluation_get_info(e, &info);
-        if (set->predictions && info.kind == MERCER_TARGET_NONE)
-            status = cli_fail(CLI_WRONG_CALL, "--save-predictions: nothing is predicted; name a "
-                                              "--head");
-        else if (set->predictions)
+        if (set->predictions)
             rc = save_predictions(app, e, targets, &err);
+        if (rc == MERCER_OK && set->roc)
+            rc = save_roc(app, e, &err);
     }
     if (rc != MERCER_OK)
-        status = cli_fail_library(rc, &err, set->operand[0]);
+        status = cli_fail_library(rc, &err, file_of(set, &err));
     if (status != CLI_DONE)
         goto out;
     cli_progress_clear();
@@ -454,14 +517,6 @@ static double mean_points(const mercer_evaluation *e, int64_t folds)
         sum += (double)fold.points / (double)folds;
     }
     return sum;
-}
-
-static void cell_or_blank(cli_table *table, const char *format, double value)
-{
-    char text[40] = "";
-    if (!isnan(value))
-        snprintf(text, sizeof text, format, value);
-    cli_table_cell(table, "%s", text);
 }
 
 /* Values of different metrics cannot stand in one column. */
@@ -562,7 +617,7 @@ static int run_compare(cli_app *app)
         mercer_status rc = mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table),
                                            mercer_table_targets(o.table), &all[i], &err);
         if (rc != MERCER_OK) {
-            char *about = cli_format("%s: %s", cli_shown(set->operand[0]), set->methods.item[i]);
+            char *about = cli_format("%s: %s", cli_shown(file_of(set, &err)), set->methods.item[i]);
             status = cli_fail_library(rc, &err, about);
             free(about);
         }
@@ -597,12 +652,13 @@ static int run_compare(cli_app *app)
         CLI_OPTION("test", 0, CLI_TEXT, test, "DATA", NULL,                                        \
                    "instead of folds: learn from all rows and judge by the rows of this file"),    \
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
-                   "error|balanced|auc|ap|rmse|reconstruction",                                    \
-                   "what is measured; default error of classes, rmse of values, reconstruction "   \
-                   "without a head"),                                                              \
+                   "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
+                   "what is measured; default error of classes, rmse of values, without a head "   \
+                   "columns"),                                                                     \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
                    "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
-                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; may be repeated"),      \
+                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \
+                   "VALUES are kernels; may be repeated"),                                         \
         CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \
                    "folds within each training part for --tune; default 5"),                       \
         CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span", "as for fit"),       \
@@ -622,6 +678,9 @@ static const cli_option evaluate_options[] = {
                "how to find the features, as kpls"),
     CLI_OPTION("save-predictions", 0, CLI_TEXT, predictions, "FILE", NULL,
                "predictions of all rows held out, with fold, row (from 0) and scores"),
+    CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
+               "ROC curve of the second of two classes, over all rows held out: fpr, tpr, "
+               "threshold"),
     EVALUATE_OPTIONS,
 };
 

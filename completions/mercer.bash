@@ -60,6 +60,7 @@ _mercer() {
         predict:--threads) words='' ;;
         evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
+        evaluate:--roc) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
         evaluate:--head) words='ls centre lad exp log knn svm linsvm' ;;
@@ -67,7 +68,7 @@ _mercer() {
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
         evaluate:--test) words='' ;;
-        evaluate:--metric) words='error balanced auc ap rmse reconstruction' ;;
+        evaluate:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         evaluate:--tune) words='' ;;
         evaluate:--inner) words='' ;;
         evaluate:--center) words='none exact span' ;;
@@ -94,7 +95,7 @@ _mercer() {
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
         compare:--test) words='' ;;
-        compare:--metric) words='error balanced auc ap rmse reconstruction' ;;
+        compare:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         compare:--tune) words='' ;;
         compare:--inner) words='' ;;
         compare:--center) words='none exact span' ;;
@@ -157,7 +158,7 @@ _mercer() {
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
             compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;

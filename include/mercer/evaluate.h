@@ -10,6 +10,9 @@ extern "C" {
 
 enum { MERCER_LEAVE_ONE_OUT = -1 };
 
+/* Predictions of any kind, or such that the rows of two classes can be ranked by. */
+enum { MERCER_PREDICTIONS_ANY = 1, MERCER_PREDICTIONS_RANKED = 2 };
+
 /* Set the fields by mercer_evaluate_options_init(), then change what you need. All borrowed. */
 typedef struct mercer_evaluate_options {
     size_t struct_size;
@@ -23,13 +26,21 @@ typedef struct mercer_evaluate_options {
     const mercer_rows *test; /* instead of folds: learn from all rows, judge by these and their */
     const mercer_targets *test_targets; /* targets, whose classes are found by name */
     const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
-                           nothing is predicted: reconstruction, the share of the squared length of
-                           held-out images that the features do not keep */
-    const char *const
-        *tune;           /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K or */
-    int64_t tune_count;  /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR. The best of all
-                            combinations is found within the training part of each fold */
-    int64_t inner_folds; /* for that; 0: 5 */
+                           nothing is predicted, in shares: columns, of the variance of columns that
+                           features of the other columns do not predict (NULL; not for sparse rows
+                           or precomputed kernels); structure, of the squared length of held-out
+                           images that the features keep, less that of rows whose columns were
+                           shuffled (larger is better); reconstruction, of the squared length of
+                           held-out images that the features do not keep (NULL else); preimage, of
+                           the squared distance from the mean that is between rows and their
+                           pre-images */
+    const char *const *tune; /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K, */
+    int64_t tune_count;      /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY kernel,
+                                VALUES kernels. The best of all combinations is found within the
+                                training part of each fold */
+    int64_t inner_folds;     /* for that; 0: 5 */
+    int predictions; /* what will be asked for: MERCER_PREDICTIONS_... refuses at once what will
+                        not be there; 0: nothing is */
 } mercer_evaluate_options;
 /* Defaults, in as much of the struct as the caller was compiled with. */
 MERCER_API void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size);
@@ -54,13 +65,15 @@ typedef struct mercer_evaluation_info {
     const char *metric;  /* its name, and */
     const char *summary; /* what it is */
     int larger_wins;     /* 1: the larger the better */
-    double mean;         /* over the folds; of folds of one row: of all rows together */
-    double sd; /* of the folds' values; NaN when there is one, or rows are judged together */
+    double mean; /* over the folds that could tell (a ranking takes rows of both classes); of
+                    folds of one row: of all rows together */
+    double sd;   /* of the folds' values; NaN when there is one, or rows are judged together */
     int64_t folds;
     mercer_target_kind kind;  /* what was predicted */
     int64_t outputs;          /* classes (as the targets list them), or target columns */
     const int64_t *confusion; /* outputs x outputs: rows of class i that were predicted as j */
     int64_t choices;          /* combinations tried in each fold; 1: nothing was tuned */
+    const int64_t *undecided; /* outputs: rows of class i that no class won, beside confusion */
 } mercer_evaluation_info;
 MERCER_API void mercer_evaluation_get_info(const mercer_evaluation *evaluation,
                                            mercer_evaluation_info *info);
@@ -68,7 +81,7 @@ MERCER_API void mercer_evaluation_get_info(const mercer_evaluation *evaluation,
 /* One fold, index from 0. Set struct_size before the call. */
 typedef struct mercer_evaluation_fold {
     size_t struct_size;
-    double value;       /* the metric on its rows; NaN when rows are judged together */
+    double value;       /* the metric on its rows; NaN: they cannot tell, or are judged together */
     double inner;       /* the same within the training part, of what was chosen; NaN: no choice */
     const char *chosen; /* "kernel.sigma=2", without components; "" when there is no choice */
     int64_t components; /* that its model had */
@@ -80,6 +93,14 @@ typedef struct mercer_evaluation_fold {
 } mercer_evaluation_fold;
 MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                            mercer_evaluation_fold *fold);
+
+/* The ROC curve of the second of two classes, over the rows held out by all folds: from (0,0) to
+ * (1,1), a point after each distinct score. A row is counted as of the second class when its score
+ * of it, less that of the first, is at least the threshold (infinite at the first point). *points,
+ * *count x MERCER_ROC_COLUMNS numbers, lives as long as the evaluation, or until the next call. */
+enum { MERCER_ROC_FALSE_RATE, MERCER_ROC_TRUE_RATE, MERCER_ROC_THRESHOLD, MERCER_ROC_COLUMNS };
+MERCER_API mercer_status mercer_evaluation_roc(mercer_evaluation *evaluation, const double **points,
+                                               int64_t *count, mercer_error *err);
 
 #ifdef __cplusplus
 }

@@ -330,6 +330,7 @@ void mercer_rows_free(mercer_rows *rows)
     mrc_free(rows->owned);
     mrc_csr_owned_destroy(&rows->owned_csr);
     mrc_prepare_free(rows->prepare);
+    mrc_free(rows->place);
     mrc_free(rows);
 }
 

@@ -38,6 +38,9 @@ struct mercer_rows {
     mrc_csr_owned owned_csr; /* the same for sparse rows */
     char **names;            /* d strings, or NULL */
     mercer_prepare *prepare; /* how they came about; owned, or NULL */
+    /* Rows of a set whose pairs are known (kernel/pairs.h), which outlives them; else NULL. */
+    const struct mrc_pairs *pairs;
+    int64_t *place; /* n: which rows of the set they are; owned */
 };
 
 /* Bytes of one number. */
@@ -71,9 +74,17 @@ void mrc_csr_owned_destroy(mrc_csr_owned *csr);
 mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
                             mercer_error *err);
 /* The rows which[0], which[1], ..., or the first count when which is NULL, as rows of their own,
- * sparse, dense or packed as the given ones; names are left out. */
+ * sparse, dense or packed as the given ones; names are left out, known pairs are kept. */
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err);
+
+/* Rows which[0], ... and of each the columns[0], ..., as doubles: dense or packed rows alone. */
+mercer_status mrc_rows_take_block(const mercer_rows *rows, const int64_t *which, int64_t count,
+                                  const int64_t *columns, int64_t columns_count, mercer_rows **out,
+                                  mercer_error *err);
+/* out[i] = number which[i] of row which[i]; likewise. */
+void mrc_rows_take_diagonal(const mercer_rows *rows, const int64_t *which, int64_t count,
+                            double *out);
 
 /* Rows [first, first + count) as rows of their own, likewise. */
 mercer_status mrc_rows_slice(const mercer_rows *rows, int64_t first, int64_t count,

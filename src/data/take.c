@@ -35,6 +35,7 @@ mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64
 {
     const char *from = rows->x ? (const char *)rows->x : rows->packed;
     char *copy = NULL;
+    int64_t *place = NULL;
     size_t bytes = mrc_dtype_bytes(rows->dtype), width = (size_t)rows->d * bytes;
     mercer_status rc = MERCER_OK;
     *out = NULL;
@@ -44,11 +45,43 @@ mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64
     for (int64_t i = 0; i < count; i++)
         memcpy(copy + (size_t)i * width, from + (size_t)((which ? which[i] : i) * rows->ld) * bytes,
                width);
+    MRC_TRY(mrc_alloc(&place, rows->pairs ? count : 0, sizeof *place, err));
+    for (int64_t i = 0; rows->pairs && i < count; i++)
+        place[i] = rows->place[which ? which[i] : i];
     MRC_TRY(mrc_rows_adopt(rows->dtype, copy, count, rows->d, out, err));
     copy = NULL;
+    (*out)->pairs = rows->pairs;
+    (*out)->place = place;
+    place = NULL;
 out:
     mrc_free(copy);
+    mrc_free(place);
     return rc;
+}
+
+mercer_status mrc_rows_take_block(const mercer_rows *rows, const int64_t *which, int64_t count,
+                                  const int64_t *columns, int64_t columns_count, mercer_rows **out,
+                                  mercer_error *err)
+{
+    double *x = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    MRC_TRY(mrc_alloc2_raw(&x, count, columns_count, sizeof *x, err));
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < columns_count; j++)
+            x[i * columns_count + j] = mrc_rows_at(rows, which[i], columns[j]);
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, count, columns_count, out, err));
+    x = NULL;
+out:
+    mrc_free(x);
+    return rc;
+}
+
+void mrc_rows_take_diagonal(const mercer_rows *rows, const int64_t *which, int64_t count,
+                            double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        out[i] = mrc_rows_at(rows, which[i], which[i]);
 }
 
 mercer_status mrc_rows_slice(const mercer_rows *rows, int64_t first, int64_t count,

@@ -1,12 +1,12 @@
 /* mercer_evaluate: folds, and in each of them the choice of what is tuned, a fit, a judgement.
  *
  * A fold is a task of its own with a context of its own, whose random state depends on the seed and
- * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt by mercer_fit
- * from the fold's training rows, which are a copy: rows held out cannot reach it. Where features
- * and head are nested, one fit with the most components serves all numbers of them. */
+ * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt from the fold's
+ * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
+ * computed for all rows at once, for each of them depends on its two rows alone. */
 #include "eval/folds.h"
 #include "eval/grid.h"
-#include "eval/metrics.h"
+#include "eval/trial.h"
 #include "heads/heads.h"
 #include "methods/registry.h"
 
@@ -21,12 +21,6 @@ void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t
     const mercer_evaluate_options defaults = {.struct_size = size};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
-
-/* Some rows with their targets, owned. */
-struct part {
-    mercer_rows *rows;
-    mercer_targets *targets; /* or NULL */
-};
 
 enum { MOST_NOTICES = 4 };
 
@@ -44,13 +38,15 @@ struct fold {
 };
 
 struct mercer_evaluation {
-    const mrc_metric *metric; /* NULL: reconstruction */
+    const mrc_metric *metric;
     mercer_target_kind kind;
     int64_t outputs, count;
     struct fold *folds;
     mrc_grid grid;
-    int64_t *confusion;
+    int64_t *confusion, *undecided;
     double mean, sd;
+    double *roc; /* roc_count x MERCER_ROC_COLUMNS, once it was asked for */
+    int64_t roc_count;
 };
 
 /* What all folds share. */
@@ -61,218 +57,34 @@ struct job {
     const mercer_targets *targets; /* or NULL */
     const mrc_folds *folds;        /* NULL: the test rows of the options */
     int64_t inner_folds;
-    bool together; /* folds of one row: values are of all rows, not of a fold */
+    mrc_aim aim;
+    bool precomputed; /* rows are a kernel matrix */
+    bool streaming;   /* the method looks at blocks of rows */
+    mrc_scale_kind scale;
+    bool wanted[MRC_PAIR_SUMS]; /* pairs that kernels of the grid are made of */
+    int64_t steps;              /* fits in all, for the progress bar */
     mercer_evaluation *result;
     mercer_ctx **workers;
     atomic_llong done;
 };
 
-/* ---- parts ---- */
-
-static void part_destroy(struct part *part)
-{
-    mercer_rows_free(part->rows);
-    mercer_targets_free(part->targets);
-    memset(part, 0, sizeof *part);
-}
-
-static mercer_status take_targets(const mercer_targets *targets, const int64_t *which,
-                                  int64_t count, mercer_targets **out, mercer_error *err)
-{
-    int64_t *codes = NULL, columns = targets->columns;
-    double *values = NULL;
-    mercer_status rc = MERCER_OK;
-    if (targets->kind == MERCER_TARGET_CLASSES) {
-        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
-        for (int64_t i = 0; i < count; i++)
-            codes[i] = targets->codes[which[i]];
-        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
-                                           targets->classes,
-                                           targets->names ? targets->names[0] : NULL, out, err));
-    } else {
-        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
-        for (int64_t i = 0; i < count; i++)
-            memcpy(values + i * columns, targets->values + which[i] * columns,
-                   (size_t)columns * sizeof *values);
-        MRC_TRY(mercer_targets_new_values(values, count, columns,
-                                          (const char *const *)targets->names, out, err));
-    }
-out:
-    mrc_free(codes);
-    mrc_free(values);
-    return rc;
-}
-
-static mercer_status part_take(const mercer_rows *rows, const mercer_targets *targets,
-                               const int64_t *which, int64_t count, struct part *out,
-                               mercer_error *err)
-{
-    mercer_status rc = mrc_rows_take(rows, which, count, &out->rows, err);
-    if (rc == MERCER_OK && targets)
-        rc = take_targets(targets, which, count, &out->targets, err);
-    return rc;
-}
-
-/* ---- one fit, judged ---- */
-
-/* Whether the first k features, and what the head makes of them, are those of a fit with k. */
-static mercer_status is_nested(const mercer_model *model, bool *out, mercer_error *err)
-{
-    const mrc_method *method;
-    mercer_status rc = mrc_method_find(model->method, &method, err);
-    *out = rc == MERCER_OK && !method->whole && !model->head.whole;
-    return rc;
-}
-
-/* Predictions of the part's rows from k features, as the classes of the targets. */
-static mercer_status predict(mercer_ctx *ctx, const mercer_model *model, int64_t k,
-                             const struct part *test, const mercer_targets *all, double *scores,
-                             int64_t *codes, mercer_error *err)
-{
-    int64_t known = model->head.outputs, outputs = all->classes, n = test->rows->n;
-    double *own = NULL;
-    int64_t *own_codes = NULL, *place = NULL;
-    mercer_status rc = MERCER_OK;
-    if (all->kind == MERCER_TARGET_VALUES)
-        return mercer_model_predict(ctx, model, test->rows, k, scores, NULL, err);
-    MRC_TRY(mrc_alloc2(&own, n, known, sizeof *own, err));
-    MRC_TRY(mrc_alloc(&own_codes, n, sizeof *own_codes, err));
-    MRC_TRY(mrc_alloc(&place, known, sizeof *place, err));
-    for (int64_t o = 0; o < known; o++)
-        for (int64_t c = 0; c < outputs; c++)
-            if (strcmp(model->head.names[o], all->class_names[c]) == 0)
-                place[o] = c;
-    MRC_TRY(mercer_model_predict(ctx, model, test->rows, k, own, own_codes, err));
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t c = 0; c < outputs; c++) /* a class that was not there to learn */
-            scores[i * outputs + c] = -INFINITY;
-        for (int64_t o = 0; o < known; o++)
-            scores[i * outputs + place[o]] = own[i * known + o];
-        codes[i] = own_codes[i] < 0 ? -1 : place[own_codes[i]];
-    }
-out:
-    mrc_free(own);
-    mrc_free(own_codes);
-    mrc_free(place);
-    return rc;
-}
-
-/* Squared length of the part's images that the first k features do not keep, over all of it, for
- * each of the numbers. */
-static mercer_status judge_reconstruction(mercer_ctx *ctx, const mercer_model *model,
-                                          const struct part *test, const double *numbers,
-                                          int64_t count, double *values, mercer_error *err)
-{
-    int64_t n = test->rows->n, l = model->components;
-    double *features = NULL, *errors = NULL, *kept = NULL, all = 0;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&features, n, l, sizeof *features, err));
-    MRC_TRY(mrc_alloc(&errors, n, sizeof *errors, err));
-    MRC_TRY(mrc_alloc(&kept, l, sizeof *kept, err));
-    MRC_TRY(mercer_model_transform(ctx, model, test->rows, NULL, features, errors, err));
-    for (int64_t i = 0; i < n; i++) {
-        all += errors[i];
-        for (int64_t j = 0; j < l; j++) {
-            kept[j] += features[i * l + j] * features[i * l + j];
-            all += features[i * l + j] * features[i * l + j];
-        }
-    }
-    for (int64_t c = 0; c < count; c++) {
-        double left = all;
-        for (int64_t j = 0; j < l && (numbers[c] == 0 || (double)j < numbers[c]); j++)
-            left -= kept[j];
-        values[c] = all > 0 ? left / all : 0;
-    }
-out:
-    mrc_free(features);
-    mrc_free(errors);
-    mrc_free(kept);
-    return rc;
-}
-
-static mercer_fit_options choice_options(const struct job *job, const mrc_choice *choice)
-{
-    mercer_fit_options options = *job->options->fit;
-    options.method = choice->method;
-    options.kernel = choice->kernel;
-    options.head = choice->head;
-    return options;
-}
-
-static mercer_status fit_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                double components, const struct part *train, mercer_model **model,
-                                mercer_error *err)
-{
-    mercer_fit_options options = choice_options(job, choice);
-    if (components > 0)
-        options.components = components;
-    return mercer_fit(ctx, &options, train->rows, train->targets, model, NULL, err);
-}
-
-/* The metric of predictions from each number of components (0: as many as there are). With scores
- * and codes, the last ones' are left there. */
-static mercer_status judge_model(mercer_ctx *ctx, const struct job *job, const mercer_model *model,
-                                 const struct part *test, const double *numbers, int64_t count,
-                                 double *values, double *scores, int64_t *codes, mercer_error *err)
-{
-    mrc_judged judged = {.n = test->rows->n, .outputs = job->result->outputs};
-    mercer_status rc = MERCER_OK;
-    if (!job->result->metric)
-        return judge_reconstruction(ctx, model, test, numbers, count, values, err);
-    judged.predicted = test->targets->codes ? codes : NULL;
-    judged.truth = test->targets->codes;
-    judged.values = test->targets->values;
-    judged.scores = scores;
-    for (int64_t c = 0; c < count; c++) {
-        int64_t k = numbers[c] < (double)model->components ? (int64_t)numbers[c] : 0;
-        MRC_TRY(predict(ctx, model, k, test, job->targets, scores, codes, err));
-        if (!job->together)
-            MRC_TRY(job->result->metric->measure(&judged, &values[c], err));
-        else
-            values[c] = NAN;
-    }
-out:
-    return rc;
-}
-
-/* The values of one choice for all numbers of components, increasing. */
-static mercer_status try_choice(mercer_ctx *ctx, const struct job *job, const mrc_choice *choice,
-                                const struct part *train, const struct part *test,
-                                const double *numbers, int64_t count, double *values,
-                                double *scores, int64_t *codes, struct fold *fold,
-                                mercer_error *err)
-{
-    mercer_model *model = NULL;
-    bool nested = false;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(fit_choice(ctx, job, choice, numbers[count - 1], train, &model, err));
-    MRC_TRY(is_nested(model, &nested, err));
-    double wanted = numbers[count - 1];
-    fold->components =
-        wanted > 0 && wanted < (double)model->components ? (int64_t)wanted : model->components;
-    fold->points = model->points;
-    int64_t first = nested ? 0 : count - 1;
-    MRC_TRY(judge_model(ctx, job, model, test, numbers + first, count - first, values + first,
-                        scores, codes, err));
-    for (int64_t c = 0; c < first; c++) {
-        mercer_model_free(model);
-        model = NULL;
-        MRC_TRY(fit_choice(ctx, job, choice, numbers[c], train, &model, err));
-        MRC_TRY(judge_model(ctx, job, model, test, numbers + c, 1, values + c, scores, codes, err));
-    }
-out:
-    mercer_model_free(model);
-    return rc;
-}
-
 /* ---- one fold ---- */
+
+/* One fit more is done. Only the calling thread, whose context is the first, may talk to the host.
+ */
+static void count_step(const mercer_ctx *ctx, struct job *job)
+{
+    long long done = atomic_fetch_add(&job->done, 1) + 1;
+    if (ctx == job->ctx || ctx == job->workers[0])
+        mrc_progress(job->ctx, "fits", (double)done / (double)job->steps);
+}
 
 /* Room for predictions of n rows, unless nothing is predicted. */
 static mercer_status reserve(const mercer_evaluation *result, int64_t n, double **scores,
                              int64_t **codes, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (!result->metric)
+    if (result->kind == MERCER_TARGET_NONE)
         return MERCER_OK;
     MRC_TRY(mrc_alloc2(scores, n, result->outputs, sizeof **scores, err));
     if (result->kind == MERCER_TARGET_CLASSES)
@@ -281,46 +93,107 @@ out:
     return rc;
 }
 
-/* Sum over the inner folds of train of every choice's values (choices x numbers). */
-static mercer_status try_all(mercer_ctx *ctx, const struct job *job, const struct part *train,
-                             const double *numbers, int64_t count, double *sums, mercer_error *err)
+/* Whether sums between all pairs of the rows are worth computing for so many fits: those of a set
+ * of rows are looked up by every kernel and for every part of the set. */
+static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer_rows *rows,
+                      int64_t fits)
+{
+    enum {
+        LEAST_FITS = 4,
+        LEAST_COLUMNS = 8,
+        MOST_ROWS = 4096
+    }; /* beyond: n^2 may not be needed */
+    double bytes = mrc_pairs_bytes(rows->n, job->wanted);
+    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= LEAST_FITS &&
+           rows->d > LEAST_COLUMNS && rows->n <= MOST_ROWS && !mercer_rows_is_sparse(rows) &&
+           !job->precomputed;
+}
+
+/* What the inner folds say of every choice and number: choices x numbers each. */
+struct tally {
+    double *sums;
+    double *folds; /* that could tell */
+};
+
+/* Every choice on one inner fold: its values are added to the tally. */
+static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
+                                 const mrc_split *split, const mrc_trial *as,
+                                 const struct tally *tally, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
+    mrc_known_rows known = {0};
+    mrc_portion learn = {0}, held = {0};
+    mrc_kept_features kept = {0};
+    mrc_trial trial = *as;
+    const mercer_rows *rows = all->rows;
+    mercer_status rc = MERCER_OK;
+    if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
+        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, job->scale, split, job->wanted, err));
+        rows = &known.rows;
+        trial.scaled = true;
+    }
+    MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
+    trial.train = &learn;
+    trial.test = &held;
+    trial.kept = grid->heads ? &kept : NULL;
+    for (int64_t c = 0; c < grid->count; c++) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        trial.choice = &grid->choices[c];
+        rc = mrc_try(ctx, &trial, err);
+        if (rc != MERCER_OK && rc != MERCER_ERR_CANCELLED && grid->count > 1 && err) {
+            mercer_error why = *err;
+            MRC_FAIL(err, rc, "%.100s: %.350s", grid->choices[c].text, why.text);
+        }
+        MRC_TRY(rc);
+        for (int64_t k = 0; k < trial.count; k++)
+            if (!isnan(trial.values[k])) {
+                tally->sums[c * trial.count + k] += trial.values[k];
+                tally->folds[c * trial.count + k]++;
+            }
+        count_step(ctx, job);
+    }
+out:
+    mrc_portion_destroy(&learn);
+    mrc_portion_destroy(&held);
+    mercer_model_free(kept.model);
+    mrc_known_rows_destroy(&known);
+    return rc;
+}
+
+/* Every choice on the inner folds of train. */
+static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+                             const double *numbers, int64_t count, const struct tally *tally,
+                             mercer_error *err)
+{
     const mercer_targets *targets = train->targets;
-    int64_t n = train->rows->n, *rest = NULL, *codes = NULL;
-    struct fold unused;
-    struct part learn = {0}, held = {0};
-    double *values = NULL, *scores = NULL;
+    int64_t n = train->rows->n, *rest = NULL;
+    mrc_trial trial = {
+        .fit = job->options->fit, .aim = &job->aim, .numbers = numbers, .count = count};
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
-    MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
-    MRC_TRY(reserve(job->result, n, &scores, &codes, err));
+    MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
+    MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
+    if (n < job->inner_folds)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "%lld training rows cannot be split into %lld inner folds for --tune: --inner "
+                 "sets their number",
+                 (long long)n, (long long)job->inner_folds);
     MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
                            job->inner_folds, 1, &inner, err));
     for (int64_t f = 0; f < inner.count; f++) {
-        int64_t left = mrc_folds_rest(&inner, f, rest);
-        part_destroy(&learn);
-        part_destroy(&held);
-        MRC_TRY(part_take(train->rows, targets, rest, left, &learn, err));
-        MRC_TRY(part_take(train->rows, targets, inner.rows + inner.start[f],
-                          inner.start[f + 1] - inner.start[f], &held, err));
-        for (int64_t c = 0; c < grid->count; c++) {
-            MRC_TRY(mrc_check_cancel(ctx, err));
-            MRC_TRY(try_choice(ctx, job, &grid->choices[c], &learn, &held, numbers, count, values,
-                               scores, codes, &unused, err));
-            for (int64_t k = 0; k < count; k++)
-                sums[c * count + k] += values[k] / (double)inner.count;
-        }
+        mrc_split split = {.learn = rest,
+                           .learn_count = mrc_folds_rest(&inner, f, rest),
+                           .held = inner.rows + inner.start[f],
+                           .held_count = inner.start[f + 1] - inner.start[f]};
+        MRC_TRY(try_choices(ctx, job, train, &split, &trial, tally, err));
     }
 out:
-    part_destroy(&learn);
-    part_destroy(&held);
     mrc_folds_destroy(&inner);
     mrc_free(rest);
-    mrc_free(values);
-    mrc_free(scores);
-    mrc_free(codes);
+    mrc_free(trial.values);
+    mrc_free(trial.scores);
+    mrc_free(trial.codes);
     return rc;
 }
 
@@ -369,63 +242,106 @@ static void tell_notices(const struct job *job)
     }
 }
 
+static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
+
+/* The best of all choices and numbers by the inner folds of train, the first among equals. */
+static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+                            const double *numbers, int64_t count, int64_t *best, double *value,
+                            mercer_error *err)
+{
+    int64_t all = job->result->grid.count * count;
+    bool larger_wins = job->result->metric->larger_wins;
+    struct tally tally = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
+    MRC_TRY(mrc_alloc(&tally.folds, all, sizeof *tally.folds, err));
+    MRC_TRY(try_all(ctx, job, train, numbers, count, &tally, err));
+    *value = NAN;
+    for (int64_t c = 0; c < all; c++) {
+        double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
+        double margin = EQUAL * fabs(*value);
+        if (isnan(*value) || (larger_wins ? mean > *value + margin : mean < *value - margin)) {
+            *value = mean;
+            *best = c;
+        }
+    }
+    if (isnan(*value))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "no inner fold for --tune has rows of both classes to judge a ranking by");
+out:
+    mrc_free(tally.sums);
+    mrc_free(tally.folds);
+    return rc;
+}
+
 /* Choose within the training part, fit it, judge the rows held out. */
-static mercer_status run_fold(mercer_ctx *ctx, const struct job *job, const struct part *train,
-                              const struct part *test, struct fold *fold, mercer_error *err)
+static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+                              const mrc_portion *test, struct fold *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
     const double *numbers = grid->components ? grid->components : &as_given;
     int64_t count = grid->components ? grid->components_count : 1, best = 0;
-    bool larger_wins = job->result->metric && job->result->metric->larger_wins;
     mercer_notice_fn notice = ctx->notice;
     void *notice_host = ctx->notice_host;
-    double *sums = NULL;
     mercer_status rc = MERCER_OK;
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
-    if (grid->count * count > 1) {
-        MRC_TRY(mrc_alloc2(&sums, grid->count, count, sizeof *sums, err));
-        MRC_TRY(try_all(ctx, job, train, numbers, count, sums, err));
-        for (int64_t c = 1; c < grid->count * count; c++)
-            if (larger_wins ? sums[c] > sums[best] : sums[c] < sums[best])
-                best = c;
-        fold->inner = sums[best];
-    }
+    if (grid->count * count > 1)
+        MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, err));
     fold->choice = best / count;
     mercer_ctx_set_notice(ctx, keep_notice, fold);
     note_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
-    if (fold->codes) {
+    if (fold->codes && test->targets) {
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
-    MRC_TRY(try_choice(ctx, job, &grid->choices[fold->choice], train, test, numbers + best % count,
-                       1, &fold->value, fold->scores, fold->codes, fold, err));
+    mrc_trial trial = {.fit = job->options->fit,
+                       .choice = &grid->choices[fold->choice],
+                       .aim = &job->aim,
+                       .train = train,
+                       .test = test,
+                       .numbers = numbers + best % count,
+                       .count = 1,
+                       .values = &fold->value,
+                       .scores = fold->scores,
+                       .codes = fold->codes};
+    MRC_TRY(mrc_try(ctx, &trial, err));
+    fold->components = trial.components;
+    fold->points = trial.points;
+    if (isnan(fold->value) && !job->aim.together)
+        mrc_notice(ctx,
+                   "all rows held out are of one class: %s is not defined there, and the mean "
+                   "is without it",
+                   job->result->metric->name);
+    count_step(ctx, job);
 out:
     mercer_ctx_set_notice(ctx, notice, notice_host);
-    mrc_free(sums);
     return rc;
 }
 
-static mercer_status prepare_fold(mercer_ctx *ctx, const struct job *job, int64_t f,
-                                  struct fold *fold, mercer_error *err)
+static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f, struct fold *fold,
+                                  mercer_error *err)
 {
     const mrc_folds *folds = job->folds;
-    struct part train = {0}, test = {0};
+    mrc_portion train = {0}, test = {0};
     int64_t *rest = NULL;
     mercer_status rc = MERCER_OK;
     fold->n = folds->start[f + 1] - folds->start[f];
     MRC_TRY(mrc_alloc(&rest, folds->n, sizeof *rest, err));
     MRC_TRY(mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err));
     memcpy(fold->rows, folds->rows + folds->start[f], (size_t)fold->n * sizeof *rest);
-    int64_t left = mrc_folds_rest(folds, f, rest);
-    MRC_TRY(part_take(job->rows, job->targets, rest, left, &train, err));
-    MRC_TRY(part_take(job->rows, job->targets, fold->rows, fold->n, &test, err));
+    mrc_split split = {.learn = rest,
+                       .learn_count = mrc_folds_rest(folds, f, rest),
+                       .held = fold->rows,
+                       .held_count = fold->n};
+    MRC_TRY(
+        mrc_portions_take(job->rows, job->targets, job->precomputed, &split, &train, &test, err));
     MRC_TRY(run_fold(ctx, job, &train, &test, fold, err));
 out:
-    part_destroy(&train);
-    part_destroy(&test);
+    mrc_portion_destroy(&train);
+    mrc_portion_destroy(&test);
     mrc_free(rest);
     return rc;
 }
@@ -437,9 +353,6 @@ static void fold_task(void *arg, int64_t task, int worker)
     mercer_ctx *ctx = job->workers[worker];
     mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
     fold->rc = prepare_fold(ctx, job, task, fold, &fold->err);
-    long long done = atomic_fetch_add(&job->done, 1) + 1;
-    if (worker == 0) /* the calling thread, which alone may talk to the host */
-        mrc_progress(job->ctx, "folds", (double)done / (double)job->result->count);
 }
 
 /* Contexts of one thread for the workers, which share the memory. */
@@ -462,7 +375,7 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
     mercer_evaluation *result = job->result;
     mercer_status rc = MERCER_OK;
     MRC_TRY(make_workers(job, err));
-    mrc_progress(job->ctx, "folds", 0);
+    mrc_progress(job->ctx, "fits", 0);
     mrc_parfor(job->ctx, result->count, fold_task, job);
     for (int64_t f = 0; f < result->count; f++) {
         struct fold *fold = &result->folds[f];
@@ -483,7 +396,9 @@ static mercer_status run_test(struct job *job, mercer_error *err)
 {
     const mercer_evaluate_options *options = job->options;
     struct fold *fold = &job->result->folds[0];
-    struct part train = {(mercer_rows *)job->rows, (mercer_targets *)job->targets}, test = {0};
+    mrc_portion train = {.rows = (mercer_rows *)job->rows,
+                         .targets = (mercer_targets *)job->targets};
+    mrc_portion test = {0};
     const mercer_targets *truth = options->test_targets;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
@@ -494,7 +409,7 @@ static mercer_status run_test(struct job *job, mercer_error *err)
     test.rows = (mercer_rows *)options->test;
     if (job->targets && (!truth || truth->kind != job->targets->kind || truth->n != fold->n ||
                          truth->columns != job->targets->columns))
-        MRC_FAIL(err, MERCER_ERR_DATA, "the test rows have no targets like those of the rows");
+        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: their targets are not like those of the rows");
     if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
         MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
         for (int64_t i = 0; i < fold->n; i++) {
@@ -504,9 +419,10 @@ static mercer_status run_test(struct job *job, mercer_error *err)
                 if (strcmp(job->targets->class_names[c], name) == 0)
                     codes[i] = c;
             if (codes[i] < 0)
-                MRC_FAIL(err, MERCER_ERR_DATA,
-                         "test row %lld is of class '%s', which the training rows do not have",
-                         (long long)i + 1, name);
+                MRC_FAIL(
+                    err, MERCER_ERR_DATA,
+                    "test rows: row %lld is of class '%s', which the training rows do not have",
+                    (long long)i + 1, name);
         }
         MRC_TRY(mercer_targets_new_classes(codes, fold->n,
                                            (const char *const *)job->targets->class_names,
@@ -524,30 +440,47 @@ out:
 
 /* ---- the whole ---- */
 
+static const double SILENT = 0.9; /* of the variance left: not worth choosing by */
+
 /* Mean and spread; of folds of one row the metric of all together, where a row is in one fold. */
 static mercer_status summarise(const struct job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     int64_t n = job->rows->n, o = result->outputs;
-    double *scores = NULL, sum = 0, squares = 0;
+    double *scores = NULL, sum = 0, squares = 0, told = 0;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     for (int64_t f = 0; f < result->count; f++)
-        sum += result->folds[f].value / (double)result->count;
+        if (!isnan(result->folds[f].value)) {
+            sum += result->folds[f].value;
+            told++;
+        }
+    result->mean = sum / told;
     for (int64_t f = 0; f < result->count; f++)
-        squares += (result->folds[f].value - sum) * (result->folds[f].value - sum);
-    result->mean = sum;
-    result->sd = result->count > 1 ? sqrt(squares / (double)(result->count - 1)) : NAN;
-    if (result->kind == MERCER_TARGET_CLASSES && result->metric)
+        if (!isnan(result->folds[f].value))
+            squares += pow(result->folds[f].value - result->mean, 2);
+    result->sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
+    if (result->metric->of == MRC_OF_COLUMNS && result->mean > SILENT)
+        mrc_notice(job->ctx,
+                   "the columns hardly tell each other (%.3g of their variance is left): "
+                   "this says little about kernel, width and number of features",
+                   result->mean);
+    if (told == 0 && !job->aim.together)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows held out are all of one class in every fold: there is no ranking to "
+                 "judge");
+    if (result->kind == MERCER_TARGET_CLASSES) {
         MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
+        MRC_TRY(mrc_alloc(&result->undecided, o, sizeof *result->undecided, err));
+    }
     for (int64_t f = 0; result->confusion && f < result->count; f++) {
         const struct fold *fold = &result->folds[f];
         mrc_confusion_add(
             &(mrc_judged){
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
-            result->confusion);
+            result->confusion, result->undecided);
     }
-    if (!job->together || !result->metric)
+    if (!job->aim.together || result->kind == MERCER_TARGET_NONE)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -564,6 +497,9 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                          .values = job->targets->values};
     result->sd = NAN;
     MRC_TRY(result->metric->measure(&judged, &result->mean, err));
+    if (isnan(result->mean))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows are all of one class: there is no ranking to judge");
 out:
     mrc_free(scores);
     mrc_free(codes);
@@ -607,6 +543,15 @@ out:
     return rc;
 }
 
+/* Rows that can be judged without labels, by columns predicted from others: dense ones that have
+ * other columns, and a method that does not want labels of its own. */
+static bool has_columns(const struct job *job, const mrc_method *method)
+{
+    const char *kernel = job->options->fit->kernel;
+    bool given = kernel && strncmp(kernel, "precomputed", strlen("precomputed")) == 0;
+    return job->rows->d > 1 && !mercer_rows_is_sparse(job->rows) && !given && !method->default_head;
+}
+
 /* What is to be predicted, and by which metric it is judged. */
 static mercer_status decide_metric(struct job *job, mercer_error *err)
 {
@@ -618,19 +563,33 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
     MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
-    if (!head.def && (!name || strcmp(name, "reconstruction") == 0)) {
+    if (!head.def && job->options->predictions)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "nothing is predicted: name a head that does, as --head ls");
+    if (!head.def) {
+        if (!name && !has_columns(job, method))
+            name = "reconstruction";
+        MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
+        bool of_columns =
+            result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;
+        if (of_columns && !has_columns(job, method))
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "metric %s needs dense rows of two columns at least, and a method that "
+                     "does not learn from labels",
+                     result->metric->name);
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
     }
-    if (!head.def)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "metric %s judges predictions: name a head that makes them, as --head ls", name);
     if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "there are no labels or targets to predict");
     result->kind = job->targets->kind;
     bool classes = result->kind == MERCER_TARGET_CLASSES;
     result->outputs = classes ? job->targets->classes : job->targets->columns;
-    MRC_TRY(mrc_metric_find(name, classes, result->outputs, &result->metric, err));
+    MRC_TRY(mrc_metric_find(name, result->kind, result->outputs, &result->metric, err));
+    if (job->options->predictions == MERCER_PREDICTIONS_RANKED &&
+        !(classes && result->outputs == 2))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve is of two classes, not of %s",
+                 classes ? "more" : "values");
 out:
     mrc_head_choice_destroy(&head);
     return rc;
@@ -648,10 +607,32 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     MRC_TRY(mrc_grid_init(grid, options->fit->method,
                           options->fit->kernel ? options->fit->kernel : kernel, options->fit->head,
                           options->tune, options->tune_count, err));
+    job->streaming = method->streaming != NULL;
+    MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
     for (int64_t c = 0; c < grid->count; c++) {
-        mercer_fit_options fit = choice_options(job, &grid->choices[c]);
+        mercer_fit_options fit = *options->fit;
+        mrc_kernel parsed;
+        fit.method = grid->choices[c].method;
+        fit.kernel = grid->choices[c].kernel;
+        fit.head = grid->choices[c].head;
         MRC_TRY(mercer_fit_options_check(&fit, err));
+        MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, fit.kernel, err));
+        if (job->result->metric->of != MRC_OF_COLUMNS) /* which are not all there in a fit */
+            mrc_pairs_want(&parsed, job->wanted);
+        bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
+        if (c > 0 && precomputed != job->precomputed)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "tune: a precomputed kernel cannot be compared with one of the rows");
+        job->precomputed = precomputed;
     }
+    if (job->precomputed && (mercer_rows_is_sparse(job->rows) || job->rows->n != job->rows->d))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "kernel precomputed: the matrix is %s%lld x %lld; to be cut into folds it must be "
+                 "dense and square",
+                 mercer_rows_is_sparse(job->rows) ? "sparse, " : "", (long long)job->rows->n,
+                 (long long)job->rows->d);
+    bool tuned = grid->count > 1 || grid->components_count > 1;
+    job->steps = tuned ? grid->count * job->inner_folds + 1 : 1;
 out:
     return rc;
 }
@@ -670,9 +651,6 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if (options->fit->landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "landmarks are the same for every fold, held-out rows may be among them");
-    if (options->fit->kernel && strncmp(options->fit->kernel, "precomputed", 11) == 0)
-        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
-                        "a precomputed kernel matrix cannot be split into folds yet");
     if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
         return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
                         (long long)targets->n, (long long)rows->n);
@@ -686,6 +664,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     mercer_evaluate_options options;
     struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
     mrc_folds folds = {0};
+    mrc_known_rows known = {0};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     mercer_evaluate_options_init(&options);
@@ -700,17 +679,26 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
-        job.together = job.result->metric && folds.count == rows->n && options.splits == 0 &&
-                       folds.start[1] == 1 && options.repeats <= 1;
+        job.aim.together = job.result->kind != MERCER_TARGET_NONE && folds.count == rows->n &&
+                           options.splits == 0 && folds.start[1] == 1 && options.repeats <= 1;
     }
+    job.aim.metric = job.result->metric;
+    job.aim.targets = job.targets;
+    job.aim.outputs = job.result->outputs;
     job.result->count = options.test ? 1 : folds.count;
+    job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
+    if (job.scale == MRC_SCALE_NONE && pairs_pay(&job, ctx, rows, job.steps)) {
+        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
+        job.rows = &known.rows;
+    }
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
     tell_notices(&job);
     MRC_TRY(summarise(&job, err));
     *out = job.result;
     job.result = NULL;
 out:
+    mrc_known_rows_destroy(&known);
     mrc_folds_destroy(&folds);
     mercer_evaluation_free(job.result);
     return rc;
@@ -730,6 +718,8 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     }
     mrc_free(evaluation->folds);
     mrc_free(evaluation->confusion);
+    mrc_free(evaluation->undecided);
+    mrc_free(evaluation->roc);
     mrc_grid_destroy(&evaluation->grid);
     mrc_free(evaluation);
 }
@@ -740,11 +730,9 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
     size_t size = info->struct_size;
     mercer_evaluation_info full = {
         .struct_size = size,
-        .metric = evaluation->metric ? evaluation->metric->name : "reconstruction",
-        .summary = evaluation->metric ? evaluation->metric->summary
-                                      : "share of the squared length of held-out images that the "
-                                        "features do not keep",
-        .larger_wins = evaluation->metric && evaluation->metric->larger_wins,
+        .metric = evaluation->metric->name,
+        .summary = evaluation->metric->summary,
+        .larger_wins = evaluation->metric->larger_wins,
         .mean = evaluation->mean,
         .sd = evaluation->sd,
         .folds = evaluation->count,
@@ -752,6 +740,7 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .outputs = evaluation->outputs,
         .confusion = evaluation->confusion,
         .choices = grid->count * (grid->components ? grid->components_count : 1),
+        .undecided = evaluation->undecided,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -774,4 +763,33 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
         .scores = fold->scores,
     };
     memcpy(out, &full, size < sizeof full ? size : sizeof full);
+}
+
+mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points, int64_t *count,
+                                    mercer_error *err)
+{
+    double *scores = NULL;
+    int64_t *truth = NULL, n = 0, at = 0;
+    mercer_status rc = MERCER_OK;
+    *points = NULL;
+    *count = 0;
+    if (e->kind != MERCER_TARGET_CLASSES || e->outputs != 2)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve needs predictions of two classes");
+    for (int64_t f = 0; f < e->count; f++)
+        n += e->folds[f].n;
+    MRC_TRY(mrc_alloc2_raw(&scores, n, 2, sizeof *scores, err));
+    MRC_TRY(mrc_alloc2_raw(&truth, n, 1, sizeof *truth, err));
+    for (int64_t f = 0; f < e->count; at += e->folds[f++].n) {
+        memcpy(scores + 2 * at, e->folds[f].scores, (size_t)(2 * e->folds[f].n) * sizeof *scores);
+        memcpy(truth + at, e->folds[f].truth, (size_t)e->folds[f].n * sizeof *truth);
+    }
+    mrc_free(e->roc);
+    mrc_judged judged = {.n = n, .outputs = 2, .truth = truth, .scores = scores};
+    MRC_TRY(mrc_roc(&judged, &e->roc, &e->roc_count, err));
+    *points = e->roc;
+    *count = e->roc_count;
+out:
+    mrc_free(scores);
+    mrc_free(truth);
+    return rc;
 }

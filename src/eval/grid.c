@@ -69,21 +69,42 @@ out:
     return rc;
 }
 
+static bool axis_is(const struct axis *axis, const char *key)
+{
+    return axis->key_length == strlen(key) && strncmp(axis->key, key, axis->key_length) == 0;
+}
+
+/* Length of the first of some specs, NAME[:key=value,key=value],NAME...: what follows a comma and
+ * has a '=' before any ':' is one more key of the same spec. */
+static size_t spec_length(const char *text)
+{
+    size_t length = strcspn(text, ",");
+    while (text[length]) {
+        const char *next = text + length + 1;
+        if (next[strcspn(next, "=:,")] != '=')
+            break;
+        length += 1 + strcspn(next, ",");
+    }
+    return length;
+}
+
 static mercer_status axis_read(struct axis *axis, const char *text, mercer_error *err)
 {
     const char *equals = strchr(text, '=');
     mercer_status rc = MERCER_OK;
     if (!equals || equals == text || !equals[1])
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "tune: '%s' is not KEY=VALUES; KEY is components, method.KEY, kernel.KEY or "
-                 "head.KEY",
-                 text);
+        MRC_FAIL(
+            err, MERCER_ERR_ARGUMENT,
+            "tune: '%s' is not KEY=VALUES; KEY is components, kernel, method.KEY, kernel.KEY or "
+            "head.KEY",
+            text);
     axis->key = text;
     axis->key_length = (size_t)(equals - text);
-    if (strchr(equals, ':'))
+    bool specs = axis_is(axis, "kernel"), range = !specs && strchr(equals, ':');
+    if (range)
         MRC_TRY(axis_range(axis, equals + 1, err));
-    for (const char *value = equals + 1; value && !strchr(equals, ':');) {
-        size_t length = strcspn(value, ",");
+    for (const char *value = equals + 1; value && !range;) {
+        size_t length = specs ? spec_length(value) : strcspn(value, ",");
         if (length == 0)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%s' has an empty value", text);
         if (axis->count == MOST_VALUES)
@@ -161,9 +182,16 @@ static mercer_status choice_set(mrc_choice *choice, const struct axis *axis, con
     MRC_TRY(mrc_alloc(&text, (int64_t)(used + axis->key_length + strlen(value) + 3), 1, err));
     snprintf(text, used + axis->key_length + strlen(value) + 3, "%s%s%.*s=%s",
              used ? choice->text : "", used ? "," : "", (int)axis->key_length, axis->key, value);
-    if (axis->key_length == strlen("method.components") &&
-        strncmp(axis->key, "method.components", axis->key_length) == 0)
+    if (axis_is(axis, "method.components"))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: write components instead of method.components");
+    if (axis_is(axis, "kernel")) {
+        mrc_free(choice->kernel);
+        choice->kernel = NULL;
+        MRC_TRY(mrc_strdup(&choice->kernel, value, err));
+        mrc_free(choice->text);
+        choice->text = text;
+        return MERCER_OK;
+    }
     for (int p = 0; p < 3; p++) {
         size_t length = strlen(parts[p]);
         char what[8];
@@ -177,7 +205,7 @@ static mercer_status choice_set(mrc_choice *choice, const struct axis *axis, con
         return MERCER_OK;
     }
     MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-             "tune: '%.*s' is not components, method.KEY, kernel.KEY or head.KEY",
+             "tune: '%.*s' is not components, kernel, method.KEY, kernel.KEY or head.KEY",
              (int)axis->key_length, axis->key);
 out:
     mrc_free(text);
@@ -230,14 +258,14 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
     const char *const specs[3] = {method, kernel, head};
     struct axis *axes = NULL;
     int64_t used = 0, choices = 1;
+    bool kernels = false, keys = false;
     mercer_status rc = MERCER_OK;
     memset(grid, 0, sizeof *grid);
     MRC_TRY(mrc_alloc(&axes, count + 1, sizeof *axes, err));
     for (int64_t i = 0; i < count; i++) {
         struct axis *axis = &axes[used];
         MRC_TRY(axis_read(axis, texts[i], err));
-        if (axis->key_length == strlen("components") &&
-            strncmp(axis->key, "components", axis->key_length) == 0) {
+        if (axis_is(axis, "components")) {
             if (grid->components)
                 MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: components is given twice");
             rc = take_components(grid, axis, err);
@@ -246,6 +274,12 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
             MRC_TRY(rc);
             continue;
         }
+        kernels |= axis_is(axis, "kernel");
+        keys |= strncmp(axis->key, "kernel.", strlen("kernel.")) == 0;
+        if (kernels && keys)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "tune: kernel and kernel.KEY: write the keys behind the kernels, as "
+                     "kernel=linear,rbf:sigma=1,rbf:sigma=2");
         for (int64_t a = 0; a < used; a++)
             if (axes[a].key_length == axis->key_length &&
                 strncmp(axes[a].key, axis->key, axis->key_length) == 0)
@@ -256,6 +290,7 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
         if (choices > MOST_CHOICES)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: more than %d combinations", MOST_CHOICES);
     }
+    grid->heads = used > 0 && strncmp(axes[used - 1].key, "head.", strlen("head.")) == 0;
     MRC_TRY(mrc_alloc(&grid->choices, choices, sizeof *grid->choices, err));
     for (; grid->count < choices; grid->count++)
         MRC_TRY(make_choice(&grid->choices[grid->count], specs, axes, used, grid->count, err));

@@ -16,11 +16,13 @@ typedef struct mrc_grid {
     int64_t count;
     double *components; /* the numbers of components to try, increasing; or NULL: as given */
     int64_t components_count;
+    bool heads; /* the last key is the head's: its choices follow each other */
 } mrc_grid;
 
 /* From texts KEY=VALUES: KEY is components, method.KEY, kernel.KEY or head.KEY; VALUES are a,b,c or
- * A:B:+STEP or A:B:*FACTOR. Choices are in the order of the texts, the last one changing fastest.
- * Without texts there is one choice, the specs as given. */
+ * A:B:+STEP or A:B:*FACTOR; or KEY is kernel, and VALUES are kernels, rbf:sigma=1,poly:degree=2.
+ * Choices are in the order of the texts, the last one changing fastest. Without texts there is one
+ * choice, the specs as given. */
 mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kernel,
                             const char *head, const char *const *texts, int64_t count,
                             mercer_error *err);

@@ -68,44 +68,52 @@ static int by_score(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* How many rows are of the second class. */
+static int64_t count_relevant(const mrc_judged *judged)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < judged->n; i++)
+        count += judged->truth[i] == 1;
+    return count;
+}
+
 /* All rows, the most likely of the second class first; *relevant of them are. */
 static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t *relevant,
                           mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    *relevant = 0;
+    *relevant = count_relevant(judged);
     MRC_TRY(mrc_alloc(out, judged->n, sizeof **out, err));
     for (int64_t i = 0; i < judged->n; i++) {
         (*out)[i].score = judged->scores[2 * i + 1] - judged->scores[2 * i];
         (*out)[i].relevant = judged->truth[i] == 1;
-        *relevant += judged->truth[i] == 1;
     }
     qsort(*out, (size_t)judged->n, sizeof **out, by_score);
 out:
     return rc;
 }
 
-mercer_status mrc_roc(const mrc_judged *judged, double **false_rate, double **true_rate,
-                      int64_t *count, mercer_error *err)
+mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err)
 {
     struct ranked *ranked = NULL;
     int64_t relevant, found = 0, n = judged->n;
     mercer_status rc = MERCER_OK;
-    *false_rate = *true_rate = NULL;
+    *points = NULL;
     *count = 1;
     MRC_TRY(rank(judged, &ranked, &relevant, err));
-    MRC_TRY(mrc_alloc(false_rate, n + 1, sizeof **false_rate, err));
-    MRC_TRY(mrc_alloc(true_rate, n + 1, sizeof **true_rate, err));
     if (relevant == 0 || relevant == n)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows held out are all of one class: there is no ranking to judge");
+    MRC_TRY(mrc_alloc2(points, n + 1, 3, sizeof **points, err));
+    (*points)[2] = INFINITY;
     for (int64_t i = 0; i < n; i++) {
         found += ranked[i].relevant;
         if (i + 1 < n && ranked[i + 1].score == ranked[i].score)
             continue;
-        (*true_rate)[*count] = (double)found / (double)relevant;
-        (*false_rate)[*count] = (double)(i + 1 - found) / (double)(n - relevant);
-        ++*count;
+        double *point = *points + 3 * (*count)++;
+        point[0] = (double)(i + 1 - found) / (double)(n - relevant);
+        point[1] = (double)found / (double)relevant;
+        point[2] = ranked[i].score;
     }
 out:
     mrc_free(ranked);
@@ -114,16 +122,18 @@ out:
 
 static mercer_status area_under_roc(const mrc_judged *judged, double *out, mercer_error *err)
 {
-    double *false_rate = NULL, *true_rate = NULL;
-    int64_t count;
+    int64_t count, relevant = count_relevant(judged);
+    double *points = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_roc(judged, &false_rate, &true_rate, &count, err));
+    *out = NAN;
+    if (relevant == 0 || relevant == judged->n)
+        return MERCER_OK;
+    MRC_TRY(mrc_roc(judged, &points, &count, err));
     *out = 0;
-    for (int64_t i = 1; i < count; i++)
-        *out += (false_rate[i] - false_rate[i - 1]) * (true_rate[i] + true_rate[i - 1]) / 2;
+    for (const double *p = points + 3; p < points + 3 * count; p += 3)
+        *out += (p[0] - p[-3]) * (p[1] + p[-2]) / 2;
 out:
-    mrc_free(false_rate);
-    mrc_free(true_rate);
+    mrc_free(points);
     return rc;
 }
 
@@ -133,10 +143,7 @@ static mercer_status average_precision(const mrc_judged *judged, double *out, me
     int64_t relevant, found = 0, n = judged->n;
     mercer_status rc = MERCER_OK;
     MRC_TRY(rank(judged, &ranked, &relevant, err));
-    if (relevant == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "no row held out is of the second class: there is no precision to judge");
-    *out = 0;
+    *out = relevant > 0 ? 0 : NAN;
     for (int64_t i = 0, end; i < n; i = end) {
         int64_t here = 0;
         for (end = i; end < n && ranked[end].score == ranked[i].score; end++)
@@ -150,25 +157,47 @@ out:
 }
 
 static const mrc_metric metrics[] = {
-    {"error", "share of rows in the wrong class", true, false, false, error_rate},
-    {"balanced", "the same, as a mean over the classes", true, false, false, balanced_error},
-    {"auc", "area under the ROC curve of the second of two classes", true, true, true,
+    {"error", "share of rows in the wrong class", MRC_OF_CLASSES, false, false, error_rate},
+    {"balanced", "the same, as a mean over the classes", MRC_OF_CLASSES, false, false,
+     balanced_error},
+    {"auc", "area under the ROC curve of the second of two classes", MRC_OF_CLASSES, true, true,
      area_under_roc},
-    {"ap", "average precision, looking for the second of two classes", true, true, true,
+    {"ap", "average precision, looking for the second of two classes", MRC_OF_CLASSES, true, true,
      average_precision},
-    {"rmse", "root mean square of prediction less value", false, false, false, root_mean_square},
+    {"rmse", "root mean square of prediction less value", MRC_OF_VALUES, false, false,
+     root_mean_square},
+    {"columns", "share of the variance of columns that features of the others do not predict",
+     MRC_OF_COLUMNS, false, false, NULL},
+    {"structure",
+     "share of the squared length of held-out images that the features keep, less that of rows "
+     "with shuffled columns",
+     MRC_OF_STRUCTURE, false, true, NULL},
+    {"reconstruction",
+     "share of the squared length of held-out images that the features do not keep", MRC_OF_IMAGES,
+     false, false, NULL},
+    {"preimage",
+     "mean squared distance of rows from their pre-images, over that of training rows from their "
+     "mean",
+     MRC_OF_PREIMAGES, false, false, NULL},
 };
 
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
-mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
+static bool can_judge(const mrc_metric *metric, mercer_target_kind kind, int64_t outputs)
+{
+    if (kind == MERCER_TARGET_CLASSES)
+        return metric->of == MRC_OF_CLASSES && (!metric->two || outputs == 2);
+    return kind == MERCER_TARGET_VALUES ? metric->of == MRC_OF_VALUES : metric->of > MRC_OF_VALUES;
+}
+
+mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t outputs,
                               const mrc_metric **out, mercer_error *err)
 {
     char known[128] = "";
     *out = NULL;
     for (int i = 0; i < METRICS; i++) {
         const mrc_metric *metric = &metrics[i];
-        if (metric->classes != classes || (metric->two && outputs != 2))
+        if (!can_judge(metric, kind, outputs))
             continue;
         if (!name || strcmp(name, metric->name) == 0) {
             *out = metric;
@@ -177,13 +206,18 @@ mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", metric->name);
     }
-    return mrc_fail(err, MERCER_ERR_ARGUMENT, "metric '%s' is not one of %s, which %s have", name,
-                    known, classes ? "these classes" : "values");
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "metric '%s' is not one of %s, which %s", name, known,
+                    kind == MERCER_TARGET_CLASSES  ? "these classes have"
+                    : kind == MERCER_TARGET_VALUES ? "values have"
+                                                   : "need no head");
 }
 
-void mrc_confusion_add(const mrc_judged *judged, int64_t *table)
+void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided)
 {
-    for (int64_t i = 0; i < judged->n; i++)
+    for (int64_t i = 0; i < judged->n; i++) {
         if (judged->predicted[i] >= 0)
             table[judged->truth[i] * judged->outputs + judged->predicted[i]]++;
+        else
+            undecided[judged->truth[i]]++;
+    }
 }

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 
+#include <mercer/rows.h>
+
 /* Predictions and truth of n rows, all borrowed. Classes: codes below outputs, -1 where none won;
  * values: n x outputs. A score belongs to each class, the larger the more likely. */
 typedef struct mrc_judged {
@@ -13,26 +15,40 @@ typedef struct mrc_judged {
     const double *values;             /* the true values, or NULL */
 } mrc_judged;
 
+/* What is judged: predictions of classes or values, or without labels how well columns are
+ * predicted from the features of others, how much of the images of rows the features keep, and how
+ * much more than of rows with shuffled columns, or how near the pre-images of features come to the
+ * rows. */
+typedef enum mrc_metric_subject {
+    MRC_OF_CLASSES,
+    MRC_OF_VALUES,
+    MRC_OF_COLUMNS,
+    MRC_OF_STRUCTURE,
+    MRC_OF_IMAGES,
+    MRC_OF_PREIMAGES
+} mrc_metric_subject;
+
 typedef struct mrc_metric {
     const char *name, *summary;
-    bool classes;     /* of classes, else of values */
+    mrc_metric_subject of;
     bool two;         /* of two classes alone, the second being the one looked for */
     bool larger_wins; /* else smaller is better */
+    /* Of predictions; NaN where these rows cannot tell: a ranking of one class. */
     mercer_status (*measure)(const mrc_judged *judged, double *out, mercer_error *err);
 } mrc_metric;
 
-/* The metric of a name; NULL: error of classes, rmse of values. MERCER_ERR_ARGUMENT lists those
- * that can be had. */
-mercer_status mrc_metric_find(const char *name, bool classes, int64_t outputs,
+/* The metric of a name for predictions of some kind, or, of NONE, without any; NULL: error of
+ * classes, rmse of values, columns without. MERCER_ERR_ARGUMENT lists those that can be had. */
+mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t outputs,
                               const mrc_metric **out, mercer_error *err);
 
-/* Confusion counts: table[truth * outputs + predicted] += 1; rows that no class won are left out.
- */
-void mrc_confusion_add(const mrc_judged *judged, int64_t *table);
+/* Confusion counts: table[truth * outputs + predicted] += 1, or undecided[truth] += 1 where no
+ * class won. */
+void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided);
 
 /* The points of the ROC curve from (0,0) to (1,1), one after each distinct score: false and true
- * positive rates, count of them, each from mrc_alloc. */
-mercer_status mrc_roc(const mrc_judged *judged, double **false_rate, double **true_rate,
-                      int64_t *count, mercer_error *err);
+ * positive rates, and the least score in favour of the second class that is counted as it (infinite
+ * at first); count x 3 numbers from mrc_alloc. MERCER_ERR_DATA when all rows are of one class. */
+mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err);
 
 #endif

@@ -23,6 +23,12 @@ typedef struct mrc_inquiry {
     int64_t n, l, k;
 } mrc_inquiry;
 
+/* Numbers of leading features, increasing, each at least 1 and at most l. */
+typedef struct mrc_prefixes {
+    const int64_t *numbers;
+    int64_t count;
+} mrc_prefixes;
+
 typedef struct mrc_head_def {
     struct mercer_entry entry;
     size_t params_size;
@@ -47,6 +53,10 @@ typedef struct mrc_head_def {
     mercer_status (*answer)(mercer_ctx *ctx, const void *params, const mrc_head *head,
                             const mrc_inquiry *inquiry, double *scores, int64_t *codes,
                             mercer_error *err);
+    /* Beside answer, unless whole: what mrc_head_answer_each() does. */
+    mercer_status (*answer_each)(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                 const mrc_inquiry *inquiry, const mrc_prefixes *prefixes,
+                                 double *scores, int64_t *codes, mercer_error *err);
 } mrc_head_def;
 
 /* A head with its parameters, which are owned; def is NULL for none. */
@@ -77,6 +87,14 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
 mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
                               const mrc_inquiry *inquiry, double *scores, int64_t *codes,
                               mercer_error *err);
+
+/* The same from each number of leading features, at little more than the cost of the largest: the
+ * features add up. scores is count x n x outputs, codes (unless NULL) count x n; k of the inquiry
+ * does not matter. Not for a head that is whole. */
+mercer_status mrc_head_answer_each(mercer_ctx *ctx, const mrc_head_choice *choice,
+                                   const mrc_head *head, const mrc_inquiry *inquiry,
+                                   const mrc_prefixes *prefixes, double *scores, int64_t *codes,
+                                   mercer_error *err);
 
 /* For libraries that tell their progress by printing unless they are given a function: nothing. */
 void mrc_head_print_nothing(const char *text);

@@ -6,7 +6,8 @@
  * passed over. All others are measured by differences, feature by feature in order. So rounding of
  * the products chooses no neighbour, whatever the mean of the features; at equal distance the lower
  * training row is the nearer one. The first features alone are those of a fit with so many.
- * Cost a row: 2 n l, and some k log(n / k) exact distances. */
+ * Cost a row: 2 n l, and some k log(n / k) exact distances. For many numbers of features exact
+ * distances grow by one feature's squares at a time: 3 n l, and n for each number. */
 #include "heads/heads.h"
 #include "linalg/linalg.h"
 
@@ -135,7 +136,7 @@ static int64_t elect(const struct search *s, const struct nearest *found, const 
     return best;
 }
 
-/* What the neighbours of query i say. */
+/* What the neighbours say, as prediction i. */
 static void conclude(const struct search *s, int64_t i, const struct nearest *found)
 {
     const mrc_head *head = s->head;
@@ -213,6 +214,70 @@ out:
     return rc;
 }
 
+/* ---- every number of features ---- */
+
+/* The same neighbours from distances that are all exact. */
+struct growth {
+    const mercer_ctx *ctx;
+    struct search search; /* without tiles and norms; distances and rows of one query a worker */
+    const mrc_prefixes *prefixes;
+    double *columns; /* l x n: features of the training rows, one after the other */
+    double *squares; /* per worker: n distances of one query */
+};
+
+static void grow_query(void *arg, int64_t task, int worker)
+{
+    const struct growth *g = arg;
+    const struct search *s = &g->search;
+    int64_t l = s->inquiry->l, n = s->head->rows;
+    const double *x = s->inquiry->features + task * l;
+    double *squares = g->squares + worker * n;
+    if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
+        return;
+    memset(squares, 0, (size_t)n * sizeof *squares);
+    for (int64_t p = 0, j = 0; p < g->prefixes->count; p++) {
+        struct nearest found = {s->distances + worker * s->most, s->rows + worker * s->most, 0};
+        for (; j < g->prefixes->numbers[p]; j++) {
+            const double *z = g->columns + j * n;
+            for (int64_t i = 0; i < n; i++)
+                squares[i] += (x[j] - z[i]) * (x[j] - z[i]);
+        }
+        for (int64_t i = 0; i < n; i++)
+            if (found.count < s->most || squares[i] < found.distance[s->most - 1])
+                take(&found, s->most, squares[i], i);
+        conclude(s, p * s->inquiry->n + task, &found);
+    }
+}
+
+static mercer_status knn_answer_each(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                     const mrc_inquiry *inquiry, const mrc_prefixes *prefixes,
+                                     double *scores, int64_t *codes, mercer_error *err)
+{
+    struct growth g = {.ctx = ctx, .search = {.params = params, .head = head, .inquiry = inquiry}};
+    struct search *s = &g.search;
+    int64_t n = head->rows, l = inquiry->l;
+    mercer_status rc = MERCER_OK;
+    g.prefixes = prefixes;
+    s->most = s->params->k < n ? s->params->k : n;
+    s->scores = scores;
+    s->codes = codes;
+    MRC_TRY(mrc_alloc2_raw(&g.columns, l, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&g.squares, ctx->threads, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->distances, ctx->threads, s->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->rows, ctx->threads, s->most, sizeof(int64_t), err));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < l; j++)
+            g.columns[j * n + i] = head->points[i * l + j];
+    mrc_parfor(ctx, inquiry->n, grow_query, &g);
+    rc = mrc_check_cancel(ctx, err);
+out:
+    mrc_free(g.columns);
+    mrc_free(g.squares);
+    mrc_free(s->distances);
+    mrc_free(s->rows);
+    return rc;
+}
+
 const mrc_head_def mrc_head_knn = {
     .entry = {.name = "knn",
               .summary = "the vote of the nearest training rows, or the mean of their values",
@@ -225,4 +290,5 @@ const mrc_head_def mrc_head_knn = {
     .fit = knn_fit,
     .is_complete = knn_is_complete,
     .answer = knn_answer,
+    .answer_each = knn_answer_each,
 };

@@ -3,42 +3,66 @@
  * at most for one that goes feature by feature. */
 #include "heads/heads.h"
 
+#include <string.h>
+
 struct job {
     const mrc_head_def *def;
     const mrc_head *head;
     const mrc_inquiry *inquiry;
+    const mrc_prefixes *prefixes;
     double *scores;
     int64_t *codes;
+    double *sums; /* per worker: outputs */
 };
 
 enum { TASK_ROWS = 256 };
 
+/* Scores of a block of rows, kept wherever a number of features is reached. */
 static void predict_rows(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
     const mrc_head *head = job->head;
-    int64_t l = job->inquiry->l, first = task * TASK_ROWS, left = job->inquiry->n - first;
+    int64_t l = job->inquiry->l, n = job->inquiry->n, o = head->outputs;
+    int64_t first = task * TASK_ROWS, left = n - first;
     int64_t end = first + (left < TASK_ROWS ? left : TASK_ROWS);
-    (void)worker;
+    double *sums = job->sums + worker * o;
     for (int64_t i = first; i < end; i++) {
-        double *scores = job->scores + i * head->outputs;
-        mrc_head_start(head, scores);
-        for (int64_t j = 0; j < job->inquiry->k; j++)
-            job->def->step(head, job->inquiry->features + i * l, l, j, scores);
-        if (job->codes && head->kind == MERCER_TARGET_CLASSES)
-            job->codes[i] = mrc_head_winner(scores, head->outputs);
+        mrc_head_start(head, sums);
+        for (int64_t p = 0, j = 0; p < job->prefixes->count; p++) {
+            for (; j < job->prefixes->numbers[p]; j++)
+                job->def->step(head, job->inquiry->features + i * l, l, j, sums);
+            memcpy(job->scores + (p * n + i) * o, sums, (size_t)o * sizeof *sums);
+            if (job->codes && head->kind == MERCER_TARGET_CLASSES)
+                job->codes[p * n + i] = mrc_head_winner(sums, o);
+        }
     }
+}
+
+mercer_status mrc_head_answer_each(mercer_ctx *ctx, const mrc_head_choice *choice,
+                                   const mrc_head *head, const mrc_inquiry *inquiry,
+                                   const mrc_prefixes *prefixes, double *scores, int64_t *codes,
+                                   mercer_error *err)
+{
+    struct job job = {choice->def, head, inquiry, prefixes, scores, codes, NULL};
+    mercer_status rc = MERCER_OK;
+    if (choice->def->answer_each)
+        return choice->def->answer_each(ctx, choice->params, head, inquiry, prefixes, scores, codes,
+                                        err);
+    MRC_TRY(mrc_alloc2(&job.sums, ctx->threads, head->outputs, sizeof *job.sums, err));
+    mrc_parfor(ctx, (inquiry->n + TASK_ROWS - 1) / TASK_ROWS, predict_rows, &job);
+out:
+    mrc_free(job.sums);
+    return rc;
 }
 
 mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
                               const mrc_inquiry *inquiry, double *scores, int64_t *codes,
                               mercer_error *err)
 {
-    struct job job = {choice->def, head, inquiry, scores, codes};
     if (choice->def->answer)
         return choice->def->answer(ctx, choice->params, head, inquiry, scores, codes, err);
-    mrc_parfor(ctx, (inquiry->n + TASK_ROWS - 1) / TASK_ROWS, predict_rows, &job);
-    return MERCER_OK;
+    return mrc_head_answer_each(ctx, choice, head, inquiry, &(mrc_prefixes){&inquiry->k, 1}, scores,
+                                codes, err);
 }
 
 mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,

@@ -108,8 +108,8 @@ static void training_destroy(struct training *t)
     mrc_free(t->place);
 }
 
-static mercer_status pose(const struct svm_params *p, const mrc_lesson *lesson, struct training *t,
-                          mercer_error *err)
+static mercer_status pose(const mercer_ctx *ctx, const struct svm_params *p,
+                          const mrc_lesson *lesson, struct training *t, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l, classes = lesson->codes ? lesson->outputs : 0;
     mercer_status rc = MERCER_OK;
@@ -137,7 +137,8 @@ static mercer_status pose(const struct svm_params *p, const mrc_lesson *lesson, 
     t->parameter.svm_type = !lesson->codes ? EPSILON_SVR : p->type == TYPE_NU ? NU_SVC : C_SVC;
     t->parameter.kernel_type = p->kernel == KERNEL_RBF ? RBF : LINEAR;
     t->parameter.gamma = p->gamma;
-    t->parameter.cache_size = 100; /* MB; more saves kernel values of large problems */
+    /* MB for kernel values, a tenth of the budget; more than 100 save few of them. */
+    t->parameter.cache_size = fmin(100, fmax(1, (double)ctx->memory / 0x1p20 / 10));
     t->parameter.eps = p->tolerance;
     t->parameter.C = p->c;
     t->parameter.nu = p->nu;
@@ -263,7 +264,7 @@ static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_lesson *le
     struct training t = {0};
     mercer_status rc = MERCER_OK;
     p->gamma = p->kernel == KERNEL_RBF ? find_gamma(lesson, p->gamma) : p->gamma;
-    MRC_TRY(pose(p, lesson, &t, err));
+    MRC_TRY(pose(ctx, p, lesson, &t, err));
     MRC_TRY(train_all(ctx, lesson, &t, err));
     MRC_TRY(take_vectors(&t, lesson, head, err));
     if (p->kernel == KERNEL_LINEAR || head->rows == 0)

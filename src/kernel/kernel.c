@@ -11,6 +11,7 @@
  * the other sums always, are added up column by column: d operations a pair. */
 #include "base/number.h"
 #include "kernel/kernel_parts.h"
+#include "kernel/pairs.h"
 #include "kernel/points.h"
 #include "kernel/simd.h"
 #include "kernel/sparse.h"
@@ -408,7 +409,8 @@ static void values_of_distances(const mrc_kernel_part *kernel, const mrc_simd_lo
         loops->exponential(row, nb, -scale);
 }
 
-/* Kernel values in the place of dot products or, for functions of it, of squared distances. */
+/* Kernel values in the place of the sums over columns that they are functions of: of squared
+ * distances, other distances or products. */
 static void values_of_sums(const mrc_kernel_part *kernel, const mrc_simd_loops *loops, double *row,
                            int64_t nb)
 {
@@ -418,6 +420,8 @@ static void values_of_sums(const mrc_kernel_part *kernel, const mrc_simd_loops *
         loops->power(row, nb, kernel->gamma, kernel->coef0, kernel->degree);
     else if (kernel->kind == MRC_KERNEL_sigmoid)
         loops->hyperbolic_tangent(row, nb, kernel->gamma, kernel->coef0);
+    else if (kernel->kind == MRC_KERNEL_laplacian || kernel->kind == MRC_KERNEL_chi2)
+        loops->exponential(row, nb, -kernel->gamma);
 }
 
 static mrc_column_term column_term_of(mrc_kernel_kind kind)
@@ -443,12 +447,8 @@ static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops 
 {
     mrc_column_term term = column_term_of(kernel->kind);
     loops->column_sums(term, a, na, lda, b->transposed + b0, nb, b->n, b->d, out, ldo);
-    for (int64_t i = 0; i < na; i++) {
-        if (term == MRC_TERM_SQUARE)
-            values_of_distances(kernel, loops, out + i * ldo, nb);
-        else if (term != MRC_TERM_LEAST)
-            loops->exponential(out + i * ldo, nb, -kernel->gamma);
-    }
+    for (int64_t i = 0; i < na; i++)
+        values_of_sums(kernel, loops, out + i * ldo, nb);
 }
 
 /* The tile for a plain block of prepared rows a (na x d, stride lda) with squared norms. */
@@ -505,17 +505,35 @@ static void sparse_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_
         double *row = out + i * ldo;
         if (of_columns || is_of_distance(kernel->kind))
             sparse_distances(column_term_of(kernel->kind), loops, a, a0 + i, b, b0, nb, row);
-        if (of_columns)
-            loops->exponential(row, nb, -kernel->gamma);
-        else
-            values_of_sums(kernel, loops, row, nb);
+        values_of_sums(kernel, loops, row, nb);
     }
+}
+
+/* The tile from sums that are known; false when they are not. */
+static bool tile_of_pairs(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a,
+                          int64_t a0, int64_t na, const mrc_points *b, int64_t b0, int64_t nb,
+                          double *out, int64_t ldo)
+{
+    int sum = mrc_pair_sum_of(kernel->kind);
+    if (!a->pairs || a->pairs != b->pairs || sum < 0 || !a->pairs->sums[sum])
+        return false;
+    const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
+    for (int64_t i = 0; i < na; i++) {
+        const double *from = a->pairs->sums[sum] + a->place[a0 + i] * a->pairs->n;
+        double *row = out + i * ldo;
+        for (int64_t j = 0; j < nb; j++)
+            row[j] = from[b->place[b0 + j]];
+        values_of_sums(kernel, loops, row, nb);
+    }
+    return true;
 }
 
 void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo)
 {
+    if (tile_of_pairs(kernel, simd, a, a0, na, b, b0, nb, out, ldo))
+        return;
     if (mrc_points_are_sparse(b)) {
         sparse_tile(kernel, simd, a, a0, na, b, b0, nb, out, ldo);
         return;

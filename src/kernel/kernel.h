@@ -109,7 +109,9 @@ typedef struct mrc_points {
     double *norm2; /* n squared norms (sparse laplacian and chi2: sums of |x|), for kernels that
                       need them; else NULL */
     double *shift; /* d: subtracted from the rows; NULL when nothing was */
-    struct mrc_points *part; /* of a combination: the same rows for each part; else NULL */
+    const struct mrc_pairs *pairs; /* of the set that the rows were taken from, and */
+    const int64_t *place;          /* n: their places in it, both borrowed; or NULL: see pairs.h */
+    struct mrc_points *part;       /* of a combination: the same rows for each part; else NULL */
     int parts;
 } mrc_points;
 

@@ -207,6 +207,8 @@ static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kern
     points->d = rows->d;
     points->x = rows->x;
     points->ld = rows->ld;
+    points->pairs = rows->pairs;
+    points->place = rows->place;
     if (rows->csr.start)
         return prepare_sparse(points, kind, rows, err);
     bool beside_sparse = shift_from && mrc_points_are_sparse(shift_from);
@@ -305,13 +307,13 @@ static int64_t header_size(const mrc_points *points)
                      sizeof(double));
 }
 
-/* Doubles a row takes, without the headers: itself, transposed if need be, and its norm. */
+/* Doubles a row takes, without the headers: itself, transposed if need be, its norm and place. */
 static int64_t row_size(const mrc_points *points)
 {
     bool by_columns = points->by_columns;
     for (int p = 0; p < points->parts; p++)
         by_columns = by_columns || points->part[p].by_columns;
-    int64_t one = mrc_points_are_sparse(points) ? 1 : (by_columns ? 2 : 1) * points->d + 1;
+    int64_t one = mrc_points_are_sparse(points) ? 1 : (by_columns ? 2 : 1) * points->d + 2;
     return points->parts ? points->parts * one : one;
 }
 
@@ -343,6 +345,7 @@ static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t
     bool by_columns = points->by_columns;
     double *transposed = storage + count * d,
            *norms = by_columns ? transposed + count * d : transposed;
+    int64_t *place = (int64_t *)(void *)(norms + count);
     for (int64_t i = 0; i < count; i++) {
         int64_t row = index ? index[i] : first + i;
         double *to = storage + i * d;
@@ -352,6 +355,8 @@ static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t
         for (int64_t k = 0; by_columns && k < d; k++)
             transposed[k * count + i] = x[k];
         norms[i] = points->norm2 ? points->norm2[row] : 0;
+        if (points->pairs)
+            place[i] = points->place[row];
     }
     return (mrc_points){.n = count,
                         .d = d,
@@ -360,7 +365,9 @@ static mrc_points gather(const mrc_points *points, const int64_t *index, int64_t
                         .transposed = by_columns ? transposed : NULL,
                         .by_columns = by_columns,
                         .norm2 = points->norm2 ? norms : NULL,
-                        .shift = points->shift};
+                        .shift = points->shift,
+                        .pairs = points->pairs,
+                        .place = points->pairs ? place : NULL};
 }
 
 static mrc_points gather_all(const mrc_points *points, const int64_t *index, int64_t first,

@@ -50,44 +50,6 @@ static mercer_status draw_order(const mercer_ctx *ctx, int64_t n, int64_t **out,
     return MERCER_OK;
 }
 
-/* Kernel values of some training rows with those that are fitted. */
-static mercer_status take_kernel(const mercer_rows *rows, const int64_t *which, int64_t count,
-                                 const struct split *split, mercer_rows **out, mercer_error *err)
-{
-    double *x = NULL, *line = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
-    MRC_TRY(mrc_alloc2_raw(&x, count, split->fitted, sizeof *x, err));
-    for (int64_t i = 0; i < count; i++) {
-        mercer_rows_copy(rows, which[i], 1, line);
-        for (int64_t j = 0; j < split->fitted; j++)
-            x[i * split->fitted + j] = line[split->order[j]];
-    }
-    MRC_TRY(mrc_rows_adopt(MRC_F64, x, count, split->fitted, out, err));
-    x = NULL;
-out:
-    mrc_free(line);
-    mrc_free(x);
-    return rc;
-}
-
-/* k(x,x) of the held-out rows. */
-static mercer_status take_diagonal(const mercer_rows *rows, struct split *split, mercer_error *err)
-{
-    double *line = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
-    MRC_TRY(mrc_alloc(&split->self, split->held, sizeof *split->self, err));
-    for (int64_t i = 0; i < split->held; i++) {
-        int64_t row = split->order[split->fitted + i];
-        mercer_rows_copy(rows, row, 1, line);
-        split->self[i] = line[row];
-    }
-out:
-    mrc_free(line);
-    return rc;
-}
-
 static mercer_status split_rows(const mercer_ctx *ctx, const mercer_rows *rows, bool precomputed,
                                 struct split *split, mercer_error *err)
 {
@@ -98,9 +60,12 @@ static mercer_status split_rows(const mercer_ctx *ctx, const mercer_rows *rows, 
     MRC_TRY(draw_order(ctx, rows->n, &split->order, err));
     held = split->order + split->fitted;
     if (precomputed) {
-        MRC_TRY(take_kernel(rows, split->order, split->fitted, split, &split->fit_rows, err));
-        MRC_TRY(take_kernel(rows, held, split->held, split, &split->held_rows, err));
-        MRC_TRY(take_diagonal(rows, split, err));
+        MRC_TRY(mrc_rows_take_block(rows, split->order, split->fitted, split->order, split->fitted,
+                                    &split->fit_rows, err));
+        MRC_TRY(mrc_rows_take_block(rows, held, split->held, split->order, split->fitted,
+                                    &split->held_rows, err));
+        MRC_TRY(mrc_alloc(&split->self, split->held, sizeof *split->self, err));
+        mrc_rows_take_diagonal(rows, held, split->held, split->self);
     } else {
         MRC_TRY(mrc_rows_take(rows, split->order, split->fitted, &split->fit_rows, err));
         MRC_TRY(mrc_rows_take(rows, held, split->held, &split->held_rows, err));

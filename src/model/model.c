@@ -82,6 +82,7 @@ void mercer_model_free(mercer_model *model)
     mrc_free(model->command);
     mrc_free(model->data_hash);
     mrc_free(model->z);
+    mrc_free(model->z_place);
     mrc_free(model->z_packed);
     mrc_csr_owned_destroy(&model->z_csr);
     mrc_free(model->coefficients);
@@ -181,6 +182,9 @@ void mrc_model_take_points(mercer_model *model, mercer_rows *rows)
     model->z_dtype = rows->dtype;
     model->z_csr = rows->owned_csr;
     model->z_entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : 0;
+    model->z_pairs = rows->pairs;
+    model->z_place = rows->place;
+    rows->place = NULL;
     rows->owned = NULL;
     rows->owned_csr = (mrc_csr_owned){0};
 }
@@ -391,6 +395,9 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
         model->z_rows->x = model->z;
         model->z_rows->packed = model->z_packed;
         model->z_rows->dtype = model->z_dtype;
+        model->z_rows->pairs = model->z_pairs;
+        model->z_rows->place = model->z_place;
+        model->z_place = NULL;
         model->z_rows->csr = (mrc_csr){model->z_csr.start, model->z_csr.column, model->z_csr.value};
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, model->z_rows, 0, err));
         MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));

@@ -133,6 +133,9 @@ struct mercer_model {
      * mean term. The points from m' on carry only the mean: features never touch them. */
     mercer_rows *z_rows;
     mrc_points z_points;
+    const struct mrc_pairs
+        *z_pairs;     /* of the set that Z was taken from, or NULL: see pairs.h. It */
+    int64_t *z_place; /* must outlive the model; places in it, until sealed */
     double *extended;
 };
 

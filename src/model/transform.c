@@ -43,6 +43,7 @@ struct job {
     double *x;            /* group of scaled rows, padded to whole chunks; or */
     mercer_rows *group;   /* the same, sparse */
     double *center_dots;  /* collapsed, sparse: W' c */
+    int64_t *known;       /* places of the group in the set that Z was taken from, too; or NULL */
     mrc_points points;    /* the group prepared for the kernel */
     double *scratch;      /* per worker */
     int64_t scratch_size;
@@ -416,6 +417,14 @@ static mercer_status run_group(struct job *job, mercer_error *err)
         else
             mrc_parfor(job->ctx, chunks, load_chunk, job);
         dense.x = job->x;
+        if (job->known) {
+            memset(job->known, 0,
+                   (size_t)dense.n * sizeof *job->known); /* any row, beyond the end */
+            memcpy(job->known, job->rows->place + job->first,
+                   (size_t)job->count * sizeof *job->known);
+            dense.pairs = job->rows->pairs;
+            dense.place = job->known;
+        }
         const mercer_rows *group = job->sparse ? job->group : &dense;
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, group, job->first, err));
         if (model->z_rows)
@@ -470,6 +479,8 @@ static mercer_status prepare_rows(struct job *job, int64_t chunks, double **x, m
         MRC_TRY(mrc_alloc2_raw(x, chunks * CHUNK, model->columns, sizeof **x, err));
     else if (!model->z_rows)
         MRC_TRY(find_center_dots(job, err));
+    if (job->rows->pairs && model->z_pairs == job->rows->pairs)
+        MRC_TRY(mrc_alloc(&job->known, chunks * CHUNK, sizeof *job->known, err));
 out:
     return rc;
 }
@@ -513,6 +524,7 @@ out:
     mrc_free(job.place);
     mrc_free(job.x);
     mrc_free(job.center_dots);
+    mrc_free(job.known);
     mercer_rows_free(job.group);
     mrc_free(scratch);
     return rc;

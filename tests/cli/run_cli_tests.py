@@ -2665,6 +2665,114 @@ def test_evaluate_tells_what_cannot_be():
     refused("fit", "far.csv", "-m", "kpls", "--target", "t", status=1, says="--scale-target")
 
 
+@test
+def test_evaluate_ranks_and_undecided_rows():
+    x = cloud(60, 3)
+    labels = np.where(x[:, 0] + 0.5 * x[:, 1] > 0, "yes", "no")
+    lines = [",".join(map(repr, row.tolist())) + "," + label for row, label in zip(x, labels)]
+    write("two.csv", "a,b,c,label\n" + "\n".join(lines) + "\n")
+    told = report("evaluate", "two.csv", "-m", "kpls", "-n", 3, "--metric", "auc", "--roc", "roc.csv",
+                  "--save-predictions", "held.csv")
+    roc = np.array(csv_rows(pathlib.Path("roc.csv").read_text())[1:], dtype=float)
+    held = csv_rows(pathlib.Path("held.csv").read_text())
+    first, second = (held[0].index("score_" + name) for name in told["classes"])
+    score = np.array([float(row[second]) - float(row[first]) for row in held[1:]])
+    truth = np.array([labels[int(row[2])] == told["classes"][1] for row in held[1:]])
+    assert len(roc) == len(set(score)) + 1 and np.isinf(roc[0, 2])
+    for fpr, tpr, threshold in roc:
+        assert abs(fpr - np.mean(score[~truth] >= threshold)) < 1e-12
+        assert abs(tpr - np.mean(score[truth] >= threshold)) < 1e-12
+    species(60)
+    refused("evaluate", "species.csv", "-m", "kpls", "--roc", "x.csv", status=2, says="two classes")
+    refused("evaluate", "two.csv", "-m", "kpca", "--roc", "x.csv", status=2, says="--head")
+    assert not pathlib.Path("x.csv").exists()
+    # A fold of one class has no ranking; the others have.
+    order = np.argsort(labels)
+    write("split.txt", "\n".join(",".join(str(i) for i in order if i not in held) for held in
+                                 (order[:8], order[10:50], order[5:55])) + "\n")
+    told = report("evaluate", "two.csv", "-m", "kpls", "-n", 3, "--metric", "auc", "--split", "split.txt")
+    values = [fold["value"] for fold in told["folds"]]
+    assert values[0] is None and abs(told["mean"] - np.mean(values[1:])) < 1e-12
+    assert any("fold 1" in notice and "one class" in notice for notice in told["notices"])
+    assert "nan" not in mercer("evaluate", "two.csv", "-m", "kpls", "-n", 3, "--metric", "auc", "--split", "split.txt").out
+    write("split.txt", ",".join(map(str, order[8:])) + "\n")
+    refused("evaluate", "two.csv", "-m", "kpls", "-n", 3, "--metric", "auc", "--split", "split.txt", status=1,
+            says="one class")
+    # Ties that nobody wins are counted apart.
+    write("t.csv", "x,label\n0,1\n1,2\n10,2\n11,1\n")
+    words = ["t.csv", "-m", "pca", "-n", 1, "--cv", "loo", "--head", "knn:k=2,ties=strict"]
+    told = report("evaluate", *words)
+    assert told["undecided"] == [0, 2] and sum(map(sum, told["confusion"])) == 2
+    assert "(none)" in mercer("evaluate", *words).out
+    assert "(none)" not in mercer("evaluate", "species.csv", "-m", "kpls", "-n", 3).out
+
+
+@test
+def test_evaluate_edges():
+    species(60)
+    labels = ("a", "b", "c")
+    rows = ["x,y,label"] + [f"{a!r},{b!r},{labels[i % 3]}" for i, (a, b) in enumerate(cloud(60, 2).tolist())]
+    cells = [row.rsplit(",", 1) for row in rows]
+    write("rows.csv", "\n".join(rows) + "\n")
+    write("one.csv", "\n".join([rows[0]] + [cell[0] + ",same" for cell in cells[1:]]) + "\n")
+    refused("evaluate", "one.csv", "-m", "kpls", status=1, says=["one.csv", "'same'"])
+    refused("evaluate", "one.csv", "-m", "kpca", "--head", "knn", status=1, says=["one.csv", "'same'"])
+    table("flat.csv", np.c_[cloud(30, 2), np.ones(30)], "abt")
+    refused("evaluate", "flat.csv", "-m", "kpls", "--target", "t", status=1, says=["flat.csv", "the same for every row"])
+    refused("evaluate", "species.csv", "-m", "kpls", "--cv", 61, status=1, says="61 folds cannot be made of 60 rows")
+    write("few.csv", "\n".join(rows[:7]) + "\n")
+    refused("evaluate", "few.csv", "-m", "pca", "--cv", 2, "--tune", "components=1,2", status=1,
+            says=["3 training rows", "--inner"])
+    for grid, says in (("kernel.sigma=-1,2", "sigma=-1"), ("head.k=0,1", "k=0"), ("components=2,x", "components=x"),
+                       ("method.nosuch=1", "nosuch"), ("kernel=rbf,nosuch", "nosuch"), ("kernel=rbf,,linear", "empty")):
+        refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", grid, status=2, says=says)
+    refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", "kernel=rbf,linear", "--tune",
+            "kernel.sigma=1,2", status=2, says="write the keys behind")
+    # What turns out to be impossible in a fold is named.
+    refused("evaluate", "species.csv", "-m", "kpca", "--head", "svm:type=nu", "--tune", "head.nu=0.1,1", status=1,
+            says=["fold 1", "head.nu=1"])
+    write("strange.csv", "\n".join(rows[:20] + [cells[20][0] + ",nobody"]) + "\n")
+    refused("evaluate", "rows.csv", "-m", "kpls", "--test", "strange.csv", status=1,
+            says=["strange.csv: ", "'nobody'"])
+
+
+@test
+def test_evaluate_without_labels():
+    x = cloud(80, 2)
+    table("flat.csv", np.c_[x, x @ [[1.0, 2, -1], [1, -1, 3]] + 0.05 * cloud(80, 3, seed=4)], "abcde")
+    told = report("evaluate", "flat.csv", "-m", "pca", "--tune", "components=1:4:+1")
+    assert told["metric"] == "columns" and told["mean"] < 0.05 and told["notices"] == []
+    assert all(fold["chosen"]["components"] >= 2 for fold in told["folds"])
+    told = report("evaluate", "flat.csv", "-m", "kpca", "-n", 2, "--tune", "kernel=rbf:sigma=0.1,linear,poly:degree=3,coef0=2")
+    assert {fold["chosen"]["kernel"] for fold in told["folds"]} == {"linear"}
+    keeps = report("evaluate", "flat.csv", "-m", "kpca", "-k", "linear", "-n", 2, "--metric", "reconstruction")
+    comes = report("evaluate", "flat.csv", "-m", "kpca", "-k", "linear", "-n", 2, "--metric", "preimage")
+    assert 0.5 < keeps["mean"] / comes["mean"] < 2  # over the spread of held-out and of training rows
+    refused("evaluate", "flat.csv", "-m", "kpca", "-k", "cosine", "--metric", "preimage", status=1, says="cosine")
+    ring = np.random.default_rng(2).uniform(0, 2 * np.pi, 100)
+    table("ring.csv", np.c_[np.cos(ring), np.sin(ring)] + 0.05 * cloud(100, 2), "xy")
+    words = ["ring.csv", "-m", "kpca", "--metric", "structure", "--tune", "kernel=linear,rbf:sigma=0.3", "--tune",
+             "components=1:8:+1"]
+    told = report("evaluate", *words)
+    assert told["larger_is_better"] and told["mean"] > 0.1
+    assert {fold["chosen"]["kernel"] for fold in told["folds"]} == {"rbf:sigma=0.3"}
+    assert report("evaluate", *words, "--threads", 1)["mean"] == told["mean"]
+    table("noise.csv", cloud(80, 4), "abcd")
+    assert abs(report("evaluate", "noise.csv", "-m", "kpca", "-n", 2, "--metric", "structure")["mean"]) < 0.1
+    write("one.csv", "x\n" + "\n".join(map(str, range(20))) + "\n")
+    refused("evaluate", "one.csv", "-m", "kpca", "--metric", "structure", status=2, says="two columns")
+    told = report("evaluate", "noise.csv", "-m", "pca", "-n", 2)
+    assert told["mean"] > 0.9 and any("hardly tell each other" in notice for notice in told["notices"])
+    # A kernel matrix in folds is what the kernel itself is.
+    squares = ((x[:, None] - x[None]) ** 2).sum(2)
+    np.save("k.npy", np.exp(-squares / 8))
+    table("x.csv", x, "ab")
+    words = ["-m", "kpca", "-n", 3, "--metric", "reconstruction"]
+    given = report("evaluate", "k.npy", "-k", "precomputed", *words)
+    assert abs(given["mean"] - report("evaluate", "x.csv", "-k", "rbf:sigma=2", *words)["mean"]) < 1e-9
+    refused("evaluate", "x.csv", "-k", "precomputed", *words, status=1, says="square")
+
+
 def main():
     global MERCER
     if len(sys.argv) < 2:

@@ -125,6 +125,31 @@ static inline void let_allocations_fail(const char *head)
     free_set(&s);
 }
 
+/* Predictions from many numbers of features at once are those from each, to the bit. */
+static inline void expect_answers_of_each(const char *head)
+{
+    static const int64_t numbers[] = {1, 2, 2, L};
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    struct set s = make_set();
+    mercer_model *model = fit(&s, "kpca", head, s.classes);
+    double *f = features_of(model, s.new_rows), each[COUNT * FRESH * 3], one[FRESH * 3];
+    int64_t each_code[COUNT * FRESH], code[FRESH];
+    mrc_inquiry inquiry = {.features = f, .n = FRESH, .l = L};
+    mrc_head_choice choice = {0};
+    assert_ok(mrc_head_find(model->head.spec, &choice, &err));
+    assert_ok(mrc_head_answer_each(ctx, &choice, &model->head, &inquiry,
+                                   &(mrc_prefixes){numbers, COUNT}, each, each_code, &err));
+    for (int64_t c = 0; c < COUNT; c++) {
+        assert_ok(mercer_model_predict(ctx, model, s.new_rows, numbers[c], one, code, &err));
+        assert_memory_equal(each + c * FRESH * 3, one, sizeof one);
+        assert_memory_equal(each_code + c * FRESH, code, sizeof code);
+    }
+    mrc_head_choice_destroy(&choice);
+    mrc_free(f);
+    mercer_model_free(model);
+    free_set(&s);
+}
+
 /* The same predictions, to the bit, by a model that was saved and loaded. */
 static inline mercer_model *reload(const mercer_model *model, const mercer_rows *rows)
 {

@@ -54,7 +54,8 @@ static double measure(const char *name, const mrc_judged *judged)
 {
     const mrc_metric *metric;
     double value = NAN;
-    assert_ok(mrc_metric_find(name, judged->truth != NULL, judged->outputs, &metric, &err));
+    assert_ok(mrc_metric_find(name, judged->truth ? MERCER_TARGET_CLASSES : MERCER_TARGET_VALUES,
+                              judged->outputs, &metric, &err));
     assert_ok(metric->measure(judged, &value, &err));
     return value;
 }
@@ -65,20 +66,23 @@ static void test_metrics_of_classes(void **state)
      * by nobody; class 3 does not occur. */
     const int64_t truth[] = {0, 0, 0, 0, 0, 1, 1, 1, 2}, predicted[] = {0, 0, 0, 0, 1, 1, 1, 0, -1};
     const mrc_judged judged = {.n = 9, .outputs = 4, .predicted = predicted, .truth = truth};
-    int64_t table[16] = {0};
+    int64_t table[16] = {0}, undecided[4] = {0};
     (void)state;
     assert_true(fabs(measure("error", &judged) - 3. / 9) < 1e-15);
     assert_true(fabs(measure("balanced", &judged) - (1 - (4. / 5 + 2. / 3 + 0) / 3)) < 1e-15);
-    mrc_confusion_add(&judged, table);
+    mrc_confusion_add(&judged, table, undecided);
+    assert_true(undecided[2] == 1 && undecided[0] + undecided[1] + undecided[3] == 0);
     assert_int_equal(table[0], 4);
     assert_int_equal(table[1], 1);
     assert_int_equal(table[4], 1);
     assert_int_equal(table[5], 2);
     assert_int_equal(table[2 * 4 + 3], 0);
     const mrc_metric *metric;
-    assert_int_equal(mrc_metric_find("auc", true, 3, &metric, &err), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 3, &metric, &err),
+                     MERCER_ERR_ARGUMENT);
     assert_non_null(strstr(err.text, "error, balanced"));
-    assert_int_equal(mrc_metric_find("error", false, 1, &metric, &err), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mrc_metric_find("error", MERCER_TARGET_VALUES, 1, &metric, &err),
+                     MERCER_ERR_ARGUMENT);
 }
 
 /* Against the definitions by pairs and by ranks, with ties. */
@@ -117,10 +121,26 @@ static void test_rankings(void **state)
         .n = N, .outputs = 2, .predicted = predicted, .truth = predicted, .scores = scores};
     const mrc_metric *metric;
     double value;
-    assert_ok(mrc_metric_find("auc", true, 2, &metric, &err));
-    assert_int_equal(metric->measure(&one, &value, &err), MERCER_ERR_DATA);
-    assert_ok(mrc_metric_find("ap", true, 2, &metric, &err));
-    assert_int_equal(metric->measure(&one, &value, &err), MERCER_ERR_DATA);
+    assert_ok(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 2, &metric, &err));
+    assert_ok(metric->measure(&one, &value, &err));
+    assert_true(isnan(value)); /* one class has no ranking */
+    assert_ok(mrc_metric_find("ap", MERCER_TARGET_CLASSES, 2, &metric, &err));
+    assert_ok(metric->measure(&one, &value, &err));
+    assert_true(isnan(value));
+    double *points = NULL;
+    int64_t count;
+    assert_int_equal(mrc_roc(&one, &points, &count, &err), MERCER_ERR_DATA);
+    assert_ok(mrc_roc(&judged, &points, &count, &err));
+    for (int64_t p = 0; p < count; p++) {
+        double positive = 0, negative = 0;
+        for (int64_t i = 0; i < N; i++)
+            if (scores[2 * i + 1] - scores[2 * i] >= points[3 * p + 2])
+                (truth[i] ? (positive += 1) : (negative += 1));
+        assert_true(fabs(points[3 * p] - negative / (N - relevant)) < 1e-15);
+        assert_true(fabs(points[3 * p + 1] - positive / relevant) < 1e-15);
+    }
+    assert_true(count > 3 && points[3 * count - 3] == 1 && points[3 * count - 2] == 1);
+    mrc_free(points);
 }
 
 static void test_metrics_of_values(void **state)

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "base/memory.h"
+#include "data/rows.h"
 #include "eval/folds.h"
 #include "eval/grid.h"
 
@@ -219,6 +220,191 @@ static void test_no_leak(void **state)
     }
 }
 
+/* Many columns: what is known of pairs of rows is computed once. */
+enum { WIDE = 12 };
+
+static mercer_rows *wide_rows(const double *x)
+{
+    mercer_rows *rows = NULL;
+    assert_ok(mercer_rows_view(ctx, x, N, WIDE, WIDE, &rows, err));
+    return rows;
+}
+
+/* Rows and labels held out may be anything, to the last bit of what is chosen and predicted, also
+ * where kernel values of all rows come from sums that were computed for all of them at once. */
+static void test_no_leak_through_pairs(void **state)
+{
+    static const char *const tune[] = {"components=1:6:+1", "kernel.sigma=1:8:*2"};
+    static const char *const scales[] = {"none", "standard", "unit"};
+    int64_t held[30];
+    const int64_t start[] = {0, 30};
+    (void)state;
+    for (int64_t i = 0; i < 30; i++)
+        held[i] = 3 * i;
+    for (int v = 0; v < 6; v++) {
+        mercer_fit_options fit = fit_options(v % 2 ? "kpls" : "kpca");
+        mercer_evaluate_options options = options_around(&fit, 0);
+        mercer_evaluation *results[2];
+        fit.scale = scales[v / 2];
+        fit.kernel = "rbf";
+        fit.head = "knn:k=3";
+        options.splits = 1;
+        options.split_start = start;
+        options.split_rows = held;
+        options.tune = tune;
+        options.tune_count = 2;
+        for (int wild = 0; wild < 2; wild++) {
+            struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+            double *x = normal_rows(2, N, WIDE, 3, 1);
+            fill_set(&s);
+            for (int64_t i = 1; wild && i < 30; i++) { /* all rows held out but the first */
+                s.classes->codes[held[i]] = i % 3;
+                for (int64_t k = 0; k < WIDE; k++)
+                    x[held[i] * WIDE + k] = 1e4 * (double)(i - 2 * k);
+            }
+            mercer_rows_free(s.rows);
+            s.rows = wide_rows(x);
+            results[wild] = evaluate(&options, &s, s.classes);
+            free_set(&s);
+            free(x);
+        }
+        mercer_evaluation_fold a = fold_of(results[0], 0), b = fold_of(results[1], 0);
+        assert_string_equal(a.chosen, b.chosen);
+        assert_int_equal(a.components, b.components);
+        assert_memory_equal(&a.inner, &b.inner, sizeof a.inner);
+        assert_memory_equal(a.scores, b.scores, 3 * sizeof *a.scores); /* of the first row */
+        mercer_evaluation_free(results[0]);
+        mercer_evaluation_free(results[1]);
+    }
+}
+
+/* Kernels of sums that are known are those of the rows, and so are slices of a given matrix. */
+static void test_known_pairs_and_given_matrices(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=4", "laplacian:gamma=0.05", "matern:sigma=4",
+                                          "poly:degree=2", "rbf:sigma=3 + 0.5*sigmoid:gamma=0.01"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1), *gram = NULL;
+    (void)state;
+    fill_set(&s);
+    mercer_rows_free(s.rows);
+    s.rows = wide_rows(x);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        mercer_fit_options fit = fit_options("kpls");
+        mercer_evaluate_options options = options_around(&fit, 6);
+        fit.scale = NULL;
+        fit.kernel = kernels[k];
+        mercer_evaluation *shared = evaluate(&options, &s, s.classes); /* six fits */
+        for (int64_t f = 0; f < 6; f++) {                              /* and each by itself */
+            mercer_evaluation_fold fold = fold_of(shared, f);
+            const int64_t start[] = {0, fold.rows};
+            mercer_evaluate_options one = options_around(&fit, 0);
+            one.splits = 1;
+            one.split_start = start;
+            one.split_rows = fold.row;
+            mercer_evaluation *alone = evaluate(&one, &s, s.classes);
+            for (int64_t i = 0; i < 3 * fold.rows; i++)
+                assert_true(fabs(fold.scores[i] - fold_of(alone, 0).scores[i]) < 1e-9);
+            mercer_evaluation_free(alone);
+        }
+        mercer_evaluation_free(shared);
+    }
+    /* A given matrix in folds, nested ones too, against the kernel itself. */
+    static const char *const tune[] = {"components=1:5:+1"};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 4);
+    fit.scale = NULL;
+    fit.kernel = "rbf:sigma=4";
+    options.tune = tune;
+    options.tune_count = 1;
+    mercer_evaluation *by_rows = evaluate(&options, &s, s.classes);
+    gram = malloc(sizeof *gram * N * N);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < N; j++) {
+            double sum = 0;
+            for (int64_t c = 0; c < WIDE; c++)
+                sum += pow(x[i * WIDE + c] - x[j * WIDE + c], 2);
+            gram[i * N + j] = exp(-sum / 32);
+        }
+    mercer_rows_free(s.rows);
+    assert_ok(mercer_rows_view(ctx, gram, N, N, N, &s.rows, err));
+    fit.kernel = "precomputed";
+    mercer_evaluation *by_matrix = evaluate(&options, &s, s.classes);
+    for (int64_t f = 0; f < 4; f++) {
+        mercer_evaluation_fold a = fold_of(by_rows, f), b = fold_of(by_matrix, f);
+        assert_int_equal(a.components, b.components);
+        for (int64_t i = 0; i < 3 * a.rows; i++)
+            assert_true(fabs(a.scores[i] - b.scores[i]) < 1e-9);
+    }
+    mercer_evaluation_free(by_matrix);
+    fit.method = "kpca"; /* what is left of held-out images needs k(x,x) of theirs */
+    by_matrix = evaluate(&options, &s, NULL);
+    assert_true(info_of(by_matrix).mean > 0 && info_of(by_matrix).mean < 1);
+    mercer_evaluation_free(by_rows);
+    mercer_evaluation_free(by_matrix);
+    free(gram);
+    free_set(&s);
+    free(x);
+}
+
+/* Choices that differ in the head alone share features, and say what they say by themselves. */
+static void test_heads_share_features(void **state)
+{
+    static const char *const together[] = {"kernel.sigma=1,2", "components=1,3", "head.k=1,5"};
+    static const char *const apart[] = {"head.k=1,5", "components=1,3", "kernel.sigma=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    (void)state;
+    fill_set(&s);
+    fit.head = "knn";
+    options.tune = together;
+    options.tune_count = 3;
+    mercer_evaluation *a = evaluate(&options, &s, s.values);
+    options.tune = apart;
+    mercer_evaluation *b = evaluate(&options, &s, s.values);
+    for (int64_t f = 0; f < 3; f++) {
+        mercer_evaluation_fold one = fold_of(a, f), other = fold_of(b, f);
+        assert_true(fabs(one.inner - other.inner) < 1e-9);
+        assert_true(fabs(one.value - other.value) < 1e-9);
+        assert_int_equal(one.components, other.components);
+    }
+    mercer_evaluation_free(a);
+    mercer_evaluation_free(b);
+    free_set(&s);
+}
+
+/* Heads that need all features are fitted for each number of them, the features once. */
+static void test_whole_heads(void **state)
+{
+    static const char *const tune[] = {"components=1,2,4"};
+    static const char *const heads[] = {"svm", "linsvm"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    (void)state;
+    fill_set(&s);
+    for (int h = 0; h < 2; h++) {
+        mercer_fit_options fit = fit_options("kpca");
+        mercer_evaluate_options options = options_around(&fit, 3);
+        fit.head = heads[h];
+        fit.kernel = "rbf:sigma=2";
+        options.tune = tune;
+        options.tune_count = 1;
+        mercer_evaluation *e = evaluate(&options, &s, s.classes);
+        for (int64_t f = 0; f < 3; f++) {
+            mercer_evaluation_fold fold = fold_of(e, f);
+            mercer_evaluate_options plain = options_around(&fit, 3);
+            fit.components = (double)fold.components;
+            mercer_evaluation *other = evaluate(&plain, &s, s.classes);
+            assert_memory_equal(fold.codes, fold_of(other, f).codes,
+                                (size_t)fold.rows * sizeof *fold.codes);
+            assert_true(fold.inner >= 0 && fold.inner < 0.6);
+            mercer_evaluation_free(other);
+        }
+        mercer_evaluation_free(e);
+    }
+    free_set(&s);
+}
+
 static void test_threads_and_rows_left_out(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
@@ -255,11 +441,125 @@ static void test_threads_and_rows_left_out(void **state)
     fit.kernel = "linear";
     fit.components = D;
     options.folds = 3;
+    options.metric = "reconstruction";
     e = evaluate(&options, &s, NULL);
     assert_string_equal(info_of(e).metric, "reconstruction");
     assert_true(fabs(info_of(e).mean) < 1e-12);
     mercer_evaluation_free(e);
+    options.metric = "preimage"; /* of a linear kernel they are exact */
+    fit.components = 2;
+    double left[2];
+    for (int v = 0; v < 2; v++) {
+        e = evaluate(&options, &s, NULL);
+        left[v] = info_of(e).mean;
+        mercer_evaluation_free(e);
+        options.metric = "reconstruction";
+    }
+    assert_true(left[0] > 0.1 && fabs(left[0] - left[1]) < 0.1 * left[1]); /* other units */
     free_set(&s);
+}
+
+/* Columns from features of the others: by hand, and what is chosen by it. */
+static void test_columns(void **state)
+{
+    static const char *const tune[] = {"components=1:4:+1"};
+    enum { COLUMNS = 6, RANK = 2 };
+    double *x = malloc(sizeof *x * N * COLUMNS), *z = normal_rows(3, N, RANK, 0, 2);
+    double *mix = normal_rows(4, COLUMNS, RANK, 0, 1), *noise = normal_rows(5, N, COLUMNS, 0, 0.1);
+    mercer_rows *rows = NULL;
+    mercer_fit_options fit = fit_options("pca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    mercer_evaluation *e = NULL;
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < COLUMNS; j++)
+            x[i * COLUMNS + j] = noise[i * COLUMNS + j] + z[i * RANK] * mix[j * RANK] +
+                                 z[i * RANK + 1] * mix[j * RANK + 1];
+    assert_ok(mercer_rows_view(ctx, x, N, COLUMNS, COLUMNS, &rows, err));
+    fit.kernel = NULL;
+    fit.scale = NULL;
+    options.tune = tune;
+    options.tune_count = 1;
+    assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+    assert_string_equal(info_of(e).metric, "columns");
+    assert_true(info_of(e).mean > 0 && info_of(e).mean < 0.05);
+    for (int64_t f = 0; f < 3; f++) /* two numbers are behind the columns */
+        assert_true(fold_of(e, f).components >= RANK);
+    double left = info_of(e).mean;
+    mercer_evaluation_free(e);
+    options.tune_count = 0;
+    for (int64_t k = RANK; k > 0; k--) {
+        fit.components = (double)k;
+        assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+        assert_true(k == RANK ? info_of(e).mean < 1.2 * left : info_of(e).mean > 5 * left);
+        mercer_evaluation_free(e);
+    }
+    options.tune_count = 1;
+    /* Columns that have nothing to do with each other are not predicted, whatever the kernel. */
+    static const char *const kernels[] = {"kernel=linear,rbf:sigma=1,poly:degree=2,coef0=1"};
+    mercer_rows *alone = NULL;
+    assert_ok(mercer_rows_view(ctx, noise, N, COLUMNS, COLUMNS, &alone, err));
+    fit.method = "kpca";
+    fit.components = 2;
+    options.tune = kernels;
+    assert_ok(mercer_evaluate(ctx, &options, alone, NULL, &e, err));
+    assert_int_equal(info_of(e).choices, 3);
+    assert_true(info_of(e).mean > 0.95);
+    mercer_evaluation_free(e);
+    mercer_rows_free(rows);
+    mercer_rows_free(alone);
+    free(x);
+    free(z);
+    free(mix);
+    free(noise);
+}
+
+/* Nothing is left behind when memory runs out: pairs, inner folds, columns, ROC curve. */
+static void test_allocations_may_fail(void **state)
+{
+    static const char *const tune[] = {"kernel.sigma=1:8:*2", "components=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1);
+    mercer_rows *rows = NULL;
+    mercer_targets *two = NULL;
+    int64_t codes[30];
+    static const char *const names[] = {"a", "b"};
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < 30; i++)
+        codes[i] = s.y[i] > 0;
+    assert_ok(mercer_rows_view(ctx, x, 30, WIDE, WIDE, &rows, err));
+    assert_ok(mercer_targets_new_classes(codes, 30, names, 2, NULL, &two, err));
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    for (int v = 0; v < 3; v++) {
+        mercer_fit_options fit = fit_options(v == 2 ? "kpca" : "kpls");
+        mercer_evaluate_options options = options_around(&fit, 2);
+        mercer_status rc = MERCER_ERR_MEMORY;
+        fit.scale = v == 1 ? "standard" : NULL;
+        options.inner_folds = 2;
+        options.tune = tune;
+        options.tune_count = 2;
+        int64_t alive = mrc_alloc_live();
+        for (int64_t after = 0; rc != MERCER_OK; after += 1 + after / 16) {
+            mercer_evaluation *e = NULL;
+            const double *points;
+            int64_t count;
+            mercer_ctx_set_seed(ctx, 5);
+            mrc_alloc_fail_after(after);
+            rc = mercer_evaluate(ctx, &options, rows, v == 2 ? NULL : two, &e, NULL);
+            if (rc == MERCER_OK && v < 2)
+                rc = mercer_evaluation_roc(e, &points, &count, NULL);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            mercer_evaluation_free(e);
+            assert_int_equal(mrc_alloc_live(), alive);
+        }
+    }
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    mercer_rows_free(rows);
+    mercer_targets_free(two);
+    free_set(&s);
+    free(x);
 }
 
 static void expect_refusal(mercer_evaluate_options options, const struct set *s,
@@ -335,6 +635,14 @@ static void test_grid(void **state)
     assert_string_equal(grid.choices[5].text, "kernel.sigma=2,head.k=2");
     assert_string_equal(grid.choices[11].kernel, "rbf:gamma=1,sigma=8");
     mrc_grid_destroy(&grid);
+    static const char *const kernels[] = {"kernel=linear,poly:degree=2,coef0=1,rbf:sigma=2"};
+    assert_ok(mrc_grid_init(&grid, "kpca", "rbf", NULL, kernels, 1, err));
+    assert_int_equal(grid.count, 3);
+    assert_string_equal(grid.choices[0].kernel, "linear");
+    assert_string_equal(grid.choices[1].kernel, "poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[1].text, "kernel=poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[2].kernel, "rbf:sigma=2");
+    mrc_grid_destroy(&grid);
 }
 
 int main(void)
@@ -344,7 +652,13 @@ int main(void)
         cmocka_unit_test(test_folds_are_fits),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_no_leak),
+        cmocka_unit_test(test_no_leak_through_pairs),
+        cmocka_unit_test(test_known_pairs_and_given_matrices),
+        cmocka_unit_test(test_heads_share_features),
+        cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_allocations_may_fail),
         cmocka_unit_test(test_refusals),
     };
     ctx = new_ctx(2);

@@ -278,6 +278,16 @@ static void test_what_knn_refuses(void **state)
     free_set(&s);
 }
 
+static void test_every_number_of_features_at_once(void **state)
+{
+    (void)state;
+    expect_answers_of_each("knn:k=5");
+    expect_answers_of_each("knn:k=4,ties=strict");
+    expect_answers_of_each("ls");
+    expect_answers_of_each("centre");
+    expect_answers_of_each("lad");
+}
+
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -296,6 +306,7 @@ int main(void)
         TEST(test_truncated_and_loaded_models_predict_the_same),
         TEST(test_a_row_gives_the_same_bits_in_any_company),
         TEST(test_what_knn_refuses),
+        TEST(test_every_number_of_features_at_once),
         TEST(test_every_allocation_may_fail),
     };
     return RUN_TESTS(tests);

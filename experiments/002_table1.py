@@ -1,0 +1,26 @@
+#!/usr/bin/python3
+"""Paper 002, Table 1: kernel PCA on six IDA sets."""
+import ida
+from lab import Lab
+
+CLASSIFIER = "Ours is lower. The paper's classifier is not named; with one neighbour the other implementation has {}."
+WHY = {
+    "banana": CLASSIFIER.format("13.8"), "splice one-hot": CLASSIFIER.format("8.5"),
+    "image": "Ours is lower; of the other implementation's classifiers only the nearest mean (10.4) is worse than the paper's.",
+    "splice": "Symbols 1 to 4 as numbers. The other implementation does not reach the paper's figure even by parameters "
+              "chosen on the test rows.",
+    "thyroid": "The other implementation reaches the paper's figure only by parameters chosen on the test rows, split by split."}
+
+lab = Lab(__file__, "Table 1: kernel PCA on six sets")
+lab.note("""Error in % over the splits: banana, image and titanic ten original ones; flare-solar, splice and thyroid
+twenty, the first inferred from the order of the rows and the others drawn. The paper names no classifier, no width
+and no number of features. Ours is least squares on m features, sigma = s times the median distance, both chosen by
+cross-validation inside training parts and frozen (`experiments/ida.py`). None of the six classifiers that another
+implementation tried reproduces this table: banana and one-hot splice look like one nearest neighbour, flare-solar and
+titanic like least squares or a linear SVM, image and thyroid like none. So ours are judged against that
+implementation of the same protocol: within 0.3 points on all splits and within 1 (thyroid 2.7, two rows) on the
+first; against the paper only flare-solar (2.1 points) and titanic (1 point).""")
+table = lab.table("Error of kernel PCA features in %", *ida.HEAD)
+for name, found in ida.kpca_errors(lab).items():
+    table.row(*ida.row(name, "kpca", found, WHY.get(name)))
+lab.finish()

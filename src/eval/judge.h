@@ -1,0 +1,29 @@
+/* How good a fitted model is on rows held out, for many numbers of components at once. */
+#ifndef MRC_EVAL_JUDGE_H
+#define MRC_EVAL_JUDGE_H
+
+#include "eval/metrics.h"
+#include "eval/portion.h"
+#include "model/model.h"
+
+/* What is judged, all borrowed. */
+typedef struct mrc_aim {
+    const mrc_metric *metric;
+    const mercer_targets *targets; /* of predictions: in whose classes they are told */
+    int64_t outputs;
+    bool together; /* rows are judged later, all together: values are NaN */
+} mrc_aim;
+
+/* Leading features that a number of components asks for: 0 or too many are all of them. */
+int64_t mrc_prefix_of(const mercer_model *model, double number);
+
+/* Values of a model fitted to train for each of `count` numbers of components, which do not
+ * decrease (0: as many as the model has). With scores (n x outputs) and codes (n, of classes), the
+ * last ones' predictions are left there. Rows are projected once, and predictions from more
+ * features go on from those of fewer. */
+mercer_status mrc_judge(mercer_ctx *ctx, const mrc_aim *aim, const mercer_model *model,
+                        const mrc_portion *train, const mrc_portion *test, const double *numbers,
+                        int64_t count, double *values, double *scores, int64_t *codes,
+                        mercer_error *err);
+
+#endif

@@ -1,0 +1,329 @@
+/* Trying a choice.
+ *
+ * Where features are nested one fit with the most components serves all numbers of them, and a head
+ * that needs all its features is fitted for each number alone. Choices that differ in their head
+ * share the features when they follow each other.
+ *
+ * Without labels the columns are what is predicted. They are dealt out to up to five groups; the
+ * features of all columns but one group's predict that group's, by least squares on the training
+ * rows, and the value is the mean squared error on the test rows over the variance of the training
+ * rows, both summed over all columns. No cell is used to predict itself, so the
+ * value has its least where features say most about what they have not seen, in units of the
+ * columns: kernels, widths and numbers of features can be compared by it. Columns are scaled before
+ * they are dealt out, and those left are stretched so that squared distances and products keep
+ * their mean size. Cost: a fit for each group. */
+#include "eval/trial.h"
+
+#include "heads/heads.h"
+#include "methods/registry.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GROUPS = 5 }; /* more: fewer columns miss, for more fits */
+
+/* ---- one fit, or as many as it takes ---- */
+
+/* head: instead of the choice's, unless NULL. */
+static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double components,
+                         const char *head, mercer_model **model, mercer_error *err)
+{
+    mercer_fit_options options = *trial->fit;
+    options.method = trial->choice->method;
+    options.kernel = trial->choice->kernel;
+    options.head = head ? head : trial->choice->head;
+    if (trial->scaled)
+        options.scale = "none";
+    if (components > 0)
+        options.components = components;
+    return mercer_fit(ctx, &options, trial->train->rows, trial->train->targets, model, NULL, err);
+}
+
+static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer_model *model,
+                           int64_t first, int64_t count, mercer_error *err)
+{
+    return mrc_judge(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first,
+                     count, trial->values + first, trial->scores, trial->codes, err);
+}
+
+/* The choice's features without a head: those kept, or new ones, which are kept from now on. */
+static mercer_status fit_features(mercer_ctx *ctx, const mrc_trial *trial, mercer_error *err)
+{
+    mrc_kept_features *kept = trial->kept;
+    const mrc_choice *choice = trial->choice;
+    if (kept->model && strcmp(kept->choice->method, choice->method) == 0 &&
+        strcmp(kept->choice->kernel, choice->kernel) == 0)
+        return MERCER_OK;
+    mercer_model_free(kept->model);
+    kept->model = NULL;
+    kept->choice = choice;
+    return fit(ctx, trial, trial->numbers[trial->count - 1], "none", &kept->model, err);
+}
+
+/* A head on features: one for all numbers of them or, when it is whole, one for each number. */
+static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const mrc_head_choice *head,
+                               const mercer_model *model, mercer_error *err)
+{
+    const mrc_portion *train = trial->train;
+    int64_t step = head->def->whole ? 1 : trial->count;
+    mercer_model *first = NULL;
+    mercer_status rc = MERCER_OK;
+    for (int64_t c = 0; c < trial->count; c += step) {
+        mercer_model_free(first);
+        first = NULL;
+        MRC_TRY(mercer_model_truncate(
+            ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
+        MRC_TRY(mrc_head_learn(ctx, head, train->rows, train->targets, first, err));
+        MRC_TRY(judge(ctx, trial, first, c, step, err));
+    }
+out:
+    mercer_model_free(first);
+    return rc;
+}
+
+/* head: of all features; NULL: the choice's. */
+static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char *head,
+                                  mercer_error *err)
+{
+    mrc_kept_features own = {0};
+    mrc_trial sharing = *trial;
+    mercer_model *model = NULL;
+    const mrc_method *method;
+    mrc_head_choice chosen = {0};
+    int64_t count = trial->count;
+    const double *numbers = trial->numbers;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(trial->choice->method, &method, err));
+    MRC_TRY(mrc_head_find(head ? head : trial->choice->head, &chosen, err));
+    bool shared = chosen.def && !method->whole && (trial->kept || (chosen.def->whole && count > 1));
+    if (!sharing.kept)
+        sharing.kept = &own;
+    if (shared)
+        MRC_TRY(fit_features(ctx, &sharing, err));
+    else
+        MRC_TRY(fit(ctx, trial, numbers[count - 1], head, &model, err));
+    const mercer_model *features = shared ? sharing.kept->model : model;
+    trial->components = mrc_prefix_of(features, numbers[count - 1]);
+    trial->points = features->points;
+    if (shared) {
+        MRC_TRY(try_heads(ctx, trial, &chosen, features, err));
+        goto out;
+    }
+    int64_t first = method->whole ? count - 1 : 0;
+    MRC_TRY(judge(ctx, trial, model, first, count - first, err));
+    for (int64_t c = 0; c < first; c++) {
+        mercer_model_free(model);
+        model = NULL;
+        MRC_TRY(fit(ctx, trial, numbers[c], head, &model, err));
+        MRC_TRY(judge(ctx, trial, model, c, 1, err));
+    }
+out:
+    mrc_head_choice_destroy(&chosen);
+    mercer_model_free(own.model);
+    mercer_model_free(model);
+    return rc;
+}
+
+/* ---- columns from other columns ---- */
+
+/* Which columns are of a group, and which are not; d entries of which the first `held` are. */
+static int64_t deal_columns(int64_t d, int64_t groups, int64_t group, int64_t *columns)
+{
+    int64_t held = 0, at = 0;
+    for (int64_t j = group; j < d; j += groups)
+        columns[held++] = j;
+    at = held;
+    for (int64_t j = 0; j < d; j++)
+        if (j % groups != group)
+            columns[at++] = j;
+    return held;
+}
+
+/* A portion without the columns of a group, which are its targets. */
+static mercer_status without_columns(const mercer_rows *rows, const int64_t *columns, int64_t held,
+                                     mrc_portion *out, mercer_error *err)
+{
+    int64_t n = rows->n, d = rows->d;
+    double *x = NULL, *y = NULL, factor = sqrt((double)d / (double)(d - held));
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&x, n, d - held, sizeof *x, err));
+    MRC_TRY(mrc_alloc2_raw(&y, n, held, sizeof *y, err));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < held; j++)
+            y[i * held + j] = mrc_rows_at(rows, i, columns[j]);
+        for (int64_t j = held; j < d; j++)
+            x[i * (d - held) + j - held] = factor * mrc_rows_at(rows, i, columns[j]);
+    }
+    MRC_TRY(mercer_targets_new_values(y, n, held, NULL, &out->targets, err));
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, n, d - held, &out->rows, err));
+    x = NULL;
+out:
+    mrc_free(x);
+    mrc_free(y);
+    return rc;
+}
+
+/* The variance of the training values, all columns together. A few test rows, or one, may be near
+ * the mean by chance; the training rows are not. */
+static double variance(const mercer_targets *train)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < train->columns; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < train->n; i++)
+            mean += train->values[i * train->columns + j] / (double)train->n;
+        for (int64_t i = 0; i < train->n; i++)
+            sum += pow(train->values[i * train->columns + j] - mean, 2) / (double)train->n;
+    }
+    return sum;
+}
+
+static mercer_status sum_of_squares(const mrc_judged *judged, double *out, mercer_error *err)
+{
+    (void)err;
+    *out = 0;
+    for (int64_t i = 0; i < judged->n * judged->outputs; i++)
+        *out += pow(judged->scores[i] - judged->values[i], 2);
+    return MERCER_OK;
+}
+
+static const mrc_metric squares = {
+    .name = "squares", .of = MRC_OF_VALUES, .measure = sum_of_squares};
+
+/* One group: errors for every number are added to sums, what they are compared with to *all. */
+static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_rows *train,
+                               const mercer_rows *test, const int64_t *columns, int64_t held,
+                               double *sums, double *all, mercer_error *err)
+{
+    mrc_portion learn = {0}, judged = {0};
+    mrc_aim aim = {.metric = &squares, .outputs = held};
+    mrc_trial own = *trial;
+    mercer_status rc = MERCER_OK;
+    own.aim = &aim;
+    own.train = &learn;
+    own.test = &judged;
+    own.scaled = true;
+    own.kept = NULL;
+    own.scores = own.values = NULL;
+    own.codes = NULL;
+    MRC_TRY(without_columns(train, columns, held, &learn, err));
+    MRC_TRY(without_columns(test, columns, held, &judged, err));
+    aim.targets = learn.targets;
+    MRC_TRY(mrc_alloc(&own.values, own.count, sizeof *own.values, err));
+    MRC_TRY(mrc_alloc2_raw(&own.scores, test->n, held, sizeof *own.scores, err));
+    MRC_TRY(try_features(ctx, &own, "ls", err));
+    for (int64_t c = 0; c < own.count; c++)
+        sums[c] += own.values[c];
+    *all += variance(learn.targets) * (double)test->n;
+    trial->components = own.components;
+    trial->points = own.points;
+out:
+    mrc_free(own.values);
+    mrc_free(own.scores);
+    mrc_portion_destroy(&learn);
+    mrc_portion_destroy(&judged);
+    return rc;
+}
+
+static mercer_status try_columns(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
+{
+    const mercer_rows *train = trial->train->rows, *test = trial->test->rows;
+    int64_t d = train->d, groups = d < GROUPS ? d : GROUPS, *columns = NULL;
+    mercer_rows *scaled_train = NULL, *scaled_test = NULL;
+    mrc_scale scale = {0};
+    mrc_scale_kind kind;
+    double *sums = NULL, all = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_scale_parse(trial->scaled ? NULL : trial->fit->scale, &kind, err));
+    MRC_TRY(mrc_scale_fit(&scale, kind, train, err));
+    MRC_TRY(mrc_scale_rows(&scale, train, &scaled_train, err));
+    MRC_TRY(mrc_scale_rows(&scale, test, &scaled_test, err));
+    MRC_TRY(mrc_alloc(&columns, d, sizeof *columns, err));
+    MRC_TRY(mrc_alloc(&sums, trial->count, sizeof *sums, err));
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t held = deal_columns(d, groups, g, columns);
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(try_group(ctx, trial, scaled_train, scaled_test, columns, held, sums, &all, err));
+    }
+    for (int64_t c = 0; c < trial->count; c++)
+        trial->values[c] = all > 0 ? sums[c] / all : 0;
+out:
+    mrc_scale_destroy(&scale);
+    mercer_rows_free(scaled_train);
+    mercer_rows_free(scaled_test);
+    mrc_free(columns);
+    mrc_free(sums);
+    return rc;
+}
+
+/* ---- rows against rows with shuffled columns ---- */
+
+static const mrc_metric images = {.name = "images", .of = MRC_OF_IMAGES};
+
+/* The rows with every column in an order of its own. */
+static mercer_status shuffle_columns(const mercer_rows *rows, mrc_rng *rng, mrc_portion *out,
+                                     mercer_error *err)
+{
+    int64_t n = rows->n, d = rows->d, *order = NULL;
+    double *x = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&order, n, sizeof *order, err));
+    MRC_TRY(mrc_alloc2_raw(&x, n, d, sizeof *x, err));
+    for (int64_t j = 0; j < d; j++) {
+        for (int64_t i = 0; i < n; i++)
+            order[i] = i;
+        mrc_rng_draw(rng, order, n, n);
+        for (int64_t i = 0; i < n; i++)
+            x[i * d + j] = mrc_rows_at(rows, order[i], j);
+    }
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, n, d, &out->rows, err));
+    x = NULL;
+out:
+    mrc_free(order);
+    mrc_free(x);
+    return rc;
+}
+
+/* What the features keep of the rows, and of rows that have nothing but the columns in common with
+ * them. The same shuffle for all choices of a fold, so that they can be compared. */
+static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
+{
+    mrc_portion train = {0}, test = {0};
+    mrc_aim aim = {.metric = &images};
+    mrc_trial own = *trial;
+    double *left = NULL;
+    mrc_rng rng;
+    mercer_status rc = MERCER_OK;
+    mrc_rng_seed(&rng, ctx->seed);
+    own.aim = &aim;
+    own.kept = NULL;
+    MRC_TRY(mrc_alloc(&left, own.count, sizeof *left, err));
+    MRC_TRY(try_features(ctx, &own, NULL, err));
+    trial->components = own.components;
+    trial->points = own.points;
+    MRC_TRY(shuffle_columns(trial->train->rows, &rng, &train, err));
+    MRC_TRY(shuffle_columns(trial->test->rows, &rng, &test, err));
+    own.train = &train;
+    own.test = &test;
+    own.values = left;
+    MRC_TRY(try_features(ctx, &own, NULL, err));
+    for (int64_t c = 0; c < own.count; c++)
+        trial->values[c] = left[c] - trial->values[c];
+out:
+    mrc_free(left);
+    mrc_portion_destroy(&train);
+    mrc_portion_destroy(&test);
+    return rc;
+}
+
+mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
+{
+    switch (trial->aim->metric->of) {
+    case MRC_OF_COLUMNS:
+        return try_columns(ctx, trial, err);
+    case MRC_OF_STRUCTURE:
+        return try_structure(ctx, trial, err);
+    default:
+        return try_features(ctx, trial, NULL, err);
+    }
+}

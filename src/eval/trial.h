@@ -1,0 +1,34 @@
+/* One choice tried: fitted to a portion of the rows, judged by another. */
+#ifndef MRC_EVAL_TRIAL_H
+#define MRC_EVAL_TRIAL_H
+
+#include "eval/grid.h"
+#include "eval/judge.h"
+
+#include <mercer/fit.h>
+
+/* Features of the choice tried last, for the next one if it differs in its head alone. */
+typedef struct mrc_kept_features {
+    const mrc_choice *choice;
+    mercer_model *model; /* without a head; owned */
+} mrc_kept_features;
+
+/* All borrowed. */
+typedef struct mrc_trial {
+    const mercer_fit_options *fit; /* method, kernel and head are those of the choice */
+    const mrc_choice *choice;
+    const mrc_aim *aim;
+    const mrc_portion *train, *test;
+    const double *numbers; /* of components, increasing; or one 0: as given */
+    int64_t count;
+    bool scaled;                /* rows are scaled already */
+    double *values;             /* one a number */
+    double *scores;             /* predictions of the test rows by the last number, */
+    int64_t *codes;             /* and their classes; NULL: nothing is predicted */
+    mrc_kept_features *kept;    /* of the same rows and numbers; NULL: heads do not alternate */
+    int64_t components, points; /* result: of the model of the last number */
+} mrc_trial;
+
+mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err);
+
+#endif
