@@ -216,3 +216,14 @@ def publish(bench, options, text, results, suffix=""):
     if bench.failures:
         print(f"bench: {bench.failures} measurements failed or disagree", file=sys.stderr)
     return 1 if bench.failures else 0
+
+
+def judge_parts(about, methods, measure, report, suffix):
+    """A script of one page: options, limits, {part: figures} from measure(bench), report and page; its status."""
+    options = parse_options(about)
+    start, where = time.monotonic(), machine()
+    bench = Judge(options.build, options.quick, methods)
+    limits = measure_limits(bench)
+    found = measure(bench)
+    text = report(bench, limits, found, where, time.monotonic() - start)
+    return publish(bench, options, text, {"machine": where, "limits": limits, "aims": bench.aims, **found}, suffix)

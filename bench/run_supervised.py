@@ -11,12 +11,10 @@ aim stands beside its figure.
 line. The status is 1 when a measurement failed or selected rows are not those of explicit deflation.
 """
 import sys
-import time
 
 import numpy as np
 
-from common import (BENCH, PYTHON, Judge, exponent, limits_table, machine, markdown, measure_limits, parse_options,
-                    publish, rbf, seconds, times)
+from common import BENCH, PYTHON, exponent, judge_parts, limits_table, markdown, rbf, seconds, times
 
 THREADS = 2
 GAMMA = 1 / 20
@@ -228,17 +226,10 @@ def report(bench, limits, found, about, taken):
     return "\n".join(parts)
 
 
-def main():
-    options = parse_options(__doc__)
-    start, about = time.monotonic(), machine()
-    bench = Judge(options.build, options.quick, ("pls", "kpls", "sma", "smc"))
-    limits = measure_limits(bench)
-    found = {"growth": measure_growth(bench), "forms": measure_forms(bench), "pls": measure_pls(bench),
-             "reuters": measure_reuters(bench)}
-    text = report(bench, limits, found, about, time.monotonic() - start)
-    return publish(bench, options, text, {"machine": about, "limits": limits, "aims": bench.aims, **found},
-                   "-supervised")
+def measure(bench):
+    return {"growth": measure_growth(bench), "forms": measure_forms(bench), "pls": measure_pls(bench),
+            "reuters": measure_reuters(bench)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_parts(__doc__, ("pls", "kpls", "sma", "smc"), measure, report, "-supervised"))

@@ -44,6 +44,7 @@ struct mercer_ctx {
     mrc_comm comm; /* one rank unless an MPI client says otherwise */
     mercer_parfor_fn parfor;
     void *parfor_host;
+    double alone_until; /* mrc_seconds() when short loops may wait for other threads again */
     mercer_progress_fn progress;
     void *progress_host;
     mercer_notice_fn notice;
@@ -66,7 +67,7 @@ void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent);
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg);
 
 /* The same for a loop of `flops` operations in all: a short one runs on the calling thread, because
- * waking the others would cost more. */
+ * waking the others would cost more; on a busy machine, where they come late, a longer one too. */
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
                       void *arg);
 

@@ -6,6 +6,9 @@
  * that dies with the region, so that the host's settings are never touched. */
 #include "base/ctx.h"
 
+/* Both forms of run_team run the loop and return the seconds lost by waiting for the other threads:
+ * 0 unless that took much longer than the calling thread's part of the work. */
+
 #ifdef MRC_THREADS_PTHREAD
 
 #include <pthread.h>
@@ -34,14 +37,13 @@ static void *run_member(void *arg)
     }
 }
 
-void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_body body, void *arg)
+static double run_team(int64_t tasks, int threads, mercer_parfor_body body, void *arg)
 {
     enum { MOST = 64 };
     struct team team = {.tasks = tasks, .body = body, .arg = arg};
     struct member members[MOST];
     pthread_t ids[MOST];
     int wanted = threads < MOST ? threads : MOST, started = 0;
-    (void)host;
     if (wanted > tasks)
         wanted = (int)tasks;
     for (int i = 1; i < wanted; i++) {
@@ -54,28 +56,53 @@ void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_bo
     run_member(&members[0]);
     for (int i = 1; i <= started; i++)
         pthread_join(ids[i], NULL);
+    return 0;
 }
 
 #else
 
 #include <omp.h>
+#include <time.h>
 
-void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_body body, void *arg)
+/* A thread that sleeps wakes up in less. */
+static const double LEAST_WAIT = 1e-4;
+
+/* Of the calling thread: a busy machine may take the processor from it, too. */
+static double worked_seconds(void)
 {
-    (void)host;
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double run_team(int64_t tasks, int threads, mercer_parfor_body body, void *arg)
+{
     int team = tasks < threads ? (int)tasks : threads;
+    double start = worked_seconds(), worked = 0, idle = 0;
     if (team < 1)
         team = 1; /* NOLINT(clang-analyzer-deadcode.DeadStores): the pragma below reads it */
 #pragma omp parallel num_threads(team)
     {
         omp_set_num_threads(1); /* of this implicit task only, see above */
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (int64_t task = 0; task < tasks; task++)
             body(arg, task, omp_get_thread_num());
+        if (omp_get_thread_num() == 0) {
+            worked = worked_seconds() - start;
+            idle = mrc_seconds();
+        }
     }
+    double waited = mrc_seconds() - idle;
+    return waited > 2 * worked + LEAST_WAIT ? waited : 0;
 }
 
 #endif
+
+void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_body body, void *arg)
+{
+    (void)host;
+    run_team(tasks, threads, body, arg);
+}
 
 /* A task run by the host's loop, whose threads know nothing of our care for BLAS. */
 struct hosted {
@@ -111,13 +138,21 @@ void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *a
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
                       void *arg)
 {
-    /* About a tenth of a millisecond of BLAS on one core. On a busy machine a sleeping thread may
-     * take many times that to come. */
+    /* About a tenth of a millisecond of BLAS on one core. */
     static const double WORTH_WAKING = 4e6;
-    if (flops < WORTH_WAKING)
-        mrc_parfor_default(NULL, tasks, 1, body, arg);
-    else
+    /* On a busy machine the others may not get a processor for many times that, and those that wait
+     * for them spin. Once that was seen, loops below this size stay on the calling thread until the
+     * loss is small beside the time since. */
+    static const double WORTH_WAITING = 4e8, REPAYMENT = 20;
+    if (flops < WORTH_WAKING || (flops < WORTH_WAITING && mrc_seconds() < ctx->alone_until)) {
+        run_team(tasks, 1, body, arg);
+    } else if (ctx->parfor != mrc_parfor_default) {
         mrc_parfor(ctx, tasks, body, arg);
+    } else {
+        double lost = run_team(tasks, ctx->threads, body, arg);
+        if (lost > 0)
+            ctx->alone_until = mrc_seconds() + REPAYMENT * lost;
+    }
 }
 
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg)

@@ -43,6 +43,8 @@ typedef struct mrc_simd_loops {
                      double power); /* (1+scale x)^-power */
     void (*power)(double *row, int64_t count, double gamma, double coef0, int64_t degree);
     void (*hyperbolic_tangent)(double *row, int64_t count, double gamma, double coef0);
+    /* Place of the first value below the limit, or count. */
+    int64_t (*first_below)(const double *row, int64_t count, double limit);
 } mrc_simd_loops;
 
 /* A squared distance below this share of |a|^2 + |b|^2 has lost more than three digits in

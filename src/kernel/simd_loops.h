@@ -256,6 +256,26 @@ static void hyperbolic_tangent(double *row, int64_t count, double gamma, double 
         store_part(row + j, VECTOR_TANH(gamma * load_part(row + j, count - j) + coef0), count - j);
 }
 
+/* Most values are not: runs of them are passed over before a single one is looked at. */
+static int64_t first_below(const double *row, int64_t count, double limit)
+{
+    enum { RUN = 4 * WIDTH };
+    int64_t j = 0;
+    for (; j + RUN <= count; j += RUN) {
+        bits below = {0};
+        int64_t any = 0;
+        for (int part = 0; part < RUN; part += WIDTH)
+            below |= load(row + j + part) < limit;
+        for (int lane = 0; lane < WIDTH; lane++)
+            any |= below[lane];
+        if (any)
+            break;
+    }
+    while (j < count && !(row[j] < limit))
+        j++;
+    return j;
+}
+
 const mrc_simd_loops *TABLE(void)
 {
     static const mrc_simd_loops table = {
@@ -269,6 +289,7 @@ const mrc_simd_loops *TABLE(void)
         .rational = rational,
         .power = power,
         .hyperbolic_tangent = hyperbolic_tangent,
+        .first_below = first_below,
     };
     return &table;
 }

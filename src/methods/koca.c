@@ -83,7 +83,8 @@ struct koca {
     int64_t from, judged, held;
     double share;       /* held out */
     double *validation; /* coordinates of the validation rows, when these are judged; or NULL */
-    mrc_koca_objective objective, holdout;
+    int64_t *drawn, *drawn_judged; /* rows of sample, when there are many; or NULL */
+    mrc_koca_objective objective, sample, holdout;
     mrc_koca_search search;
 };
 
@@ -91,10 +92,13 @@ static void koca_destroy(struct koca *k)
 {
     mrc_koca_search_destroy(&k->search);
     mrc_koca_destroy(&k->objective);
+    mrc_koca_destroy(&k->sample);
     mrc_koca_destroy(&k->holdout);
     mrc_basis_destroy(&k->basis);
     mrc_free(k->list);
     mrc_free(k->validation);
+    mrc_free(k->drawn);
+    mrc_free(k->drawn_judged);
     memset(k, 0, sizeof *k);
 }
 
@@ -159,8 +163,10 @@ static mercer_status take_validation(struct koca *k, mercer_error *err)
 static mercer_status find_scale(struct koca *k, double *scale, mercer_error *err)
 {
     enum { PAIRS = 1000 };
+    static const double ROUNDING =
+        1e-20; /* share of squared lengths that equal rows may differ by */
     const mrc_basis *b = &k->basis;
-    double *distance = NULL, mean = 0;
+    double *distance = NULL, mean = 0, length = b->trace / (double)b->n;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&distance, PAIRS, sizeof *distance, err));
     for (int t = 0; t < PAIRS; t++) {
@@ -171,11 +177,49 @@ static mercer_status find_scale(struct koca *k, double *scale, mercer_error *err
         mean += distance[t] / PAIRS;
     }
     qsort(distance, PAIRS, sizeof *distance, mrc_compare_doubles);
-    *scale = distance[PAIRS / 2] > 0 ? distance[PAIRS / 2]
-             : mean > 0              ? mean
-                                     : b->trace / (double)b->n;
+    double median = distance[PAIRS / 2], least = ROUNDING * length;
+    *scale = median > least ? median : mean > least ? mean : length;
 out:
     mrc_free(distance);
+    return rc;
+}
+
+/* Keep `count` of the rows, drawn at random. */
+static mercer_status draw_rows(struct koca *k, mrc_koca_rows *rows, int64_t count, int64_t **drawn,
+                               mercer_error *err)
+{
+    int64_t all = rows->listed;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(drawn, all, sizeof **drawn, err));
+    for (int64_t i = 0; i < all; i++)
+        (*drawn)[i] = rows->list ? rows->list[i] : i;
+    rows->listed = all < count ? all : count;
+    mrc_rng_draw(&k->ctx->rng, *drawn, all, rows->listed);
+    rows->list = *drawn;
+out:
+    return rc;
+}
+
+/* Some of many rows for all stages but the last: steps are short there, and F is smoother than with
+ * neighbours that lie close. */
+static mercer_status make_sample(struct koca *k, int64_t room, mercer_error *err)
+{
+    /* More rows than MANY are many; a sample of FEW keeps the error of F below 0.02. */
+    enum { MANY = 4000, FEW = 1000 };
+    const mrc_koca_objective *whole = &k->objective;
+    mrc_koca_rows from = whole->from, judged;
+    mercer_status rc = MERCER_OK;
+    if (from.listed <= MANY || k->params->continuation != 1)
+        return MERCER_OK;
+    MRC_TRY(draw_rows(k, &from, FEW, &k->drawn, err));
+    judged = from;
+    if (whole->judged.list != whole->from.list || !whole->same) {
+        judged = whole->judged;
+        MRC_TRY(draw_rows(k, &judged, FEW, &k->drawn_judged, err));
+    }
+    MRC_TRY(mrc_koca_init(&k->sample, k->ctx, k->basis.m, k->r, whole->classes, &from, &judged,
+                          &whole->rule, room, err));
+out:
     return rc;
 }
 
@@ -220,6 +264,7 @@ static mercer_status make_objectives(struct koca *k, mercer_error *err)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "koca: no row can be judged: each needs another row of its class and one of "
                  "another class beside it");
+    MRC_TRY(make_sample(k, room, err));
     if (k->held > 0) {
         held.list = k->list + k->from + k->judged;
         held.listed = k->held;
@@ -319,8 +364,9 @@ enum { PATIENCE = 50 }; /* steps without a better held-out value */
 static mercer_status begin_search(struct koca *k, const mrc_koca_options *options,
                                   mercer_error *err)
 {
-    return mrc_koca_search_init(&k->search, k->ctx, &k->objective, k->held > 0 ? &k->holdout : NULL,
-                                options, err);
+    return mrc_koca_search_init(&k->search, k->ctx, &k->objective,
+                                k->sample.counted > 0 ? &k->sample : NULL,
+                                k->held > 0 ? &k->holdout : NULL, options, err);
 }
 
 static mercer_status look_for_subspace(struct koca *k, mercer_error *err)
@@ -553,5 +599,5 @@ const mrc_method mrc_method_koca = {
     .takes_validation = true,
     .learns_width = true,
     .fit = koca_fit,
-    .default_head = "centre",
+    .default_head = "knn:k=1",
 };

@@ -1,24 +1,27 @@
 /* The performance function and its gradient; see koca_objective.h.
  *
- * Neighbours are found from products: with rows sorted by class, own and other ones are ranges of
- * |y_t|^2 - 2 y_i'y_t, a tile at a time; the distances of those found are computed anew by
- * differences. The gradient goes by scatter: with s_i = 2 beta h (1 - h) times the weight of row i,
- *     dF/dU = sum over i and neighbours t of c_it (z_i - z_t) (y_i - y_t)',
- *     c_it = 2/K s_i / (w_i + eps) for others, -2/K s_i b_i / (w_i + eps)^2 for own ones,
- * so c_it (y_i - y_t) is added to a row of features for i and taken off one for t, and two products
+ * Neighbours: with rows sorted by class, own and other ones are ranges of squared distances, which
+ * are made by differences, a tile at a time. The gradient goes by scatter: with s_i = 2 beta h (1 -
+ * h) times the weight of row i, dF/dU = sum over i and neighbours t of c_it (z_i - z_t) (y_i -
+ * y_t)', c_it = 2/K s_i / (w_i + eps) for others, -2/K s_i b_i / (w_i + eps)^2 for own ones, so
+ * c_it (y_i - y_t) is added to a row of features for i and taken off one for t, and two products
  * with the coordinates do the rest: no difference of coordinates is formed.
  * Cost: n m r for features and gradient each, v M r for v judged rows and M others. */
 #include "methods/koca_objective.h"
 
+#include "kernel/simd.h"
 #include "linalg/linalg.h"
+#include "linalg/narrow.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    TILE = 32,    /* judged rows of a task */
-    STRIP = 512,  /* rows whose distances from them are held at once */
-    COLUMNS = 64, /* coordinates of the gradient that a task makes */
+    TILE = 32,     /* judged rows of a task */
+    STRIP = 128,   /* rows whose distances from them are held at once */
+    COLUMNS = 128, /* coordinates of the gradient that a task makes */
+    LANES = MRC_NARROW_LANES,
+    MOST_LANES = 4 * LANES, /* more columns than that are work for BLAS */
 };
 
 static int64_t row_of(const mrc_koca_rows *rows, int64_t i)
@@ -99,10 +102,10 @@ out:
     return rc;
 }
 
-/* Doubles a worker needs: distances, features of the judged rows, distances of the nearest. */
+/* Doubles a worker needs: distances, features of the judged rows. */
 static int64_t scratch_size(const mrc_koca_objective *o)
 {
-    return TILE * (STRIP + o->r + 1 + 2 * o->room);
+    return TILE * (STRIP + o->r);
 }
 
 mercer_status mrc_koca_init(mrc_koca_objective *o, mercer_ctx *ctx, int64_t m, int64_t r,
@@ -114,6 +117,7 @@ mercer_status mrc_koca_init(mrc_koca_objective *o, mercer_ctx *ctx, int64_t m, i
     *o = (mrc_koca_objective){.ctx = ctx,
                               .m = m,
                               .r = r,
+                              .stride = r > MOST_LANES ? r : (r + LANES - 1) / LANES * LANES,
                               .classes = classes,
                               .rule = *rule,
                               .room = room,
@@ -124,16 +128,16 @@ mercer_status mrc_koca_init(mrc_koca_objective *o, mercer_ctx *ctx, int64_t m, i
     o->judged.listed = v;
     MRC_TRY(sort_by_class(o, err));
     MRC_TRY(weigh(o, err));
-    MRC_TRY(mrc_alloc2(&o->y_from, from->n, r, sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&o->pull_from, from->n, r, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&o->u, m, o->stride, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&o->y_from, from->n, o->stride, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&o->pull_from, from->n, o->stride, sizeof(double), err));
     o->y_judged = o->y_from;
     o->pull_judged = o->pull_from;
     if (!o->same) {
-        MRC_TRY(mrc_alloc2(&o->y_judged, judged->n, r, sizeof(double), err));
-        MRC_TRY(mrc_alloc2(&o->pull_judged, judged->n, r, sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&o->y_judged, judged->n, o->stride, sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&o->pull_judged, judged->n, o->stride, sizeof(double), err));
     }
-    MRC_TRY(mrc_alloc(&o->center, r, sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&o->tail, o->from.listed, r + 1, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&o->across, r, (o->from.listed / STRIP + 1) * STRIP, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&o->own, v, room, sizeof *o->own, err));
     MRC_TRY(mrc_alloc2(&o->other, v, room, sizeof *o->other, err));
     MRC_TRY(mrc_alloc2(&o->own_distance, v, room, sizeof(double), err));
@@ -153,10 +157,10 @@ void mrc_koca_destroy(mrc_koca_objective *o)
     mrc_free(o->class_start);
     mrc_free(o->place);
     mrc_free(o->weight);
+    mrc_free(o->u);
     mrc_free(o->y_from);
     mrc_free(o->pull_from);
-    mrc_free(o->center);
-    mrc_free(o->tail);
+    mrc_free(o->across);
     mrc_free(o->own);
     mrc_free(o->other);
     mrc_free(o->own_distance);
@@ -175,13 +179,15 @@ struct nearest {
 };
 
 /* Look at places [first, end) whose distances start at d[0] for place `base`. */
-static void scan(struct nearest *near, const double *d, int64_t base, int64_t first, int64_t end)
+static void scan(struct nearest *near, const mrc_simd_loops *loops, const double *d, int64_t base,
+                 int64_t first, int64_t end)
 {
-    double worst = near->found < near->k ? INFINITY : near->distance[near->k - 1];
     for (int64_t t = first; t < end; t++) {
+        if (near->found == near->k) /* only a nearer one counts */
+            t += loops->first_below(d + t - base, end - t, near->distance[near->k - 1]);
+        if (t == end)
+            break;
         double value = d[t - base];
-        if (!(value < worst) && near->found == near->k)
-            continue;
         int64_t at = near->found < near->k ? near->found++ : near->k - 1;
         for (; at > 0 && near->distance[at - 1] > value; at--) {
             near->distance[at] = near->distance[at - 1];
@@ -189,111 +195,77 @@ static void scan(struct nearest *near, const double *d, int64_t base, int64_t fi
         }
         near->distance[at] = value;
         near->index[at] = t;
-        worst = near->found < near->k ? INFINITY : near->distance[near->k - 1];
     }
 }
 
 /* The same without place `skip` (-1: none), cut to the strip [base, base + count). */
-static void scan_range(struct nearest *near, const double *d, int64_t base, int64_t count,
-                       int64_t first, int64_t end, int64_t skip)
+static void scan_range(struct nearest *near, const mrc_simd_loops *loops, const double *d,
+                       int64_t base, int64_t count, int64_t first, int64_t end, int64_t skip)
 {
     first = first > base ? first : base;
     end = end < base + count ? end : base + count;
     if (skip >= first && skip < end) {
-        scan(near, d, base, first, skip);
+        scan(near, loops, d, base, first, skip);
         first = skip + 1;
     }
-    scan(near, d, base, first, end);
-}
-
-/* The neighbours found are places: they become rows, and their distances those by differences. */
-static void settle(const mrc_koca_objective *o, const double *y, struct nearest *near,
-                   double *distance)
-{
-    for (int64_t t = 0; t < near->found; t++) {
-        double d = 0;
-        near->index[t] = o->sorted[near->index[t]];
-        const double *other = o->y_from + near->index[t] * o->r;
-        for (int64_t j = 0; j < o->r; j++)
-            d += (y[j] - other[j]) * (y[j] - other[j]);
-        distance[t] = d;
-    }
+    scan(near, loops, d, base, first, end);
 }
 
 static void find_neighbours(void *arg, int64_t task, int worker)
 {
     mrc_koca_objective *o = arg;
-    int64_t r = o->r, k = o->rule.neighbours, first = task * TILE;
+    const mrc_simd_loops *loops = mrc_simd_loops_for(o->ctx->simd);
+    int64_t r = o->r, k = o->rule.neighbours, first = task * TILE, all = o->from.listed;
     int64_t rows = o->judged.listed - first < TILE ? o->judged.listed - first : TILE;
-    double *d = o->scratch + worker * scratch_size(o);
-    double *head = d + TILE * STRIP, *best = head + TILE * (r + 1);
-    struct nearest near[2 * TILE];
+    double *d = o->scratch + worker * scratch_size(o), *y = d + TILE * STRIP;
+    struct nearest own[TILE], other[TILE];
     for (int64_t i = 0; i < rows; i++) {
-        const double *y = o->y_judged + row_of(&o->judged, first + i) * r;
-        near[2 * i] = (struct nearest){
-            .k = k, .distance = best + 2 * i * k, .index = o->own + (first + i) * o->room};
-        near[2 * i + 1] = (struct nearest){
-            .k = k, .distance = best + (2 * i + 1) * k, .index = o->other + (first + i) * o->room};
-        for (int64_t j = 0; j < r; j++)
-            head[i * (r + 1) + j] = -2 * (y[j] - o->center[j]);
-        head[i * (r + 1) + r] = 1;
+        int64_t at = (first + i) * o->room;
+        own[i] = (struct nearest){.k = k, .distance = o->own_distance + at, .index = o->own + at};
+        other[i] =
+            (struct nearest){.k = k, .distance = o->other_distance + at, .index = o->other + at};
+        memcpy(y + i * r, o->y_judged + row_of(&o->judged, first + i) * o->stride,
+               (size_t)r * sizeof *y);
     }
-    for (int64_t base = 0; base < o->from.listed; base += STRIP) {
-        int64_t count = o->from.listed - base < STRIP ? o->from.listed - base : STRIP;
-        mrc_gemm(false, true, rows, count, r + 1, 1, head, r + 1, o->tail + base * (r + 1), r + 1,
-                 0, d, STRIP);
+    for (int64_t base = 0; base < all; base += STRIP) {
+        int64_t count = all - base < STRIP ? all - base : STRIP;
+        loops->column_sums(MRC_TERM_SQUARE, y, rows, r, o->across + base * r, count, STRIP, r, d,
+                           STRIP);
         for (int64_t i = 0; i < rows; i++) {
             int64_t c = class_of(o, first + i);
             int64_t begin = o->class_start[c], end = o->class_start[c + 1];
             const double *line = d + i * STRIP;
-            scan_range(&near[2 * i], line, base, count, begin, end, o->place[first + i]);
-            scan_range(&near[2 * i + 1], line, base, count, 0, begin, -1);
-            scan_range(&near[2 * i + 1], line, base, count, end, o->from.listed, -1);
+            scan_range(&own[i], loops, line, base, count, begin, end, o->place[first + i]);
+            scan_range(&other[i], loops, line, base, count, 0, begin, -1);
+            scan_range(&other[i], loops, line, base, count, end, all, -1);
         }
     }
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t at = first + i;
-        const double *y = o->y_judged + row_of(&o->judged, at) * r;
-        settle(o, y, &near[2 * i], o->own_distance + at * o->room);
-        settle(o, y, &near[2 * i + 1], o->other_distance + at * o->room);
+    for (int64_t i = 0; i < rows; i++) { /* places become rows */
+        for (int64_t t = 0; t < own[i].found; t++)
+            own[i].index[t] = o->sorted[own[i].index[t]];
+        for (int64_t t = 0; t < other[i].found; t++)
+            other[i].index[t] = o->sorted[other[i].index[t]];
     }
 }
 
-/* Features of the sorted rows about their mean, with their squared lengths. */
-static void make_tail(mrc_koca_objective *o)
+/* Features of the sorted rows, in strips that have a line for each feature. */
+static void lay_across(mrc_koca_objective *o)
 {
-    int64_t r = o->r, count = o->from.listed;
-    memset(o->center, 0, (size_t)r * sizeof *o->center);
-    for (int64_t t = 0; t < count; t++)
-        for (int64_t j = 0; j < r; j++)
-            o->center[j] += o->y_from[o->sorted[t] * r + j] / (double)count;
-    for (int64_t t = 0; t < count; t++) {
-        double *line = o->tail + t * (r + 1);
-        line[r] = 0;
-        for (int64_t j = 0; j < r; j++) {
-            line[j] = o->y_from[o->sorted[t] * r + j] - o->center[j];
-            line[r] += line[j] * line[j];
-        }
+    for (int64_t t = 0; t < o->from.listed; t++) {
+        const double *y = o->y_from + o->sorted[t] * o->stride;
+        double *strip = o->across + t / STRIP * STRIP * o->r + t % STRIP;
+        for (int64_t j = 0; j < o->r; j++)
+            strip[j * STRIP] = y[j];
     }
 }
 
 /* ---- value and gradient ---- */
 
-/* Which of the first count distances is the largest: the one that aggregate=kth looks at. */
-static int64_t farthest(const double *distance, int64_t count)
-{
-    int64_t at = 0;
-    for (int64_t t = 1; t < count; t++)
-        if (distance[t] > distance[at])
-            at = t;
-    return at;
-}
-
 static double aggregate(const mrc_koca_rule *rule, const double *distance, int64_t count)
 {
     double sum = 0;
     if (rule->kth)
-        return distance[farthest(distance, count)];
+        return distance[count - 1]; /* nearest first */
     for (int64_t t = 0; t < count; t++)
         sum += distance[t];
     return sum / (double)count;
@@ -330,69 +302,86 @@ double mrc_koca_rate(const mrc_koca_objective *o)
     return rate;
 }
 
+/* Features of rows in the subspace o->u. */
+static void find_features(mrc_koca_objective *o, const mrc_koca_rows *rows, double *y)
+{
+    mrc_tall_times(o->ctx, rows->n, o->stride, o->m, 1, rows->z, o->m, o->u, o->stride, 0, y,
+                   o->stride);
+}
+
 double mrc_koca_value(mrc_koca_objective *o, const double *u)
 {
-    int64_t m = o->m, r = o->r, tasks = (o->judged.listed + TILE - 1) / TILE;
-    mrc_tall_times(o->ctx, o->from.n, r, m, 1, o->from.z, m, u, r, 0, o->y_from, r);
+    int64_t tasks = (o->judged.listed + TILE - 1) / TILE;
+    for (int64_t i = 0; i < o->m; i++)
+        memcpy(o->u + i * o->stride, u + i * o->r, (size_t)o->r * sizeof *u);
+    find_features(o, &o->from, o->y_from);
     if (!o->same)
-        mrc_tall_times(o->ctx, o->judged.n, r, m, 1, o->judged.z, m, u, r, 0, o->y_judged, r);
-    make_tail(o);
+        find_features(o, &o->judged, o->y_judged);
+    lay_across(o);
     mrc_parfor_sized(o->ctx, tasks,
-                     2 * (double)o->judged.listed * (double)o->from.listed * (double)(r + 2),
+                     3 * (double)o->judged.listed * (double)o->from.listed * (double)(o->r + 1),
                      find_neighbours, o);
     return mrc_koca_value_by(o, &o->rule);
 }
 
 /* Add 2 c (y_i - y_t), c shared by the neighbours t of judged row i that count. */
-static void scatter(mrc_koca_objective *o, int64_t i, const int64_t *index, const double *distance,
-                    int64_t count, double c)
+static void scatter(mrc_koca_objective *o, int64_t i, const int64_t *index, int64_t count, double c)
 {
-    int64_t r = o->r, row = row_of(&o->judged, i);
-    const double *y = o->y_judged + row * r;
-    double *pull = o->pull_judged + row * r;
+    int64_t row = row_of(&o->judged, i);
+    const double *y = o->y_judged + row * o->stride;
+    double *pull = o->pull_judged + row * o->stride;
     if (o->rule.kth) {
-        index += farthest(distance, count);
+        index += count - 1;
         count = 1;
     }
-    for (int64_t t = 0; t < count; t++)
-        for (int64_t j = 0; j < r; j++) {
-            double part = 2 * c / (double)count * (y[j] - o->y_from[index[t] * r + j]);
+    for (int64_t t = 0; t < count; t++) {
+        const double *there = o->y_from + index[t] * o->stride;
+        double *push = o->pull_from + index[t] * o->stride;
+        for (int64_t j = 0; j < o->r; j++) {
+            double part = 2 * c / (double)count * (y[j] - there[j]);
             pull[j] += part;
-            o->pull_from[index[t] * r + j] -= part;
+            push[j] -= part;
         }
+    }
 }
 
 struct product {
-    const double *z, *s;
-    int64_t n, m, r;
-    double beta, *g;
+    const mrc_koca_objective *o;
+    const mrc_koca_rows *rows;
+    const double *pull;
+    double *g;
 };
 
-static void product_panel(void *arg, int64_t task, int worker)
+static void add_panel(void *arg, int64_t task, int worker)
 {
     const struct product *p = arg;
-    int64_t first = task * COLUMNS, count = p->m - first < COLUMNS ? p->m - first : COLUMNS;
+    int64_t m = p->o->m, width = p->o->stride, first = task * COLUMNS;
+    int64_t count = m - first < COLUMNS ? m - first : COLUMNS;
+    const double *z = p->rows->z + first;
+    double *g = p->g + first * width;
     (void)worker;
-    mrc_gemm(true, false, count, p->r, p->n, 1, p->z + first, p->m, p->s, p->r, p->beta,
-             p->g + first * p->r, p->r);
+    if (width <= MOST_LANES)
+        mrc_narrow_for(p->o->ctx->simd)
+            ->transposed_times(z, m, p->rows->n, count, p->pull, width, g, width, width);
+    else
+        mrc_gemm(true, false, count, width, p->rows->n, 1, z, m, p->pull, width, 1, g, width);
 }
 
-/* g = z's + beta g, by ranges of the coordinates. */
-static void add_product(mrc_koca_objective *o, const mrc_koca_rows *rows, const double *s,
-                        double beta, double *g)
+/* g += z'pull, by ranges of the coordinates. */
+static void add_product(const mrc_koca_objective *o, const mrc_koca_rows *rows, const double *pull,
+                        double *g)
 {
-    struct product p = {
-        .z = rows->z, .s = s, .n = rows->n, .m = o->m, .r = o->r, .beta = beta, .g = g};
+    struct product p = {.o = o, .rows = rows, .pull = pull, .g = g};
     mrc_parfor_sized(o->ctx, (o->m + COLUMNS - 1) / COLUMNS,
-                     2 * (double)rows->n * (double)o->m * (double)o->r, product_panel, &p);
+                     2 * (double)rows->n * (double)o->m * (double)o->stride, add_panel, &p);
 }
 
 void mrc_koca_gradient(mrc_koca_objective *o, double *g)
 {
     int64_t k = o->rule.neighbours;
     double w, b;
-    memset(o->pull_from, 0, (size_t)(o->from.n * o->r) * sizeof(double));
-    memset(o->pull_judged, 0, (size_t)(o->judged.n * o->r) * sizeof(double));
+    memset(o->pull_from, 0, (size_t)(o->from.n * o->stride) * sizeof(double));
+    memset(o->pull_judged, 0, (size_t)(o->judged.n * o->stride) * sizeof(double));
     for (int64_t i = 0; i < o->judged.listed; i++) {
         int64_t at = i * o->room;
         if (o->weight[i] == 0)
@@ -401,11 +390,13 @@ void mrc_koca_gradient(mrc_koca_objective *o, double *g)
         double s = 2 * o->rule.beta * h * (1 - h) * o->weight[i];
         if (s == 0)
             continue;
-        scatter(o, i, o->other + at, o->other_distance + at, other_count(o, i, k), s / below);
-        scatter(o, i, o->own + at, o->own_distance + at, own_count(o, i, k),
-                -s / below * (b / below));
+        scatter(o, i, o->other + at, other_count(o, i, k), s / below);
+        scatter(o, i, o->own + at, own_count(o, i, k), -s / below * (b / below));
     }
-    add_product(o, &o->from, o->pull_from, 0, g);
+    memset(o->u, 0, (size_t)(o->m * o->stride) * sizeof *g); /* no more needed */
+    add_product(o, &o->from, o->pull_from, o->u);
     if (!o->same)
-        add_product(o, &o->judged, o->pull_judged, 1, g);
+        add_product(o, &o->judged, o->pull_judged, o->u);
+    for (int64_t i = 0; i < o->m; i++)
+        memcpy(g + i * o->r, o->u + i * o->stride, (size_t)o->r * sizeof *g);
 }

@@ -33,6 +33,7 @@ typedef struct mrc_koca_rule {
 typedef struct mrc_koca_objective {
     mercer_ctx *ctx; /* borrowed */
     int64_t m, r, classes;
+    int64_t stride;     /* r, or a little more so that vectors fill it; the rest is zero */
     mrc_koca_rule rule; /* may be changed at any time, with up to `room` neighbours */
     int64_t room;
     mrc_koca_rows from, judged;
@@ -43,10 +44,10 @@ typedef struct mrc_koca_objective {
     double *weight;       /* judged: 1 / (classes that count x rows of the class that do), or 0 */
     int64_t counted;      /* judged rows that count */
     /* Of the last evaluation. */
-    double *y_from, *y_judged; /* features: from.n x r, judged.n x r (the same when same) */
-    double *center;            /* r: taken off in the next two */
-    double *tail;              /* sorted rows, r + 1 numbers each: y, |y|^2 */
-    int64_t *own, *other;      /* judged x room: nearest neighbours, as rows of from */
+    double *u;                 /* m x stride: the subspace */
+    double *y_from, *y_judged; /* features: rows of `stride` numbers (the same when same) */
+    double *across;            /* features of the listed rows of from, sorted, in strips */
+    int64_t *own, *other;      /* judged x room: neighbours as rows of from, nearest first */
     double *own_distance, *other_distance; /* judged x room: from these, squared */
     double *pull_from, *pull_judged;       /* of the gradient, like y_from and y_judged */
     double *scratch;                       /* per worker */

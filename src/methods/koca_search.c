@@ -4,8 +4,9 @@
  * half after a step that gains and is halved after one that does not, which is not taken. Annealing
  * (Liu, Srivastava, Gallivan 2004): steps of R/2 with noise, accepted with probability
  * exp(dF / D), D falling. A small beta makes F flat far from a solution, so larger ones go first
- * when there is a continuation. The subspace kept is the best one seen, of the held-out rows when
- * there are some. A step costs one evaluation, and a gradient when it is taken. */
+ * when there is a continuation; of many rows, some are enough for these. The subspace kept is the
+ * best one seen, of the held-out rows when there are some. A step costs one evaluation, and a
+ * gradient when it is taken. */
 #include "methods/koca_search.h"
 
 #include "linalg/linalg.h"
@@ -19,18 +20,25 @@ static const double FIRST_ANGLE = 0.1, LARGEST_ANGLE = 1;
 static const double LEAST_ANGLE = 1e-7;
 /* Nor is there anything to gain above this performance. */
 static const double ENOUGH = 1 - 1e-6;
+/* A stage ends when so many steps taken gained less than that together: what is left of it helps
+ * the rows that are judged, and hardly any others. Fewer steps, or a larger gain, make fits
+ * shorter. */
+enum { WINDOW = 25 };
+static const double LEAST_GAIN = 1e-4;
 /* Betas before the wanted one, as far as they are larger. */
 static const double EARLIER[] = {2, 1, 0.5};
 enum { STAGES = sizeof EARLIER / sizeof *EARLIER };
 
 mercer_status mrc_koca_search_init(mrc_koca_search *s, mercer_ctx *ctx,
-                                   mrc_koca_objective *objective, mrc_koca_objective *held,
-                                   const mrc_koca_options *options, mercer_error *err)
+                                   mrc_koca_objective *objective, mrc_koca_objective *sample,
+                                   mrc_koca_objective *held, const mrc_koca_options *options,
+                                   mercer_error *err)
 {
     int64_t m = objective->m, r = objective->r;
     mercer_status rc = MERCER_OK;
     *s = (mrc_koca_search){.ctx = ctx,
                            .objective = objective,
+                           .sample = sample,
                            .held = held,
                            .options = options,
                            .rule = objective->rule,
@@ -65,7 +73,7 @@ void mrc_koca_search_destroy(mrc_koca_search *s)
  * the best one. */
 static mercer_status arrive(mrc_koca_search *s, const double *u, mercer_error *err)
 {
-    const mrc_koca_objective *o = s->objective;
+    const mrc_koca_objective *o = s->now;
     size_t size = (size_t)(o->m * o->r) * sizeof *u;
     double f = mrc_koca_value_by(o, &s->rule), judged = f;
     mercer_status rc = MERCER_OK;
@@ -81,6 +89,8 @@ static mercer_status arrive(mrc_koca_search *s, const double *u, mercer_error *e
     line[MERCER_TRACE_DISTANCE] = mrc_subspace_distance(o->m, o->r, u, s->start, s->inner);
     line[MERCER_TRACE_ITERATION] = (double)s->steps;
     s->seconds[s->steps++] = mrc_seconds() - s->begun;
+    if (!s->held && s->now != s->objective)
+        goto out; /* what some rows say is no measure of what all say */
     if (s->held)
         judged = mrc_koca_value(s->held, u);
     s->stale++;
@@ -108,8 +118,8 @@ static double length_of(const mrc_koca_search *s, const double *x)
 /* direction = the Riemannian gradient at u, which the objective saw last. */
 static void find_slope(mrc_koca_search *s)
 {
-    const mrc_koca_objective *o = s->objective;
-    mrc_koca_gradient(s->objective, s->direction);
+    const mrc_koca_objective *o = s->now;
+    mrc_koca_gradient(s->now, s->direction);
     mrc_make_tangent(o->m, o->r, s->u, s->direction, s->inner);
 }
 
@@ -117,10 +127,10 @@ static void find_slope(mrc_koca_search *s)
  * shortest combination of the direction and of the gradient there leads along the edge. */
 static void learn_from_failure(mrc_koca_search *s)
 {
-    const mrc_koca_objective *o = s->objective;
+    const mrc_koca_objective *o = s->now;
     int64_t size = o->m * o->r;
     double *g = s->gradient, *d = s->direction, dot = 0, apart = 0;
-    mrc_koca_gradient(s->objective, g);
+    mrc_koca_gradient(s->now, g);
     mrc_make_tangent(o->m, o->r, s->u, g, s->inner);
     for (int64_t i = 0; i < size; i++) {
         dot += d[i] * (d[i] - g[i]);
@@ -146,9 +156,9 @@ static void swap_next(mrc_koca_search *s)
 /* Ascent from u for the objective's beta; `done` and `share`: of the progress. */
 static mercer_status ascend(mrc_koca_search *s, double done, double share, mercer_error *err)
 {
-    mrc_koca_objective *o = s->objective;
-    double angle = FIRST_ANGLE, value = mrc_koca_value(o, s->u), slope;
-    int64_t limit = s->options->iterations;
+    mrc_koca_objective *o = s->now;
+    double angle = FIRST_ANGLE, value = mrc_koca_value(o, s->u), earlier = value, slope;
+    int64_t limit = s->options->iterations, taken = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(arrive(s, s->u, err));
     find_slope(s);
@@ -166,6 +176,11 @@ static mercer_status ascend(mrc_koca_search *s, double done, double share, merce
             MRC_TRY(arrive(s, s->u, err));
             find_slope(s);
             angle = fmin(1.5 * angle, LARGEST_ANGLE);
+            if (++taken % WINDOW == 0) {
+                if (value < earlier + LEAST_GAIN)
+                    break;
+                earlier = value;
+            }
         } else {
             learn_from_failure(s);
             angle /= 2;
@@ -178,7 +193,7 @@ out:
 /* Annealing from u. The step is such that the noise turns the subspace by about FIRST_ANGLE. */
 static mercer_status anneal(mrc_koca_search *s, double done, double share, mercer_error *err)
 {
-    mrc_koca_objective *o = s->objective;
+    mrc_koca_objective *o = s->now;
     int64_t m = o->m, r = o->r, limit = s->options->iterations;
     double heat = s->options->temperature, value = mrc_koca_value(o, s->u), *move = NULL;
     double step = FIRST_ANGLE * FIRST_ANGLE / (heat * (double)(m * r));
@@ -230,8 +245,7 @@ static int list_stages(const mrc_koca_search *s, mrc_koca_rule rules[STAGES + 2]
 
 mercer_status mrc_koca_search_run(mrc_koca_search *s, const double *start, mercer_error *err)
 {
-    mrc_koca_objective *o = s->objective;
-    size_t size = (size_t)(o->m * o->r) * sizeof *start;
+    size_t size = (size_t)(s->objective->m * s->objective->r) * sizeof *start;
     mrc_koca_rule rules[STAGES + 2];
     int count = list_stages(s, rules);
     mercer_status rc = MERCER_OK;
@@ -240,13 +254,14 @@ mercer_status mrc_koca_search_run(mrc_koca_search *s, const double *start, merce
     s->stale = 0;
     for (int stage = 0; stage < count && !is_overtaken(s); stage++) {
         double share = 1 / (double)count, done = (double)stage * share;
-        o->rule = rules[stage];
+        s->now = s->sample && stage < count - 1 ? s->sample : s->objective;
+        s->now->rule = rules[stage];
         if (s->options->anneal)
             MRC_TRY(anneal(s, done, share, err));
         else
             MRC_TRY(ascend(s, done, share, err));
     }
 out:
-    o->rule = s->rule;
+    s->objective->rule = s->rule;
     return rc;
 }

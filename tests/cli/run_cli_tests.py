@@ -1606,6 +1606,8 @@ def test_koca():
     features = numbers(mercer("transform", "one.model", "x.csv").out)[1]
     apart = ((features[:, None] - features[None]) ** 2).sum(2) + np.diag(np.full(90, np.inf))
     assert (kinds[apart.argmin(1)] == kinds).mean() > 0.95
+    assert told["head"] == "knn:k=1"  # what the search looks at
+    assert mercer("predict", "one.model", "x.csv").out.splitlines()[1:4] == ["x,1,0,0", "y,0,1,0", "z,0,0,1"]
     refused(*words[:-1], 9, "-k", "linear", status=1, says=("9 components", "5 dimensions"))
     refused("fit", "x.csv", "-m", "koca", "--no-label", status=1, says="--label")
 

@@ -78,4 +78,23 @@ def refusals(folder):
           f"status {status}, peak {peak / 1e6:.0f} MB")
 
 
-sys.exit(run_all([memory_of_a_stream, refusals, a_huge_csv, a_million_rows], sys.argv[2:]))
+def koca_on_many_rows(folder):
+    """20,000 rows in the span of 300, which are arrays of 48 MB where the kernel matrix takes 3.2 GB."""
+    random, rows = np.random.default_rng(1), 22000
+    place = random.integers(0, 20, rows)  # two of each class, beside 30 wider columns of noise
+    x = random.normal(size=(rows, 40)) * ([0.4] * 10 + [2] * 30)
+    x[:, :10] += random.normal(size=(20, 10))[place]
+    data, new, model, out = (os.path.join(folder, name) for name in ("many.npy", "new.npy", "koca.model", "out.csv"))
+    np.save(data, np.c_[x, place // 2][:20000])
+    np.save(new, x[20000:])
+    status, report, peak = run("fit", data, "--label", "41", "-m", "koca:points=300", "-n", "10", "-o", model, "--json",
+                               "--quiet")
+    first, last = (report["trace"][i]["rate"] if report else 0 for i in (0, -1))
+    check("koca of 20,000 rows and 300 points", status == 0 and peak < 250e6 and last > first + 0.2,
+          f"status {status}, peak {peak / 1e6:.0f} MB, rate {first:.3f} to {last:.3f}, {report and report['seconds']:.0f} s")
+    run("predict", model, new, "-o", out, "--quiet")
+    right = (np.loadtxt(out, delimiter=",", skiprows=1)[:, 0] == place[20000:] // 2).mean()
+    check("its predictions of new rows", right > last - 0.05, f"{right:.3f} are right")
+
+
+sys.exit(run_all([memory_of_a_stream, refusals, a_huge_csv, a_million_rows, koca_on_many_rows], sys.argv[2:]))

@@ -4,6 +4,7 @@
 #include "kernel/gram.h"
 #include "kernel/simd.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 struct store_case {
@@ -218,6 +219,53 @@ static void test_gram_is_the_same_for_any_thread_count(void **state)
     free(v);
 }
 
+struct visits {
+    int64_t here, all;
+    pthread_t caller;
+};
+
+static void visit(void *arg, int64_t task, int worker)
+{
+    struct visits *v = arg;
+    (void)task, (void)worker;
+    if (pthread_equal(pthread_self(), v->caller))
+        v->here++;
+    __atomic_add_fetch(&v->all, 1, __ATOMIC_RELAXED);
+}
+
+/* Once the others came late, short loops stay on the calling thread for a while. */
+static void test_loops_do_not_wait_for_late_threads(void **state)
+{
+    enum { TASKS = 1000 };
+    static const double SHORT = 1e7, LONG = 1e10;
+    mercer_ctx *ctx = new_ctx(2);
+    (void)state;
+    struct visits v = {.caller = pthread_self()};
+    ctx->alone_until = INFINITY;
+    mrc_parfor_sized(ctx, TASKS, SHORT, visit, &v);
+    assert_int_equal(v.here, TASKS);
+    mrc_parfor_sized(ctx, TASKS, LONG, visit, &v);
+    assert_int_equal(v.all, 2 * TASKS);
+    mercer_ctx_free(ctx);
+}
+
+static void test_first_below_is_that_of_a_plain_loop(void **state)
+{
+    enum { COUNT = 100 };
+    double row[COUNT];
+    (void)state;
+    for (int simd = MRC_SIMD_NARROW; simd <= (int)mrc_simd_detect(); simd++) {
+        const mrc_simd_loops *loops = mrc_simd_loops_for((mrc_simd)simd);
+        for (int64_t count = 0; count <= COUNT; count++)
+            for (int64_t place = 0; place <= count; place += 3) {
+                for (int64_t i = 0; i < count; i++)
+                    row[i] = i == place || i == place + 5 ? 1 : i % 7 == 0 ? NAN : 2;
+                assert_int_equal(loops->first_below(row, count, 2), place < count ? place : count);
+                assert_int_equal(loops->first_below(row, count, 1), count);
+            }
+    }
+}
+
 static void test_gram_vector_widths_agree(void **state)
 {
     static const char *const kernels[] = {"rbf:sigma=3",
@@ -386,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gram_stores_match_the_matrix),
         cmocka_unit_test(test_gram_is_the_same_for_any_thread_count),
+        cmocka_unit_test(test_loops_do_not_wait_for_late_threads),
+        cmocka_unit_test(test_first_below_is_that_of_a_plain_loop),
         cmocka_unit_test(test_gram_vector_widths_agree),
         cmocka_unit_test(test_kernel_exponential_is_exact_to_a_unit),
         cmocka_unit_test(test_kernel_keeps_small_distances),

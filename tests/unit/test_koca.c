@@ -19,15 +19,16 @@ struct set {
     mrc_koca_rows rows;
 };
 
-/* Overlapping classes of different size; every third row is left out of the list. */
-static void make_set(struct set *s, uint64_t seed, int64_t n, bool listed)
+/* Overlapping classes of different size in m dimensions; every third row is left out of the list.
+ */
+static void make_set(struct set *s, uint64_t seed, int64_t n, int64_t m, bool listed)
 {
     int64_t count = 0;
-    s->z = normal_rows(seed, n, M, 0, 1);
+    s->z = normal_rows(seed, n, m, 0, 1);
     for (int64_t i = 0; i < n; i++) {
         s->codes[i] = i % 7 < 3 ? 0 : i % 7 < 5 ? 1 : i % 7 == 5 ? 2 : 3;
-        for (int k = 0; k < M; k++)
-            s->z[i * M + k] += 0.7 * (double)(s->codes[i] * (k % 3));
+        for (int64_t k = 0; k < m; k++)
+            s->z[i * m + k] += 0.7 * (double)(s->codes[i] * (k % 3));
         if (i % 3 != 1)
             s->list[count++] = i;
     }
@@ -63,8 +64,8 @@ static bool is_listed(const mrc_koca_rows *rows, int64_t i)
     return !rows->list;
 }
 
-static double naive_value(const mrc_koca_rows *from, const mrc_koca_rows *judged, int64_t r,
-                          const mrc_koca_rule *rule, const double *u)
+static double naive_value(const mrc_koca_rows *from, const mrc_koca_rows *judged, int64_t m,
+                          int64_t r, const mrc_koca_rule *rule, const double *u)
 {
     double sum[CLASSES] = {0}, count[CLASSES] = {0}, own[N], other[N], f = 0, present = 0;
     for (int64_t i = 0; i < judged->n; i++) {
@@ -75,8 +76,8 @@ static double naive_value(const mrc_koca_rows *from, const mrc_koca_rows *judged
                 continue;
             for (int64_t j = 0; j < r; j++) {
                 double y = 0;
-                for (int64_t k = 0; k < M; k++)
-                    y += (judged->z[i * M + k] - from->z[t * M + k]) * u[k * r + j];
+                for (int64_t k = 0; k < m; k++)
+                    y += (judged->z[i * m + k] - from->z[t * m + k]) * u[k * r + j];
                 d += y * y;
             }
             if (from->codes[t] == judged->codes[i])
@@ -97,25 +98,25 @@ static double naive_value(const mrc_koca_rows *from, const mrc_koca_rows *judged
     return f;
 }
 
-static void subspace(uint64_t seed, int64_t r, double *u)
+static void subspace(uint64_t seed, int64_t m, int64_t r, double *u)
 {
     mrc_rng rng;
     mrc_rng_seed(&rng, seed);
-    mrc_random_subspace(&rng, M, r, u);
+    mrc_random_subspace(&rng, m, r, u);
 }
 
 /* Value and gradient in one configuration. */
 static void check_objective(mercer_ctx *ctx, const mrc_koca_rows *from, const mrc_koca_rows *judged,
-                            int64_t r, const mrc_koca_rule *rule)
+                            int64_t m, int64_t r, const mrc_koca_rule *rule)
 {
     mrc_koca_objective o = {0};
     double u[M * M], g[M * M], differences[M * M];
-    subspace(5, r, u);
-    assert_ok(mrc_koca_init(&o, ctx, M, r, CLASSES, from, judged, rule, rule->neighbours, err));
+    subspace(5, m, r, u);
+    assert_ok(mrc_koca_init(&o, ctx, m, r, CLASSES, from, judged, rule, rule->neighbours, err));
     double f = mrc_koca_value(&o, u);
-    assert_true(fabs(f - naive_value(from, judged, r, rule, u)) < 1e-12);
+    assert_true(fabs(f - naive_value(from, judged, m, r, rule, u)) < 1e-12);
     mrc_koca_gradient(&o, g);
-    for (int64_t i = 0; i < M * r; i++) {
+    for (int64_t i = 0; i < m * r; i++) {
         static const double STEP = 1e-7;
         double at = u[i], up;
         u[i] = at + STEP;
@@ -124,8 +125,8 @@ static void check_objective(mercer_ctx *ctx, const mrc_koca_rows *from, const mr
         differences[i] = (up - mrc_koca_value(&o, u)) / (2 * STEP);
         u[i] = at;
     }
-    assert_true(largest_modulus(g, M * r) > 1e-4);
-    assert_close(g, differences, M * r, 1e-6 * fmax(1, largest_modulus(g, M * r)));
+    assert_true(largest_modulus(g, m * r) > 1e-4);
+    assert_close(g, differences, m * r, 1e-6 * fmax(1, largest_modulus(g, m * r)));
     mrc_koca_destroy(&o);
 }
 
@@ -133,32 +134,34 @@ static void test_gradient_matches_differences(void **state)
 {
     static const int64_t neighbours[] = {1, 2, 4, 50}; /* 50: more than a class has */
     (void)state;
-    for (int threads = 1; threads <= 2; threads++)
-        for (int listed = 0; listed < 2; listed++) {
-            mercer_ctx *ctx = new_ctx(threads);
-            struct set train, other;
-            make_set(&train, 1, N, listed);
-            make_set(&other, 2, V, listed);
-            for (size_t k = 0; k < 4; k++)
-                for (int kth = 0; kth < 2; kth++)
-                    for (int64_t r = 1; r <= R; r++) {
-                        mrc_koca_rule rule = {
-                            .neighbours = neighbours[k], .kth = kth, .beta = 0.3, .epsilon = 1e-3};
-                        check_objective(ctx, &train.rows, &train.rows, r, &rule); /* loo */
-                        check_objective(ctx, &train.rows, &other.rows, r, &rule);
-                    }
-            /* One part of the rows judged by the others. */
-            mrc_koca_rule rule = {.neighbours = 1, .beta = 1, .epsilon = 1e-9};
-            mrc_koca_rows front = train.rows, back = train.rows;
-            front.list = back.list = train.list;
-            front.listed = 20;
-            back.list += 20;
-            back.listed = 15;
-            check_objective(ctx, &front, &back, R, &rule);
-            mercer_ctx_free(ctx);
-            free(train.z);
-            free(other.z);
-        }
+    for (int config = 0; config < 8; config++) {
+        /* A basis of all dimensions, or one cut down to few. */
+        int64_t m = config & 4 ? R + 1 : M;
+        bool listed = config & 1;
+        mercer_ctx *ctx = new_ctx(config & 2 ? 2 : 1);
+        struct set train, other;
+        make_set(&train, 1, N, m, listed);
+        make_set(&other, 2, V, m, listed);
+        for (size_t k = 0; k < 4; k++)
+            for (int kth = 0; kth < 2; kth++)
+                for (int64_t r = 1; r <= R; r++) {
+                    mrc_koca_rule rule = {
+                        .neighbours = neighbours[k], .kth = kth, .beta = 0.3, .epsilon = 1e-3};
+                    check_objective(ctx, &train.rows, &train.rows, m, r, &rule); /* loo */
+                    check_objective(ctx, &train.rows, &other.rows, m, r, &rule);
+                }
+        /* One part of the rows judged by the others. */
+        mrc_koca_rule rule = {.neighbours = 1, .beta = 1, .epsilon = 1e-9};
+        mrc_koca_rows front = train.rows, back = train.rows;
+        front.list = back.list = train.list;
+        front.listed = 20;
+        back.list += 20;
+        back.listed = 15;
+        check_objective(ctx, &front, &back, m, R, &rule);
+        mercer_ctx_free(ctx);
+        free(train.z);
+        free(other.z);
+    }
 }
 
 static void test_performance_belongs_to_the_subspace(void **state)
@@ -170,8 +173,8 @@ static void test_performance_belongs_to_the_subspace(void **state)
     double u[M * R], turn[R * R], turned[M * R] = {0};
     mrc_rng rng;
     (void)state;
-    make_set(&s, 3, N, false);
-    subspace(6, R, u);
+    make_set(&s, 3, N, M, false);
+    subspace(6, M, R, u);
     mrc_rng_seed(&rng, 4);
     mrc_random_subspace(&rng, R, R, turn);
     for (int i = 0; i < M; i++)
@@ -196,8 +199,8 @@ static void test_performance_tends_to_the_rate(void **state)
     struct set s;
     double u[M * R], right[CLASSES] = {0}, size[CLASSES] = {0}, rate = 0;
     (void)state;
-    make_set(&s, 3, N, false);
-    subspace(6, R, u);
+    make_set(&s, 3, N, M, false);
+    subspace(6, M, R, u);
     assert_ok(mrc_koca_init(&o, ctx, M, R, CLASSES, &s.rows, &s.rows, &rule, 3, err));
     double f = mrc_koca_value(&o, u);
     for (int64_t i = 0; i < N; i++) {
@@ -225,14 +228,14 @@ static void test_performance_tends_to_the_rate(void **state)
     assert_true(fabs(f - rate) < 1e-9);
     assert_true(fabs(mrc_koca_rate(&o) - rate) < 1e-12);
     rule.beta = 0.2;
-    assert_true(fabs(mrc_koca_value_by(&o, &rule) - naive_value(&s.rows, &s.rows, R, &rule, u)) <
+    assert_true(fabs(mrc_koca_value_by(&o, &rule) - naive_value(&s.rows, &s.rows, M, R, &rule, u)) <
                 1e-12);
     o.rule.neighbours = 3; /* F by fewer neighbours than were looked for */
     mrc_koca_value(&o, u);
     for (int kth = 0; kth < 2; kth++) {
         mrc_koca_rule fewer = {.neighbours = 2, .kth = kth, .beta = 0.4, .epsilon = 1e-9};
         assert_true(fabs(mrc_koca_value_by(&o, &fewer) -
-                         naive_value(&s.rows, &s.rows, R, &fewer, u)) < 1e-12);
+                         naive_value(&s.rows, &s.rows, M, R, &fewer, u)) < 1e-12);
     }
     mrc_koca_destroy(&o);
     mercer_ctx_free(ctx);
@@ -250,7 +253,7 @@ static void test_performance_of_coinciding_rows(void **state)
     const int64_t codes[] = {0, 0, 1, 1, 1, 2}; /* the last class has one row, which is skipped */
     mrc_koca_rows rows = {.z = z, .codes = codes, .n = 6};
     (void)state;
-    subspace(7, R, u);
+    subspace(7, M, R, u);
     assert_ok(mrc_koca_init(&o, ctx, M, R, 3, &rows, &rows, &rule, 3, err));
     assert_int_equal(o.counted, 5);
     assert_true(fabs(mrc_koca_value(&o, u) - 1 / (1 + exp(2))) < 1e-15);
@@ -299,7 +302,7 @@ static void test_geodesic_is_a_great_circle(void **state)
     (void)state;
     assert_ok(mrc_geodesic(ctx, M, 1, u, h, 0.5, work, out, err));
     assert_true(fabs(out[0] - cos(1.5)) < 1e-14 && fabs(out[1] - sin(1.5)) < 1e-14);
-    subspace(9, R, w);
+    subspace(9, M, R, w);
     for (int i = 0; i < M * R; i++)
         k[i] = sin(3.0 * i);
     mrc_make_tangent(M, R, w, k, dots);
@@ -430,6 +433,34 @@ static void test_koca_finds_what_tells_classes_apart(void **state)
     free(x);
 }
 
+/* Of many rows some are looked at first, and all of them in the end. */
+static void test_koca_judges_all_of_many_rows(void **state)
+{
+    enum { n = 4500 };
+    mercer_ctx *ctx = new_ctx(2);
+    static int64_t codes[n];
+    double *x = noisy_classes(10, n, codes);
+    mercer_rows *rows = view(ctx, x, n, 6);
+    mercer_targets *targets = classes(codes, n);
+    mercer_model *all = NULL, *some = NULL;
+    (void)state;
+    assert_ok(
+        fit(ctx, "koca:iterations=0,continuation=off", "linear", 2, rows, targets, &all, err));
+    assert_ok(fit(ctx, "koca:iterations=40", "linear", 2, rows, targets, &some, err));
+    double first = traced(all, 0, MERCER_TRACE_RATE), drawn = traced(some, 0, MERCER_TRACE_RATE);
+    assert_true(fabs(first - neighbour_rate(ctx, all, rows, codes)) < 1e-9);
+    assert_true(drawn != first && fabs(drawn - first) < 0.1);
+    double last = traced(some, info_of(some).trace_count - 1, MERCER_TRACE_RATE);
+    assert_true(last > 0.97);
+    assert_true(fabs(last - neighbour_rate(ctx, some, rows, codes)) < 1e-9);
+    mercer_model_free(all);
+    mercer_model_free(some);
+    mercer_targets_free(targets);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* Steps of ascent are taken only when they gain. */
 static void test_koca_ascends(void **state)
 {
@@ -523,16 +554,25 @@ static void test_koca_validation_rows_lie_where_they_should(void **state)
 }
 
 /* A board of squares, judged by rows beside the training rows: the search goes on from where it
- * ended at the median distance, and takes widths that gain alone. */
+ * ended at the median distance, takes widths that gain alone, and ends no lower than searches with
+ * a width of a grid do. */
 static void test_koca_learns_the_width(void **state)
 {
-    enum { n = 240, T = 120 };
-    static const char *const kernels[] = {"rbf", "rbf:sigma=learn", "rq", "rq:sigma=learn"};
+    enum { n = 240, T = 120, KERNELS = 8 };
+    static const char *const kernels[KERNELS] = {
+        "rbf",
+        "rbf:sigma=learn",
+        "rq",
+        "rq:sigma=learn", /* the median distance is about 2 */
+        "rbf:sigma=0.25",
+        "rbf:sigma=0.5",
+        "rbf:sigma=1",
+        "rbf:sigma=4"};
     mercer_ctx *ctx = new_ctx(2);
     mrc_rng rng;
     int64_t codes[n + T];
-    double *x = new_doubles(2 * (n + T)), last[4];
-    char found[4][64];
+    double *x = new_doubles(2 * (n + T)), last[KERNELS];
+    char found[KERNELS][64];
     (void)state;
     mrc_rng_seed(&rng, 2);
     for (int64_t i = 0; i < n + T; i++) {
@@ -542,7 +582,7 @@ static void test_koca_learns_the_width(void **state)
     }
     mercer_rows *rows = view(ctx, x, n, 2), *fresh = view(ctx, x + 2 * n, T, 2);
     mercer_targets *targets = classes(codes, n), *theirs = classes(codes + n, T);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < KERNELS; k++) {
         mercer_model *model = NULL;
         mercer_fit_options options;
         mercer_fit_options_init(&options);
@@ -567,6 +607,8 @@ static void test_koca_learns_the_width(void **state)
         assert_true(last[k + 1] > last[k] + 0.01);
         assert_string_not_equal(found[k], found[k + 1]);
     }
+    for (int k = 4; k < KERNELS; k++)
+        assert_true(last[1] >= last[k]);
     mercer_error why;
     mercer_model *model = NULL;
     assert_int_equal(fit(ctx, "kpca", "rbf:sigma=learn", 2, rows, targets, &model, &why),
@@ -681,6 +723,35 @@ static void test_koca_lives_with_twins_and_single_rows(void **state)
     free(x);
 }
 
+/* Rows that are all the same lie in one dimension, at distance zero: nothing to search for, and
+ * every row is halfway lost, h(-1). */
+static void test_koca_of_equal_rows(void **state)
+{
+    enum { n = 12 };
+    mercer_ctx *ctx = new_ctx(1);
+    int64_t codes[n];
+    double *x = noisy_classes(9, n, codes);
+    mercer_model *model = NULL;
+    mercer_error why;
+    (void)state;
+    for (int i = 1; i < n; i++)
+        memcpy(x + (ptrdiff_t)i * 6, x, 6 * sizeof *x);
+    mercer_rows *rows = view(ctx, x, n, 6);
+    mercer_targets *targets = classes(codes, n);
+    assert_ok(fit(ctx, "koca:beta=0.3", "rbf:sigma=1", 1, rows, targets, &model, err));
+    assert_int_equal(info_of(model).trace_count, 1);
+    assert_true(fabs(traced(model, 0, MERCER_TRACE_PERFORMANCE) - 1 / (1 + exp(0.6))) < 1e-9);
+    mercer_model_free(model);
+    model = NULL;
+    assert_int_equal(fit(ctx, "koca", "rbf:sigma=1", 2, rows, targets, &model, &why),
+                     MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "1 dimension:"));
+    mercer_targets_free(targets);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* The steps survive a file; the clock does not, or equal fits would be different files. */
 static void test_koca_keeps_its_trace(void **state)
 {
@@ -724,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_geodesics_keep_columns_orthonormal),
         cmocka_unit_test(test_geodesic_is_a_great_circle),
         cmocka_unit_test(test_koca_finds_what_tells_classes_apart),
+        cmocka_unit_test(test_koca_judges_all_of_many_rows),
         cmocka_unit_test(test_koca_ascends),
         cmocka_unit_test(test_koca_of_all_dimensions_is_kernel_pca),
         cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
@@ -731,6 +803,7 @@ int main(void)
         cmocka_unit_test(test_koca_survives_failing_allocations),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
+        cmocka_unit_test(test_koca_of_equal_rows),
         cmocka_unit_test(test_koca_keeps_its_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

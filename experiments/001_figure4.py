@@ -1,0 +1,12 @@
+#!/usr/bin/python3
+"""Paper 001, Figure 4: searches for subspaces of different dimension."""
+import orl
+from lab import Lab
+
+lab = Lab(__file__, "Figure 4: dimensions of the subspace")
+lab.note("Ten subjects as in Figure 2, Gaussian kernel, random start. From r = 3 on the paper recognises all images.")
+orl.search_curves(lab, {
+    f"r = {r}": ("koca:continuation=off,beta=1,start=random", "rbf", r, least, ())
+    for r, least in ((2, None), (3, 100), (6, 100))},
+    "F, recognition rate and distance from the start by the step, for three dimensions.", 3 if lab.quick else 10)
+lab.finish()

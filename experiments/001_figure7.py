@@ -1,0 +1,28 @@
+#!/usr/bin/python3
+"""Paper 001, Figure 7: five subjects in the plane, by kernel PCA and by KOCA."""
+import orl
+from lab import Lab, cell
+
+lab = Lab(__file__, "Figure 7: five faces in the plane")
+parts = {name: orl.Part(lab, name, 5) for name in ("train", "cross validation", "test")}
+lab.note("""The images of Table 2 as points of the plane: kernel PCA (not centred) and KOCA with `neighbours=4`. The
+classes of KOCA are compact and far from each other, those of kernel PCA overlap. As a number: the mean squared distance of
+images of the same class as a share of that of all images, which KOCA must halve at least.""")
+table = lab.table("Squared distances inside classes as a share of all", "part", "KPCA", "KOCA")
+figure, axes = lab.plot(columns=2)
+shares = {name: [] for name in parts}
+for axis, (title, words) in zip(axes[0], {
+        "kernel PCA": ("-m", "kpca", "--center", "none"),
+        "KOCA": ("-m", "koca:neighbours=4", "--validation", parts["cross validation"].folder)}.items()):
+    _, model = lab.fit("plane.model", parts["train"].folder, *words, "-k", "rbf", "-n", 2, "--head", "none")
+    for (name, part), mark in zip(parts.items(), ("o", "s", "^")):
+        points = lab.features(model, part.folder)
+        away, alike = orl.distances(points, points), part.classes[:, None] == part.classes[None]
+        shares[name].append(away[alike].mean() / away.mean())
+        axis.scatter(*points.T, c=part.classes, cmap="tab10", vmin=1, vmax=10, marker=mark, s=18, label=name)
+    axis.set(xlabel="f1", ylabel="f2", title=title)
+axes[0, 1].legend()
+for name, (kpca, koca) in shares.items():
+    table.row(name, cell(kpca), cell(koca, high=kpca / 2))
+lab.figure(figure, "Five subjects (colours) in two dimensions: training, cross-validation and test images.")
+lab.finish()
