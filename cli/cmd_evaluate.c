@@ -155,6 +155,13 @@ static int check_outputs(const cli_settings *set)
         status = cli_check_output(set->predictions);
     if (status == CLI_DONE && set->roc)
         status = cli_check_output(set->roc);
+    const char *const inputs[] = {set->operand[0], set->test, set->split};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        if (status == CLI_DONE && inputs[i])
+            status = cli_check_overwrite(set->predictions, inputs[i], "data");
+        if (status == CLI_DONE && inputs[i])
+            status = cli_check_overwrite(set->roc, inputs[i], "data");
+    }
     if (status == CLI_DONE && set->predictions && set->roc &&
         same_output(set->predictions, set->roc))
         status = cli_fail(CLI_WRONG_CALL, "--save-predictions %s and --roc %s: give two files",
@@ -714,7 +721,7 @@ static int run_compare(cli_app *app)
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
                    "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
                    "what is measured; default error of classes, rmse of values, without a head "   \
-                   "columns"),                                                                     \
+                   "structure"),                                                                   \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
                    "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
                    "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \

@@ -209,7 +209,7 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
         !stat_data(input, &in) || !S_ISREG(out.st_mode) || out.st_dev != in.st_dev ||
         out.st_ino != in.st_ino)
         return CLI_DONE;
-    return cli_fail(CLI_WRONG_CALL, "%s: would be written over the %s; give -o another name", path,
+    return cli_fail(CLI_WRONG_CALL, "%s: would be written over the %s; give the output another name", path,
                     what);
 }
 

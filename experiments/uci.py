@@ -40,7 +40,7 @@ def evaluate(lab, data, rank, row, head, tunes, rbf_tunes=("kernel.sigma=0.125:1
     # stand for it with huge coefficients.
     center = "exact" if method.startswith("kboost") else "none"
     command = ["evaluate", data, "-m", method, "--head", head, "--json", "--quiet", "--center", center]
-    tunes = [*tunes, *more]
+    head_tunes, tunes = tunes, list(more)
     if method == "pca":  # all of them: the rows themselves, turned
         command = [*command[:-2], "-n", rank]
     elif row in RBF:
@@ -56,5 +56,7 @@ def evaluate(lab, data, rank, row, head, tunes, rbf_tunes=("kernel.sigma=0.125:1
         command += ["--cv", 5, "--repeats", 2, "--inner", 3]
     else:
         command += ["--cv", 5, "--repeats", 3, "--inner", 5]
+    if not lab.quick:
+        tunes += head_tunes  # last, so that one fit serves all of them
     report = lab.mercer(*command, *(part for tune in tunes for part in ("--tune", tune)))
     return report["mean"], report["sd"]

@@ -26,11 +26,11 @@ typedef struct mercer_evaluate_options {
     const mercer_rows *test; /* instead of folds: learn from all rows, judge by these and their */
     const mercer_targets *test_targets; /* targets, whose classes are found by name */
     const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
-                           nothing is predicted, in shares: columns, of the variance of columns that
-                           features of the other columns do not predict (NULL; not for sparse rows
-                           or precomputed kernels); structure, of the squared length of held-out
-                           images that the features keep, less that of rows whose columns were
-                           shuffled (larger is better); reconstruction, of the squared length of
+                           nothing is predicted, in shares: structure, of the squared length of
+                           held-out images that the features keep, less that of rows whose columns
+                           were shuffled (larger is better; NULL, but not for sparse rows or
+                           precomputed kernels); columns, of the variance of columns that features
+                           of the other columns do not predict; reconstruction, of the squared length of
                            held-out images that the features do not keep (NULL else); preimage, of
                            the squared distance from the mean that is between rows and their
                            pre-images */

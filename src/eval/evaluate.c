@@ -225,34 +225,52 @@ static void note_missing_classes(const mercer_ctx *ctx, const mercer_targets *tr
     }
 }
 
-static bool was_told(const mercer_evaluation *result, int64_t before, const char *text)
+/* Whether two texts differ in numbers at most. */
+static bool is_alike(const char *a, const char *b)
 {
-    for (int64_t g = 0; g < before; g++)
-        for (int j = 0; j < result->folds[g].notice_count; j++)
-            if (strcmp(result->folds[g].notices[j], text) == 0)
-                return true;
-    return false;
+    static const char numbers[] = "0123456789.+-e%";
+    while (*a && *b) {
+        a += strspn(a, numbers);
+        b += strspn(b, numbers);
+        if (*a != *b)
+            return false;
+        a += *a != 0;
+        b += *b != 0;
+    }
+    return *a == *b;
 }
 
-/* Pass the notices of the folds on, each text once, and of many only the first. */
+/* How many notices of folds are like this one; *first: it is the first of them. */
+static int64_t count_alike(const mercer_evaluation *result, int64_t fold, int index, bool *first)
+{
+    const char *text = result->folds[fold].notices[index];
+    int64_t count = 0;
+    *first = true;
+    for (int64_t f = 0; f < result->count; f++)
+        for (int i = 0; i < result->folds[f].notice_count; i++)
+            if (is_alike(result->folds[f].notices[i], text)) {
+                count++;
+                *first &= f > fold || (f == fold && i >= index);
+            }
+    return count;
+}
+
+/* Pass the notices of the folds on, one of a kind. */
 static void tell_notices(const struct job *job)
 {
-    enum { MOST_TOLD = 4 };
-    int64_t told = 0;
-    for (int64_t f = 0; f < job->result->count; f++) {
-        const struct fold *fold = &job->result->folds[f];
-        for (int i = 0; i < fold->notice_count; i++) {
-            if (was_told(job->result, f, fold->notices[i]) || told++ >= MOST_TOLD)
-                continue;
-            if (job->folds)
-                mrc_notice(job->ctx, "fold %lld: %s", (long long)f + 1, fold->notices[i]);
-            else
-                mrc_notice(job->ctx, "%s", fold->notices[i]);
+    for (int64_t f = 0; f < job->result->count; f++)
+        for (int i = 0; i < job->result->folds[f].notice_count; i++) {
+            const char *text = job->result->folds[f].notices[i];
+            bool first;
+            int64_t alike = count_alike(job->result, f, i, &first);
+            if (first && !job->folds)
+                mrc_notice(job->ctx, "%s", text);
+            else if (first && alike == 1)
+                mrc_notice(job->ctx, "fold %lld: %s", (long long)f + 1, text);
+            else if (first)
+                mrc_notice(job->ctx, "fold %lld, and alike in %lld more: %s", (long long)f + 1,
+                           (long long)alike - 1, text);
         }
-    }
-    if (told > MOST_TOLD)
-        mrc_notice(job->ctx, "%lld more notes of folds are left out",
-                   (long long)(told - MOST_TOLD));
 }
 
 static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
@@ -425,7 +443,7 @@ static mercer_status run_test(struct job *job, mercer_error *err)
     test.rows = (mercer_rows *)options->test;
     if (job->targets && (!truth || truth->kind != job->targets->kind || truth->n != fold->n ||
                          truth->columns != job->targets->columns))
-        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: their targets are not like those of the rows");
+        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: the targets are not like those of the rows");
     if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
         MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
         for (int64_t i = 0; i < fold->n; i++) {
@@ -588,10 +606,8 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "nothing is predicted: name a head that does, as --head ls");
     if (!head.def) {
-        if (!name && !has_columns(job, method))
-            name = "reconstruction";
-        else if (!name && scales_rows(job))
-            name = "structure";
+        if (!name)
+            name = has_columns(job, method) ? "structure" : "reconstruction";
         MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
         bool of_columns =
             result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;

@@ -2860,6 +2860,8 @@ def test_evaluate_keeps_outputs_apart():
         assert done.out == table_alone and done.err == ""
     os.remove("file.csv")
     os.mkdir("sub")
+    refused(*words, "--roc", words[1], status=2, says="written over the data")
+    refused(*words, "--save-predictions", words[1], status=2, says="written over the data")
     for roc, held in (("r.csv", "r.csv"), ("r.csv", "sub/../r.csv"), ("-", "-"), ("-", "/dev/stdout")):
         refused(*words, "--roc", roc, "--save-predictions", held, status=2, says=["two files", f"--roc {roc}"])
     assert files() == ["sub", "two.csv"]
@@ -2931,9 +2933,12 @@ def test_evaluate_without_labels():
     x = cloud(80, 2)
     table("flat.csv", np.c_[x, x @ [[1.0, 2, -1], [1, -1, 3]] + 0.05 * cloud(80, 3, seed=4)], "abcde")
     told = report("evaluate", "flat.csv", "-m", "pca", "--tune", "components=1:4:+1")
+    assert told["metric"] == "structure" and told["larger_is_better"] and told["mean"] > 0.1
+    told = report("evaluate", "flat.csv", "-m", "pca", "--tune", "components=1:4:+1", "--metric", "columns")
     assert told["metric"] == "columns" and told["mean"] < 0.05 and told["notices"] == []
     assert all(fold["chosen"]["components"] >= 2 for fold in told["folds"])
-    told = report("evaluate", "flat.csv", "-m", "kpca", "-n", 2, "--tune", "kernel=rbf:sigma=0.1,linear,poly:degree=3,coef0=2")
+    told = report("evaluate", "flat.csv", "-m", "kpca", "-n", 2, "--metric", "columns", "--tune",
+                  "kernel=rbf:sigma=0.1,linear,poly:degree=3,coef0=2")
     assert {fold["chosen"]["kernel"] for fold in told["folds"]} == {"linear"}
     keeps = report("evaluate", "flat.csv", "-m", "kpca", "-k", "linear", "-n", 2, "--metric", "reconstruction")
     comes = report("evaluate", "flat.csv", "-m", "kpca", "-k", "linear", "-n", 2, "--metric", "preimage")
@@ -2951,7 +2956,7 @@ def test_evaluate_without_labels():
     assert abs(report("evaluate", "noise.csv", "-m", "kpca", "-n", 2, "--metric", "structure")["mean"]) < 0.1
     write("one.csv", "x\n" + "\n".join(map(str, range(20))) + "\n")
     refused("evaluate", "one.csv", "-m", "kpca", "--metric", "structure", status=2, says="two columns")
-    told = report("evaluate", "noise.csv", "-m", "pca", "-n", 2)
+    told = report("evaluate", "noise.csv", "-m", "pca", "-n", 2, "--metric", "columns")
     assert told["mean"] > 0.9 and any("hardly tell each other" in notice for notice in told["notices"])
     # A kernel matrix in folds is what the kernel itself is.
     squares = ((x[:, None] - x[None]) ** 2).sum(2)
