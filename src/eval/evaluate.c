@@ -167,10 +167,11 @@ static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion
 {
     const mercer_targets *targets = train->targets;
     int64_t n = train->rows->n, *rest = NULL;
-    mrc_trial trial = {
-        .fit = job->options->fit, .aim = &job->aim, .numbers = numbers, .count = count};
+    mrc_aim aim = job->aim;
+    mrc_trial trial = {.fit = job->options->fit, .aim = &aim, .numbers = numbers, .count = count};
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
+    aim.together = false; /* inner folds have more rows than one */
     MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
     MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
     MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
@@ -224,22 +225,34 @@ static void note_missing_classes(const mercer_ctx *ctx, const mercer_targets *tr
     }
 }
 
-/* Pass the notices of the folds on, each text once. */
+static bool was_told(const mercer_evaluation *result, int64_t before, const char *text)
+{
+    for (int64_t g = 0; g < before; g++)
+        for (int j = 0; j < result->folds[g].notice_count; j++)
+            if (strcmp(result->folds[g].notices[j], text) == 0)
+                return true;
+    return false;
+}
+
+/* Pass the notices of the folds on, each text once, and of many only the first. */
 static void tell_notices(const struct job *job)
 {
+    enum { MOST_TOLD = 4 };
+    int64_t told = 0;
     for (int64_t f = 0; f < job->result->count; f++) {
         const struct fold *fold = &job->result->folds[f];
         for (int i = 0; i < fold->notice_count; i++) {
-            bool told = false;
-            for (int64_t g = 0; g < f && !told; g++)
-                for (int j = 0; j < job->result->folds[g].notice_count; j++)
-                    told |= strcmp(job->result->folds[g].notices[j], fold->notices[i]) == 0;
-            if (!told && job->folds)
+            if (was_told(job->result, f, fold->notices[i]) || told++ >= MOST_TOLD)
+                continue;
+            if (job->folds)
                 mrc_notice(job->ctx, "fold %lld: %s", (long long)f + 1, fold->notices[i]);
-            else if (!told)
+            else
                 mrc_notice(job->ctx, "%s", fold->notices[i]);
         }
     }
+    if (told > MOST_TOLD)
+        mrc_notice(job->ctx, "%lld more notes of folds are left out",
+                   (long long)(told - MOST_TOLD));
 }
 
 static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
@@ -306,7 +319,8 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
                        .count = 1,
                        .values = &fold->value,
                        .scores = fold->scores,
-                       .codes = fold->codes};
+                       .codes = fold->codes,
+                       .of_test_file = !job->folds};
     MRC_TRY(mrc_try(ctx, &trial, err));
     fold->components = trial.components;
     fold->points = trial.points;
@@ -381,8 +395,10 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
         struct fold *fold = &result->folds[f];
         if (fold->rc == MERCER_ERR_CANCELLED)
             MRC_FAIL(err, fold->rc, "%s", fold->err.text);
+        bool of_rows = fold->rc == MERCER_ERR_DATA && strstr(fold->err.text, "row ");
         if (fold->rc != MERCER_OK)
-            MRC_FAIL(err, fold->rc, "fold %lld: %.450s", (long long)f + 1, fold->err.text);
+            MRC_FAIL(err, fold->rc, "fold %lld: %.450s%s", (long long)f + 1, fold->err.text,
+                     of_rows ? " (rows counted within the fold)" : "");
     }
 out:
     for (int w = 0; job->workers && w < job->ctx->threads; w++)
@@ -480,7 +496,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together || result->kind == MERCER_TARGET_NONE)
+    if (!job->aim.together)
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -547,9 +563,14 @@ out:
  * other columns, and a method that does not want labels of its own. */
 static bool has_columns(const struct job *job, const mrc_method *method)
 {
-    const char *kernel = job->options->fit->kernel;
-    bool given = kernel && strncmp(kernel, "precomputed", strlen("precomputed")) == 0;
-    return job->rows->d > 1 && !mercer_rows_is_sparse(job->rows) && !given && !method->default_head;
+    return job->rows->d > 1 && !mercer_rows_is_sparse(job->rows) && !job->precomputed &&
+           !method->default_head;
+}
+
+/* Rows that are scaled one by one know of the columns that are to be predicted. */
+static bool scales_rows(const struct job *job)
+{
+    return job->scale == MRC_SCALE_UNIT || job->scale == MRC_SCALE_ROWSTANDARD;
 }
 
 /* What is to be predicted, and by which metric it is judged. */
@@ -569,6 +590,8 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     if (!head.def) {
         if (!name && !has_columns(job, method))
             name = "reconstruction";
+        else if (!name && scales_rows(job))
+            name = "structure";
         MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
         bool of_columns =
             result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;
@@ -577,6 +600,14 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
                      "metric %s needs dense rows of two columns at least, and a method that "
                      "does not learn from labels",
                      result->metric->name);
+        if (result->metric->of == MRC_OF_COLUMNS && scales_rows(job))
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "metric columns predicts columns from others, and rows scaled one by one "
+                     "know of them: use --metric structure");
+        if (job->precomputed && job->options->test)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                     "kernel precomputed: k(x,x) of the test rows is not known; hold rows out by "
+                     "folds or splits instead");
         job->targets = method->default_head ? job->targets : NULL;
         goto out;
     }
@@ -617,8 +648,7 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
         fit.head = grid->choices[c].head;
         MRC_TRY(mercer_fit_options_check(&fit, err));
         MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, fit.kernel, err));
-        if (job->result->metric->of != MRC_OF_COLUMNS) /* which are not all there in a fit */
-            mrc_pairs_want(&parsed, job->wanted);
+        mrc_pairs_want(&parsed, job->wanted);
         bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
         if (c > 0 && precomputed != job->precomputed)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
@@ -651,6 +681,10 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if (options->fit->landmarks)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "landmarks are the same for every fold, held-out rows may be among them");
+    if (options->fit->validation)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "validation rows are the same for every fold, held-out rows may be among "
+                        "them");
     if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
         return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
                         (long long)targets->n, (long long)rows->n);
@@ -674,8 +708,10 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
         job.targets = NULL;
     job.inner_folds = options.inner_folds ? options.inner_folds : 5;
     MRC_TRY(mrc_alloc(&job.result, 1, sizeof *job.result, err));
-    MRC_TRY(decide_metric(&job, err));
     MRC_TRY(make_choices(&job, err));
+    MRC_TRY(decide_metric(&job, err));
+    if (job.result->metric->of == MRC_OF_COLUMNS) /* which are not all there in a fit */
+        memset(job.wanted, 0, sizeof job.wanted);
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
@@ -688,7 +724,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.result->count = options.test ? 1 : folds.count;
     job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
-    if (job.scale == MRC_SCALE_NONE && pairs_pay(&job, ctx, rows, job.steps)) {
+    if (job.scale == MRC_SCALE_NONE && !job.streaming && pairs_pay(&job, ctx, rows, job.steps)) {
         MRC_TRY(mrc_known_rows_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
         job.rows = &known.rows;
     }

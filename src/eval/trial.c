@@ -9,9 +9,9 @@
  * rows, and the value is the mean squared error on the test rows over the variance of the training
  * rows, both summed over all columns. No cell is used to predict itself, so the
  * value has its least where features say most about what they have not seen, in units of the
- * columns: kernels, widths and numbers of features can be compared by it. Columns are scaled before
- * they are dealt out, and those left are stretched so that squared distances and products keep
- * their mean size. Cost: a fit for each group. */
+ * columns: kernels, widths and numbers of features can be compared by it. Columns are scaled, and
+ * open widths resolved, before they are dealt out, and those left are stretched so that squared
+ * distances and products keep their mean size. Cost: a fit for each group. */
 #include "eval/trial.h"
 
 #include "heads/heads.h"
@@ -34,6 +34,8 @@ static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double compone
     options.head = head ? head : trial->choice->head;
     if (trial->scaled)
         options.scale = "none";
+    if (head && strcmp(head, "none") == 0 && !trial->learns)
+        options.scale_target = NULL; /* the head's alone, see try_heads() */
     if (components > 0)
         options.components = components;
     return mercer_fit(ctx, &options, trial->train->rows, trial->train->targets, model, NULL, err);
@@ -42,8 +44,14 @@ static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double compone
 static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer_model *model,
                            int64_t first, int64_t count, mercer_error *err)
 {
-    return mrc_judge(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first,
-                     count, trial->values + first, trial->scores, trial->codes, err);
+    mercer_status rc =
+        mrc_judge(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first, count,
+                  trial->values + first, trial->scores, trial->codes, err);
+    if (rc == MERCER_ERR_DATA && trial->of_test_file && err) {
+        mercer_error why = *err;
+        return mrc_fail(err, rc, "test rows: %.450s", why.text);
+    }
+    return rc;
 }
 
 /* The choice's features without a head: those kept, or new ones, which are kept from now on. */
@@ -60,23 +68,33 @@ static mercer_status fit_features(mercer_ctx *ctx, const mrc_trial *trial, merce
     return fit(ctx, trial, trial->numbers[trial->count - 1], "none", &kept->model, err);
 }
 
-/* A head on features: one for all numbers of them or, when it is whole, one for each number. */
-static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const mrc_head_choice *head,
+/* A head on features: one for all numbers of them or, when it is whole, one for each number, whose
+ * parameters are its own (learning fills in what depends on the features). */
+static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const char *spec,
                                const mercer_model *model, mercer_error *err)
 {
     const mrc_portion *train = trial->train;
-    int64_t step = head->def->whole ? 1 : trial->count;
+    mrc_head_choice head = {0};
     mercer_model *first = NULL;
+    mrc_scale_kind scale;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_head_find(spec, &head, err));
+    MRC_TRY(mrc_head_check_targets(&head, train->targets, train->rows->n, err));
+    MRC_TRY(mrc_scale_parse(trial->fit->scale_target, &scale, err));
+    int64_t step = head.def->whole ? 1 : trial->count;
     for (int64_t c = 0; c < trial->count; c += step) {
         mercer_model_free(first);
         first = NULL;
+        mrc_head_choice_destroy(&head);
+        MRC_TRY(mrc_head_find(spec, &head, err));
         MRC_TRY(mercer_model_truncate(
             ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
-        MRC_TRY(mrc_head_learn(ctx, head, train->rows, train->targets, first, err));
+        first->head.scale = scale;
+        MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, first, err));
         MRC_TRY(judge(ctx, trial, first, c, step, err));
     }
 out:
+    mrc_head_choice_destroy(&head);
     mercer_model_free(first);
     return rc;
 }
@@ -92,9 +110,11 @@ static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char 
     mrc_head_choice chosen = {0};
     int64_t count = trial->count;
     const double *numbers = trial->numbers;
+    const char *spec = head ? head : trial->choice->head;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(trial->choice->method, &method, err));
-    MRC_TRY(mrc_head_find(head ? head : trial->choice->head, &chosen, err));
+    MRC_TRY(mrc_head_find(spec, &chosen, err));
+    sharing.learns = method->default_head != NULL;
     bool shared = chosen.def && !method->whole && (trial->kept || (chosen.def->whole && count > 1));
     if (!sharing.kept)
         sharing.kept = &own;
@@ -106,7 +126,7 @@ static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char 
     trial->components = mrc_prefix_of(features, numbers[count - 1]);
     trial->points = features->points;
     if (shared) {
-        MRC_TRY(try_heads(ctx, trial, &chosen, features, err));
+        MRC_TRY(try_heads(ctx, trial, spec, features, err));
         goto out;
     }
     int64_t first = method->whole ? count - 1 : 0;
@@ -230,6 +250,10 @@ static mercer_status try_columns(mercer_ctx *ctx, mrc_trial *trial, mercer_error
     const mercer_rows *train = trial->train->rows, *test = trial->test->rows;
     int64_t d = train->d, groups = d < GROUPS ? d : GROUPS, *columns = NULL;
     mercer_rows *scaled_train = NULL, *scaled_test = NULL;
+    mrc_trial resolved = *trial;
+    mrc_choice choice = *trial->choice;
+    char spec[512];
+    mrc_kernel kernel;
     mrc_scale scale = {0};
     mrc_scale_kind kind;
     double *sums = NULL, all = 0;
@@ -238,15 +262,23 @@ static mercer_status try_columns(mercer_ctx *ctx, mrc_trial *trial, mercer_error
     MRC_TRY(mrc_scale_fit(&scale, kind, train, err));
     MRC_TRY(mrc_scale_rows(&scale, train, &scaled_train, err));
     MRC_TRY(mrc_scale_rows(&scale, test, &scaled_test, err));
+    MRC_TRY(mrc_kernel_parse_in(&kernel, ctx, choice.kernel, err));
+    MRC_TRY(mrc_kernel_resolve(&kernel, ctx, scaled_train, err));
+    MRC_TRY(mrc_kernel_format(&kernel, spec, sizeof spec, err));
+    choice.kernel = spec;
+    resolved.choice = &choice;
     MRC_TRY(mrc_alloc(&columns, d, sizeof *columns, err));
     MRC_TRY(mrc_alloc(&sums, trial->count, sizeof *sums, err));
     for (int64_t g = 0; g < groups; g++) {
         int64_t held = deal_columns(d, groups, g, columns);
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(try_group(ctx, trial, scaled_train, scaled_test, columns, held, sums, &all, err));
+        MRC_TRY(
+            try_group(ctx, &resolved, scaled_train, scaled_test, columns, held, sums, &all, err));
     }
     for (int64_t c = 0; c < trial->count; c++)
         trial->values[c] = all > 0 ? sums[c] / all : 0;
+    trial->components = resolved.components;
+    trial->points = resolved.points;
 out:
     mrc_scale_destroy(&scale);
     mercer_rows_free(scaled_train);
@@ -260,23 +292,24 @@ out:
 
 static const mrc_metric images = {.name = "images", .of = MRC_OF_IMAGES};
 
-/* The rows with every column in an order of its own. */
-static mercer_status shuffle_columns(const mercer_rows *rows, mrc_rng *rng, mrc_portion *out,
-                                     mercer_error *err)
+/* Count rows of the columns of these rows, every column in an order of its own; again from its
+ * beginning when there are not as many. */
+static mercer_status shuffle_columns(const mercer_rows *rows, int64_t count, mrc_rng *rng,
+                                     mrc_portion *out, mercer_error *err)
 {
     int64_t n = rows->n, d = rows->d, *order = NULL;
     double *x = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&order, n, sizeof *order, err));
-    MRC_TRY(mrc_alloc2_raw(&x, n, d, sizeof *x, err));
+    MRC_TRY(mrc_alloc2_raw(&x, count, d, sizeof *x, err));
     for (int64_t j = 0; j < d; j++) {
         for (int64_t i = 0; i < n; i++)
             order[i] = i;
         mrc_rng_draw(rng, order, n, n);
-        for (int64_t i = 0; i < n; i++)
-            x[i * d + j] = mrc_rows_at(rows, order[i], j);
+        for (int64_t i = 0; i < count; i++)
+            x[i * d + j] = mrc_rows_at(rows, order[i % n], j);
     }
-    MRC_TRY(mrc_rows_adopt(MRC_F64, x, n, d, &out->rows, err));
+    MRC_TRY(mrc_rows_adopt(MRC_F64, x, count, d, &out->rows, err));
     x = NULL;
 out:
     mrc_free(order);
@@ -285,7 +318,8 @@ out:
 }
 
 /* What the features keep of the rows, and of rows that have nothing but the columns in common with
- * them. The same shuffle for all choices of a fold, so that they can be compared. */
+ * them: cells of training rows both to learn from and to judge, since few rows held out could not
+ * be shuffled. The same for all choices of a fold, so that they can be compared. */
 static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
     mrc_portion train = {0}, test = {0};
@@ -301,8 +335,8 @@ static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_err
     MRC_TRY(try_features(ctx, &own, NULL, err));
     trial->components = own.components;
     trial->points = own.points;
-    MRC_TRY(shuffle_columns(trial->train->rows, &rng, &train, err));
-    MRC_TRY(shuffle_columns(trial->test->rows, &rng, &test, err));
+    MRC_TRY(shuffle_columns(trial->train->rows, trial->train->rows->n, &rng, &train, err));
+    MRC_TRY(shuffle_columns(trial->train->rows, trial->test->rows->n, &rng, &test, err));
     own.train = &train;
     own.test = &test;
     own.values = left;

@@ -22,6 +22,8 @@ typedef struct mrc_trial {
     const double *numbers; /* of components, increasing; or one 0: as given */
     int64_t count;
     bool scaled;                /* rows are scaled already */
+    bool learns;                /* the method looks at targets itself; set by the trial */
+    bool of_test_file;          /* test rows are a file's own: errors name them */
     double *values;             /* one a number */
     double *scores;             /* predictions of the test rows by the last number, */
     int64_t *codes;             /* and their classes; NULL: nothing is predicted */

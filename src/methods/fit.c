@@ -312,12 +312,12 @@ mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
     double factor = count > 1 ? spread[widest] / sorted[count / 2] : 0;
     if (factor > WORTH_SAYING && rows->names)
         mrc_notice(ctx,
-                   "column '%s' spreads %.0f times as wide as the median column and will dominate; "
+                   "column '%s' spreads %.4g times as wide as the median column and will dominate; "
                    "if that is not meant, scale the columns (--scale standard)",
                    rows->names[widest], factor);
     else if (factor > WORTH_SAYING)
         mrc_notice(ctx,
-                   "column %lld spreads %.0f times as wide as the median column and will dominate; "
+                   "column %lld spreads %.4g times as wide as the median column and will dominate; "
                    "if that is not meant, scale the columns (--scale standard)",
                    (long long)(widest + 1), factor);
 out:

@@ -845,7 +845,7 @@ def test_fit_advises_to_scale_columns():
     x = cloud(40, 5)
     x[:, 2] *= 1000
     spreads = np.ptp(x, axis=0)
-    said = f"spreads {spreads[2] / np.median(spreads):.0f} times as wide as the median column"
+    said = f"spreads {spreads[2] / np.median(spreads):.4g} times as wide as the median column"
     fit = ["fit", "x.csv", "-m", "pca", "-n", 2]
     table("x.csv", x)
     assert report(*fit)["notices"][0].startswith("column 3 " + said)

@@ -572,6 +572,103 @@ static void expect_refusal(mercer_evaluate_options options, const struct set *s,
         fail_msg("'%s' does not say '%s'", why.text, text);
 }
 
+/* Heads on shared features are those of fits of their own: open parameters, targets that are
+ * scaled, targets they are not for. */
+static void test_heads_on_features_are_those_of_fits(void **state)
+{
+    static const char *const numbers[] = {"components=1,8"}, *const widths[] = {"kernel.sigma=3,3"};
+    static const char *const costs[] = {"head.c=1,1"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    (void)state;
+    fill_set(&s);
+    options.tune_count = 1;
+    fit.kernel = "rbf:sigma=3";
+    fit.components = 8;
+    fit.head = "svm:kernel=rbf,c=1000"; /* gamma depends on the features */
+    fit.scale_target = "standard";
+    double inner[3];
+    const char *const *const tunes[] = {numbers, widths};
+    for (int way = 0; way < 2; way++) {
+        options.tune = tunes[way];
+        mercer_evaluation *e = evaluate(&options, &s, s.values);
+        for (int64_t f = 0; f < 3; f++) {
+            mercer_evaluation_fold fold = fold_of(e, f);
+            assert_true(way == 1 || fold.components == 8);
+            if (way == 0)
+                inner[f] = fold.inner;
+            else
+                assert_true(fabs(inner[f] - fold.inner) <= 1e-9);
+        }
+        mercer_evaluation_free(e);
+    }
+    fit.scale_target = NULL;
+    fit.head = "linsvm";
+    options.tune = costs;
+    expect_refusal(options, &s, s.values, "is for classes");
+    options.tune = numbers;
+    expect_refusal(options, &s, s.values, "is for classes");
+    free_set(&s);
+}
+
+/* Rows left out one by one are judged together, but what is tuned is not. */
+static void test_leave_one_out_tunes(void **state)
+{
+    static const char *const numbers[] = {"components=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, MERCER_LEAVE_ONE_OUT);
+    (void)state;
+    fill_set(&s);
+    options.tune = numbers;
+    options.tune_count = 1;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    assert_int_equal(info_of(e).folds, N);
+    assert_true(isnan(info_of(e).sd) && info_of(e).mean < 0.5);
+    assert_true(fold_of(e, 0).inner >= 0 && fold_of(e, 0).inner < 0.5);
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* What metrics without labels must not see: the cells they predict, and rows they shuffle. */
+static void test_metrics_without_labels_are_blind(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    double value[2];
+    (void)state;
+    fill_set(&s);
+    fit.scale = "rowstandard"; /* makes each column a function of the others */
+    mercer_evaluation *e = evaluate(&options, &s, NULL);
+    assert_string_equal(info_of(e).metric, "structure");
+    mercer_evaluation_free(e);
+    options.metric = "columns";
+    expect_refusal(options, &s, NULL, "one by one");
+    fit.scale = "standard";
+    static const char *const kernels[] = {"poly:degree=2,coef0=1",
+                                          "poly:degree=2,coef0=1,gamma=0.33333333333333331"};
+    for (int way = 0; way < 2; way++) { /* 1 / columns means all columns */
+        fit.kernel = kernels[way];
+        e = evaluate(&options, &s, NULL);
+        value[way] = info_of(e).mean;
+        mercer_evaluation_free(e);
+    }
+    assert_true(fabs(value[0] - value[1]) <= 1e-12);
+    options = options_around(&fit, MERCER_LEAVE_ONE_OUT); /* a row alone cannot be shuffled */
+    options.metric = "structure";
+    fit.kernel = "rbf:sigma=2";
+    e = evaluate(&options, &s, NULL);
+    int64_t moved = 0;
+    for (int64_t f = 0; f < N; f++)
+        moved += fabs(fold_of(e, f).value) > 1e-6;
+    assert_true(moved > N * 9 / 10);
+    assert_true(fabs(info_of(e).mean) < 0.1); /* columns that have nothing to do with each other */
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
 static void test_refusals(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
@@ -596,6 +693,9 @@ static void test_refusals(void **state)
     expect_refusal(options, &s, s.classes, "head");
     options.fit = &fit;
     options.metric = NULL;
+    fit.validation = s.rows;
+    expect_refusal(options, &s, s.classes, "validation rows");
+    fit.validation = NULL;
     options.splits = 1;
     options.split_start = start;
     options.split_rows = rows;
@@ -658,6 +758,9 @@ int main(void)
         cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_heads_on_features_are_those_of_fits),
+        cmocka_unit_test(test_leave_one_out_tunes),
+        cmocka_unit_test(test_metrics_without_labels_are_blind),
         cmocka_unit_test(test_allocations_may_fail),
         cmocka_unit_test(test_refusals),
     };
