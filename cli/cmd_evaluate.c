@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Rows held out by each split of a file. */
 typedef struct splits {
@@ -121,6 +122,46 @@ static int read_cv(const char *text, int64_t *folds)
     return CLI_DONE;
 }
 
+/* stat() of the file, or of its folder while it is not there; *name: what it is called in that. */
+static bool stat_output(const char *path, struct stat *info, const char **name)
+{
+    *name = "";
+    if (stat(path, info) == 0)
+        return true;
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    char *folder = slash ? cli_format("%.*s", (int)(slash + 1 - path), path) : cli_copy(".");
+    const bool there = stat(folder, info) == 0;
+    free(folder);
+    return there;
+}
+
+/* True when the second of two outputs would be mixed with the first, or replace it. */
+static bool same_output(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    const char *name_a, *name_b;
+    if (cli_is_stdout(a) || cli_is_stdout(b))
+        return cli_is_stdout(a) && cli_is_stdout(b);
+    return stat_output(a, &of_a, &name_a) && stat_output(b, &of_b, &name_b) &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
+           strcmp(name_a, name_b) == 0 && !S_ISCHR(of_a.st_mode); /* both may go to /dev/null */
+}
+
+static int check_outputs(const cli_settings *set)
+{
+    int status = CLI_DONE;
+    if (set->predictions)
+        status = cli_check_output(set->predictions);
+    if (status == CLI_DONE && set->roc)
+        status = cli_check_output(set->roc);
+    if (status == CLI_DONE && set->predictions && set->roc &&
+        same_output(set->predictions, set->roc))
+        status = cli_fail(CLI_WRONG_CALL, "--save-predictions %s and --roc %s: give two files",
+                          set->predictions, set->roc);
+    return status;
+}
+
 static int check_call(const cli_settings *set, const cli_list *methods)
 {
     if (methods->count == 0)
@@ -140,10 +181,8 @@ static int check_call(const cli_settings *set, const cli_list *methods)
         status = cli_fail(CLI_WRONG_CALL,
                           "--missing mean would fill cells from rows held out; use --missing drop, "
                           "or fill them first");
-    if (status == CLI_DONE && set->predictions)
-        status = cli_check_output(set->predictions);
-    if (status == CLI_DONE && set->roc)
-        status = cli_check_output(set->roc);
+    if (status == CLI_DONE)
+        status = check_outputs(set);
     return status;
 }
 
@@ -321,6 +360,18 @@ static void cell_or_blank(cli_table *table, const char *format, double value)
     cli_table_cell(table, "%s", text);
 }
 
+/* What --tune chose for the only fold; several have a table. */
+static void print_choice(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
+{
+    if (info->folds != 1 || info->choices <= 1)
+        return;
+    mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+    mercer_evaluation_get_fold(e, 0, &fold);
+    char *chosen = chosen_text(&fold);
+    cli_print_row(out, "chosen", "%s", chosen);
+    free(chosen);
+}
+
 static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
 {
     enum { MOST = 20 };
@@ -426,11 +477,15 @@ static mercer_status save_roc(const cli_app *app, mercer_evaluation *e, mercer_e
     return rc;
 }
 
-/* The file that the library's message is about. */
-static const char *file_of(const cli_settings *set, const mercer_error *err)
+/* The file that the library's message is about; it takes the place of "test rows: " in it. */
+static const char *file_of(const cli_settings *set, mercer_error *err)
 {
     static const char of_test[] = "test rows: ";
-    return strncmp(err->text, of_test, strlen(of_test)) == 0 ? set->test : set->operand[0];
+    const size_t length = strlen(of_test);
+    if (err->code != MERCER_ERR_DATA || strncmp(err->text, of_test, length) != 0)
+        return set->operand[0];
+    memmove(err->text, err->text + length, strlen(err->text + length) + 1);
+    return set->test;
 }
 
 static int run_evaluate(cli_app *app)
@@ -442,6 +497,10 @@ static int run_evaluate(cli_app *app)
     mercer_error err = {MERCER_OK, ""};
     const double start = cli_now();
     int status = check_call(set, &methods);
+    FILE *out = (set->predictions && cli_is_stdout(set->predictions)) ||
+                        (set->roc && cli_is_stdout(set->roc))
+                    ? stderr
+                    : stdout;
     if (status == CLI_DONE)
         status = prepare(app, &o, &err);
     if (status != CLI_DONE)
@@ -473,13 +532,14 @@ static int run_evaluate(cli_app *app)
         json_decref(report);
         json_object_set_new(json, "seconds", cli_json_real(cli_now() - start));
         json_object_set_new(json, "notices", cli_json_notices(app));
-        cli_json_print(stdout, json);
+        cli_json_print(out, json);
     } else if (!set->quiet) {
-        printf("Evaluated %s on %s\n\n", set->method, cli_shown(set->operand[0]));
-        print_value(stdout, &info);
-        cli_print_row(stdout, "which is", "%s", info.summary);
-        print_folds(stdout, e, &info);
-        print_confusion(stdout, &info, targets);
+        fprintf(out, "Evaluated %s on %s\n\n", set->method, cli_shown(set->operand[0]));
+        print_value(out, &info);
+        cli_print_row(out, "which is", "%s", info.summary);
+        print_choice(out, e, &info);
+        print_folds(out, e, &info);
+        print_confusion(out, &info, targets);
         cli_print_notices(app);
     }
 out:

@@ -2848,12 +2848,17 @@ def test_evaluate_tells_what_cannot_be():
     refused("fit", "far.csv", "-m", "kpls", "--target", "t", status=1, says="--scale-target")
 
 
-@test
-def test_evaluate_ranks_and_undecided_rows():
+def two_classes():
+    """two.csv, of 60 rows; returns their labels."""
     x = cloud(60, 3)
     labels = np.where(x[:, 0] + 0.5 * x[:, 1] > 0, "yes", "no")
-    lines = [",".join(map(repr, row.tolist())) + "," + label for row, label in zip(x, labels)]
-    write("two.csv", "a,b,c,label\n" + "\n".join(lines) + "\n")
+    table("two.csv", x, "abc", label=labels)
+    return labels
+
+
+@test
+def test_evaluate_ranks_and_undecided_rows():
+    labels = two_classes()
     told = report("evaluate", "two.csv", "-m", "kpls", "-n", 3, "--metric", "auc", "--roc", "roc.csv",
                   "--save-predictions", "held.csv")
     roc = np.array(csv_rows(pathlib.Path("roc.csv").read_text())[1:], dtype=float)
@@ -2891,6 +2896,59 @@ def test_evaluate_ranks_and_undecided_rows():
 
 
 @test
+def test_evaluate_keeps_outputs_apart():
+    two_classes()
+    words = ["evaluate", "two.csv", "-m", "kpls", "-n", 3]
+    plain = mercer(*words).out
+    for option in ("--roc", "--save-predictions"):
+        mercer(*words, option, "file.csv")
+        table_alone = pathlib.Path("file.csv").read_text()
+        done = mercer(*words, option, "-")
+        assert done.out == table_alone and done.err == plain
+        done = mercer(*words, option, "-", "--json")
+        assert done.out == table_alone and json.loads(done.err)["metric"] == "error"
+        done = mercer(*words, option, "-", "--quiet")
+        assert done.out == table_alone and done.err == ""
+    os.remove("file.csv")
+    os.mkdir("sub")
+    for roc, held in (("r.csv", "r.csv"), ("r.csv", "sub/../r.csv"), ("-", "-"), ("-", "/dev/stdout")):
+        refused(*words, "--roc", roc, "--save-predictions", held, status=2, says=["two files", f"--roc {roc}"])
+    assert files() == ["sub", "two.csv"]
+    write("r.csv", "kept\n")
+    os.link("r.csv", "other.csv")
+    refused(*words, "--roc", "r.csv", "--save-predictions", "other.csv", status=2, says="two files")
+    assert pathlib.Path("r.csv").read_text() == "kept\n"
+    done = mercer(*words, "--roc", "-", "--save-predictions", "sub/r.csv")
+    assert done.out.startswith("fpr,") and pathlib.Path("sub/r.csv").read_text().startswith("prediction,")
+    mercer(*words, "--roc", "/dev/null", "--save-predictions", "/dev/null")
+
+
+@test
+def test_evaluate_tells_the_only_choice():
+    species(60)
+    words = ["evaluate", "species.csv", "-m", "kpls", "--test", "species.csv", "--tune", "components=1,2"]
+    chosen = report(*words, "--tune", "kernel.sigma=1,2")["folds"][0]["chosen"]
+    told = re.findall(r"^  chosen +(\S+)$", mercer(*words, "--tune", "kernel.sigma=1,2").out, re.M)
+    assert told == [f"components={chosen['components']},kernel.sigma={chosen['kernel.sigma']:g}"]
+    assert "chosen" not in mercer(*words[:6], "-n", 2).out  # there was nothing to choose
+    assert "\n  chosen" not in mercer(*words[:4], *words[6:]).out  # folds have a table
+
+
+@test
+def test_evaluate_names_the_file_of_test_rows():
+    species(60)
+    lines = pathlib.Path("species.csv").read_text().splitlines()
+    lines[4] = ",".join(["1e300"] * lines[4].count(",") + [lines[4].rsplit(",", 1)[1]])
+    write("big.csv", "\n".join(lines) + "\n")
+    words = ["species.csv", "-m", "kpls", "-k", "poly:degree=3", "-n", 2, "--test", "big.csv"]
+    refused("evaluate", *words, status=1, says="mercer: big.csv: row 4 is too large")
+    refused("evaluate", *words, "--tune", "components=1,2", status=1, says="mercer: big.csv: row 4 is too large")
+    refused("compare", *words, status=1, says="mercer: big.csv: kpls: row 4 is too large")
+    # What is wrong with the training rows is told of their file.
+    refused("evaluate", "big.csv", *words[1:-1], "species.csv", status=1, says="mercer: big.csv: ")
+
+
+@test
 def test_evaluate_edges():
     species(60)
     labels = ("a", "b", "c")
@@ -2916,7 +2974,7 @@ def test_evaluate_edges():
             says=["fold 1", "head.nu=1"])
     write("strange.csv", "\n".join(rows[:20] + [cells[20][0] + ",nobody"]) + "\n")
     refused("evaluate", "rows.csv", "-m", "kpls", "--test", "strange.csv", status=1,
-            says=["strange.csv: ", "'nobody'"])
+            says=["mercer: strange.csv: row 20 is of class 'nobody'"])
 
 
 @test
