@@ -233,10 +233,10 @@ typedef struct cli_feed {
 
 /* The stream begins with a new input. */
 mercer_status cli_feed_begin(cli_feed *feed);
-/* After a resumed run that ended with rc: whether its input is none that was interrupted, but
- * another one than the model had finished with. Then the feed has no stream any more, for the
- * caller to start with the input as a new one. */
-bool cli_feed_start_over(cli_feed *feed, mercer_status rc);
+/* After a resumed run: whether its input is none that was interrupted, but turned out to be another
+ * one than the model had finished with. Then the feed has no stream any more, for the caller to
+ * start with the input as a new one. */
+bool cli_feed_start_over(cli_feed *feed);
 /* Read all rows, learn from them, fold in the last ones and save the model; reading is changed. */
 mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading);
 void cli_feed_end(cli_feed *feed);

@@ -349,7 +349,7 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
     if (status != CLI_DONE)
         goto out;
     rc = learn(&feed, options, model);
-    if (model && cli_feed_start_over(&feed, rc))
+    if (model && cli_feed_start_over(&feed))
         rc = learn(&feed, options, NULL);
     if (rc == MERCER_OK)
         rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);

@@ -132,7 +132,7 @@ static int run_update(cli_app *app)
     const bool written = set->resume && access(feed.output, F_OK) == 0;
     mercer_status rc =
         learn(&feed, written ? feed.output : set->operand[0], set->resume, &wrong, &o);
-    if (set->resume && cli_feed_start_over(&feed, rc))
+    if (set->resume && cli_feed_start_over(&feed))
         rc = learn(&feed, set->operand[0], false, &wrong, &o);
     cli_progress_clear();
     if (rc == MERCER_OK)

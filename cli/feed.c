@@ -132,14 +132,14 @@ static mercer_status step(cli_feed *feed, mercer_reader *reader, bool *more)
     rc = mercer_stream_push(ctx, feed->stream, mercer_table_rows(table), &feed->err);
     feed->seconds += cli_now() - start;
     mercer_table_free(table);
-    if (rc == MERCER_ERR_DATA && feed->read > 0) {
+    mercer_stream_get_info(feed->stream, &info);
+    if (rc == MERCER_ERR_DATA && feed->read > 0 && !info.input_differs) {
         const size_t used = strlen(feed->err.text);
         snprintf(feed->err.text + used, sizeof feed->err.text - used,
                  ", counted after the first %lld rows", (long long)feed->read);
     }
     if (rc != MERCER_OK)
         return rc;
-    mercer_stream_get_info(feed->stream, &info);
     feed->read += count;
     feed->learnt += info.input_rows - before;
     feed->since += info.input_rows - before;
@@ -149,6 +149,24 @@ static mercer_status step(cli_feed *feed, mercer_reader *reader, bool *more)
     snprintf(phase, sizeof phase, "%s rows", cli_text_count(feed->read).text);
     cli_progress(NULL, phase, -1);
     return rc;
+}
+
+/* All rows were read: are they enough? Fewer than a finished input had may be part of it or another
+ * one; nobody can tell, so nothing is learnt from them. */
+static mercer_status check_count(cli_feed *feed)
+{
+    mercer_stream_info info = {.struct_size = sizeof info};
+    mercer_stream_get_info(feed->stream, &info);
+    if (feed->read == 0)
+        snprintf(feed->err.text, sizeof feed->err.text, "has no rows");
+    else if (info.input_finished && feed->read < info.input_rows)
+        snprintf(feed->err.text, sizeof feed->err.text,
+                 "has only %lld rows, but the model learnt last from %lld; if they are others, it "
+                 "learns from them without --resume",
+                 (long long)feed->read, (long long)info.input_rows);
+    else
+        return MERCER_OK;
+    return MERCER_ERR_DATA;
 }
 
 mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading)
@@ -161,10 +179,8 @@ mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading)
     while (rc == MERCER_OK && more)
         rc = step(feed, reader, &more);
     mercer_reader_close(reader);
-    if (rc == MERCER_OK && feed->read == 0) {
-        snprintf(feed->err.text, sizeof feed->err.text, "has no rows");
-        rc = MERCER_ERR_DATA;
-    }
+    if (rc == MERCER_OK)
+        rc = check_count(feed);
     const double start = cli_now();
     if (rc == MERCER_OK)
         rc = mercer_stream_flush(feed->app->ctx, feed->stream, &feed->err);
@@ -182,13 +198,13 @@ static bool is_read_again(const char *path)
            (stat(path, &what) != 0 || S_ISREG(what.st_mode) || S_ISDIR(what.st_mode));
 }
 
-bool cli_feed_start_over(cli_feed *feed, mercer_status rc)
+bool cli_feed_start_over(cli_feed *feed)
 {
     mercer_stream_info info = {.struct_size = sizeof info};
-    if (rc != MERCER_ERR_DATA || !feed->stream || feed->learnt > 0)
+    if (!feed->stream)
         return false;
     mercer_stream_get_info(feed->stream, &info);
-    if (!info.input_finished)
+    if (!info.input_differs || !info.input_finished)
         return false;
     if (!is_read_again(feed->path)) {
         snprintf(feed->err.text, sizeof feed->err.text,

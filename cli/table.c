@@ -380,11 +380,15 @@ void cli_json_trace(json_t *json, const mercer_model_info *info)
 
 void cli_print_blocks(FILE *out, const mercer_model_info *info)
 {
-    if (info->stream_blocks > 0)
-        cli_print_row(out, "learnt from", "%s block%s, %s kernel values, %s of them for the newest",
-                      cli_text_count(info->stream_blocks).text, info->stream_blocks == 1 ? "" : "s",
-                      cli_text_count(info->stream_evaluations).text,
-                      cli_text_count(info->stream_block_evaluations).text);
+    char values[96] = ""; /* of models from before they were counted nothing is said */
+    if (info->stream_blocks == 0)
+        return;
+    if (info->stream_evaluations > 0)
+        snprintf(values, sizeof values, ", %s kernel values, %s of them for the newest",
+                 cli_text_count(info->stream_evaluations).text,
+                 cli_text_count(info->stream_block_evaluations).text);
+    cli_print_row(out, "learnt from", "%s block%s%s", cli_text_count(info->stream_blocks).text,
+                  info->stream_blocks == 1 ? "" : "s", values);
 }
 
 void cli_json_blocks(json_t *json, const mercer_model_info *info)
@@ -392,6 +396,8 @@ void cli_json_blocks(json_t *json, const mercer_model_info *info)
     if (info->stream_blocks == 0)
         return;
     json_object_set_new(json, "blocks", json_integer(info->stream_blocks));
+    if (info->stream_evaluations == 0)
+        return;
     json_object_set_new(json, "evaluations", json_integer(info->stream_evaluations));
     json_object_set_new(json, "evaluations_newest_block",
                         json_integer(info->stream_block_evaluations));

@@ -100,7 +100,7 @@ typedef struct mercer_model_info {
     int64_t trace_count;
     /* Streaming methods, else 0: */
     int64_t stream_blocks;            /* folded in */
-    int64_t stream_evaluations;       /* kernel values computed for them, */
+    int64_t stream_evaluations;       /* kernel values computed for them; 0: not known, */
     int64_t stream_block_evaluations; /* and for the newest */
     int stream_unfinished; /* 1: its last input has not come to its end, perhaps by an interruption
                             */

@@ -61,6 +61,7 @@ typedef struct mercer_stream_info {
     int64_t evaluations; /* kernel values computed for all blocks */
     int64_t block_evaluations; /* and for the newest */
     int input_finished;        /* 1: the input was flushed, and nothing was pushed since */
+    int input_differs;         /* 1: rows that were to be passed over turned out to be others */
 } mercer_stream_info;
 MERCER_API void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info);
 

@@ -236,7 +236,8 @@ static mercer_status pass_over(mercer_stream *stream, const mercer_rows *rows, i
         return MERCER_OK;
     MRC_TRY(mrc_rows_slice(rows, 0, *count, &part, err));
     MRC_TRY(mrc_stream_checksum(part, &crc, err));
-    if (*count == stream->passed_over && (int64_t)crc != stream->state.input_crc)
+    stream->differs = *count == stream->passed_over && (int64_t)crc != stream->state.input_crc;
+    if (stream->differs)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the first %lld rows are not those that were learnt from before the interruption",
                  (long long)stream->state.input_rows);
@@ -345,6 +346,7 @@ void mercer_stream_begin_input(mercer_stream *stream)
 {
     stream->state.input_rows = stream->state.input_crc = stream->state.input_finished = 0;
     stream->passed_over = 0;
+    stream->differs = false;
     forget_model(stream);
 }
 
@@ -352,6 +354,7 @@ void mercer_stream_resume_input(mercer_stream *stream)
 {
     stream->passed_over = stream->state.input_rows;
     stream->passed_crc = 0;
+    stream->differs = false;
 }
 
 void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info)
@@ -375,6 +378,7 @@ void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *inf
         .evaluations = s->evaluations,
         .block_evaluations = s->block_evaluations,
         .input_finished = s->input_finished != 0,
+        .input_differs = stream->differs,
         .lost = least > 0 ? s->lost / (least * least) : 0,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);

@@ -33,6 +33,7 @@ struct mercer_stream {
     unsigned long crc;        /* of them */
     int64_t passed_over;      /* rows of a resumed input that are still to come again */
     unsigned long passed_crc; /* of those that have */
+    bool differs;             /* those that have are not those that were counted */
     mercer_model *current;    /* the model of the state, or NULL: not derived since it changed */
 };
 

@@ -259,6 +259,8 @@ static mercer_status put_state(json_t *meta, const mrc_state *state, mercer_erro
     MRC_TRY(put_int(meta, "state_input_finished", state->input_finished, err));
     MRC_TRY(put_int(meta, "state_evaluations", state->evaluations, err));
     MRC_TRY(put_int(meta, "state_block_evaluations", state->block_evaluations, err));
+    if (state->uncounted)
+        MRC_TRY(put_int(meta, "state_uncounted", state->uncounted, err));
     MRC_TRY(put_int(meta, "state_window", state->window, err));
     MRC_TRY(put_int(meta, "state_pending", state->pending, err));
     MRC_TRY(put_real(meta, "state_weight", state->weight, err));
@@ -869,13 +871,19 @@ static mercer_status get_state(const struct metadata *meta, mrc_state *state, me
     MRC_TRY(get_size(meta, "state_compressed", &state->compressed, err));
     MRC_TRY(get_size(meta, "state_input_rows", &state->input_rows, err));
     MRC_TRY(get_size(meta, "state_input_checksum", &state->input_crc, err));
-    if (json_object_get(meta->json, "state_evaluations")) { /* the first files do not have them */
+    MRC_TRY(get_size(meta, "state_pending", &state->pending, err));
+    /* What the first files tell: */
+    state->input_finished = state->pending == 0;
+    state->uncounted = state->blocks;
+    if (json_object_get(meta->json, "state_evaluations")) {
         MRC_TRY(get_size(meta, "state_input_finished", &state->input_finished, err));
         MRC_TRY(get_size(meta, "state_evaluations", &state->evaluations, err));
         MRC_TRY(get_size(meta, "state_block_evaluations", &state->block_evaluations, err));
+        state->uncounted = 0;
+        if (json_object_get(meta->json, "state_uncounted"))
+            MRC_TRY(get_size(meta, "state_uncounted", &state->uncounted, err));
     }
     MRC_TRY(get_size(meta, "state_window", &state->window, err));
-    MRC_TRY(get_size(meta, "state_pending", &state->pending, err));
     MRC_TRY(get_real(meta, "state_weight", &state->weight, err));
     MRC_TRY(get_real(meta, "state_diagonal", &state->diagonal, err));
     MRC_TRY(get_real(meta, "state_largest", &state->largest, err));

@@ -459,7 +459,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .trace_seconds = model->trace_seconds,
         .trace_count = model->trace_count,
         .stream_blocks = model->state.blocks,
-        .stream_evaluations = model->state.evaluations,
+        .stream_evaluations = model->state.uncounted ? 0 : model->state.evaluations,
         .stream_block_evaluations = model->state.block_evaluations,
         .stream_unfinished = model->state.factor && !model->state.input_finished,
     };

@@ -67,6 +67,7 @@ typedef struct mrc_state {
     int64_t compressed;        /* 1: the points span less than the rows did */
     int64_t evaluations;       /* kernel values computed for all blocks, */
     int64_t block_evaluations; /* and for the newest */
+    int64_t uncounted;         /* blocks from before kernel values were counted */
     double weight;             /* of the rows: their number, less when some are forgotten */
     double diagonal;           /* sum of k(x,x), weighted likewise */
     double largest;            /* k(x,x) so far */

@@ -2240,19 +2240,20 @@ def test_kill_and_resume_gives_the_same_model():
 def test_resume_of_what_was_never_begun():
     """Before anything was written, or after all was: --resume is a run like any other."""
     stream_model()
+    ring(rows=300, name="tail.csv", seed=5)
     head = pathlib.Path("head.model").read_bytes()
     wanted = report("update", "head.model", "tail.csv", "-o", "both.model")
     both = pathlib.Path("both.model").read_bytes()
     words = ["head.model", "tail.csv", "--checkpoint", 100, "--resume"]
     done = report("update", *words)
     assert pathlib.Path("head.model").read_bytes() == both
-    assert done["rows_learnt"] == wanted["rows_learnt"] == 240 and "new input" in done["notices"][0]
+    assert done["rows_learnt"] == wanted["rows_learnt"] == 300 and "new input" in done["notices"][0]
     again = report("update", *words)
-    assert (again["rows_learnt"], again["rows_passed_over"], again["notices"]) == (0, 240, [])
+    assert (again["rows_learnt"], again["rows_passed_over"], again["notices"]) == (0, 300, [])
     assert (again["blocks_learnt"], again["evaluations_learnt"]) == (0, 0)
     # With -o it starts from MODEL, whatever an earlier run has left in MODEL2.
     pathlib.Path("head.model").write_bytes(head)
-    for few in (9, 500):
+    for few in (9, 200):
         ring(rows=few, name="few.csv", seed=8)
         mercer("update", "head.model", "few.csv", "-o", "out.model", "--quiet")
         mercer("update", "head.model", "tail.csv", "-o", "out.model", "--resume", "--quiet")
@@ -2273,10 +2274,60 @@ def test_resume_of_what_was_never_begun():
     mercer("fit", "head.csv", *fit)
     pathlib.Path("f.model").write_bytes(first)
     mercer("fit", "head.csv", *fit, "--resume")
-    assert report("info", "f.model")["rows"] == 240
+    assert report("info", "f.model")["rows"] == 300
     ring_model()
     mercer("fit", "x.csv", "-m", STREAM, "-o", "ring.model", "--resume", "--quiet")
     assert report("info", "ring.model")["method"] == "ikpca"
+
+
+@test
+def test_resume_learns_no_row_twice():
+    """A finished input, cut or with a bad line behind it: one line, and the model stays as it was."""
+    ring(rows=30, name="x.csv")
+    lines = pathlib.Path("x.csv").read_text().splitlines(keepends=True)
+    write("bad.csv", "".join(lines) + "abc,1\n")
+    write("cut.csv", "".join(lines[:1 + 20]))
+    write("none.csv", lines[0])
+    fit = ["-m", "ikpca:block=10,first=10", "-k", "rbf:sigma=4", "-o", "x.model", "--quiet"]
+    mercer("fit", "x.csv", *fit)
+    model = pathlib.Path("x.model").read_bytes()
+    wrong = (("bad.csv", "abc"), ("cut.csv", "has only 20 rows, but the model learnt last from 30"),
+             ("none.csv", "no rows"))
+    for name, says in wrong:
+        for more in ([], ["--checkpoint", 10], ["-o", "out.model", "--checkpoint", 10]):
+            refused("update", "x.model", name, "--resume", *more, status=1, says=(name, says))
+            assert pathlib.Path("x.model").read_bytes() == model, (name, more)
+            assert not os.path.exists("out.model"), (name, more)
+    for name, says in wrong:
+        write("x.csv", pathlib.Path(name).read_text())
+        refused("fit", "x.csv", *fit, "--resume", status=1, says=("x.csv", says))
+        assert pathlib.Path("x.model").read_bytes() == model, name
+    # Rows of the same input behind those that were learnt from are new, and only they.
+    write("more.csv", "".join(lines + lines[1:1 + 10]))
+    assert report("update", "x.model", "more.csv", "--resume")["rows"] == 40
+    # Others than were learnt from are told at the place where they end, whatever was read by then.
+    write("other.csv", "".join(lines[:1] + lines[2:] + lines[1:1 + 12]))
+    done = report("update", "x.model", "other.csv", "--resume", "--checkpoint", 10)
+    assert (done["rows"], done["rows_learnt"]) == (81, 41) and "new input" in done["notices"][0]
+
+
+@test
+def test_models_from_before_inputs_had_an_end():
+    """Of a finished fit that does not say so nothing is claimed, in info, update and fit."""
+    early = (ROOT / "tests/compat/format_1/stream-early.mercer").read_bytes()
+    pathlib.Path("early.model").write_bytes(early)
+    done = mercer("info", "early.model").out
+    assert "3 blocks\n" in done and "kernel values" not in done and "last input" not in done, done
+    done = report("info", "early.model")
+    assert done["blocks"] == 3 and not done["unfinished"] and "evaluations" not in done
+    table("x.csv", cloud(8, 2), ["age", "h\u00f6he"])
+    done = report("update", "early.model", "x.csv")
+    assert done["notices"] == [] and done["blocks"] == 5 and done["evaluations_learnt"] > 0, done
+    # The count of the first blocks stays unknown.
+    assert "evaluations" not in done and "5 blocks\n" in mercer("info", "early.model").out
+    pathlib.Path("early.model").write_bytes(early)
+    mercer("fit", "x.csv", "-m", STREAM, "-o", "early.model", "--resume", "--quiet")
+    assert report("info", "early.model")["rows"] == 8
 
 
 @test

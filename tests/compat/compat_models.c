@@ -183,6 +183,10 @@ static void check_stream(const char *folder, int which)
     assert_ok(mercer_model_load(ctx, file(folder, name, "mercer"), &model, &err));
     read_doubles(file(folder, name, "rows"), x, ROWS * 2);
     mercer_rows *rows = view(x, ROWS, 2);
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_model_get_info(model, &info);
+    assert_int_equal(info.stream_unfinished, streams[which].method != NULL); /* a row waits */
+    assert_int_equal(info.stream_evaluations > 0, streams[which].method != NULL);
     stream_features(model, rows, features, after);
     read_doubles(file(folder, name, "features"), wanted, ROWS * 2);
     assert_true(ref_difference(features, wanted, ROWS * 2) < 1e-12);

@@ -353,6 +353,7 @@ static void test_stream_survives_every_failing_allocation(void **state)
 static void test_stream_resumes_an_input(void **state)
 {
     double *x = ring_rows(1, N), *other = ring_rows(2, N);
+    mercer_stream_info info = {.struct_size = sizeof info};
     (void)state;
     for (int sparse = 0; sparse < 2; sparse++) {
         mercer_ctx *ctx = new_ctx(1);
@@ -369,6 +370,11 @@ static void test_stream_resumes_an_input(void **state)
             mercer_stream_resume_input(later);
             mercer_status rc = mercer_stream_push(ctx, later, good ? all : wrong, &why);
             assert_int_equal(rc, good ? MERCER_OK : MERCER_ERR_DATA);
+            mercer_stream_get_info(later, &info);
+            assert_int_equal(info.input_differs, !good);
+            mercer_stream_resume_input(later);
+            mercer_stream_get_info(later, &info);
+            assert_int_equal(info.input_differs, 0);
             if (good)
                 assert_same_model(ctx, model_of(ctx, through), model_of(ctx, later));
             else
@@ -380,6 +386,8 @@ static void test_stream_resumes_an_input(void **state)
             push_rows(ctx, later, x, 80, 2, 80);
             assert_int_equal(mercer_stream_flush(ctx, later, &why), MERCER_ERR_DATA);
             assert_non_null(strstr(why.text, "only 80"));
+            mercer_stream_get_info(later, &info);
+            assert_int_equal(info.input_differs, 0);
             mercer_stream_free(later);
         }
         mercer_stream_free(stream);
