@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Every table and figure of the papers: run.py [--data DATA] [--build BUILD] [--only PREFIX] [--quick]
+"""Every table and figure of the papers: run.py [--data DATA] [--build BUILD] [--only PREFIX] [--page] [--quick]
 
 Runs the experiments one after the other (those whose name starts with PREFIX), then writes
 docs/RESULTS.md from what they left in docs/results, and closes with "N passed, N failed". Data that
-are not there leave their experiments out, and the page keeps what it had of them.
+are not there leave their experiments out, and the page keeps what it had of them. --page runs nothing
+and writes the page again.
 """
 import argparse
 import json
@@ -93,6 +94,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--docs", type=pathlib.Path, default=ROOT / "docs", help="folder of RESULTS.md and results/")
     parser.add_argument("--only", default="", help="run the experiments whose name starts so")
+    parser.add_argument("--page", action="store_true", help="write RESULTS.md alone, from the results there are")
     parser.add_argument("--quick", action="store_true", help="a smoke run: small, limits not judged")
     options = parser.parse_args()
     scripts = sorted(HERE.glob(f"{options.only}*.py"))
@@ -100,7 +102,7 @@ def main():
     if not scripts:
         sys.exit(f"run.py: no experiment starts with '{options.only}'")
     broken = []
-    for path in scripts:
+    for path in [] if options.page else scripts:
         start = time.monotonic()
         command = [sys.executable, path, "--build", options.build, "--results", options.docs / "results"]
         command += ["--data", options.data] if options.data else []
