@@ -209,8 +209,8 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
         !stat_data(input, &in) || !S_ISREG(out.st_mode) || out.st_dev != in.st_dev ||
         out.st_ino != in.st_ino)
         return CLI_DONE;
-    return cli_fail(CLI_WRONG_CALL, "%s: would be written over the %s; give the output another name", path,
-                    what);
+    return cli_fail(CLI_WRONG_CALL,
+                    "%s: would be written over the %s; give the output another name", path, what);
 }
 
 int cli_check_model_output(const char *command, const char *path)

@@ -30,10 +30,10 @@ typedef struct mercer_evaluate_options {
                            held-out images that the features keep, less that of rows whose columns
                            were shuffled (larger is better; NULL, but not for sparse rows or
                            precomputed kernels); columns, of the variance of columns that features
-                           of the other columns do not predict; reconstruction, of the squared length of
-                           held-out images that the features do not keep (NULL else); preimage, of
-                           the squared distance from the mean that is between rows and their
-                           pre-images */
+                           of the other columns do not predict; reconstruction, of the squared
+                           length of held-out images that the features do not keep (NULL else);
+                           preimage, of the squared distance from the mean that is between rows and
+                           their pre-images */
     const char *const *tune; /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K, */
     int64_t tune_count;      /* head.K; VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY kernel,
                                 VALUES kernels. The best of all combinations is found within the
