@@ -514,7 +514,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together)
+    if (!job->aim.together || result->kind == MERCER_TARGET_NONE) /* which goes without saying */
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
