@@ -218,12 +218,20 @@ def publish(bench, options, text, results, suffix=""):
     return 1 if bench.failures else 0
 
 
-def judge_parts(about, methods, measure, report, suffix):
-    """A script of one page: options, limits, {part: figures} from measure(bench), report and page; its status."""
+def judge_parts(about, title, threads, methods, measure, report, suffix):
+    """A script of one page: options, limits, {part: figures} from measure(bench), and the page around the
+    tables that report(figures) gives; its status."""
     options = parse_options(about)
     start, where = time.monotonic(), machine()
     bench = Judge(options.build, options.quick, methods)
     limits = measure_limits(bench)
     found = measure(bench)
-    text = report(bench, limits, found, where, time.monotonic() - start)
-    return publish(bench, options, text, {"machine": where, "limits": limits, "aims": bench.aims, **found}, suffix)
+    taken = time.monotonic() - start
+    parts = [f"# Benchmark: {title}\n", f"{where}; {taken:.0f} s in all, {threads} threads unless told.\n"]
+    if bench.left_out:
+        parts += ["Left out: " + "; ".join(bench.left_out) + ".\n"]
+    parts += ["## Aims\n", "The worst figure of each kind, and how many of them meet the aim.\n",
+              markdown(["figure", "aim", "worst", "met"], bench.aims), *report(found),
+              "## The machine's limits\n", limits_table(limits)]
+    return publish(bench, options, "\n".join(parts),
+                   {"machine": where, "limits": limits, "aims": bench.aims, **found}, suffix)

@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 
-from common import BENCH, exponent, judge_parts, limits_table, markdown, seconds, times
+from common import BENCH, exponent, judge_parts, markdown, seconds, times
 
 THREADS = 2
 DATA = BENCH.parent.parent / "shared" / "data"
@@ -148,21 +148,16 @@ def fits_table(lines):
                      for what, method, rows, steps, value, rate, took, peak in lines])
 
 
-def report(bench, limits, found, about, taken):
-    parts = ["# Benchmark: koca\n", f"{about}; {taken:.0f} s in all, {THREADS} threads unless told.\n"]
-    if bench.left_out:
-        parts += ["Left out: " + "; ".join(bench.left_out) + ".\n"]
-    parts += ["## Aims\n", "The worst figure of each kind, and how many of them meet the aim.\n",
-              markdown(["figure", "aim", "worst", "met"], bench.aims),
-              "## A gradient against finite differences\n",
-              "Each row judged by all others; one thread. Differences are r (m - r) evaluations of the same F.\n",
-              differences_table(found["differences"]),
-              "## Growth of a step\n", "F and its gradient, one neighbour, each row judged by all others.\n",
-              markdown(["grows", "the rest", "size: time", "exponent", "at most", "met"],
-                       [line[:3] + [f"{line[3]:.2f}"] + line[4:] for line in found["growth"]]),
-              "## Whole fits\n", "`-n 10`, `rbf`; F and the rate are those of the rows that are judged.\n",
-              fits_table(found["fits"]), "## The machine's limits\n", limits_table(limits)]
-    return "\n".join(parts)
+def report(found):
+    """The tables; found has what measure() gave."""
+    return ["## A gradient against finite differences\n",
+            "Each row judged by all others; one thread. Differences are r (m - r) evaluations of the same F.\n",
+            differences_table(found["differences"]),
+            "## Growth of a step\n", "F and its gradient, one neighbour, each row judged by all others.\n",
+            markdown(["grows", "the rest", "size: time", "exponent", "at most", "met"],
+                     [line[:3] + [f"{line[3]:.2f}"] + line[4:] for line in found["growth"]]),
+            "## Whole fits\n", "`-n 10`, `rbf`; F and the rate are those of the rows that are judged.\n",
+            fits_table(found["fits"])]
 
 
 def measure(bench):
@@ -171,4 +166,4 @@ def measure(bench):
 
 
 if __name__ == "__main__":
-    sys.exit(judge_parts(__doc__, ("koca",), measure, report, "-koca"))
+    sys.exit(judge_parts(__doc__, "koca", THREADS, ("koca",), measure, report, "-koca"))

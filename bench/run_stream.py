@@ -11,12 +11,10 @@ repetitions; each aim stands beside its figure.
 --quick makes it a smoke test on small data. The status is 1 when a measurement failed or a count is wrong.
 """
 import sys
-import time
 
 import numpy as np
 
-from common import (Judge, exponent, limits_table, machine, markdown, measure_limits, parse_options,
-                    publish, rbf, seconds, times)
+from common import exponent, judge_parts, markdown, rbf, seconds, times
 
 THREADS = 2
 PUBLISHED = {520: (7.23, 29.05, 93.75), 1000: (44.10, 60.23, 198.73), 1510: (161.23, 93.14, 381.92),
@@ -157,31 +155,19 @@ def counts_table(lines):
                      for method, blocks, values, each, newest, share in lines])
 
 
-def report(bench, limits, found, about, taken):
-    """The tables; found has what each measure_... function gave."""
-    parts = ["# Benchmark: streams\n", f"{about}; {taken:.0f} s in all, {THREADS} threads.\n"]
-    if bench.left_out:
-        parts += ["Left out: " + "; ".join(bench.left_out) + ".\n"]
-    parts += ["## Aims\n", "The worst figure of each kind, and how many of them meet the aim.\n",
-              markdown(["figure", "aim", "worst", "met"], bench.aims),
-              "## Growth\n", "Seconds of a fit by rows, without reading them, and the exponent of their growth beside "
-              "that of the published table (520 to 3100 rows, degree 2).\n", growth_table(found["growth"]),
-              "## Rows a second\n", "64 columns, `rbf`; scikit-learn's IncrementalPCA is linear and takes the same rows "
-              "in the same batches.\n", rates_table(found["rates"]),
-              "## Kernel values\n", "The published problem, `rbf`, 8 components, library 45.\n",
-              counts_table(found["counts"]), "## The machine's limits\n", limits_table(limits)]
-    return "\n".join(parts)
+def report(found):
+    """The tables; found has what measure() gave."""
+    return ["## Growth\n", "Seconds of a fit by rows, without reading them, and the exponent of their growth beside "
+            "that of the published table (520 to 3100 rows, degree 2).\n", growth_table(found["growth"]),
+            "## Rows a second\n", "64 columns, `rbf`; scikit-learn's IncrementalPCA is linear and takes the same rows "
+            "in the same batches.\n", rates_table(found["rates"]),
+            "## Kernel values\n", "The published problem, `rbf`, 8 components, library 45.\n",
+            counts_table(found["counts"])]
 
 
-def main():
-    options = parse_options(__doc__)
-    start, about = time.monotonic(), machine()
-    bench = Judge(options.build, options.quick, ("ikpca", "kha", "kpca"))
-    limits = measure_limits(bench)
-    found = {"growth": measure_growth(bench), "rates": measure_rates(bench), "counts": measure_counts(bench)}
-    text = report(bench, limits, found, about, time.monotonic() - start)
-    return publish(bench, options, text, {"machine": about, "limits": limits, "aims": bench.aims, **found}, "-stream")
+def measure(bench):
+    return {"growth": measure_growth(bench), "rates": measure_rates(bench), "counts": measure_counts(bench)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_parts(__doc__, "streams", THREADS, ("ikpca", "kha", "kpca"), measure, report, "-stream"))

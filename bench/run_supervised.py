@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-from common import BENCH, PYTHON, exponent, judge_parts, limits_table, markdown, rbf, seconds, times
+from common import BENCH, PYTHON, exponent, judge_parts, markdown, rbf, seconds, times
 
 THREADS = 2
 GAMMA = 1 / 20
@@ -205,25 +205,19 @@ def reuters_table(lines):
                      for spec, k, ours, theirs, faster in lines])
 
 
-def report(bench, limits, found, about, taken):
-    """The tables; found has what each measure_... function gave."""
-    parts = ["# Benchmark: supervised methods\n", f"{about}; {taken:.0f} s in all, {THREADS} threads.\n"]
-    if bench.left_out:
-        parts += ["Left out: " + "; ".join(bench.left_out) + ".\n"]
-    parts += ["## Aims\n", "The worst figure of each kind, and how many of them meet the aim.\n",
-              markdown(["figure", "aim", "worst", "met"], bench.aims),
-              "## Growth\n", "Exponents of the time of a fit (of the transform for new rows), beside the published "
-              "cost c k^2 l of a fit and k to k^2 of a new row. 20 normal columns, `rbf`.\n",
-              markdown(["grows", "method", "size: time", "exponent", "at most", "met", "published"],
-                       [line[:3] + [f"{line[3]:.2f}"] + line[4:] for line in found["growth"]]),
-              "## All columns against explicit deflation\n",
-              "Both take the same rows, or the run fails; numpy on as many threads. All times include the kernel "
-              "matrix. Candidates as published are deflated by all features before, c k^2 l.\n",
-              forms_table(found["forms"]),
-              "## PLSRegression\n", "Linear kernel, one target, fits alone.\n", pls_table(found["pls"]),
-              "## Reuters-21578\n", "9603 x 7952, sparse, all columns, against TruncatedSVD of as many components.\n",
-              reuters_table(found["reuters"]), "## The machine's limits\n", limits_table(limits)]
-    return "\n".join(parts)
+def report(found):
+    """The tables; found has what measure() gave."""
+    return ["## Growth\n", "Exponents of the time of a fit (of the transform for new rows), beside the published "
+            "cost c k^2 l of a fit and k to k^2 of a new row. 20 normal columns, `rbf`.\n",
+            markdown(["grows", "method", "size: time", "exponent", "at most", "met", "published"],
+                     [line[:3] + [f"{line[3]:.2f}"] + line[4:] for line in found["growth"]]),
+            "## All columns against explicit deflation\n",
+            "Both take the same rows, or the run fails; numpy on as many threads. All times include the kernel "
+            "matrix. Candidates as published are deflated by all features before, c k^2 l.\n",
+            forms_table(found["forms"]),
+            "## PLSRegression\n", "Linear kernel, one target, fits alone.\n", pls_table(found["pls"]),
+            "## Reuters-21578\n", "9603 x 7952, sparse, all columns, against TruncatedSVD of as many components.\n",
+            reuters_table(found["reuters"])]
 
 
 def measure(bench):
@@ -232,4 +226,4 @@ def measure(bench):
 
 
 if __name__ == "__main__":
-    sys.exit(judge_parts(__doc__, ("pls", "kpls", "sma", "smc"), measure, report, "-supervised"))
+    sys.exit(judge_parts(__doc__, "supervised methods", THREADS, ("pls", "kpls", "sma", "smc"), measure, report, "-supervised"))

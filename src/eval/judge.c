@@ -134,26 +134,17 @@ static mercer_status scaled_copy(const mercer_model *model, const mercer_rows *r
     return rc;
 }
 
-/* The mean squared distance of the scaled training rows from their mean. */
-static mercer_status spread(const mercer_model *model, const mercer_rows *train, double *out,
-                            mercer_error *err)
+double mrc_spread(const double *x, int64_t n, int64_t d)
 {
-    int64_t n = train->n, d = train->d;
-    double *x = NULL, *mean = NULL;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(scaled_copy(model, train, &x, err));
-    MRC_TRY(mrc_alloc(&mean, d, sizeof *mean, err));
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < d; j++)
-            mean[j] += x[i * d + j] / (double)n;
-    *out = 0;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < d; j++)
-            *out += pow(x[i * d + j] - mean[j], 2) / (double)n;
-out:
-    mrc_free(x);
-    mrc_free(mean);
-    return rc;
+    double sum = 0;
+    for (int64_t j = 0; j < d; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < n; i++)
+            mean += x[i * d + j] / (double)n;
+        for (int64_t i = 0; i < n; i++)
+            sum += pow(x[i * d + j] - mean, 2) / (double)n;
+    }
+    return sum;
 }
 
 /* How far pre-images of the first features are from the rows, in the units that the kernel sees. */
@@ -163,10 +154,13 @@ static mercer_status judge_preimages(mercer_ctx *ctx, const mercer_model *model,
                                      double *values, mercer_error *err)
 {
     int64_t n = test->rows->n, l = model->components, d = model->columns;
-    double *first = NULL, *x = NULL, *back = NULL, all;
+    double *first = NULL, *x = NULL, *back = NULL;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(scaled_copy(model, train->rows, &x, err));
+    double all = mrc_spread(x, train->rows->n, d);
+    mrc_free(x);
+    x = NULL;
     MRC_TRY(scaled_copy(model, test->rows, &x, err));
-    MRC_TRY(spread(model, train->rows, &all, err));
     MRC_TRY(mrc_alloc2_raw(&back, n, d, sizeof *back, err));
     MRC_TRY(mrc_alloc2(&first, n, l, sizeof *first, err));
     for (int64_t c = 0; c < count; c++) {

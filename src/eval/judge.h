@@ -26,4 +26,7 @@ mercer_status mrc_judge(mercer_ctx *ctx, const mrc_aim *aim, const mercer_model 
                         int64_t count, double *values, double *scores, int64_t *codes,
                         mercer_error *err);
 
+/* The mean squared distance of n rows of d numbers from their mean. */
+double mrc_spread(const double *x, int64_t n, int64_t d);
+
 #endif

@@ -183,21 +183,6 @@ out:
     return rc;
 }
 
-/* The variance of the training values, all columns together. A few test rows, or one, may be near
- * the mean by chance; the training rows are not. */
-static double variance(const mercer_targets *train)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < train->columns; j++) {
-        double mean = 0;
-        for (int64_t i = 0; i < train->n; i++)
-            mean += train->values[i * train->columns + j] / (double)train->n;
-        for (int64_t i = 0; i < train->n; i++)
-            sum += pow(train->values[i * train->columns + j] - mean, 2) / (double)train->n;
-    }
-    return sum;
-}
-
 static mercer_status sum_of_squares(const mrc_judged *judged, double *out, mercer_error *err)
 {
     (void)err;
@@ -234,7 +219,8 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
     MRC_TRY(try_features(ctx, &own, "ls", err));
     for (int64_t c = 0; c < own.count; c++)
         sums[c] += own.values[c];
-    *all += variance(learn.targets) * (double)test->n;
+    /* Of the training rows: a few test rows, or one, may be near the mean by chance. */
+    *all += mrc_spread(learn.targets->values, train->n, held) * (double)test->n;
     trial->components = own.components;
     trial->points = own.points;
 out:
