@@ -380,7 +380,7 @@ void cli_json_trace(json_t *json, const mercer_model_info *info)
 
 void cli_print_blocks(FILE *out, const mercer_model_info *info)
 {
-    char values[96] = ""; /* of models from before they were counted nothing is said */
+    char values[128] = ""; /* of models from before they were counted nothing is said */
     if (info->stream_blocks == 0)
         return;
     if (info->stream_evaluations > 0)
