@@ -90,7 +90,7 @@ static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const ch
         MRC_TRY(mercer_model_truncate(
             ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
         first->head.scale = scale;
-        MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, first, err));
+        MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, false, first, err));
         MRC_TRY(judge(ctx, trial, first, c, step, err));
     }
 out:
@@ -115,7 +115,7 @@ static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char 
     MRC_TRY(mrc_method_find(trial->choice->method, &method, err));
     MRC_TRY(mrc_head_find(spec, &chosen, err));
     sharing.learns = method->default_head != NULL;
-    bool shared = chosen.def && !method->whole && (trial->kept || (chosen.def->whole && count > 1));
+    bool shared = chosen.def && !method->whole;
     if (!sharing.kept)
         sharing.kept = &own;
     if (shared)

@@ -272,7 +272,7 @@ void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weight
 
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,
-                             mercer_model *model, mercer_error *err)
+                             bool with_errors, mercer_model *model, mercer_error *err)
 {
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
@@ -296,8 +296,9 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     MRC_TRY(mrc_alloc(&head->errors, lesson.l, sizeof *head->errors, err));
     for (int64_t j = 0; j < lesson.l; j++)
         head->errors[j] = NAN;
-    MRC_TRY(def->step && !def->whole ? find_errors(ctx, def, &lesson, head, err)
-                                     : find_error(ctx, choice, &lesson, head, err));
+    if (with_errors)
+        MRC_TRY(def->step && !def->whole ? find_errors(ctx, def, &lesson, head, err)
+                                         : find_error(ctx, choice, &lesson, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

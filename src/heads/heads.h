@@ -78,10 +78,11 @@ void mrc_head_choice_destroy(mrc_head_choice *choice);
 mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
                                      int64_t n, mercer_error *err);
 
-/* Fit the head of a sealed model to the rows that the model was fitted to. */
+/* Fit the head of a sealed model to the rows that the model was fitted to. with_errors: find its
+ * errors on them too, which may cost more than learning. */
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,
-                             mercer_model *model, mercer_error *err);
+                             bool with_errors, mercer_model *model, mercer_error *err);
 
 /* Scores and, unless NULL, codes of rows by a complete head. */
 mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,

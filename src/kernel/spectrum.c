@@ -95,26 +95,36 @@ static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
     return rc;
 }
 
-/* Take the leading pairs out of LAPACK's increasing order: values (m), vectors in rows (m x m). */
-static mercer_status take_leading(const mrc_gram *g, int64_t m, double *values, double *rows,
-                                  int64_t count, double share, mrc_spectrum *out, double **leading,
-                                  mercer_error *err)
+/* The leading pairs of a symmetric m x m matrix, which is destroyed; *leading: m x out->count. */
+static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double *matrix, int64_t count,
+                                   double share, mrc_spectrum *out, double **leading,
+                                   mercer_error *err)
 {
+    mrc_tridiagonal t = {0};
+    double *values = NULL, *rows = NULL;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_tridiagonal_init(g->ctx, m, matrix, values, &t, err));
     report_negative(g, values[0], out);
     for (int64_t i = 0; i < m / 2; i++) {
         double swap = values[i];
         values[i] = values[m - 1 - i];
         values[m - 1 - i] = swap;
     }
-    out->count = mrc_wanted_pairs(values, m, floor_of(g), count, share, out->trace);
-    MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
-    memcpy(out->values, values, (size_t)out->count * sizeof *values);
-    MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
-    for (int64_t j = 0; j < out->count; j++)
+    int64_t l = mrc_wanted_pairs(values, m, floor_of(g), count, share, out->trace);
+    out->count = l;
+    MRC_TRY(mrc_alloc(&out->values, l, sizeof *out->values, err));
+    memcpy(out->values, values, (size_t)l * sizeof *values);
+    MRC_TRY(mrc_alloc2_raw(&rows, l, m, sizeof *rows, err));
+    MRC_TRY(mrc_tridiagonal_leading(g->ctx, &t, l, rows, err));
+    MRC_TRY(mrc_alloc2_raw(leading, m, l, sizeof **leading, err));
+    for (int64_t j = 0; j < l; j++)
         for (int64_t i = 0; i < m; i++)
-            (*leading)[i * out->count + j] = rows[(m - 1 - j) * m + i];
+            (*leading)[i * l + j] = rows[(l - 1 - j) * m + i];
 out:
+    mrc_tridiagonal_destroy(&t);
+    mrc_free(values);
+    mrc_free(rows);
     return rc;
 }
 
@@ -122,25 +132,22 @@ static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_
                                   mercer_error *err)
 {
     int64_t n = g->n, *all = NULL;
-    double *matrix = NULL, *values = NULL;
+    double *matrix = NULL;
     mercer_status rc = MERCER_OK;
 
     out->solver = "lapack";
     MRC_TRY(mrc_alloc2_raw(&matrix, n, n, sizeof *matrix, err));
-    MRC_TRY(mrc_alloc(&values, n, sizeof *values, err));
     MRC_TRY(mrc_alloc(&all, n, sizeof *all, err));
     for (int64_t i = 0; i < n; i++)
         all[i] = i;
     MRC_TRY(trace_of(g, &out->trace, err));
     MRC_TRY(mrc_gram_columns(g, all, n, matrix, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(mrc_eigen_symmetric(g->ctx, n, matrix, values, err));
-    MRC_TRY(take_leading(g, n, values, matrix, count, share, out, &out->vectors, err));
+    MRC_TRY(leading_pairs(g, n, matrix, count, share, out, &out->vectors, err));
     out->passes = 1;
     out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
 out:
     mrc_free(matrix);
-    mrc_free(values);
     mrc_free(all);
     return rc;
 }
@@ -149,17 +156,15 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
                                    mercer_error *err)
 {
     int64_t q = g->rank;
-    double *inner = NULL, *values = NULL, *leading = NULL;
+    double *inner = NULL, *leading = NULL;
     mercer_status rc = MERCER_OK;
 
     out->solver = "lowrank";
     MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
-    MRC_TRY(mrc_alloc(&values, q, sizeof *values, err));
     MRC_TRY(trace_of(g, &out->trace, err));
     MRC_TRY(mrc_lowrank_inner(g, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(mrc_eigen_symmetric(g->ctx, q, inner, values, err));
-    MRC_TRY(take_leading(g, q, values, inner, count, share, out, &leading, err));
+    MRC_TRY(leading_pairs(g, q, inner, count, share, out, &leading, err));
     /* u = F w / sqrt(lambda) */
     for (int64_t j = 0; j < out->count; j++)
         for (int64_t i = 0; i < q; i++)
@@ -170,7 +175,6 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     out->residual = (double)q * g->eps;
 out:
     mrc_free(inner);
-    mrc_free(values);
     mrc_free(leading);
     return rc;
 }

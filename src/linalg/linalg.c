@@ -284,50 +284,6 @@ out:
     return rc;
 }
 
-/* Beyond this order the size of LAPACK's workspace, 2 n^2, is no int any more. */
-enum { MOST_EIGEN = 32000 };
-
-struct eigen_call {
-    int64_t n;
-    double *a, *values, *work;
-    lapack_int work_size, *iwork, iwork_size, info;
-};
-
-static void eigen_run(void *arg, int64_t task, int worker)
-{
-    struct eigen_call *e = arg;
-    lapack_int n = mrc_blas_int(e->n);
-    (void)task, (void)worker;
-    /* The lower triangle by rows is the upper one by columns. */
-    e->info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', n, e->a, n, e->values, e->work,
-                                  e->work_size, e->iwork, e->iwork_size);
-}
-
-mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
-                                  mercer_error *err)
-{
-    struct eigen_call e = {.n = n, .a = a, .values = values};
-    mercer_status rc = MERCER_OK;
-
-    if (n > MOST_EIGEN)
-        return mrc_fail(err, MERCER_ERR_BUDGET,
-                        "an eigenproblem of order %lld is beyond LAPACK's %d: ask for fewer "
-                        "components",
-                        (long long)n, (int)MOST_EIGEN);
-    e.work_size = mrc_blas_int(1 + 6 * n + 2 * n * n);
-    e.iwork_size = mrc_blas_int(3 + 5 * n);
-    MRC_TRY(mrc_alloc2_raw(&e.work, e.work_size, 1, sizeof *e.work, err));
-    MRC_TRY(mrc_alloc2_raw(&e.iwork, e.iwork_size, 1, sizeof *e.iwork, err));
-    mrc_serial(ctx, eigen_run, &e);
-    if (e.info != 0)
-        MRC_FAIL(err, MERCER_ERR_NUMERIC,
-                 "the symmetric eigenproblem of order %lld did not converge", (long long)n);
-out:
-    mrc_free(e.work);
-    mrc_free(e.iwork);
-    return rc;
-}
-
 enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
 
 struct qr_call {

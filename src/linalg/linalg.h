@@ -63,6 +63,23 @@ mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, dou
 mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double *values,
                                   mercer_error *err);
 
+/* The same in two steps, for leading pairs of large matrices: first all eigenvalues (increasing),
+ * ... */
+typedef struct mrc_tridiagonal {
+    int64_t n;
+    double *reflectors;              /* n x n, borrowed: what is left of the matrix */
+    double *diagonal, *beside, *tau; /* n each */
+} mrc_tridiagonal;
+
+/* ... a as above, to be kept until the vectors are there; to be destroyed after success, */
+mercer_status mrc_tridiagonal_init(mercer_ctx *ctx, int64_t n, double *a, double *values,
+                                   mrc_tridiagonal *out, mercer_error *err);
+void mrc_tridiagonal_destroy(mrc_tridiagonal *t);
+
+/* then the eigenvectors of the last `count` values in rows (count x n), in their order. */
+mercer_status mrc_tridiagonal_leading(mercer_ctx *ctx, const mrc_tridiagonal *t, int64_t count,
+                                      double *rows, mercer_error *err);
+
 /* Singular values (decreasing) and left singular vectors of a (rows x k, tightly packed,
  * destroyed). With q = min(rows, k): values has q places, vectors is rows x q, row-major. */
 mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,

@@ -627,7 +627,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
         MRC_TRY(fit_at_once(ctx, &r, rows, targets, &filled, &more, &model, err));
     if (r.head.def) {
         model->head.scale = r.scale_target;
-        MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, model, err));
+        MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, true, model, err));
     }
     if (r.options.novelty > 0)
         MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
