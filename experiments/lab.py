@@ -18,17 +18,20 @@ ROOT = HERE.parent
 LEFT_LIMITS = 3  # status of an experiment that came to its end with a number outside its limits
 
 
-def cell(ours, paper=None, near=None, low=None, high=None, digits=3, why=None):
+def cell(ours, paper=None, near=None, low=None, high=None, digits=3, why=None, paper_digits=None, spread=None,
+         paper_spread=None):
     """Our number beside the paper's.
 
     near: how far from the paper's it may be; low, high: what it must not leave. Without any of them it
-    is shown and not judged. why: the reason of the difference, shown below the table.
+    is shown and not judged. why: the reason of the difference, shown below the table. paper_digits: where
+    the paper prints more or fewer than we do. spread, paper_spread: standard deviations, shown after +-.
     """
     if near is not None:
         low = paper - near if low is None else low
         high = paper + near if high is None else high
-    plain = [None if value is None else float(value) for value in (ours, paper, low, high)]
-    return dict(zip(("ours", "paper", "low", "high"), plain), digits=digits, why=why)
+    values = {"ours": ours, "paper": paper, "low": low, "high": high, "spread": spread, "paper_spread": paper_spread}
+    return {**{key: None if value is None else float(value) for key, value in values.items()}, "digits": digits,
+            "paper_digits": digits if paper_digits is None else paper_digits, "why": why}
 
 
 def holds(entry):

@@ -30,15 +30,19 @@ for it in the script; one without limits is shown and not judged.
 """
 
 
+def render_number(value, spread, digits):
+    return f"{value:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
+
+
 def render_cell(entry, reasons):
     if not isinstance(entry, dict):
         return entry
-    digits = entry["digits"]
-    text = f"{entry['ours']:.{digits}f}"
+    text = render_number(entry["ours"], entry.get("spread"), entry["digits"])
     if holds(entry) is False:
         text = f"**{text}**"
     if entry["paper"] is not None:
-        text += f" ({entry['paper']:.{digits}f})"
+        digits = entry.get("paper_digits", entry["digits"])
+        text += f" ({render_number(entry['paper'], entry.get('paper_spread'), digits)})"
     if entry["why"]:
         if entry["why"] not in reasons:
             reasons.append(entry["why"])
