@@ -116,7 +116,7 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, bool *
     }
     if (!asked) {
         /* Beyond this rank a factor costs more than the passes it saves. */
-        double worth = fmin((double)g->n / 4, 10 * sqrt((double)g->n));
+        double worth = fmin((double)g->n / 10, 10 * sqrt((double)g->n));
         most = (double)most < worth ? most : (int64_t)worth;
         if (most < 2 * MRC_PANEL) {
             snprintf(p->why, sizeof p->why, "too few rows for a low-rank factor");
