@@ -89,6 +89,8 @@ int cli_check_output(const char *path);
 
 /* Refuse to write over one's own input: a model over the data is a slip, and the data is gone. */
 int cli_check_overwrite(const char *path, const char *input, const char *what);
+/* The same for the files that options name. */
+int cli_check_overwrite_options(const char *path, const cli_settings *set);
 
 /* Refuse to print a model on a terminal. */
 int cli_check_model_output(const char *command, const char *path);
@@ -100,6 +102,15 @@ int cli_finish_stdout(int status);
  * MB where these are few rows; at most `most`. The first block (most = 0) is small: only after it
  * the width of the file is known. */
 int64_t cli_block_rows(int64_t numbers, int64_t most);
+
+/* Rows held out by each split of a file: rows[start[s]] to rows[start[s + 1] - 1]. */
+typedef struct cli_splits {
+    int64_t count;
+    int64_t *start, *rows; /* owned */
+} cli_splits;
+/* Those of a file for n rows. To be freed, also after a failure. */
+int cli_splits_read(const char *path, int64_t n, cli_splits *out);
+void cli_splits_free(cli_splits *splits);
 
 /* A table going out: leading text column (class names), leading target values, numbers. */
 typedef struct cli_sink {

@@ -2,105 +2,16 @@
 #include "cli.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Rows held out by each split of a file. */
-typedef struct splits {
-    int64_t count;
-    int64_t *start, *rows; /* owned */
-} splits;
-
-/* One line of a split file: the training rows, from 0, after columns that are not numbers or called
- * split or kind. Returns false after one line on standard error. */
-static bool read_split(const char *path, int64_t number, char *line, int64_t skip, int64_t n,
-                       splits *out)
-{
-    bool *train = cli_alloc((size_t)n, sizeof *train);
-    int64_t column = 0, left = n;
-    char *rest = NULL;
-    bool good = true;
-    for (char *cell = strtok_r(line, ",\t \r\n", &rest); good && cell;
-         cell = strtok_r(NULL, ",\t \r\n", &rest)) {
-        char *end = NULL;
-        errno = 0;
-        const long long row = strtoll(cell, &end, 10);
-        if (column++ < skip)
-            continue;
-        if (*end || errno || row < 0 || row >= n) {
-            cli_fail(CLI_FAILED, "%s:%lld: column %lld: '%s' is not a row number from 0 to %lld",
-                     path, (long long)number, (long long)column, cell, (long long)n - 1);
-            good = false;
-        } else {
-            left -= !train[row];
-            train[row] = true;
-        }
-    }
-    if (good && (left == 0 || left == n)) {
-        cli_fail(CLI_FAILED, "%s:%lld: %s", path, (long long)number,
-                 left ? "there is no training row" : "all rows are training rows: none is left");
-        good = false;
-    }
-    out->start = cli_resize(out->start, (size_t)out->count + 2, sizeof *out->start);
-    out->start[0] = 0;
-    out->rows = cli_resize(out->rows, (size_t)(out->start[out->count] + left), sizeof *out->rows);
-    int64_t at = out->start[out->count];
-    for (int64_t i = 0; good && i < n; i++)
-        if (!train[i])
-            out->rows[at++] = i;
-    out->start[++out->count] = at;
-    free(train);
-    return good;
-}
-
-/* A split a line. A first line that starts with a letter names the columns; those called
- * split and kind are skipped. */
-static int read_splits(const char *path, int64_t n, splits *out)
-{
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return cli_fail(CLI_FAILED, "%s: %s", path, strerror(errno));
-    char *line = NULL;
-    size_t room = 0;
-    int64_t number = 0, skip = 0;
-    bool good = true;
-    while (good && getline(&line, &room, file) >= 0) {
-        number++;
-        if (line[strspn(line, " \t\r\n")] == 0)
-            continue;
-        char *first = line + (strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
-        first += strspn(first, " \t\"");
-        if (out->count == 0 && isalpha((unsigned char)*first)) {
-            char *rest = NULL;
-            for (char *name = strtok_r(first, ",\t \r\n", &rest);
-                 name && (strcmp(name, "split") == 0 || strcmp(name, "kind") == 0);
-                 name = strtok_r(NULL, ",\t \r\n", &rest))
-                skip++;
-            continue;
-        }
-        good = read_split(path, number, first, skip, n, out);
-    }
-    if (good && ferror(file)) {
-        cli_fail(CLI_FAILED, "%s: %s", path, strerror(errno));
-        good = false;
-    }
-    if (good && out->count == 0) {
-        cli_fail(CLI_FAILED, "%s: there is no split in it", path);
-        good = false;
-    }
-    free(line);
-    fclose(file);
-    return good ? CLI_DONE : CLI_FAILED;
-}
-
 /* Everything that is read before the work starts. */
 typedef struct occasion {
     mercer_table *table, *test; /* owned */
-    splits splits;
+    cli_splits splits;
     mercer_fit_options fit;
     mercer_evaluate_options options;
 } occasion;
@@ -155,12 +66,12 @@ static int check_outputs(const cli_settings *set)
         status = cli_check_output(set->predictions);
     if (status == CLI_DONE && set->roc)
         status = cli_check_output(set->roc);
-    const char *const inputs[] = {set->operand[0], set->test, set->split};
-    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
-        if (status == CLI_DONE && inputs[i])
-            status = cli_check_overwrite(set->predictions, inputs[i], "data");
-        if (status == CLI_DONE && inputs[i])
-            status = cli_check_overwrite(set->roc, inputs[i], "data");
+    const char *const outputs[] = {set->predictions, set->roc};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        if (status == CLI_DONE)
+            status = cli_check_overwrite(outputs[i], set->operand[0], "data");
+        if (status == CLI_DONE)
+            status = cli_check_overwrite_options(outputs[i], set);
     }
     if (status == CLI_DONE && set->predictions && set->roc &&
         same_output(set->predictions, set->roc))
@@ -184,6 +95,17 @@ static int check_call(const cli_settings *set, const cli_list *methods)
         status = cli_fail(CLI_WRONG_CALL, "--repeats goes with --cv and a number of folds");
     if (status == CLI_DONE && set->inner && set->tune.count == 0)
         status = cli_fail(CLI_WRONG_CALL, "--inner goes with --tune");
+    if (status == CLI_DONE && set->test_labels && !set->test)
+        status = cli_fail(CLI_WRONG_CALL, "--test-labels goes with --test");
+    if (status == CLI_DONE && set->test && set->labels && !set->test_labels)
+        status = cli_fail(CLI_WRONG_CALL,
+                          "--labels are those of %s; give those of %s by "
+                          "--test-labels",
+                          cli_shown(set->operand[0]), cli_shown(set->test));
+    if (status == CLI_DONE && set->split && set->missing && strcmp(set->missing, "drop") == 0)
+        status = cli_fail(CLI_WRONG_CALL,
+                          "--missing drop with --split: rows would be counted without those "
+                          "dropped; leave them out of the file first");
     if (status == CLI_DONE && !set->test && set->missing && strcmp(set->missing, "mean") == 0)
         status = cli_fail(CLI_WRONG_CALL,
                           "--missing mean would fill cells from rows held out; use --missing drop, "
@@ -210,6 +132,7 @@ static int prepare(cli_app *app, occasion *o, mercer_error *err)
     o->options.fit = &o->fit;
     o->options.repeats = set->repeats;
     o->options.metric = set->metric;
+    o->options.positive = set->positive;
     o->options.tune = set->tune.item;
     o->options.tune_count = set->tune.count;
     o->options.inner_folds = set->inner;
@@ -226,13 +149,14 @@ static int prepare(cli_app *app, occasion *o, mercer_error *err)
         return cli_fail_reading(set, rc, err, set->operand[0]);
     const int64_t n = mercer_rows_count(mercer_table_rows(o->table));
     if (set->split) {
-        status = read_splits(set->split, n, &o->splits);
+        status = cli_splits_read(set->split, n, &o->splits);
         o->options.splits = o->splits.count;
         o->options.split_start = o->splits.start;
         o->options.split_rows = o->splits.rows;
     }
     if (set->test) {
         mercer_table_read_options(o->table, &reading);
+        reading.labels_file = set->test_labels;
         rc = mercer_table_read(app->ctx, set->test, &reading, &o->test, err);
         if (rc != MERCER_OK)
             return cli_fail_reading(set, rc, err, set->test);
@@ -246,8 +170,7 @@ static void finish(occasion *o)
 {
     mercer_table_free(o->table);
     mercer_table_free(o->test);
-    free(o->splits.start);
-    free(o->splits.rows);
+    cli_splits_free(&o->splits);
 }
 
 /* What a fold's model was made of, "components=5,kernel.sigma=2"; owned by the caller. */
@@ -294,6 +217,8 @@ static json_t *evaluation_json(const mercer_evaluation *e, const mercer_targets 
     json_t *json = json_object(), *folds = json_array();
     json_object_set_new(json, "metric", cli_json_text(info.metric));
     json_object_set_new(json, "larger_is_better", json_boolean(info.larger_wins));
+    json_object_set_new(json, "positive",
+                        info.positive ? cli_json_text(info.positive) : json_null());
     json_object_set_new(json, "mean", cli_json_real(info.mean));
     json_object_set_new(json, "sd", cli_json_real(info.sd));
     json_object_set_new(json, "choices", json_integer(info.choices));
@@ -365,6 +290,12 @@ static void cell_or_blank(cli_table *table, const char *format, double value)
     if (!isnan(value))
         snprintf(text, sizeof text, format, value);
     cli_table_cell(table, "%s", text);
+}
+
+/* Whether it matters which of two classes is the positive one. */
+static bool looks_for_one(const mercer_evaluation_info *info)
+{
+    return strcmp(info->metric, "auc") == 0 || strcmp(info->metric, "ap") == 0;
 }
 
 /* What --tune chose for the only fold; several have a table. */
@@ -465,22 +396,36 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
     return rc;
 }
 
-static mercer_status save_roc(const cli_app *app, mercer_evaluation *e, mercer_error *err)
+/* points: those of the curve. */
+static mercer_status save_roc(const cli_app *app, const double *points, int64_t count,
+                              mercer_error *err)
 {
     static const char *const names[MERCER_ROC_COLUMNS] = {"fpr", "tpr", "threshold"};
-    const double *points = NULL;
-    int64_t count = 0;
     cli_sink sink = {0};
-    mercer_status rc = mercer_evaluation_roc(e, &points, &count, err);
-    if (rc == MERCER_OK)
-        rc = cli_sink_open(&sink, app->ctx, app->set.roc, NULL, MERCER_ROC_COLUMNS, names, NULL,
-                           err);
+    mercer_status rc =
+        cli_sink_open(&sink, app->ctx, app->set.roc, NULL, MERCER_ROC_COLUMNS, names, NULL, err);
     if (rc == MERCER_OK)
         rc = cli_sink_rows(&sink, app->ctx, points, count, NULL, err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, err);
     else
         cli_sink_abort(&sink);
+    return rc;
+}
+
+/* What was asked for besides the report; nothing when part of it cannot be had. */
+static mercer_status save(const cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
+                          mercer_error *err)
+{
+    const double *points = NULL;
+    int64_t count = 0;
+    mercer_status rc = MERCER_OK;
+    if (app->set.roc)
+        rc = mercer_evaluation_roc(e, &points, &count, err);
+    if (rc == MERCER_OK && app->set.predictions)
+        rc = save_predictions(app, e, targets, err);
+    if (rc == MERCER_OK && app->set.roc)
+        rc = save_roc(app, points, count, err);
     return rc;
 }
 
@@ -519,10 +464,7 @@ static int run_evaluate(cli_app *app)
     mercer_evaluation_info info = {.struct_size = sizeof info};
     if (rc == MERCER_OK) {
         mercer_evaluation_get_info(e, &info);
-        if (set->predictions)
-            rc = save_predictions(app, e, targets, &err);
-        if (rc == MERCER_OK && set->roc)
-            rc = save_roc(app, e, &err);
+        rc = save(app, e, targets, &err);
     }
     if (rc != MERCER_OK)
         status = cli_fail_library(rc, &err, file_of(set, &err));
@@ -544,6 +486,8 @@ static int run_evaluate(cli_app *app)
         fprintf(out, "Evaluated %s on %s\n\n", set->method, cli_shown(set->operand[0]));
         print_value(out, &info);
         cli_print_row(out, "which is", "%s", info.summary);
+        if (info.positive && (set->positive || looks_for_one(&info)))
+            cli_print_row(out, "looking for", "class '%s'", info.positive);
         print_choice(out, e, &info);
         print_folds(out, e, &info);
         print_confusion(out, &info, targets);
@@ -557,22 +501,29 @@ out:
 
 /* ---- compare ---- */
 
-/* Mean and spread of the folds' differences from the first method. */
+/* Mean and spread of the folds' differences from the first method, of folds where both have a
+ * value. Rows that are judged together have none of their own: NaN. */
 static void pair(const mercer_evaluation *first, const mercer_evaluation *other, int64_t folds,
                  double *mean, double *sd)
 {
-    double sum = 0, squares = 0;
-    for (int64_t f = 0; f < folds; f++) {
-        mercer_evaluation_fold a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
-        mercer_evaluation_get_fold(first, f, &a);
-        mercer_evaluation_get_fold(other, f, &b);
-        sum += (b.value - a.value) / (double)folds;
-        squares += (b.value - a.value) * (b.value - a.value);
-    }
-    *mean = sum;
-    *sd = NAN;
-    if (folds > 1 && !isnan(sum)) /* rows judged together have no values of their own */
-        *sd = sqrt(fmax(0, squares - (double)folds * sum * sum) / (double)(folds - 1));
+    double told = 0, sum = 0, squares = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t f = 0; f < folds; f++) {
+            mercer_evaluation_fold a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
+            mercer_evaluation_get_fold(first, f, &a);
+            mercer_evaluation_get_fold(other, f, &b);
+            const double difference = b.value - a.value;
+            if (isnan(difference))
+                continue;
+            if (pass == 0) {
+                told++;
+                sum += difference;
+            } else {
+                squares += pow(difference - sum / told, 2);
+            }
+        }
+    *mean = sum / told;
+    *sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
 }
 
 static double mean_points(const mercer_evaluation *e, int64_t folds)
@@ -663,8 +614,8 @@ static void print_comparison(const cli_app *app, mercer_evaluation **all)
         cell_or_blank(&table, "%.4g", i ? s.spread : NAN);
         cli_table_cell(&table, "%.4g", s.points);
     }
-    printf("Compared on %s: %s, %lld folds\n\n", cli_shown(app->set.operand[0]), first.summary,
-           (long long)first.folds);
+    printf("Compared on %s: %s, %lld fold%s\n\n", cli_shown(app->set.operand[0]), first.summary,
+           (long long)first.folds, first.folds == 1 ? "" : "s");
     cli_table_print(&table, stdout, 2);
     cli_print_notices(app);
 }
@@ -718,10 +669,15 @@ static int run_compare(cli_app *app)
                    "instead of folds: each line lists the training rows of a split, from 0"),      \
         CLI_OPTION("test", 0, CLI_TEXT, test, "DATA", NULL,                                        \
                    "instead of folds: learn from all rows and judge by the rows of this file"),    \
+        CLI_OPTION("test-labels", 0, CLI_TEXT, test_labels, "FILE", NULL,                          \
+                   "labels of the test rows, one a line, as --labels are of the others"),          \
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
                    "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
                    "what is measured; default error of classes, rmse of values, without a head "   \
                    "structure"),                                                                   \
+        CLI_OPTION("positive", 0, CLI_TEXT, positive, "CLASS", NULL,                               \
+                   "which of two classes auc, ap and --roc look for; default: the one whose "      \
+                   "first row comes later"),                                                       \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
                    "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
                    "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \
@@ -746,8 +702,7 @@ static const cli_option evaluate_options[] = {
     CLI_OPTION("save-predictions", 0, CLI_TEXT, predictions, "FILE", NULL,
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
-               "ROC curve of the second of two classes, over all rows held out: fpr, tpr, "
-               "threshold"),
+               "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
     EVALUATE_OPTIONS,
 };
 

@@ -203,6 +203,8 @@ static int check_call(const cli_settings *set)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
         status = cli_check_overwrite(set->output, set->operand[0], "data");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite_options(set->output, set);
     if (status == CLI_DONE && set->output)
         status = cli_check_model_output("fit", set->output);
     return status;

@@ -10,6 +10,8 @@ static int run_scale(cli_app *app)
     const char *path = set->operand[0];
     const char *kind = set->scale ? set->scale : "standard";
     int status = cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite_options(set->output, set);
     if (status != CLI_DONE)
         return status;
 

@@ -69,6 +69,8 @@ static int check_call(const cli_settings *set, const char *output)
     if (status == CLI_DONE)
         status = cli_check_overwrite(output, set->operand[1], "data");
     if (status == CLI_DONE)
+        status = cli_check_overwrite_options(output, set);
+    if (status == CLI_DONE)
         status = cli_check_model_output("update", output);
     return status;
 }

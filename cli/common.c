@@ -213,6 +213,24 @@ int cli_check_overwrite(const char *path, const char *input, const char *what)
                     "%s: would be written over the %s; give the output another name", path, what);
 }
 
+int cli_check_overwrite_options(const char *path, const cli_settings *set)
+{
+    const struct {
+        const char *path, *what;
+    } inputs[] = {{set->labels, "labels"},
+                  {set->test, "test rows"},
+                  {set->test_labels, "labels of the test rows"},
+                  {set->split, "splits"},
+                  {set->validation, "validation rows"},
+                  {set->landmarks, "landmarks"},
+                  {set->self, "values k(x,x)"}};
+    int status = CLI_DONE;
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs && status == CLI_DONE; i++)
+        if (inputs[i].path)
+            status = cli_check_overwrite(path, inputs[i].path, inputs[i].what);
+    return status;
+}
+
 int cli_check_model_output(const char *command, const char *path)
 {
     if (!cli_is_stdout(path) || !isatty(STDOUT_FILENO))

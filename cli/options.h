@@ -30,11 +30,12 @@ typedef struct cli_settings {
     int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
     int64_t resize[2];                               /* width and height; 0: not given */
     uint64_t seed;
-    const char *head, *scale_target;                            /* NULL: not given */
-    double novelty;                                             /* 0: not given */
-    double noise;                                               /* negative: not given */
-    const char *cv, *split, *test, *metric, *predictions, *roc; /* NULL: not given */
-    int64_t repeats, inner;                                     /* 0: not given */
+    const char *head, *scale_target;                   /* NULL: not given */
+    double novelty;                                    /* 0: not given */
+    double noise;                                      /* negative: not given */
+    const char *cv, *split, *test, *test_labels;       /* NULL: not given */
+    const char *metric, *positive, *predictions, *roc; /* NULL: not given */
+    int64_t repeats, inner;                            /* 0: not given */
     cli_list tune, methods;
     bool help; /* --help was among the words */
 } cli_settings;

@@ -17,6 +17,8 @@ int cli_passage_start(cli_passage *p, cli_app *app, bool images)
         status = cli_check_overwrite(set->output, set->operand[0], "model");
     if (status == CLI_DONE)
         status = cli_check_overwrite(set->output, p->path, "data");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite_options(set->output, set);
     if (status != CLI_DONE)
         return status;
     const mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &p->model, &p->err);

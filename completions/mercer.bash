@@ -68,7 +68,9 @@ _mercer() {
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
         evaluate:--test) words='' ;;
+        evaluate:--test-labels) words='files' ;;
         evaluate:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
+        evaluate:--positive) words='' ;;
         evaluate:--tune) words='' ;;
         evaluate:--inner) words='' ;;
         evaluate:--center) words='none exact span' ;;
@@ -95,7 +97,9 @@ _mercer() {
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
         compare:--test) words='' ;;
+        compare:--test-labels) words='files' ;;
         compare:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
+        compare:--positive) words='' ;;
         compare:--tune) words='' ;;
         compare:--inner) words='' ;;
         compare:--center) words='none exact span' ;;
@@ -158,9 +162,9 @@ _mercer() {
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --metric --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
             inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;

@@ -41,6 +41,8 @@ typedef struct mercer_evaluate_options {
     int64_t inner_folds;     /* for that; 0: 5 */
     int predictions; /* what will be asked for: MERCER_PREDICTIONS_... refuses at once what will
                         not be there; 0: nothing is */
+    const char *positive; /* which of two classes auc, ap and the ROC curve look for; NULL: the
+                             second that the targets list */
 } mercer_evaluate_options;
 /* Defaults, in as much of the struct as the caller was compiled with. */
 MERCER_API void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size);
@@ -74,6 +76,8 @@ typedef struct mercer_evaluation_info {
     const int64_t *confusion; /* outputs x outputs: rows of class i that were predicted as j */
     int64_t choices;          /* combinations tried in each fold; 1: nothing was tuned */
     const int64_t *undecided; /* outputs: rows of class i that no class won, beside confusion */
+    const char *positive;     /* of two classes: which rankings look for, as the targets name it;
+                                 NULL: there are no two */
 } mercer_evaluation_info;
 MERCER_API void mercer_evaluation_get_info(const mercer_evaluation *evaluation,
                                            mercer_evaluation_info *info);
@@ -94,9 +98,9 @@ typedef struct mercer_evaluation_fold {
 MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                            mercer_evaluation_fold *fold);
 
-/* The ROC curve of the second of two classes, over the rows held out by all folds: from (0,0) to
- * (1,1), a point after each distinct score. A row is counted as of the second class when its score
- * of it, less that of the first, is at least the threshold (infinite at the first point). *points,
+/* The ROC curve of the positive of two classes, over the rows held out by all folds: from (0,0) to
+ * (1,1), a point after each distinct score. A row is counted as of that class when its score of it,
+ * less that of the other, is at least the threshold (infinite at the first point). *points,
  * *count x MERCER_ROC_COLUMNS numbers, lives as long as the evaluation, or until the next call. */
 enum { MERCER_ROC_FALSE_RATE, MERCER_ROC_TRUE_RATE, MERCER_ROC_THRESHOLD, MERCER_ROC_COLUMNS };
 MERCER_API mercer_status mercer_evaluation_roc(mercer_evaluation *evaluation, const double **points,

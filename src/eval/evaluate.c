@@ -34,13 +34,15 @@ struct fold {
     char *notices[MOST_NOTICES];
     int notice_count;
     mercer_status rc;
-    mercer_error err;
+    char *why; /* when it failed; NULL then: no memory for that either */
 };
 
 struct mercer_evaluation {
     const mrc_metric *metric;
     mercer_target_kind kind;
     int64_t outputs, count;
+    int64_t wanted; /* of two classes: the one that rankings look for */
+    char *positive; /* its name; NULL: there are no two */
     struct fold *folds;
     mrc_grid grid;
     int64_t *confusion, *undecided;
@@ -240,37 +242,39 @@ static bool is_alike(const char *a, const char *b)
     return *a == *b;
 }
 
-/* How many notices of folds are like this one; *first: it is the first of them. */
-static int64_t count_alike(const mercer_evaluation *result, int64_t fold, int index, bool *first)
-{
-    const char *text = result->folds[fold].notices[index];
-    int64_t count = 0;
-    *first = true;
-    for (int64_t f = 0; f < result->count; f++)
-        for (int i = 0; i < result->folds[f].notice_count; i++)
-            if (is_alike(result->folds[f].notices[i], text)) {
-                count++;
-                *first &= f > fold || (f == fold && i >= index);
-            }
-    return count;
-}
-
 /* Pass the notices of the folds on, one of a kind. */
 static void tell_notices(const struct job *job)
 {
+    enum { MOST_KINDS = 32 }; /* hosts are not told more at once */
+    struct {
+        const char *text;
+        int64_t fold, alike;
+    } kinds[MOST_KINDS];
+    int known = 0;
     for (int64_t f = 0; f < job->result->count; f++)
         for (int i = 0; i < job->result->folds[f].notice_count; i++) {
             const char *text = job->result->folds[f].notices[i];
-            bool first;
-            int64_t alike = count_alike(job->result, f, i, &first);
-            if (first && !job->folds)
-                mrc_notice(job->ctx, "%s", text);
-            else if (first && alike == 1)
-                mrc_notice(job->ctx, "fold %lld: %s", (long long)f + 1, text);
-            else if (first)
-                mrc_notice(job->ctx, "fold %lld, and alike in %lld more: %s", (long long)f + 1,
-                           (long long)alike - 1, text);
+            int k = 0;
+            while (k < known && !is_alike(kinds[k].text, text))
+                k++;
+            if (k == MOST_KINDS)
+                continue;
+            if (k == known) {
+                kinds[known].text = text;
+                kinds[known].fold = f;
+                kinds[known++].alike = 0;
+            }
+            kinds[k].alike++;
         }
+    for (int k = 0; k < known; k++) {
+        if (!job->folds)
+            mrc_notice(job->ctx, "%s", kinds[k].text);
+        else if (kinds[k].alike == 1)
+            mrc_notice(job->ctx, "fold %lld: %s", (long long)kinds[k].fold + 1, kinds[k].text);
+        else
+            mrc_notice(job->ctx, "fold %lld, and alike in %lld more: %s",
+                       (long long)kinds[k].fold + 1, (long long)kinds[k].alike - 1, kinds[k].text);
+    }
 }
 
 static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
@@ -290,7 +294,7 @@ static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion 
     *value = NAN;
     for (int64_t c = 0; c < all; c++) {
         double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
-        double margin = EQUAL * fabs(*value);
+        double margin = isinf(*value) ? 0 : EQUAL * fabs(*value);
         if (isnan(*value) || (larger_wins ? mean > *value + margin : mean < *value - margin)) {
             *value = mean;
             *best = c;
@@ -383,8 +387,45 @@ static void fold_task(void *arg, int64_t task, int worker)
     struct job *job = arg;
     struct fold *fold = &job->result->folds[task];
     mercer_ctx *ctx = job->workers[worker];
+    mercer_error err = {MERCER_OK, ""};
     mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
-    fold->rc = prepare_fold(ctx, job, task, fold, &fold->err);
+    fold->rc = prepare_fold(ctx, job, task, fold, &err);
+    if (fold->rc != MERCER_OK)
+        mrc_strdup(&fold->why, err.text, NULL);
+}
+
+static void fold_destroy(struct fold *fold)
+{
+    mrc_free(fold->rows);
+    mrc_free(fold->codes);
+    mrc_free(fold->truth);
+    mrc_free(fold->scores);
+    mrc_free(fold->why);
+    for (int i = 0; i < fold->notice_count; i++)
+        mrc_free(fold->notices[i]);
+    memset(fold, 0, sizeof *fold);
+}
+
+/* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
+static void run_large_folds(struct job *job)
+{
+    if (job->ctx->threads == 1)
+        return;
+    job->workers[0]->memory = job->ctx->memory;
+    for (int64_t f = 0; f < job->result->count; f++)
+        if (job->result->folds[f].rc == MERCER_ERR_BUDGET) {
+            fold_destroy(&job->result->folds[f]);
+            fold_task(job, f, 0);
+        }
+}
+
+/* Whether the text names a row, "row 3". */
+static bool names_row(const char *text)
+{
+    for (const char *at = strstr(text, "row "); at; at = strstr(at + 1, "row "))
+        if (at[4] >= '0' && at[4] <= '9')
+            return true;
+    return false;
 }
 
 /* Contexts of one thread for the workers, which share the memory. */
@@ -409,14 +450,17 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
     MRC_TRY(make_workers(job, err));
     mrc_progress(job->ctx, "fits", 0);
     mrc_parfor(job->ctx, result->count, fold_task, job);
+    run_large_folds(job);
     for (int64_t f = 0; f < result->count; f++) {
-        struct fold *fold = &result->folds[f];
+        const struct fold *fold = &result->folds[f];
+        const char *why = fold->why ? fold->why : mercer_status_text(fold->rc);
         if (fold->rc == MERCER_ERR_CANCELLED)
-            MRC_FAIL(err, fold->rc, "%s", fold->err.text);
-        bool of_rows = fold->rc == MERCER_ERR_DATA && strstr(fold->err.text, "row ");
+            MRC_FAIL(err, fold->rc, "%s", why);
         if (fold->rc != MERCER_OK)
-            MRC_FAIL(err, fold->rc, "fold %lld: %.450s%s", (long long)f + 1, fold->err.text,
-                     of_rows ? " (rows counted within the fold)" : "");
+            MRC_FAIL(err, fold->rc, "fold %lld: %.450s%s", (long long)f + 1, why,
+                     fold->rc == MERCER_ERR_DATA && names_row(why)
+                         ? " (rows counted within the fold)"
+                         : "");
     }
 out:
     for (int w = 0; job->workers && w < job->ctx->threads; w++)
@@ -441,9 +485,19 @@ static mercer_status run_test(struct job *job, mercer_error *err)
     for (int64_t i = 0; i < fold->n; i++)
         fold->rows[i] = i;
     test.rows = (mercer_rows *)options->test;
-    if (job->targets && (!truth || truth->kind != job->targets->kind || truth->n != fold->n ||
-                         truth->columns != job->targets->columns))
-        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: the targets are not like those of the rows");
+    if (job->targets && (!truth || truth->kind == MERCER_TARGET_NONE))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "test rows: they have no %s to judge predictions by, as the training rows have",
+                 job->targets->kind == MERCER_TARGET_CLASSES ? "labels" : "target values");
+    if (job->targets && truth->kind != job->targets->kind)
+        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: they have %s, the training rows %s",
+                 truth->kind == MERCER_TARGET_CLASSES ? "classes" : "target values",
+                 job->targets->kind == MERCER_TARGET_CLASSES ? "classes" : "target values");
+    if (job->targets && (truth->n != fold->n || truth->columns != job->targets->columns))
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "test rows: %lld x %lld target values, %lld x %lld are expected",
+                 (long long)truth->n, (long long)truth->columns, (long long)fold->n,
+                 (long long)job->targets->columns);
     if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
         MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
         for (int64_t i = 0; i < fold->n; i++) {
@@ -528,7 +582,8 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                          .predicted = codes,
                          .truth = job->targets->codes,
                          .scores = scores,
-                         .values = job->targets->values};
+                         .values = job->targets->values,
+                         .wanted = result->wanted};
     result->sd = NAN;
     MRC_TRY(result->metric->measure(&judged, &result->mean, err));
     if (isnan(result->mean))
@@ -550,11 +605,18 @@ static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *
                                                                     : options->folds;
     mercer_status rc = MERCER_OK;
     if (options->repeats < 0 || options->repeats > 1000000)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld", (long long)options->repeats);
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld is not a number from 1 to 1000000",
+                 (long long)options->repeats);
+    int64_t repeats = options->repeats ? options->repeats : 1;
+    double bytes = (double)repeats * ((double)k * sizeof(struct fold) + 8 * (double)n);
+    if (options->splits == 0 && bytes > (double)ctx->memory)
+        MRC_FAIL(err, MERCER_ERR_BUDGET,
+                 "%lld folds drawn %lld times take %.1f MB, the memory budget is %.1f MB: ask for "
+                 "fewer, or raise --memory",
+                 (long long)k, (long long)repeats, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
     if (options->splits == 0)
         return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
-                              targets ? targets->classes : 0, k,
-                              options->repeats ? options->repeats : 1, out, err);
+                              targets ? targets->classes : 0, k, repeats, out, err);
     out->n = n;
     out->count = options->splits;
     int64_t entries = options->split_start[options->splits];
@@ -640,6 +702,25 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
 out:
     mrc_head_choice_destroy(&head);
     return rc;
+}
+
+/* The class that rankings look for: the one named, or the second. */
+static mercer_status find_wanted(struct job *job, mercer_error *err)
+{
+    mercer_evaluation *result = job->result;
+    const char *name = job->options->positive;
+    if (result->kind != MERCER_TARGET_CLASSES || result->outputs != 2) {
+        if (!name)
+            return MERCER_OK;
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "positive: one of two classes can be looked for, and there are no two");
+    }
+    char **names = job->targets->class_names;
+    result->wanted = name && strcmp(name, names[0]) == 0 ? 0 : 1;
+    if (name && strcmp(name, names[result->wanted]) != 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "positive: class '%s' is neither '%s' nor '%s'",
+                        name, names[0], names[1]);
+    return mrc_strdup(&result->positive, names[result->wanted], err);
 }
 
 /* What is tried, all of it known to make sense before the first fit. */
@@ -728,6 +809,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_TRY(decide_metric(&job, err));
     if (job.result->metric->of == MRC_OF_COLUMNS) /* which are not all there in a fit */
         memset(job.wanted, 0, sizeof job.wanted);
+    MRC_TRY(find_wanted(&job, err));
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
@@ -737,6 +819,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.aim.metric = job.result->metric;
     job.aim.targets = job.targets;
     job.aim.outputs = job.result->outputs;
+    job.aim.wanted = job.result->wanted;
     job.result->count = options.test ? 1 : folds.count;
     job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
@@ -760,15 +843,10 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
 {
     if (!evaluation)
         return;
-    for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++) {
-        for (int i = 0; i < evaluation->folds[f].notice_count; i++)
-            mrc_free(evaluation->folds[f].notices[i]);
-        mrc_free(evaluation->folds[f].rows);
-        mrc_free(evaluation->folds[f].codes);
-        mrc_free(evaluation->folds[f].truth);
-        mrc_free(evaluation->folds[f].scores);
-    }
+    for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++)
+        fold_destroy(&evaluation->folds[f]);
     mrc_free(evaluation->folds);
+    mrc_free(evaluation->positive);
     mrc_free(evaluation->confusion);
     mrc_free(evaluation->undecided);
     mrc_free(evaluation->roc);
@@ -793,6 +871,7 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .confusion = evaluation->confusion,
         .choices = grid->count * (grid->components ? grid->components_count : 1),
         .undecided = evaluation->undecided,
+        .positive = evaluation->positive,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -836,7 +915,8 @@ mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points,
         memcpy(truth + at, e->folds[f].truth, (size_t)e->folds[f].n * sizeof *truth);
     }
     mrc_free(e->roc);
-    mrc_judged judged = {.n = n, .outputs = 2, .truth = truth, .scores = scores};
+    mrc_judged judged = {
+        .n = n, .outputs = 2, .truth = truth, .scores = scores, .wanted = e->wanted};
     MRC_TRY(mrc_roc(&judged, &e->roc, &e->roc_count, err));
     *points = e->roc;
     *count = e->roc_count;

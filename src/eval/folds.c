@@ -24,6 +24,9 @@ mercer_status mrc_folds_draw(mercer_ctx *ctx, int64_t n, const int64_t *codes, i
     int64_t *order = NULL, *fold_of = NULL;
     mercer_status rc = MERCER_OK;
     memset(out, 0, sizeof *out);
+    if (n < 2)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%lld row%s: there must be two to hold one out",
+                 (long long)n, n == 1 ? "" : "s");
     if (k < 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%lld folds: at least 2 are needed", (long long)k);
     if (n < k)

@@ -1,7 +1,7 @@
 /* Metrics of predictions.
  *
- * The score of a row in favour of the second of two classes is its score of that class less that of
- * the first. Equal scores form one step of the ROC curve, so the area under it counts a tie as half
+ * The score of a row in favour of one of two classes is its score of that class less that of the
+ * other. Equal scores form one step of the ROC curve, so the area under it counts a tie as half
  * (Mann, Whitney); the average precision, a mean over the relevant rows of the precision at their
  * rank, takes all rows of a tie as found at once. */
 #include "eval/metrics.h"
@@ -46,12 +46,15 @@ out:
 
 static mercer_status root_mean_square(const mrc_judged *judged, double *out, mercer_error *err)
 {
-    double sum = 0;
+    double sum = 0, largest = 0;
     int64_t count = judged->n * judged->outputs;
     (void)err;
     for (int64_t i = 0; i < count; i++)
-        sum += (judged->scores[i] - judged->values[i]) * (judged->scores[i] - judged->values[i]);
-    *out = sqrt(sum / (double)count);
+        largest = fmax(largest, fabs(judged->scores[i] - judged->values[i]));
+    double unit = largest > 0 ? largest : 1; /* squares of huge or tiny values leave the range */
+    for (int64_t i = 0; i < count; i++)
+        sum += pow((judged->scores[i] - judged->values[i]) / unit, 2);
+    *out = unit * sqrt(sum / (double)count);
     return MERCER_OK;
 }
 
@@ -68,16 +71,16 @@ static int by_score(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* How many rows are of the second class. */
+/* How many rows are of the class looked for. */
 static int64_t count_relevant(const mrc_judged *judged)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < judged->n; i++)
-        count += judged->truth[i] == 1;
+        count += judged->truth[i] == judged->wanted;
     return count;
 }
 
-/* All rows, the most likely of the second class first; *relevant of them are. */
+/* All rows, the most likely of the class looked for first; *relevant of them are. */
 static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t *relevant,
                           mercer_error *err)
 {
@@ -85,8 +88,9 @@ static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t
     *relevant = count_relevant(judged);
     MRC_TRY(mrc_alloc(out, judged->n, sizeof **out, err));
     for (int64_t i = 0; i < judged->n; i++) {
-        (*out)[i].score = judged->scores[2 * i + 1] - judged->scores[2 * i];
-        (*out)[i].relevant = judged->truth[i] == 1;
+        const double *scores = judged->scores + 2 * i;
+        (*out)[i].score = scores[judged->wanted] - scores[1 - judged->wanted];
+        (*out)[i].relevant = judged->truth[i] == judged->wanted;
     }
     qsort(*out, (size_t)judged->n, sizeof **out, by_score);
 out:
@@ -158,12 +162,10 @@ out:
 
 static const mrc_metric metrics[] = {
     {"error", "share of rows in the wrong class", MRC_OF_CLASSES, false, false, error_rate},
-    {"balanced", "the same, as a mean over the classes", MRC_OF_CLASSES, false, false,
-     balanced_error},
-    {"auc", "area under the ROC curve of the second of two classes", MRC_OF_CLASSES, true, true,
-     area_under_roc},
-    {"ap", "average precision, looking for the second of two classes", MRC_OF_CLASSES, true, true,
-     average_precision},
+    {"balanced", "share of rows in the wrong class, as a mean over the classes", MRC_OF_CLASSES,
+     false, false, balanced_error},
+    {"auc", "area under the ROC curve", MRC_OF_CLASSES, true, true, area_under_roc},
+    {"ap", "average precision of the rows ranked", MRC_OF_CLASSES, true, true, average_precision},
     {"rmse", "root mean square of prediction less value", MRC_OF_VALUES, false, false,
      root_mean_square},
     {"columns", "share of the variance of columns that features of the others do not predict",

@@ -105,7 +105,8 @@ static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double *matrix,
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_tridiagonal_init(g->ctx, m, matrix, values, &t, err));
-    report_negative(g, values[0], out);
+    if (m > 0)
+        report_negative(g, values[0], out);
     for (int64_t i = 0; i < m / 2; i++) {
         double swap = values[i];
         values[i] = values[m - 1 - i];

@@ -71,6 +71,7 @@ enum {
 };
 
 /* Entries outside are scaled: their squares, and sums of squares, would leave the range. */
+enum { MOST_EXPONENT = 1000 }; /* of a scale: denormal numbers get no larger than they need */
 static const double TINY = 0x1p-400, HUGE_ENTRY = 0x1p400;
 
 /* A dot product of two vectors found one by one that is larger says that MRRR went wrong. */
@@ -106,7 +107,8 @@ static double scale_of(int64_t n, const double *a)
             largest = fmax(largest, fabs(a[i * n + j]));
     if (largest == 0 || (largest > TINY && largest < HUGE_ENTRY))
         return 1;
-    return ldexp(1, -ilogb(largest));
+    int exponent = -ilogb(largest);
+    return ldexp(1, exponent < MOST_EXPONENT ? exponent : MOST_EXPONENT);
 }
 
 static lapack_int reflector_work(int64_t n)
@@ -117,11 +119,12 @@ static lapack_int reflector_work(int64_t n)
 mercer_status mrc_tridiagonal_init(mercer_ctx *ctx, int64_t n, double *a, double *values,
                                    mrc_tridiagonal *out, mercer_error *err)
 {
-    struct reduction_call c = {.t = out, .values = values, .work_size = reflector_work(n)};
+    struct reduction_call c = {.t = out, .values = values};
     mercer_status rc = MERCER_OK;
 
     memset(out, 0, sizeof *out);
     MRC_TRY(check_order(n, err));
+    c.work_size = reflector_work(n);
     out->n = n;
     out->reflectors = a;
     MRC_TRY(mrc_alloc(&out->diagonal, n, sizeof *out->diagonal, err));
@@ -235,7 +238,7 @@ static void vectors_destroy(struct vectors_call *c)
 static mercer_status polish(mercer_ctx *ctx, int64_t count, int64_t n, double *rows, bool *good,
                             mercer_error *err)
 {
-    double *skew = NULL, *copy = NULL, worst = 0;
+    double *skew = NULL, *copy = NULL;
     mercer_status rc = MERCER_OK;
     *good = true;
     MRC_TRY(mrc_alloc2_raw(&skew, count, count, sizeof *skew, err));
@@ -244,10 +247,9 @@ static mercer_status polish(mercer_ctx *ctx, int64_t count, int64_t n, double *r
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < count; j++) {
             double off = (i == j ? 1 : 0) - skew[i * count + j];
-            worst = fmax(worst, fabs(off));
+            *good &= fabs(off) <= MOST_SKEW; /* which no NaN is */
             skew[i * count + j] = off / 2;
         }
-    *good = worst <= MOST_SKEW;
     if (!*good)
         goto out;
     memcpy(copy, rows, (size_t)(count * n) * sizeof *copy);

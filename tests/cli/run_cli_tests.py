@@ -2798,6 +2798,82 @@ def test_evaluate_splits_and_test_rows():
 
 
 @test
+def test_evaluate_reads_any_split_file():
+    species(12)
+    words = ["evaluate", "species.csv", "-m", "pca", "-n", 2, "--head", "centre"]
+    plain = report(*words, "--split", write("plain.txt", "0,1,2,3,4,5,6,7\n4 5 6 7 8 9 10 11\n"))
+    texts = {"quoted": '"split","kind","r"\n"1","train",0,1,2,3,4,5,6,7\n2,,4,5,6,7,8,9,10,11\n',
+             "inside": "a,split,b\n0,9,1,2,3,4,5,6,7\n4,9,5,6,7,8,9,10,11\n",
+             "padded": "\ufeffkind\n\n,0,1,2,3,4,5,6,7,,,\r\nx, 4,5 ,6,7,8,9,10,11\r\n"}
+    for name, text in texts.items():
+        assert report(*words, "--split", write(name, text))["folds"] == plain["folds"], name
+    data = pathlib.Path("plain.txt").read_bytes()
+    with gzip.open("plain.gz", "wb") as out:
+        out.write(data)
+    assert report(*words, "--split", "plain.gz")["folds"] == plain["folds"]
+    assert report(*words, "--split", "-", stdin=data)["folds"] == plain["folds"]
+    pathlib.Path("short.gz").write_bytes(pathlib.Path("plain.gz").read_bytes()[:-9])
+    refused(*words, "--split", "short.gz", status=1, says="short.gz")
+    for text, says in (("0,1,2\n0,1,1\n", ["bad:2", "column 3", "row 1", "twice"]), ("O,1,2\n", ["bad:1", "'O'"]),
+                       ("0,1\n2,12\n", ["bad:2", "'12'", "0 to 11"]), ("0,1\n-1\n", ["bad:2", "'-1'"]),
+                       ("0,1\n\n2\0,3\n", ["bad:3", "zero byte"]), ("split,kind\n", "no split"),
+                       ("0,1,2,3,4,5,6,7,8,9,10,11\n", "none is left"), ("kind,a\nx,\n", "no training row")):
+        refused(*words, "--split", write("bad", text), status=1, says=says)
+    refused(*words, "--split", "plain.txt", "--missing", "drop", status=2, says=["--missing", "--split"])
+
+
+@test
+def test_evaluate_gives_labels_to_their_own_rows():
+    write("x.csv", "x,z\n1,1\n2,2\n3,4\n6,7\n")
+    write("new.csv", "x,z\n1,1\n5,6\n3,4\n")
+    write("x.labels", "a\nb\na\nb\n")
+    words = ["evaluate", "x.csv", "-m", "pca", "-n", 2, "--head", "knn:k=1", "--labels", "x.labels"]
+    refused(*words, "--test", "new.csv", status=2, says=["--test-labels", "new.csv"])
+    refused(*words, "--test-labels", "x.labels", status=2, says="--test")
+    write("new.labels", "a\nb\nb\n")
+    assert abs(report(*words, "--test", "new.csv", "--test-labels", "new.labels")["mean"] - 1 / 3) < 1e-12
+    write("unlabelled.csv", "x,z\n1,1\n5,6\n")
+    write("labelled.csv", "x,z,label\n1,1,a\n2,2,b\n3,4,a\n6,7,b\n")
+    refused("evaluate", "labelled.csv", "-m", "pca", "-n", 2, "--head", "knn:k=1", "--test", "unlabelled.csv",
+            status=1, says=["unlabelled.csv", "label"])
+    # Files that options name are inputs too.
+    refused("fit", "x.csv", "-m", "pls", "--labels", "x.labels", "-o", "x.labels", status=2,
+            says="written over the labels")
+    refused("scale", "x.csv", "--labels", "x.labels", "-o", "x.labels", status=2, says="written over the labels")
+    refused(*words, "--cv", 2, "--save-predictions", "x.labels", status=2, says="written over the labels")
+    refused(*words, "--cv", 2, "--roc", "x.labels", status=2, says="written over the labels")
+    assert pathlib.Path("x.labels").read_text() == "a\nb\na\nb\n"
+
+
+@test
+def test_evaluate_looks_for_the_class_named():
+    rng = np.random.default_rng(3)
+    y = rng.random(60) < 0.3
+    x = rng.normal(size=(60, 2)) + y[:, None]
+    table("two.csv", x, ["a", "b"], np.where(y, "yes", "no"))
+    words = ["evaluate", "two.csv", "-m", "pca", "-n", 2, "--head", "ls", "--metric", "ap"]
+    of = {name: report(*words, "--positive", name) for name in ("yes", "no")}
+    assert of["yes"]["positive"] == "yes" and of["yes"]["mean"] != of["no"]["mean"]
+    default = report(*words)
+    assert default["mean"] == of[default["positive"]]["mean"]
+    assert "class 'yes'" in mercer(*words, "--positive", "yes").out
+    refused(*words, "--positive", "maybe", status=2, says=["maybe", "'yes'", "'no'"])
+    # Nothing is written when a part of what was asked for cannot be had.
+    same = [i for i in range(60) if y[i] == y[0]]
+    write("one.txt", ",".join(str(i) for i in range(60) if i not in same[:3]) + "\n")
+    refused(*words[:-2], "--split", "one.txt", "--save-predictions", "p.csv", "--roc", "r.csv", status=1, says="one class")
+    assert not pathlib.Path("p.csv").exists() and not pathlib.Path("r.csv").exists()
+    # A fold that cannot tell is left out of the paired differences.
+    write("three.txt", "\n".join(",".join(str(i) for i in range(60) if i not in held)
+                                 for held in (same[:3], range(20), range(20, 45))) + "\n")
+    told = report("compare", "two.csv", "-m", "pca", "-m", "kpca", "-n", 1, "--head", "ls", "--split", "three.txt",
+                  "--metric", "auc")["methods"][1]
+    assert told["folds"][0]["value"] is None and told["difference_sd"] is not None
+    refused("evaluate", write("row.csv", "x,label\n1,a\n"), "-m", "pca", "--head", "centre", "--cv", "loo", status=1,
+            says=["row.csv", "1 row"])
+
+
+@test
 def test_compare_methods_on_the_same_folds():
     species(90)
     told = report("compare", "species.csv", "-m", "pls", "-m", "kpls:components=3", "-m", "sma", "-n", 3)

@@ -67,7 +67,7 @@ static void test_eigen_leading(void **state)
 {
     static void (*const fill[])(double *, double) = {fill_unit, fill_wilkinson, fill_smooth,
                                                      fill_rough, fill_zero};
-    static const double sizes[] = {1, 1e-300, 1e300, 1e-150, 1e-12};
+    static const double sizes[] = {1, 1e-300, 1e300, 1e-150, 1e-12, 1e-307};
     static const int64_t counts[] = {0, 1, 5, 21, 22, 60, N};
     (void)state;
     mercer_ctx *ctx = new_ctx(2);

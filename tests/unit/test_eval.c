@@ -113,12 +113,36 @@ static void test_rankings(void **state)
         }
         precision += found / above;
     }
-    const mrc_judged judged = {
-        .n = N, .outputs = 2, .predicted = predicted, .truth = truth, .scores = scores};
+    const mrc_judged judged = {.n = N,
+                               .outputs = 2,
+                               .predicted = predicted,
+                               .truth = truth,
+                               .scores = scores,
+                               .wanted = 1};
     assert_true(fabs(measure("auc", &judged) - wins / pairs) < 1e-14);
     assert_true(fabs(measure("ap", &judged) - precision / relevant) < 1e-14);
-    const mrc_judged one = {
-        .n = N, .outputs = 2, .predicted = predicted, .truth = predicted, .scores = scores};
+    /* Looking for the other class is looking for it among classes that changed their places. */
+    double swapped_scores[2 * N];
+    int64_t swapped_truth[N];
+    for (int64_t i = 0; i < N; i++) {
+        swapped_scores[2 * i] = scores[2 * i + 1];
+        swapped_scores[2 * i + 1] = scores[2 * i];
+        swapped_truth[i] = 1 - truth[i];
+    }
+    mrc_judged swapped = judged;
+    swapped.scores = swapped_scores;
+    swapped.truth = swapped_truth;
+    swapped.wanted = 0;
+    assert_true(measure("ap", &swapped) == measure("ap", &judged));
+    assert_true(measure("auc", &swapped) == measure("auc", &judged));
+    swapped.wanted = 1;
+    assert_true(fabs(measure("ap", &swapped) - measure("ap", &judged)) > 1e-3);
+    const mrc_judged one = {.n = N,
+                            .outputs = 2,
+                            .predicted = predicted,
+                            .truth = predicted,
+                            .scores = scores,
+                            .wanted = 1};
     const mrc_metric *metric;
     double value;
     assert_ok(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 2, &metric, &err));
