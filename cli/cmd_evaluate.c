@@ -620,6 +620,32 @@ static void print_comparison(const cli_app *app, mercer_evaluation **all)
     cli_print_notices(app);
 }
 
+/* What is tuned of method i: of the texts that some method takes, those that this one takes. */
+static cli_list tunes_of(cli_app *app, occasion *o, int i)
+{
+    const cli_settings *set = &app->set;
+    cli_list taken = {.count = 0};
+    for (int t = 0; t < set->tune.count; t++) {
+        const char *text = set->tune.item[t];
+        bool here = false, anywhere = false;
+        for (int m = 0; m < set->methods.count; m++) {
+            o->fit.method = set->methods.item[m];
+            const bool applies = mercer_tune_applies(&o->fit, text);
+            anywhere |= applies;
+            here |= applies && m == i;
+        }
+        if (here || !anywhere) { /* a mistake is told by the evaluation */
+            taken.item[taken.count++] = text;
+            continue;
+        }
+        char *note = cli_format("%s: has no %.*s to tune", set->methods.item[i],
+                                (int)strcspn(text, "="), text);
+        cli_notice(app, note);
+        free(note);
+    }
+    return taken;
+}
+
 static int run_compare(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -631,6 +657,9 @@ static int run_compare(cli_app *app)
         status = prepare(app, &o, &err);
     for (int i = 0; i < set->methods.count && status == CLI_DONE; i++) {
         mercer_ctx_set_seed(app->ctx, set->seed); /* the same folds for all */
+        const cli_list tunes = tunes_of(app, &o, i);
+        o.options.tune = tunes.item;
+        o.options.tune_count = tunes.count;
         o.fit.method = set->methods.item[i];
         mercer_status rc = mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table),
                                            mercer_table_targets(o.table), &all[i], &err);

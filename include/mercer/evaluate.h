@@ -51,6 +51,10 @@ static inline void mercer_evaluate_options_init(mercer_evaluate_options *options
     mercer_evaluate_options_init_sized(options, sizeof *options);
 }
 
+/* 1 when the fit's method, kernel or head has the key of a text KEY=VALUES, with its first value.
+ */
+MERCER_API int mercer_tune_applies(const mercer_fit_options *fit, const char *tune);
+
 typedef struct mercer_evaluation mercer_evaluation;
 
 /* Evaluate. Folds run in parallel, and results do not depend on the number of threads. On MERCER_OK

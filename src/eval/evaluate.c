@@ -723,6 +723,40 @@ static mercer_status find_wanted(struct job *job, mercer_error *err)
     return mrc_strdup(&result->positive, names[result->wanted], err);
 }
 
+/* The grid of some texts around the fit's own method, kernel and head. */
+static mercer_status make_grid(const mercer_fit_options *fit, const char *const *texts,
+                               int64_t count, mrc_grid *out, mercer_error *err)
+{
+    const mrc_method *method;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(fit->method, &method, err));
+    const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
+    MRC_TRY(mrc_grid_init(out, fit->method, fit->kernel ? fit->kernel : kernel, fit->head, texts,
+                          count, err));
+out:
+    return rc;
+}
+
+static mercer_status check_choice(const mercer_fit_options *fit, const mrc_choice *choice,
+                                  mercer_error *err)
+{
+    mercer_fit_options options = *fit;
+    options.method = choice->method;
+    options.kernel = choice->kernel;
+    options.head = choice->head;
+    return mercer_fit_options_check(&options, err);
+}
+
+int mercer_tune_applies(const mercer_fit_options *fit, const char *tune)
+{
+    mrc_grid grid = {0};
+    mercer_status rc = make_grid(fit, &tune, 1, &grid, NULL);
+    if (rc == MERCER_OK)
+        rc = check_choice(fit, &grid.choices[0], NULL);
+    mrc_grid_destroy(&grid);
+    return rc == MERCER_OK;
+}
+
 /* What is tried, all of it known to make sense before the first fit. */
 static mercer_status make_choices(struct job *job, mercer_error *err)
 {
@@ -731,20 +765,13 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     const mrc_method *method;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(options->fit->method, &method, err));
-    const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
-    MRC_TRY(mrc_grid_init(grid, options->fit->method,
-                          options->fit->kernel ? options->fit->kernel : kernel, options->fit->head,
-                          options->tune, options->tune_count, err));
+    MRC_TRY(make_grid(options->fit, options->tune, options->tune_count, grid, err));
     job->streaming = method->streaming != NULL;
     MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
     for (int64_t c = 0; c < grid->count; c++) {
-        mercer_fit_options fit = *options->fit;
         mrc_kernel parsed;
-        fit.method = grid->choices[c].method;
-        fit.kernel = grid->choices[c].kernel;
-        fit.head = grid->choices[c].head;
-        MRC_TRY(mercer_fit_options_check(&fit, err));
-        MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, fit.kernel, err));
+        MRC_TRY(check_choice(options->fit, &grid->choices[c], err));
+        MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, grid->choices[c].kernel, err));
         mrc_pairs_want(&parsed, job->wanted);
         bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
         if (c > 0 && precomputed != job->precomputed)

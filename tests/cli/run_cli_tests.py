@@ -2887,6 +2887,14 @@ def test_compare_methods_on_the_same_folds():
     assert "less the first" in out and out.count("\n") > 5
     refused("compare", "species.csv", status=2, says="-m")
     refused("compare", "species.csv", "-m", "pls", "-m", "kplss", status=2, says="kpls")
+    # What one of them can be tuned by does not keep the other out.
+    words = ["species.csv", "--head", "ls", "--tune", "kernel.sigma=1,4", "--tune", "components=1,3"]
+    told = report("compare", "-m", "pca", "-m", "kpca", *words)
+    assert [m["choices"] for m in told["methods"]] == [2, 4]
+    assert told["methods"][1]["mean"] == report("evaluate", "-m", "kpca", *words)["mean"]
+    assert told["notices"] == ["pca: has no kernel.sigma to tune"]
+    refused("compare", "-m", "pca", "-m", "kpca", *words, "--tune", "kernel.sgma=1", status=2, says="sgma")
+    refused("evaluate", "-m", "pca", *words, status=2, says="sigma")
 
 
 @test
