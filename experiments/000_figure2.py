@@ -47,6 +47,6 @@ for axis, values, unit in zip(axes[0], (errors, 1000 * seconds), ("mean reconstr
     axis.fill_between(deltas, values.min(1), values.max(1), alpha=.2, linewidth=0)
     axis.set(xlabel="delta (0: no cut)", ylabel=unit, xticks=np.arange(0, .2, .05))
 axes[0, 1].set_ylim(0, None)
-lab.figure(figure, "ACKFA with 20 features on rings of 1000 points by delta: reconstruction error and time, mean (line) "
-                   "and range (shade) of five rings.")
+lab.figure(figure, "ACKFA with 20 features on rings of 1000 points by delta: reconstruction error and time, mean "
+                   "(line) and range (shade) of five rings.")
 lab.finish()

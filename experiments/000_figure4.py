@@ -67,6 +67,6 @@ for axis, method in zip(axes[0][1:], ("akfa", "skfa")):
 for axis, title in zip(axes[0], ("data", "AKFA", "SKFA")):
     axis.set(aspect="equal", title=title, xlim=(-16, 16), ylim=(-16, 16), xticks=(-10, 0, 10), yticks=(-10, 0, 10),
              xlabel="first coordinate", ylabel="second coordinate")
-lab.figure(figure, f"{rows} points on the first noisy cross, and the 15 of them that AKFA and SKFA pick (diamonds; the line "
-                   "is the cross without noise).")
+lab.figure(figure, f"{rows} points on the first noisy cross, and the 15 of them that AKFA and SKFA pick (diamonds; the "
+                   "line is the cross without noise).")
 lab.finish()

@@ -71,7 +71,7 @@ for axis, (store, lines) in zip(axes[0], times.items()):
     axis.set_xticks(sizes[::2], [str(n) for n in sizes[::2]])
     axis.minorticks_off()
     axis.legend(loc="lower right")
-lab.figure(figure, "Seconds for ten features of a ring, by its number of points: with the whole kernel matrix (left) and as "
-                   "mercer does by itself (right: from 1000 points on a low-rank factor). Exponents are fitted to all "
-                   "points.")
+lab.figure(figure, "Seconds for ten features of a ring, by its number of points: with the whole kernel matrix (left) "
+                   "and as mercer does by itself (right: from 1000 points on a low-rank factor). Exponents are fitted "
+                   "to all points.")
 lab.finish()
