@@ -80,8 +80,8 @@ lab.note("""Both messages of the paper hold: the stream is as good as KPCA of th
 beats KPCA of a part. Most of that gain is the larger set of neighbours, which the paper does not separate: components
 of 500 rows with all 2000 as neighbours come close to those of 2000 (last column). Limits of the random partitions: 3
 points from another implementation's draws. **The Gaussian kernel.** The paper has sigma = 1 and does not say how its
-images were scaled. On pixels between 0 and 1 their median distance is 6, so that nearly all kernel values are exp(-18)
-and the matrix is close to the identity: errors are far above the paper's (last line). On images of unit length, with a
-median distance of 0.86, they are far below them. Neither is the paper's setting, which is not known: its messages can
-be compared, its numbers cannot.""")
+images were scaled. On pixels between 0 and 1 their median distance is 6, where the kernel is exp(-18), and the matrix
+is close to the identity: errors are far above the paper's (last line). On images of unit length, with a median
+distance of 0.86, they are far below them. Neither is the paper's setting, which is not known: its messages can be
+compared, its numbers cannot.""")
 lab.finish()
