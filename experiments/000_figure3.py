@@ -24,5 +24,6 @@ for name in ("KPCA", "AKFA", "ACKFA", "SKFA"):
     axes[0, 0].plot(sizes, lines[name], "o-", label=name)
 axes[0, 0].set(xlabel="points", ylabel="variance of ten features", ylim=(.6, .8))
 axes[0, 0].legend(ncols=2)
-lab.figure(figure, "Projection variance of the first ten features of a ring, by its number of points (mean of five rings).")
+lab.figure(figure, "Projection variance of the first ten features of a ring, by its number of points (mean of five "
+                   "rings).")
 lab.finish()

@@ -36,8 +36,8 @@ def given_to(matrix, subject):
 
 window, dark = confusion(), side_lit()
 about, dark_about = confusion(about=True), side_lit()
-table = lab.table("Rows: subject; columns: taken for; AKFA, sigma 24, k = 10. In brackets the paper's where it differs", "",
-                  *map(str, range(1, len(window) + 1)))
+table = lab.table("Rows: subject; columns: taken for; AKFA, sigma 24, k = 10. In brackets the paper's where it differs",
+                  "", *map(str, range(1, len(window) + 1)))
 for subject, (row, paper) in enumerate(zip(window, PAPER), 1):
     table.row(subject, *(str(ours) if ours == theirs else f"{ours} ({theirs})" for ours, theirs in zip(row, paper)))
 table = lab.table("Images taken for the wrong subject", "", "central window", "about the face")
