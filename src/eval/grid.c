@@ -62,7 +62,8 @@ static mercer_status axis_range(struct axis *axis, const char *values, mercer_er
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%.*s=%s' has more than %d values",
                  (int)axis->key_length, axis->key, values, MOST_VALUES);
     for (int64_t i = 0; (double)i <= steps + 1e-6; i++) {
-        mrc_format_double(times ? from * pow(step, (double)i) : from + step * (double)i, number);
+        double value = times ? from * pow(step, (double)i) : from + step * (double)i;
+        snprintf(number, sizeof number, "%.15g", value); /* 0.3, not 0.30000000000000004 */
         MRC_TRY(axis_add(axis, number, strlen(number), err));
     }
 out:

@@ -743,6 +743,10 @@ static void test_grid(void **state)
     assert_string_equal(grid.choices[1].text, "kernel=poly:degree=2,coef0=1");
     assert_string_equal(grid.choices[2].kernel, "rbf:sigma=2");
     mrc_grid_destroy(&grid);
+    static const char *const tenths[] = {"kernel.sigma=0.1:0.5:+0.1"};
+    assert_ok(mrc_grid_init(&grid, "kpca", "rbf", NULL, tenths, 1, err));
+    assert_string_equal(grid.choices[2].text, "kernel.sigma=0.3");
+    mrc_grid_destroy(&grid);
 }
 
 int main(void)
