@@ -28,7 +28,8 @@ table = lab.table("Percent that kernel PCA (r = 4, not centred) recognises, by s
                   "training, judged images", *(f"{times} x median distance" for times in (1, 2, 3)))
 for name, (train, judged) in PAIRS.items():
     width = orl.median_width(lab, parts[train])
-    rates = [orl.nearest_rate(lab, parts[train], parts[judged], "kpca", f"rbf:sigma={times * width!r}", 4, "--center", "none")
-             for times in (1, 2, 3)]
+    kernels = (f"rbf:sigma={times * width!r}" for times in (1, 2, 3))
+    rates = (orl.nearest_rate(lab, parts[train], parts[judged], "kpca", kernel, 4, "--center", "none")
+             for kernel in kernels)
     table.row(name, *(cell(rate, PAPER, digits=1, paper_digits=0) for rate in rates))
 lab.finish()

@@ -95,10 +95,14 @@ def ends(lab, train, judged, *fit):
     return np.array([(step["performance"], 100 * step["rate"]) for step in best])
 
 
+def mean_cell(found, paper=None, **words):
+    """A cell of a mean and its spread."""
+    return cell(np.mean(found), paper, spread=np.std(found, ddof=min(1, len(found) - 1)), **words)
+
+
 def mean_cells(found):
-    """Cells of the means and spreads of what `ends` found."""
-    spread = found.std(0, ddof=min(1, len(found) - 1))
-    return [cell(mean, spread=each, digits=digits) for mean, each, digits in zip(found.mean(0), spread, (3, 1))]
+    """Cells of what `ends` found."""
+    return [mean_cell(found[:, 0]), mean_cell(found[:, 1], digits=1)]
 
 
 def search_curves(lab, even, odd, runs, caption, first=None):
