@@ -15,7 +15,8 @@ WHY = {
     "splice one-hot": "Ours is lower. With one neighbour the other implementation has 8.5.",
     "thyroid": "The other implementation reaches the paper's figure only by parameters chosen on the test rows, split "
                "by split. One of the 75 test rows is 1.3 %.",
-    "titanic": "More than half of our spread is one split, the first; with s = 1 and m = 5 it spreads as the paper's (Table 2)."}
+    "titanic": "More than half of our spread is one split, the first; with s = 1 and m = 5 it spreads as the paper's "
+               "(Table 2)."}
 
 lab = Lab(__file__, "Table 1: kernel PCA on six sets")
 lab.note("""Error in % over the splits, mean and standard deviation. The paper has 100 partitions, 20 of image and

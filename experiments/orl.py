@@ -119,6 +119,7 @@ def search_curves(lab, even, odd, runs, caption, first=None):
         for axis, values, label in zip(line, drawn.T, ("F", "rate, %", "distance")):
             axis.plot(steps, values)
             axis.set(xlabel="step", ylabel=label)
+            axis.locator_params(axis="x", integer=True)
         line[0].set_title(name, loc="left")
         curves = np.concatenate([curves, drawn])
         paper, why = (first or {}).get(name, (None, None))
