@@ -68,22 +68,66 @@ def measures(away, classes, own, k):
     return [performance(away, classes, own, k), *(strict_rate(away, classes, own, j) for j in (1, k))]
 
 
-def search_curves(lab, runs, caption, subjects=10):
-    """The three curves of Figures 2, 3, 4 and 6 for {name: (method, kernel, components, words)}."""
-    even, odd = Part(lab, "even", subjects), Part(lab, "odd", subjects)
+def nearest_rate(lab, train, judged, method, kernel, components, *words):
+    """Percent of the images of a part whose nearest training image in the features is of their class."""
+    _, model = lab.fit("rate.model", train.folder, "-m", method, "-k", kernel, "-n", components, "--head", "none",
+                       *words)
+    away = distances(lab.features(model, train.folder), lab.features(model, judged.folder))
+    return strict_rate(away, train.classes, judged.classes, 1)
+
+
+def median_width(lab, part):
+    """The width that `rbf` has for a part by default."""
+    report, _ = lab.fit("median.model", part.folder, "-m", "kpca", "-k", "rbf", "-n", 1, "--center", "none")
+    return float(report["kernel"].split("=")[1])
+
+
+def searched(lab, train, judged, method, kernel, components, *words):
+    """The report of a search that the images of a part judge."""
+    return lab.fit("search.model", train.folder, "-m", method, "-k", kernel, "-n", components, "--validation",
+                   judged.folder, "--head", "none", *words)[0]
+
+
+def ends(lab, train, judged, *fit):
+    """(F, rate in %) of the best subspace of searches from random starts, one line a seed."""
+    best = [max(searched(lab, train, judged, *fit, "--seed", seed)["trace"], key=lambda step: step["performance"])
+            for seed in range(1, 2 if lab.quick else 6)]
+    return np.array([(step["performance"], 100 * step["rate"]) for step in best])
+
+
+def mean_cell(found, paper=None, **words):
+    """A cell of a mean and its spread."""
+    return cell(np.mean(found), paper, spread=np.std(found, ddof=min(1, len(found) - 1)), **words)
+
+
+def mean_cells(found):
+    """Cells of what `ends` found."""
+    return [mean_cell(found[:, 0]), mean_cell(found[:, 1], digits=1)]
+
+
+def search_curves(lab, even, odd, runs, caption, first=None):
+    """The three curves of Figures 2, 3, 4 and 6 for {name: (method, kernel, components, least rate, words)}; first:
+    of some the paper's rate at the start and the reason of a difference."""
     figure, axes = lab.plot(columns=3, rows=len(runs), width=3, height=2)
     table = lab.table("Where the searches begin and end", "search", "F at first", "F in the end",
                       "rate at first, %", "rate in the end, %", "steps")
+    curves = np.zeros((0, 3))
     for line, (name, (method, kernel, components, least, words)) in zip(axes, runs.items()):
-        report, _ = lab.fit("curve.model", even.folder, "-m", method, "-k", kernel, "-n", components, "--validation",
-                            odd.folder, "--head", "none", *words)
-        trace = report["trace"]
+        trace = searched(lab, even, odd, method, kernel, components, *words)["trace"]
         steps = [step["iteration"] for step in trace]
-        for axis, key, label in zip(line, ("performance", "rate", "distance"), ("F", "rate", "distance")):
-            axis.plot(steps, [step[key] for step in trace])
+        drawn = np.array([(step["performance"], 100 * step["rate"], step["distance"]) for step in trace])
+        for axis, values, label in zip(line, drawn.T, ("F", "rate, %", "distance")):
+            axis.plot(steps, values)
             axis.set(xlabel="step", ylabel=label)
+            axis.locator_params(axis="x", integer=True)
         line[0].set_title(name, loc="left")
-        first, last = trace[0], trace[-1]
-        table.row(name, cell(first["performance"]), cell(last["performance"]), cell(100 * first["rate"], digits=1),
-                  cell(100 * last["rate"], low=least, digits=1), len(trace))
-    lab.figure(figure, caption)
+        curves = np.concatenate([curves, drawn])
+        paper, why = (first or {}).get(name, (None, None))
+        table.row(name, cell(drawn[0, 0]), cell(drawn[-1, 0]),
+                  cell(drawn[0, 1], paper, digits=1, paper_digits=0, why=why),
+                  cell(drawn[-1, 1], low=least, digits=1), len(trace))
+    room = .05 * np.ptp(curves, axis=0)
+    for column, low, high in zip(axes.T, curves.min(0) - room, curves.max(0) + room):
+        for axis in column:
+            axis.set_ylim(low, high)
+    lab.figure(figure, caption + " Panels of a column have one range.")
