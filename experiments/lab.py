@@ -75,7 +75,7 @@ class Lab:
         options = parser.parse_args()
         self.build, self.data = options.build.resolve(), options.data and options.data.resolve()
         self.results, self.quick = options.results.resolve(), options.quick
-        self.folder = self.build / "experiments" / self.name
+        self.folder = self.build / "experiments" / (self.name + "-quick" * self.quick)  # not in each other's way
         self.folder.mkdir(parents=True, exist_ok=True)
         self.results.mkdir(parents=True, exist_ok=True)
         self.blocks, self.passed, self.failed = [], 0, 0
