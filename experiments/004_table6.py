@@ -113,9 +113,9 @@ and SMC are those with 500 columns, as in the paper; sparse KPLS is the best of 
 ({sparse}). The paper's spread is over three folds, ours is one split. Our machine keeps weights of the features
 instead of support vectors.""")
 lab.note("""What holds of the paper's message: 300 to 400 kernel values match the machine on all terms, and sparse KPLS
-needs most documents or all and is worse at 400 features. By MR it is worse at every number, the more so the larger nu is:
-its directions are the residual of the labels, whose noise is soon fitted. By MI it is ahead of SMA and SMC at 100 features
-and falls from there, behind all of them at 300 and 400. The paper's order SMA before SMC is not seen: they are level with
-centred labels, SMC is ahead with labels +-1. Looking at all columns is level with the one draw of 500 for SMC and slightly
-better for SMA.""")
+needs most documents or all and is worse at 400 features. By MR it is worse at every number, the more so the larger nu
+is: its directions are the residual of the labels, whose noise is soon fitted. By MI it is ahead of SMA and SMC at 100
+features and falls from there, behind all of them at 300 and 400. The paper's order SMA before SMC is not seen: they
+are level with centred labels, SMC is ahead with labels +-1. Looking at all columns is level with the one draw of 500
+for SMC and slightly better for SMA.""")
 lab.finish()
