@@ -97,11 +97,11 @@ for axis, title, sizes in zip(axes[0], ("primal, or columns drawn", "whole kerne
 lab.figure(figure, "Time to train, 10 features, one thread.")
 lab.check("every fit found the features asked for" + "".join(f"; {text}" for text in sorted(set(short))), not short)
 lab.note("""What differs from the paper. Training: KPCA computes the leading eigenvectors alone, by products with the
-matrix, not all of them. SMA and SMC score the raw columns of the candidates, and a column drawn again meets only the
-features that came since, so that the c k l kernel values lead and not c k^2 l; the matrix is not kept (`--store
-stream`). KB solves one eigenproblem in the range of the matrix once and then iterates. KPLS, sparse KPLS and BLF have
-a part that is the same for all features, the matrix itself; sizes this small show some of it, and orders below the
-paper's are due to it. Projecting: a model of a linear kernel keeps one weight a column and feature, whatever the
-number of rows; SMA and SMC need one kernel value a feature, the others one a training row (sparse KPLS: of the union
-of its supports), which leads over the product with the coefficients.""")
+matrix. SMC scores the raw columns of its candidates, c k l + k^2 l operations and not c k^2 l; with SMA a column that
+is drawn again meets only the features that came since. Neither keeps the matrix (`--store stream`). KB finds the range
+of the matrix once and one leading eigenvector a round. The others compute the matrix once for any number of features.
+Projecting: a model of a linear kernel keeps a weight for each column and feature, whatever the number of rows; SMA and
+SMC need a kernel value for each feature, the others one for each training row (sparse KPLS: of the union of its
+supports). Reading and writing the table is part of the time. Other differences from the paper's orders are not
+explained here.""")
 lab.finish()
