@@ -179,6 +179,9 @@ static const char *store_name(mrc_store_kind store)
     return names[store];
 }
 
+/* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
+enum { FACTOR_ROWS = 2500 };
+
 /* Decide on the store and build it; `reason` tells people why. */
 static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, char *reason,
                                  size_t size, mercer_error *err)
@@ -222,7 +225,7 @@ static mercer_status build_store(mrc_gram *g, const mrc_gram_request *request, c
     }
     /* A factor in single precision would not be faster and less exact: single means tiles. */
     if (request->store == MRC_STORE_LOWRANK ||
-        (!asked && (kernel_is_linear(g->kernel) || (!request->single && g->n > 2 * MRC_TILE)))) {
+        (!asked && (kernel_is_linear(g->kernel) || (!request->single && g->n >= FACTOR_ROWS)))) {
         bool done;
         rc = try_lowrank(g, &p, asked, &done, err);
         if (rc != MERCER_OK)
