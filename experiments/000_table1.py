@@ -51,17 +51,18 @@ for store, lines in times.items():
         factor = [f"rank {ranks[i]}" if ranks[i] else "none, dense"] if store == "auto" else []
         table.row(rows, *(cell(line[i], p, digits=4, paper_digits=1 if p and p > 1000 else 2)
                           for line, p in zip(lines.values(), paper)), *factor)
-    for first in range(1 if lab.quick else 2):
+    factored = next((i for i, rank in enumerate(ranks) if rank), 0)
+    for first in [0] if store == "dense" or not factored else [0, factored]:
         table.row(f"exponent from {sizes[first]} points on",
                   *(cell(exponent(line, first), None if first else p, digits=2)
                     for line, p in zip(lines.values(), EXPONENTS)), *([""] if store == "auto" else []))
 table = lab.table("Times of `auto` over those of `dense`", "points", *ring.METHODS)
 for i, rows in enumerate(sizes):
     table.row(rows, *(cell(times["auto"][name][i] / line[i], digits=2) for name, line in times["dense"].items()))
-lab.note("""From 1000 points on `auto` takes a low-rank factor of this smooth kernel in place of the matrix. Its time
-is about linear in the number of points from there on; the exponent over all sizes also has the step from `dense` to
-the factor. `auto` takes the factor whenever there is one of low rank and does not weigh the time: above 1 in the last
-table it is the slower way.""")
+lab.note("""From 2500 points on `auto` takes a low-rank factor of this smooth kernel in place of the matrix, and its time
+grows more slowly from there on; the exponent over all sizes also has the step from `dense` to the factor. `auto` takes
+the factor whenever there is one of low rank, whatever the method: where the last table is above 1 it is the slower
+way.""")
 figure, axes = lab.plot(columns=2)
 low, high = (pick([line for lines in times.values() for line in lines.values()]) for pick in (np.min, np.max))
 for axis, (store, lines) in zip(axes[0], times.items()):
@@ -72,6 +73,6 @@ for axis, (store, lines) in zip(axes[0], times.items()):
     axis.minorticks_off()
     axis.legend(loc="lower right")
 lab.figure(figure, "Seconds for ten features of a ring, by its number of points: with the whole kernel matrix (left) "
-                   "and as mercer does by itself (right: from 1000 points on a low-rank factor). Exponents are fitted "
+                   "and as mercer does by itself (right: from 2500 points on a low-rank factor). Exponents are fitted "
                    "to all points.")
 lab.finish()
