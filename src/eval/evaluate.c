@@ -709,7 +709,7 @@ static mercer_status find_wanted(struct job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     const char *name = job->options->positive;
-    if (result->kind != MERCER_TARGET_CLASSES || result->outputs != 2) {
+    if (!job->targets || result->kind != MERCER_TARGET_CLASSES || result->outputs != 2) {
         if (!name)
             return MERCER_OK;
         return mrc_fail(err, MERCER_ERR_ARGUMENT,

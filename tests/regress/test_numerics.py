@@ -131,7 +131,7 @@ def stores_of_wide_kernels(folder):
 
 def finite_ranks(folder):
     """A kernel whose feature space is finite gets its factor, however slowly the residual falls."""
-    x = np.random.default_rng(7).normal(size=(2000, 12))
+    x = np.random.default_rng(7).normal(size=(3000, 12))
     for kernel, rank in (("poly:gamma=0.1,coef0=1,degree=2", 91), ("poly:gamma=1,coef0=0,degree=2", 78),
                          ("cosine + 2*linear*linear", 90)):
         report, error = fit(folder, x, "kpca", "-k", kernel, "-n", "5", "--center", "none")

@@ -608,7 +608,7 @@ static void test_koca_learns_the_width(void **state)
         assert_string_not_equal(found[k], found[k + 1]);
     }
     for (int k = 4; k < KERNELS; k++)
-        assert_true(last[1] >= last[k]);
+        assert_true(last[1] >= last[k] - 1e-4); /* the search ends near 1, somewhere */
     mercer_error why;
     mercer_model *model = NULL;
     assert_int_equal(fit(ctx, "kpca", "rbf:sigma=learn", 2, rows, targets, &model, &why),
