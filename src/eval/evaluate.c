@@ -41,8 +41,8 @@ struct mercer_evaluation {
     const mrc_metric *metric;
     mercer_target_kind kind;
     int64_t outputs, count;
-    int64_t wanted; /* of two classes: the one that rankings look for */
-    char *positive; /* its name; NULL: there are no two */
+    int64_t positive;    /* of two classes: the one that rankings look for */
+    char *positive_name; /* NULL: there are no two */
     struct fold *folds;
     mrc_grid grid;
     int64_t *confusion, *undecided;
@@ -583,7 +583,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
                          .truth = job->targets->codes,
                          .scores = scores,
                          .values = job->targets->values,
-                         .wanted = result->wanted};
+                         .positive = result->positive};
     result->sd = NAN;
     MRC_TRY(result->metric->measure(&judged, &result->mean, err));
     if (isnan(result->mean))
@@ -705,22 +705,23 @@ out:
 }
 
 /* The class that rankings look for: the one named, or the second. */
-static mercer_status find_wanted(struct job *job, mercer_error *err)
+static mercer_status find_positive(struct job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     const char *name = job->options->positive;
     if (!job->targets || result->kind != MERCER_TARGET_CLASSES || result->outputs != 2) {
         if (!name)
             return MERCER_OK;
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "positive: one of two classes can be looked for, and there are no two");
+        return mrc_fail(
+            err, MERCER_ERR_ARGUMENT,
+            "positive: it names one of two classes, and what is predicted is not two classes");
     }
     char **names = job->targets->class_names;
-    result->wanted = name && strcmp(name, names[0]) == 0 ? 0 : 1;
-    if (name && strcmp(name, names[result->wanted]) != 0)
+    result->positive = name && strcmp(name, names[0]) == 0 ? 0 : 1;
+    if (name && strcmp(name, names[result->positive]) != 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "positive: class '%s' is neither '%s' nor '%s'",
                         name, names[0], names[1]);
-    return mrc_strdup(&result->positive, names[result->wanted], err);
+    return mrc_strdup(&result->positive_name, names[result->positive], err);
 }
 
 /* The grid of some texts around the fit's own method, kernel and head. */
@@ -836,7 +837,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_TRY(decide_metric(&job, err));
     if (job.result->metric->of == MRC_OF_COLUMNS) /* which are not all there in a fit */
         memset(job.wanted, 0, sizeof job.wanted);
-    MRC_TRY(find_wanted(&job, err));
+    MRC_TRY(find_positive(&job, err));
     if (!options.test) {
         MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
         job.folds = &folds;
@@ -846,7 +847,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.aim.metric = job.result->metric;
     job.aim.targets = job.targets;
     job.aim.outputs = job.result->outputs;
-    job.aim.wanted = job.result->wanted;
+    job.aim.positive = job.result->positive;
     job.result->count = options.test ? 1 : folds.count;
     job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
@@ -873,7 +874,7 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++)
         fold_destroy(&evaluation->folds[f]);
     mrc_free(evaluation->folds);
-    mrc_free(evaluation->positive);
+    mrc_free(evaluation->positive_name);
     mrc_free(evaluation->confusion);
     mrc_free(evaluation->undecided);
     mrc_free(evaluation->roc);
@@ -898,7 +899,7 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .confusion = evaluation->confusion,
         .choices = grid->count * (grid->components ? grid->components_count : 1),
         .undecided = evaluation->undecided,
-        .positive = evaluation->positive,
+        .positive = evaluation->positive_name,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }
@@ -943,7 +944,7 @@ mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points,
     }
     mrc_free(e->roc);
     mrc_judged judged = {
-        .n = n, .outputs = 2, .truth = truth, .scores = scores, .wanted = e->wanted};
+        .n = n, .outputs = 2, .truth = truth, .scores = scores, .positive = e->positive};
     MRC_TRY(mrc_roc(&judged, &e->roc, &e->roc_count, err));
     *points = e->roc;
     *count = e->roc_count;

@@ -69,7 +69,8 @@ static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_aim *aim,
     enum { ROOM = 1 << 22 }; /* numbers of answers at a time; more gains nothing */
     int64_t n = test->rows->n, known = model->head.outputs, block = ROOM / (n * known);
     bool classes = aim->targets->kind == MERCER_TARGET_CLASSES;
-    mrc_judged judged = {.n = n, .outputs = aim->outputs, .scores = scores, .wanted = aim->wanted};
+    mrc_judged judged = {
+        .n = n, .outputs = aim->outputs, .scores = scores, .positive = aim->positive};
     double *own = NULL;
     int64_t *own_codes = NULL, *place = NULL;
     mercer_status rc = MERCER_OK;

@@ -11,8 +11,8 @@ typedef struct mrc_aim {
     const mrc_metric *metric;
     const mercer_targets *targets; /* of predictions: in whose classes they are told */
     int64_t outputs;
-    int64_t wanted; /* of two classes: the one that rankings look for */
-    bool together;  /* rows are judged later, all together: values are NaN */
+    int64_t positive; /* of two classes: the one that rankings look for */
+    bool together;    /* rows are judged later, all together: values are NaN */
 } mrc_aim;
 
 /* Leading features that a number of components asks for: 0 or too many are all of them. */

@@ -54,7 +54,7 @@ static mercer_status root_mean_square(const mrc_judged *judged, double *out, mer
     double unit = largest > 0 ? largest : 1; /* squares of huge or tiny values leave the range */
     for (int64_t i = 0; i < count; i++)
         sum += pow((judged->scores[i] - judged->values[i]) / unit, 2);
-    *out = unit * sqrt(sum / (double)count);
+    *out = isinf(largest) ? largest : unit * sqrt(sum / (double)count);
     return MERCER_OK;
 }
 
@@ -76,7 +76,7 @@ static int64_t count_relevant(const mrc_judged *judged)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < judged->n; i++)
-        count += judged->truth[i] == judged->wanted;
+        count += judged->truth[i] == judged->positive;
     return count;
 }
 
@@ -89,8 +89,8 @@ static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t
     MRC_TRY(mrc_alloc(out, judged->n, sizeof **out, err));
     for (int64_t i = 0; i < judged->n; i++) {
         const double *scores = judged->scores + 2 * i;
-        (*out)[i].score = scores[judged->wanted] - scores[1 - judged->wanted];
-        (*out)[i].relevant = judged->truth[i] == judged->wanted;
+        (*out)[i].score = scores[judged->positive] - scores[1 - judged->positive];
+        (*out)[i].relevant = judged->truth[i] == judged->positive;
     }
     qsort(*out, (size_t)judged->n, sizeof **out, by_score);
 out:

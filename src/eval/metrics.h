@@ -13,7 +13,7 @@ typedef struct mrc_judged {
     const int64_t *predicted, *truth; /* classes, or NULL */
     const double *scores;             /* n x outputs; of values, the predictions */
     const double *values;             /* the true values, or NULL */
-    int64_t wanted;                   /* rankings: the class that is looked for, 0 or 1 */
+    int64_t positive;                 /* rankings: the class that is looked for, 0 or 1 */
 } mrc_judged;
 
 /* What is judged: predictions of classes or values, or without labels how well columns are
@@ -48,8 +48,9 @@ mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t
 void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided);
 
 /* The points of the ROC curve from (0,0) to (1,1), one after each distinct score: false and true
- * positive rates, and the least score in favour of the wanted class that is counted as it (infinite
- * at first); count x 3 numbers from mrc_alloc. MERCER_ERR_DATA when all rows are of one class. */
+ * positive rates, and the least score in favour of the positive class that is counted as it
+ * (infinite at first); count x 3 numbers from mrc_alloc. MERCER_ERR_DATA when all rows are of one
+ * class. */
 mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err);
 
 #endif

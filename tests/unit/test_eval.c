@@ -118,7 +118,7 @@ static void test_rankings(void **state)
                                .predicted = predicted,
                                .truth = truth,
                                .scores = scores,
-                               .wanted = 1};
+                               .positive = 1};
     assert_true(fabs(measure("auc", &judged) - wins / pairs) < 1e-14);
     assert_true(fabs(measure("ap", &judged) - precision / relevant) < 1e-14);
     /* Looking for the other class is looking for it among classes that changed their places. */
@@ -132,17 +132,17 @@ static void test_rankings(void **state)
     mrc_judged swapped = judged;
     swapped.scores = swapped_scores;
     swapped.truth = swapped_truth;
-    swapped.wanted = 0;
+    swapped.positive = 0;
     assert_true(measure("ap", &swapped) == measure("ap", &judged));
     assert_true(measure("auc", &swapped) == measure("auc", &judged));
-    swapped.wanted = 1;
+    swapped.positive = 1;
     assert_true(fabs(measure("ap", &swapped) - measure("ap", &judged)) > 1e-3);
     const mrc_judged one = {.n = N,
                             .outputs = 2,
                             .predicted = predicted,
                             .truth = predicted,
                             .scores = scores,
-                            .wanted = 1};
+                            .positive = 1};
     const mrc_metric *metric;
     double value;
     assert_ok(mrc_metric_find("auc", MERCER_TARGET_CLASSES, 2, &metric, &err));
@@ -173,6 +173,14 @@ static void test_metrics_of_values(void **state)
     const mrc_judged judged = {.n = 2, .outputs = 2, .scores = got, .values = values};
     (void)state;
     assert_true(fabs(measure(NULL, &judged) - sqrt(5. / 4)) < 1e-15);
+    double huge[] = {1e200, 3e200, 0, 0};
+    const double none[4] = {0};
+    mrc_judged extreme = {.n = 2, .outputs = 2, .scores = huge, .values = none};
+    assert_true(fabs(measure(NULL, &extreme) / (1e200 * sqrt(10. / 4)) - 1) < 1e-15);
+    huge[0] = INFINITY; /* a prediction that diverged is wrong, not unknown */
+    assert_true(isinf(measure(NULL, &extreme)));
+    extreme.scores = none;
+    assert_true(measure(NULL, &extreme) == 0);
 }
 
 int main(void)
