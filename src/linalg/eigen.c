@@ -2,8 +2,8 @@
  *
  * For the leading ones LAPACK reduces the matrix to a tridiagonal one, whose eigenvalues cost next
  * to nothing; vectors are computed for the pairs wanted alone. Few are found one by one (MRRR), in
- * about 60 % of the time of all; their orthogonality is checked and polished. Many, and any that MRRR
- * fails on, come from divide and conquer. */
+ * about 60 % of the time of all; their orthogonality is checked and polished. Many, and any that
+ * MRRR fails on, come from divide and conquer. */
 #include "linalg/linalg.h"
 
 #include <cblas.h>
