@@ -2,6 +2,7 @@
 #include "eval/grid.h"
 
 #include "base/number.h"
+#include "base/order.h"
 #include "base/params.h"
 #include "methods/method.h"
 

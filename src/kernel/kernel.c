@@ -10,6 +10,7 @@
  * Dot products and distances in many dimensions go through GEMM; distances in few dimensions, and
  * the other sums always, are added up column by column: d operations a pair. */
 #include "base/number.h"
+#include "base/order.h"
 #include "kernel/kernel_parts.h"
 #include "kernel/pairs.h"
 #include "kernel/points.h"
@@ -212,24 +213,42 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, con
     return fail_unknown(spec, err);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double distance2(const mercer_rows *rows, int64_t i, int64_t j, double *scratch)
+/* Of two rows times a factor. scratch holds two rows where rows are packed. */
+static double distance2(const mercer_rows *rows, double factor, int64_t i, int64_t j,
+                        double *scratch)
 {
     if (rows->csr.start) {
         mrc_points points = {.n = rows->n, .d = rows->d, .csr = rows->csr};
-        return mrc_sparse_pair(MRC_TERM_SQUARE, &points, i, &points, j);
+        return mrc_sparse_distance2(&points, factor, i, j);
     }
     const double *a = mrc_rows_line(rows, i, scratch);
-    const double *b = mrc_rows_line(rows, j, scratch + rows->d);
+    const double *b = mrc_rows_line(rows, j, scratch ? scratch + rows->d : NULL);
     double sum = 0;
-    for (int64_t k = 0; k < rows->d; k++)
-        sum += (a[k] - b[k]) * (a[k] - b[k]);
+    for (int64_t k = 0; k < rows->d; k++) {
+        double difference = factor * a[k] - factor * b[k];
+        sum += difference * difference;
+    }
     return sum;
+}
+
+/* Squares leave the range of doubles where differences do not: rows that differ by 1e-170 are no
+ * duplicates. Such pairs are measured again, times a power of two, which is exact: differences are
+ * between 2^-1074 and 2^1025, so the squares are above 2^-950 and below 2^852. */
+static double distance(const mercer_rows *rows, int64_t i, int64_t j, double *scratch)
+{
+    double sum = distance2(rows, 1, i, j, scratch), factor = 1;
+    if (sum < 0x1p-900)
+        factor = 0x1p600;
+    else if (!(sum < 0x1p1000))
+        factor = 0x1p-600;
+    return factor == 1 ? sqrt(sum) : sqrt(distance2(rows, factor, i, j, scratch)) / factor;
+}
+
+/* floor(n i / parts) for i up to parts. In doubles the quotient would come out below an integer
+ * that it is; n is split first, so that the product does not overflow. */
+static int64_t stretch_start(int64_t i, int64_t parts, int64_t n)
+{
+    return n / parts * i + n % parts * i / parts;
 }
 
 /* Median distance between the rows of a seeded sample; 1 when all of them are equal. Among many
@@ -238,7 +257,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
                                      mercer_error *err)
 {
     enum { SAMPLE = 512 };
-    int64_t size = rows->n < SAMPLE ? rows->n : SAMPLE, pairs = 0;
+    int64_t size = rows->n < SAMPLE ? rows->n : SAMPLE, pairs = 0, positive = 0;
     int64_t *chosen = NULL;
     double *distances = NULL, *scratch = NULL;
     mercer_status rc = MERCER_OK;
@@ -249,20 +268,23 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
     MRC_TRY(mrc_alloc(&distances, size * (size - 1) / 2, sizeof *distances, err));
     /* One row from each of `size` equal stretches: no duplicates, and no order is favoured. */
     for (int64_t i = 0; i < size; i++) {
-        int64_t first = (int64_t)((double)i / (double)size * (double)rows->n);
-        int64_t last = (int64_t)((double)(i + 1) / (double)size * (double)rows->n);
-        chosen[i] = first + (last > first ? mrc_rng_below(&ctx->rng, last - first) : 0);
+        int64_t first = stretch_start(i, size, rows->n);
+        int64_t length = stretch_start(i + 1, size, rows->n) - first;
+        chosen[i] = first + (length > 1 ? mrc_rng_below(&ctx->rng, length) : 0);
     }
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
-            double sum = distance2(rows, chosen[i], chosen[j], scratch);
-            if (sum > 0)
-                distances[pairs++] = sqrt(sum);
+            distances[pairs] = distance(rows, chosen[i], chosen[j], scratch);
+            positive += distances[pairs++] > 0;
         }
-    qsort(distances, (size_t)pairs, sizeof *distances, compare_doubles);
-    int64_t zeros = size * (size - 1) / 2 - pairs;
-    int64_t middle = (pairs + zeros) / 2 - zeros;
-    *out = pairs == 0 ? 1 : distances[middle >= 0 ? middle : pairs / 2];
+    *out = positive == 0 ? 1 : mrc_median(distances, pairs);
+    if (*out == 0) {
+        positive = 0;
+        for (int64_t p = 0; p < pairs; p++)
+            if (distances[p] > 0)
+                distances[positive++] = distances[p];
+        *out = mrc_median(distances, positive);
+    }
 out:
     mrc_free(chosen);
     mrc_free(distances);

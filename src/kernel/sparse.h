@@ -29,6 +29,8 @@ void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int6
 /* The sum over all columns of one pair, term by term: keeps every digit of a small distance. */
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j);
+/* Squared distance between two rows of the same points, both times a factor. */
+double mrc_sparse_distance2(const mrc_points *points, double factor, int64_t i, int64_t j);
 
 /* Entries of row i, and the same of any points: those of a dense row are all its values. */
 typedef struct mrc_sparse_row {

@@ -2,6 +2,7 @@
  *
  * Texts become a method, a kernel and choices; rows are scaled; what the kernel leaves open is
  * learnt from them; the method fills the model; provenance and derived parts come last. */
+#include "base/order.h"
 #include "methods/criterion.h"
 #include "methods/novelty.h"
 #include "methods/registry.h"
@@ -265,18 +266,6 @@ mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer
     return rc;
 }
 
-int mrc_compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-int mrc_compare_rows(const void *a, const void *b)
-{
-    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
-    return (i > j) - (i < j);
-}
-
 /* Distances and dot products see only the widest columns when spreads differ a lot; most people who
  * leave the scaling out did not mean that. */
 mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
@@ -308,8 +297,7 @@ mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
         if (spread[k] > spread[widest])
             widest = k;
     }
-    qsort(sorted, (size_t)count, sizeof *sorted, mrc_compare_doubles);
-    double factor = count > 1 ? spread[widest] / sorted[count / 2] : 0;
+    double factor = count > 1 ? spread[widest] / mrc_median(sorted, count) : 0;
     if (factor > WORTH_SAYING && rows->names)
         mrc_notice(ctx,
                    "column '%s' spreads %.4g times as wide as the median column and will dominate; "

@@ -7,6 +7,7 @@
  * depend on the basis of the subspace: in the end it is turned to its principal axes. With a linear
  * kernel this is optimal component analysis (Liu, Srivastava, Gallivan 2004) restricted to the span
  * of the rows. Cost of a step: n m r + n^2 r. */
+#include "base/order.h"
 #include "linalg/linalg.h"
 #include "methods/basis.h"
 #include "methods/grassmann.h"
@@ -176,8 +177,7 @@ static mercer_status find_scale(struct koca *k, double *scale, mercer_error *err
             distance[t] += (x[j] - y[j]) * (x[j] - y[j]);
         mean += distance[t] / PAIRS;
     }
-    qsort(distance, PAIRS, sizeof *distance, mrc_compare_doubles);
-    double median = distance[PAIRS / 2], least = ROUNDING * length;
+    double median = mrc_median(distance, PAIRS), least = ROUNDING * length;
     *scale = median > least ? median : mean > least ? mean : length;
 out:
     mrc_free(distance);

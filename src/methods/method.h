@@ -34,10 +34,6 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
 /* MERCER_ERR_DATA: the matrix is zero to rounding. */
 mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err);
 
-/* For qsort: increasing. */
-int mrc_compare_doubles(const void *a, const void *b);
-int mrc_compare_rows(const void *a, const void *b); /* int64_t */
-
 enum { MRC_METHOD_ABI = 1 };
 
 /* Every method's parameter struct starts with this field, and its schema with this line. */

@@ -11,6 +11,7 @@
 #include "methods/novelty.h"
 
 #include "base/memory.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>

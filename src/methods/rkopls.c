@@ -8,6 +8,7 @@
  * kernel values, n r memory, 6 n r^2. */
 #include "methods/supervised.h"
 
+#include "base/order.h"
 #include "linalg/linalg.h"
 
 #include <math.h>

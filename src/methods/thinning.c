@@ -6,6 +6,7 @@
  * columns, P_j (K e_i - (K Q) Q_i'). N entries cost N columns of K, N n memory and n N^2. */
 #include "methods/thinning.h"
 
+#include "base/order.h"
 #include "linalg/lasso.h"
 #include "linalg/linalg.h"
 

@@ -177,10 +177,39 @@ def extremes(folder):
     check("more components than rows", report and 0 < report["components"] <= 300, error)
 
 
+def default_width(folder):
+    """sigma=median is the median for tables of up to 512 rows: the seed plays no part, and evaluate
+    sees the kernel that fit sees."""
+    for n in (2, 3, 49, 98, 103, 412, 512):
+        x = np.random.default_rng(0).normal(size=(n, 2))
+        i, j = np.triu_indices(n, 1)
+        median = np.median(np.sqrt(((x[i] - x[j]) ** 2).sum(1)))
+        widths = {float(fit(folder, x, "kpca", "-n", "1", "--seed", str(seed))[0]["kernel"].split("=")[1])
+                  for seed in (1, 2, 3)}
+        check(f"sigma=median of {n} rows", len(widths) == 1 and abs(min(widths) / median - 1) < 1e-12,
+              f"{sorted(widths)}, the median is {median:.4f}")
+    x = np.random.default_rng(1).normal(size=(79, 3))
+    table = os.path.join(folder, "rows.csv")
+    lines = [",".join(map(repr, map(float, row))) + f",{np.sin(row[0]):.6f}" for row in x]
+    open(table, "w").write("a,b,c,y\n" + "\n".join(lines) + "\n")
+    model, told, given = (os.path.join(folder, name) for name in ("m.model", "told.csv", "given.csv"))
+    method = ["-m", "kpls", "-n", "5", "--target", "y"]
+    for command in (["fit", table, *method, "-o", model],
+                    ["predict", model, table, "-o", told],
+                    ["evaluate", table, *method, "--test", table, "--save-predictions", given]):
+        subprocess.run([MERCER, *command], check=True, capture_output=True)
+    one = np.genfromtxt(told, delimiter=",", names=True)["prediction"]
+    other = np.genfromtxt(given, delimiter=",", names=True)
+    column = [name for name in other.dtype.names if name.startswith("predict")][0]
+    check("fit and evaluate with the default width", np.abs(one - other[column]).max() < 1e-12,
+          f"predictions within {np.abs(one - other[column]).max():.0e}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for group in (multiple_eigenvalues, low_rank_operators, large_means, wide_kernels,
-                      stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes):
+                      stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes,
+                      default_width):
             group(folder)
     print(f"{PASSED} passed, {FAILED} failed")
     return 1 if FAILED else 0

@@ -3,7 +3,9 @@
 
 #include "kernel/gram.h"
 
+#include <float.h>
 #include <lapacke.h>
+#include <math.h>
 #include <stdio.h>
 
 static const char *const kernels[] = {
@@ -355,6 +357,165 @@ static void test_kernel_parts_share_the_median(void **state)
     free(x);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    long double x = *(const long double *)a, y = *(const long double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the distances between the listed rows, the mean of the two in the middle; of the
+ * positive distances where that is 0, and 1 where none is. In long doubles, whose range squares do
+ * not leave. */
+static double plain_median(const double *x, int64_t d, const int64_t *list, int64_t n)
+{
+    int64_t pairs = 0, zeros = 0;
+    long double *distance = malloc((size_t)(n * n) * sizeof *distance);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            long double sum = 0;
+            for (int64_t k = 0; k < d; k++) {
+                long double difference = (long double)x[list[i] * d + k] - x[list[j] * d + k];
+                sum += difference * difference;
+            }
+            distance[pairs] = sqrtl(sum);
+            zeros += distance[pairs++] == 0;
+        }
+    int64_t skip = 0;
+    qsort(distance, (size_t)pairs, sizeof *distance, by_size);
+    long double median = 1;
+    if (zeros < pairs) {
+        if (distance[pairs / 2] == 0)
+            skip = zeros;
+        int64_t count = pairs - skip, middle = skip + count / 2;
+        median = count % 2 ? distance[middle] : (distance[middle - 1] + distance[middle]) / 2;
+    }
+    free(distance);
+    return (double)median;
+}
+
+static double median_width(mercer_rows *rows, const char *spec, uint64_t seed)
+{
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_ctx_set_seed(ctx, seed);
+    mrc_kernel kernel;
+    assert_ok(mrc_kernel_parse(&kernel, spec, err));
+    assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+    mercer_ctx_free(ctx);
+    return kernel.sigma;
+}
+
+static void assert_is_median(double found, double plain, int64_t n, const char *what)
+{
+    if (!(fabs(found - plain) <= 1e-14 * plain))
+        fail_msg("%s, %lld rows: sigma=median is %.17g, the median %.17g", what, (long long)n,
+                 found, plain);
+}
+
+/* Every size up to 512: all rows, whatever the seed, dense, sparse or packed. */
+static void test_kernel_median_is_the_median(void **state)
+{
+    (void)state;
+    int64_t list[600];
+    for (int64_t i = 0; i < 600; i++)
+        list[i] = i;
+    for (int64_t n = 2; n <= 512; n++) {
+        int64_t d = 1 + n % 4;
+        double *x = normal_rows((uint64_t)n, n, d, 1, 2);
+        if (n % 5 == 0) /* ties, and a median of 0 now and then */
+            for (int64_t i = 0; i < n * d; i++)
+                x[i] = round(x[i] / (double)(n % 3 + 1));
+        double plain = plain_median(x, d, list, n);
+        mercer_ctx *ctx = new_ctx(1);
+        mercer_rows *rows = view(ctx, x, n, d), *sparse = sparse_copy(x, n, d);
+        assert_is_median(median_width(rows, "rbf", 1 + (uint64_t)n % 2), plain, n, "dense");
+        if (n % 3 == 0 || n < 100)
+            assert_is_median(median_width(sparse, "rbf", 3), plain, n, "sparse");
+        float *small = malloc((size_t)(n * d) * sizeof *small);
+        for (int64_t i = 0; i < n * d; i++) {
+            small[i] = (float)x[i];
+            x[i] = small[i];
+        }
+        mercer_rows *packed = NULL;
+        assert_ok(mercer_rows_view_f32(ctx, small, n, d, d, &packed, err));
+        if (n % 3 == 1 || n < 100)
+            assert_is_median(median_width(packed, "rbf", 4), plain_median(x, d, list, n), n,
+                             "packed");
+        mercer_rows_free(rows);
+        mercer_rows_free(sparse);
+        mercer_rows_free(packed);
+        mercer_ctx_free(ctx);
+        free(small);
+        free(x);
+    }
+}
+
+/* Beyond: one row of each of 512 stretches, whose ends are those of exact fractions. */
+static void test_kernel_median_of_a_sample(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {513, 514, 600, 767, 1023, 1024, 1025, 1536, 3000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int64_t n = sizes[s], list[512];
+        double *x = normal_rows((uint64_t)n, n, 2, 0, 1);
+        mercer_ctx *ctx = new_ctx(1);
+        mercer_rows *rows = view(ctx, x, n, 2);
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            mrc_rng rng;
+            mrc_rng_seed(&rng, seed);
+            int64_t end = 0;
+            for (int64_t i = 0; i < 512; i++) {
+                int64_t first = end;
+                while ((end + 1) * 512 <= (i + 1) * n)
+                    end++;
+                list[i] = first + (end - first > 1 ? mrc_rng_below(&rng, end - first) : 0);
+            }
+            assert_int_equal(end, n);
+            assert_is_median(median_width(rows, "rbf", seed), plain_median(x, 2, list, 512), n,
+                             "sample");
+        }
+        mercer_rows_free(rows);
+        mercer_ctx_free(ctx);
+        free(x);
+    }
+}
+
+/* Squares of tiny and huge differences leave the range of doubles; the width follows the rows. */
+static void test_kernel_median_at_any_scale(void **state)
+{
+    (void)state;
+    enum { N = 60, D = 3 };
+    double *x = normal_rows(8, N, D, 0, 1), scaled[N * D];
+    for (int64_t i = 0; i < N * D; i++)
+        x[i] = round(x[i] * 1024) / 1024; /* few digits: exact as denormals too */
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_rows *plain = view(ctx, x, N, D);
+    double width = median_width(plain, "exponential", 1);
+    for (int power = -1020; power <= 1020; power += 20) {
+        for (int64_t i = 0; i < N * D; i++)
+            scaled[i] = ldexp(x[i], power);
+        mercer_rows *rows = view(ctx, scaled, N, D), *sparse = sparse_copy(scaled, N, D);
+        mercer_rows *all[] = {rows, sparse};
+        for (int which = 0; which < 2; which++) {
+            mrc_kernel kernel;
+            mercer_error error;
+            assert_ok(mrc_kernel_parse(&kernel, "rbf", err));
+            mercer_status rc = mrc_kernel_resolve(&kernel, ctx, all[which], &error);
+            /* 1/(2 sigma^2) must be a number; where it is none, that is said. */
+            if (rc != MERCER_OK)
+                assert_true(rc == MERCER_ERR_DATA && abs(power) > 500);
+            else
+                assert_true(kernel.sigma == ldexp(width, power));
+            if (abs(power) <= 1000) /* and 1/sigma of this one nearly always is */
+                assert_true(median_width(all[which], "exponential", 1) == ldexp(width, power));
+        }
+        mercer_rows_free(rows);
+        mercer_rows_free(sparse);
+    }
+    mercer_rows_free(plain);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +526,9 @@ int main(void)
         cmocka_unit_test(test_kernel_extreme_values),
         cmocka_unit_test(test_kernel_names_negative_values),
         cmocka_unit_test(test_kernel_parts_share_the_median),
+        cmocka_unit_test(test_kernel_median_is_the_median),
+        cmocka_unit_test(test_kernel_median_of_a_sample),
+        cmocka_unit_test(test_kernel_median_at_any_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
