@@ -1,4 +1,4 @@
-"""Run what the documents tell people to type: test_readme.py MERCER PAGE...
+"""Run what the documents tell people to type: test_readme.py MERCER [--write] PAGE...
 
 Every ```sh block of a page is run by bash, every ```python block by this Python, in order, in one
 empty folder per page that holds only your.csv, with MERCER first on PATH. A block that fails fails
@@ -10,6 +10,9 @@ first word counts. The summary's wrapped lines count as one.
 A line "<!-- needs NAME -->" before a block says that it and the blocks after it read NAME, a data set
 that is not part of the repository: it is linked into the folder from ../shared/data beside the
 repository, and when it is not there these blocks are skipped. Closes with "N passed, N failed".
+
+With --write the text blocks that differ get what was printed (lines of "..." stay): for changes that are
+meant. Read the difference before you commit it.
 """
 import os
 import pathlib
@@ -75,6 +78,24 @@ def first_difference(expected, actual):
     return None if anywhere or at == len(lines) else f"page ends\noutput: {lines[at]}"
 
 
+def printed_anew(expected, actual):
+    """The page's text with the lines that were printed, or None where they cannot be told apart."""
+    lines, at, anywhere, text = actual.rstrip("\n").split("\n"), 0, False, []
+    shapes = [NUMBER.sub("#", line).split() for line in lines]
+    for line in expected.rstrip("\n").split("\n"):
+        if line.strip() == "...":
+            anywhere = True
+            text.append(line)
+            continue
+        if anywhere and NUMBER.sub("#", line).split() in shapes[at:]:
+            at += shapes[at:].index(NUMBER.sub("#", line).split())
+        elif anywhere or at >= len(lines):
+            return None
+        text.append(line if MEASURED.search(line) else lines[at])
+        at, anywhere = at + 1, False
+    return "\n".join(text + ([] if anywhere else lines[at:])) + "\n"
+
+
 def run_block(language, source, folder, path):
     if language == "python":
         command = [sys.executable, "-c", source]
@@ -86,8 +107,9 @@ def run_block(language, source, folder, path):
                           env={**os.environ, "PATH": path, "COLUMNS": "80", "LC_ALL": "C.UTF-8"})
 
 
-def check_page(mercer, page):
+def check_page(mercer, page, write=False):
     """[passed, failed, skipped] of one page."""
+    changes = []
     counts = [0, 0, 0]
     search = f"{mercer.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with tempfile.TemporaryDirectory() as folder:
@@ -103,9 +125,17 @@ def check_page(mercer, page):
             fault = f"status {done.returncode}" if done.returncode else None
             if not fault and expected is not None:
                 fault = first_difference(expected, done.stdout)
+                if fault and write and printed_anew(expected, done.stdout):
+                    changes.append((source, expected, printed_anew(expected, done.stdout)))
             counts[bool(fault)] += 1
             if fault:
                 print(f"{page}:{line}: {fault}\n--- block\n{source}--- printed\n{done.stdout}---")
+    text = page.read_text(encoding="utf-8")
+    for source, old, new in changes:
+        start = text.index("```text\n" + old, text.index(source)) + len("```text\n")
+        text = text[:start] + new + text[start + len(old):]
+    if changes:
+        page.write_text(text, encoding="utf-8")
     return counts
 
 
@@ -113,7 +143,9 @@ def main():
     mercer = pathlib.Path(sys.argv[1]).resolve()
     totals = [0, 0, 0]
     for name in sys.argv[2:]:
-        counts = check_page(mercer, pathlib.Path(name))
+        if name == "--write":
+            continue
+        counts = check_page(mercer, pathlib.Path(name), "--write" in sys.argv)
         totals = [a + b for a, b in zip(totals, counts)]
     print(f"{totals[0]} passed, {totals[1]} failed" + (f", {totals[2]} skipped" if totals[2] else ""))
     return 0 if totals[0] and not totals[1] else 1
