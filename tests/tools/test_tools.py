@@ -180,6 +180,55 @@ class Symbols(Case):
         self.assertEqual(self.check()[0], 1)
 
 
+class Hardening(Case):
+    SOURCE = """#include <stdio.h>
+int main(int argc, char **argv) {
+    char text[99];
+    sprintf(text, "%d %s", argc, argv[0]);
+    return puts(text) < 0;
+}
+"""
+    FLAGS = ("-O2", "-fPIE", "-pie", "-fstack-protector-strong", "-U_FORTIFY_SOURCE",
+             "-D_FORTIFY_SOURCE=2", "-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack")
+
+    def check(self, *options, flags=(), without=()):
+        """The verdict on a program built with our flags but those in `without`, and with `flags`."""
+        source = self.write("small.c", self.SOURCE)
+        program = self.folder / "small"
+        kept = [flag for flag in self.FLAGS if flag not in without]
+        subprocess.run(["gcc", *kept, *flags, source, "-o", program], check=True,
+                       stderr=subprocess.DEVNULL)
+        return self.run_tool("check_hardening", *options, program)
+
+    def refused(self, text, **build):
+        status, output = self.check(**build)
+        self.assertEqual((status, output), (1, f"{self.folder / 'small'}: {text}\n"))
+
+    def test_clean_program(self):
+        self.assertEqual(self.check(), (0, ""))
+
+    def test_each_flag_counts(self):
+        self.refused("not position-independent", without=("-fPIE", "-pie"),
+                     flags=("-fno-pie", "-no-pie"))
+        self.refused("no RELRO", without=("-Wl,-z,relro",), flags=("-Wl,-z,norelro",))
+        self.refused("symbols are bound lazily (no BIND_NOW)", without=("-Wl,-z,now",),
+                     flags=("-Wl,-z,lazy",))
+        self.refused("executable stack", without=("-Wl,-z,noexecstack",),
+                     flags=("-Wl,-z,execstack",))
+        self.refused("no stack protector", without=("-fstack-protector-strong",),
+                     flags=("-fno-stack-protector",))
+        self.refused("no _FORTIFY_SOURCE", without=("-D_FORTIFY_SOURCE=2",))
+
+    def test_sanitized_builds_are_not_fortified(self):
+        self.assertEqual(self.check("--no-fortify", without=("-D_FORTIFY_SOURCE=2",)), (0, ""))
+
+    def test_no_program(self):
+        self.expect(1, "no program or library", "check_hardening", self.write("text", "hello"))
+        self.expect(1, "no program or library", "check_hardening", self.folder / "nowhere")
+        self.expect(2, "check_hardening", "check_hardening")
+
+
+
 class Docs(Case):
     def setUp(self):
         super().setUp()
