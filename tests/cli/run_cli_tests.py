@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""The command line as a user meets it: run_cli_tests.py MERCER [WORD]
+"""The command line as a user meets it: run_cli_tests.py MERCER [WORD] [-jN]
 
-Runs every test whose name contains WORD (all without it) in a folder of its own, prints a line for
-each and closes with "N passed, N failed". The status is 1 when one failed or none ran.
+Runs every test whose name contains WORD (all without it) in a folder of its own, N at a time (as
+many as there are processors), prints a line for each, in the order of this file, and closes with
+"N passed, N failed". The status is 1 when one failed or none ran.
 """
+import concurrent.futures
 import contextlib
 import gzip
 import json
+import multiprocessing
 import os
 import pathlib
 import pty
@@ -3103,39 +3106,58 @@ def test_evaluate_without_labels():
     refused("evaluate", "x.csv", "-k", "precomputed", *words, status=1, says="square")
 
 
+def run(index):
+    """(mark, seconds, what to say) of one test, in a folder of its own."""
+    case = TESTS[index]
+    start = time.monotonic()
+    home = os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="mercer-cli-") as folder:
+        os.chdir(folder)
+        try:
+            case()
+            mark, why = "ok  ", ""
+        except Skip as reason:
+            mark, why = "skip", f": {reason}"
+        except Exception:  # one failure does not end the run
+            mark, why = "FAIL", "\n" + traceback.format_exc(limit=-2)
+        finally:
+            os.chdir(home)
+    return mark, time.monotonic() - start, why
+
+
+def results(chosen, jobs):
+    """What run() says of each chosen test, in their order. The tests change folders, so they
+    run in processes of their own; one that takes its process down fails with all that follow."""
+    with concurrent.futures.ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
+        running = [pool.submit(run, index) for index in chosen]
+        for future in running:
+            try:
+                yield future.result()
+            except concurrent.futures.BrokenExecutor as error:
+                yield "FAIL", 0, f"\n{error}\n"
+
+
 def main():
     global MERCER
-    if len(sys.argv) < 2:
+    words = [word for word in sys.argv[1:] if not word.startswith("-j")]
+    jobs = [int(word[2:]) for word in sys.argv[1:] if word.startswith("-j")]
+    if not words:
         print(__doc__)
         return 2
-    MERCER = os.path.abspath(sys.argv[1])
+    MERCER = os.path.abspath(words[0])
     if not os.access(MERCER, os.X_OK):
         print(f"{MERCER} is no program\n0 passed, 1 failed")
         return 1
-    word = sys.argv[2] if len(sys.argv) > 2 else ""
-    home = os.getcwd()
-    passed = failed = skipped = 0
-    for case in TESTS:
-        if word not in case.__name__:
-            continue
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="mercer-cli-") as folder:
-            os.chdir(folder)
-            try:
-                case()
-                passed += 1
-                mark, why = "ok  ", ""
-            except Skip as reason:
-                skipped += 1
-                mark, why = "skip", f": {reason}"
-            except Exception:  # one failure does not end the run
-                failed += 1
-                mark, why = "FAIL", "\n" + traceback.format_exc(limit=-2)
-            finally:
-                os.chdir(home)
-        print(f"{mark} {case.__name__} ({time.monotonic() - start:.1f} s){why}", flush=True)
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed or not passed else 0
+    word = words[1] if len(words) > 1 else ""
+    chosen = [index for index, case in enumerate(TESTS) if word in case.__name__]
+    count = {"ok  ": 0, "FAIL": 0, "skip": 0}
+    jobs = jobs[0] if jobs else len(os.sched_getaffinity(0))
+    for index, (mark, seconds, why) in zip(chosen, results(chosen, jobs)):
+        count[mark] += 1
+        print(f"{mark} {TESTS[index].__name__} ({seconds:.1f} s){why}", flush=True)
+    print(f"{count['ok  ']} passed, {count['FAIL']} failed" +
+          (f", {count['skip']} skipped" if count["skip"] else ""))
+    return 1 if count["FAIL"] or not count["ok  "] else 0
 
 
 if __name__ == "__main__":
