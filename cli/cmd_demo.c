@@ -348,7 +348,7 @@ static int run_demo(cli_app *app)
     if (info->spectrum && info->components) {
         printf("\nShare of the variance in each feature:\n");
         cli_print_spectrum(stdout, info->spectrum, info->components,
-                           1 / ((double)rows * info->total_variance));
+                           1 / (info->weight * info->total_variance));
     }
     fflush(stdout);
 

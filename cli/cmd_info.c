@@ -17,6 +17,7 @@ static json_t *info_json(const mercer_model *model, const mercer_model_info *inf
     json_object_set_new(json, "center", cli_json_text(info->center));
     json_object_set_new(json, "scale", cli_json_text(info->scale));
     json_object_set_new(json, "rows", json_integer(info->rows));
+    json_object_set_new(json, "weight", cli_json_real(info->weight));
     json_object_set_new(json, "columns", json_integer(info->columns));
     json_object_set_new(json, "column_names", names);
     cli_json_preparation(json, info);
@@ -73,7 +74,7 @@ static int run_info(cli_app *app)
         return cli_fail_library(rc, &err, path);
     mercer_model_info info = {.struct_size = sizeof info};
     mercer_model_get_info(model, &info);
-    const double total = (double)info.rows * info.total_variance;
+    const double total = info.weight * info.total_variance;
     const double factor = total > 0 ? 1 / total : NAN;
 
     if (app->set.json) {

@@ -104,6 +104,8 @@ typedef struct mercer_model_info {
     int64_t stream_block_evaluations; /* and for the newest */
     int stream_unfinished; /* 1: its last input has not come to its end, perhaps by an interruption
                             */
+    double weight; /* of the training rows, over which the spectrum is summed: rows, less when old
+                      ones are forgotten; spectrum / weight are variances along the components */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 

@@ -2,10 +2,10 @@
  * (Chin, Suter 2006).
  *
  * Everything happens in the coordinates of the library (library.h). With directions U, singular
- * values S and mean mu of N rows, a block of c rows with coordinates X and mean nu changes the
- * scatter to that of
+ * values S and mean mu of rows of weight N, a block of weight c with coordinates X, weights D and
+ * mean nu changes the scatter to that of
  *
- *   [U S, X' - nu, sqrt(N c / (N + c)) (mu - nu)],   mu <- (N mu + c nu) / (N + c),
+ *   [U S, (X' - nu) D^1/2, sqrt(N c / (N + c)) (mu - nu)],   mu <- (N mu + c nu) / (N + c),
  *
  * whose left singular vectors and values are the new U and S: exactly kernel PCA of all rows as
  * long as nothing is truncated or compressed; until then the frame is mended where it would cost
@@ -15,8 +15,11 @@
  *
  * Directions beyond `rank` are dropped. Points beyond `library` are, too: those stay whose span
  * captures most of [U S, s_1 mu], and U, mu are projected on it (S by an SVD). forget weighs a row
- * by (1 - forget)^(rows since). window keeps the coordinates of its rows, which are exact
- * projections whatever happens to the library, and does PCA of them at each block.
+ * by (1 - forget)^(rows since), wherever blocks begin and end: before a block of b rows is added S
+ * and N fade by that many steps, and its own rows have the weights of their places in it. The
+ * newest row always weighs 1, so nothing grows, and weights that underflow are those of rows long
+ * forgotten. window keeps the coordinates of its rows, which are exact projections whatever happens
+ * to the library, and does PCA of them at each block.
  *
  * Cost of a block: m c + c^2 kernel values, m (r + c)^2 and, when points go, m^2 times their
  * number. Every CHECK_EVERY blocks the factor is compared with the kernel matrix of the library. */
@@ -290,37 +293,55 @@ out:
 
 /* ---- a block ---- */
 
-/* [U S, X' - nu, sqrt(N c / (N + c)) (mu - nu)] and the new mean. */
+/* Weights of the c rows of a block, the newest last; *sum is theirs, *faded what the rows before
+ * keep of their own. */
+static mercer_status weigh_block(const struct work *w, int64_t c, double **weights, double *sum,
+                                 double *faded, mercer_error *err)
+{
+    double kept = 1 - w->p->forget;
+    mercer_status rc = mrc_alloc2_raw(weights, c, 1, sizeof **weights, err);
+    *sum = 0;
+    *faded = pow(kept, (double)c);
+    for (int64_t t = 0; rc == MERCER_OK && t < c; t++) {
+        (*weights)[t] = pow(kept, (double)(c - 1 - t));
+        *sum += (*weights)[t];
+    }
+    return rc;
+}
+
+/* [U S, (X' - nu) D^1/2, sqrt(N c / (N + c)) (mu - nu)] and the new mean. */
 static mercer_status add_block(struct work *w, int64_t c, mercer_error *err)
 {
     const mrc_state *old = &w->stream->state;
     mrc_state *s = &w->next;
     int64_t m = w->lib.count, known = w->known, r = old->rank;
     int64_t k = r + c + (w->centred ? 1 : 0);
-    double *scatter = NULL, faded = pow(1 - w->p->forget, (double)c);
-    double n = faded * old->weight, step = (double)c / (n + (double)c);
+    double *scatter = NULL, *weights = NULL, sum = 0, faded = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&scatter, m, k, sizeof *scatter, err));
+    MRC_TRY(weigh_block(w, c, &weights, &sum, &faded, err));
+    double n = faded * old->weight, step = sum / (n + sum);
     for (int64_t i = 0; i < m; i++) {
         double *to = scatter + i * k, mean = 0, before = i < known ? w->old_mean[i] : 0;
         for (int64_t j = 0; i < known && j < r; j++)
             to[j] = w->old_basis[i * r + j] * old->singular[j] * sqrt(faded);
         for (int64_t t = 0; w->centred && t < c; t++)
-            mean += w->x[t * m + i] / (double)c;
+            mean += weights[t] * w->x[t * m + i] / sum;
         for (int64_t t = 0; t < c; t++)
-            to[r + t] = w->x[t * m + i] - mean;
+            to[r + t] = (w->x[t * m + i] - mean) * sqrt(weights[t]);
         if (w->centred)
             to[r + c] = sqrt(n * step) * (before - mean);
         s->mean[i] = before + step * (mean - before);
     }
+    s->diagonal = faded * old->diagonal;
     for (int64_t t = 0; t < c; t++)
-        s->diagonal += w->diag[t];
-    s->diagonal -= (1 - faded) * old->diagonal;
-    s->weight = n + (double)c;
+        s->diagonal += weights[t] * w->diag[t];
+    s->weight = n + sum;
     s->lost *= faded;
     MRC_TRY(decompose(w, scatter, k, w->old_basis, r, known, err));
 out:
     mrc_free(scatter);
+    mrc_free(weights);
     return rc;
 }
 

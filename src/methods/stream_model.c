@@ -2,7 +2,7 @@
  *
  * Directions U and mean mu stand in the frame in which the points have the coordinates L, so their
  * coefficients over the points are B = L'^-1 U and v = L'^-1 mu, and b = -U' mu. The scatter S^2 is
- * that of `weight` rows; the spectrum is it per row, times the rows seen. */
+ * that of rows of a total `weight`, of which the newest has weight 1; the spectrum is it. */
 #include "methods/streaming.h"
 
 #include "linalg/linalg.h"
@@ -123,8 +123,9 @@ static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *s
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
     for (int64_t j = 0; j < l; j++) {
         kept += values[j] / s->weight;
-        model->spectrum[j] = values[j] * ((double)stream->rows / s->weight);
+        model->spectrum[j] = values[j];
     }
+    model->weight = s->weight;
     model->components = l;
     model->orthonormal = true;
     model->correlated = stream->request.method->streaming->correlated;

@@ -341,6 +341,8 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_text(meta, "center", mrc_center_name(model->center), err));
     MRC_TRY(put_text(meta, "scale", mrc_scale_name(model->scale.kind), err));
     MRC_TRY(put_int(meta, "rows", model->rows, err));
+    if (model->weight != (double)model->rows)
+        MRC_TRY(put_real(meta, "weight", model->weight, err));
     MRC_TRY(put_int(meta, "columns", model->columns, err));
     MRC_TRY(put_int(meta, "components", model->components, err));
     MRC_TRY(put_int(meta, "expansion_points", model->points, err));
@@ -1026,6 +1028,8 @@ static mercer_status get_metadata(const struct metadata *meta, mercer_model *mod
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(get_size(meta, "rows", &model->rows, err));
+    if (json_object_get(meta->json, "weight"))
+        MRC_TRY(get_real(meta, "weight", &model->weight, err));
     MRC_TRY(get_size(meta, "columns", &model->columns, err));
     MRC_TRY(get_size(meta, "components", &model->components, err));
     MRC_TRY(get_size(meta, "expansion_points", &model->points, err));

@@ -273,6 +273,8 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     MRC_TRY(check_finite("weights", model->weights, d, l, err));
     MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
     MRC_TRY(check_finite("spectrum", model->spectrum, l, 1, err));
+    if (!(model->weight > 0 && isfinite(model->weight)))
+        MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: the rows have no weight");
     MRC_TRY(check_finite("novelty_threshold", &model->novelty_threshold, 1, 1, err));
 out:
     return rc;
@@ -375,6 +377,8 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     bool collapsed = model->points == 0;
 
     MRC_TRY(check_sizes(model, err));
+    if (model->weight == 0)
+        model->weight = (double)model->rows;
     MRC_TRY(check_kernel(&model->kernel, err));
     MRC_TRY(mrc_prepare_check(&model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
@@ -462,6 +466,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .stream_evaluations = model->state.uncounted ? 0 : model->state.evaluations,
         .stream_block_evaluations = model->state.block_evaluations,
         .stream_unfinished = model->state.factor && !model->state.input_finished,
+        .weight = model->weight,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

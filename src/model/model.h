@@ -95,6 +95,7 @@ struct mercer_model {
     mercer_prepare prepare; /* from the columns of a file to ours */
     mrc_scale scale;
     int64_t rows, columns; /* n and d of the training data, prepared */
+    double weight;         /* of the rows: their number, less when some are forgotten; 0: not set */
     char **column_names;   /* d, or NULL */
     int64_t components;    /* l */
     int64_t points;        /* m; 0 when collapsed */

@@ -115,6 +115,7 @@ static mercer_status copy_common(mercer_model *copy, const mercer_model *model, 
     copy->orthonormal = model->orthonormal;
     copy->correlated = model->correlated;
     copy->total_variance = model->total_variance;
+    copy->weight = model->weight;
     if (model->z_rows) { /* dense, packed or sparse */
         MRC_TRY(mrc_rows_take(model->z_rows, NULL, copy->points, &z, err));
         mrc_model_take_points(copy, z);
@@ -174,7 +175,7 @@ static double truncated_error(const mercer_model *model, int64_t kept)
     if (!model->spectrum || !model->orthonormal)
         return NAN;
     for (int64_t j = kept; j < model->components; j++)
-        error += model->spectrum[j] / (double)model->rows;
+        error += model->spectrum[j] / model->weight;
     return error;
 }
 

@@ -2,6 +2,7 @@
  * library, following what moves, and mending what drifts. */
 #include "support.h"
 
+#include "reference.h"
 #include "stream_support.h"
 
 #include "methods/streaming.h"
@@ -175,9 +176,10 @@ static void test_ikpca_of_the_plane_with_preimages(void **state)
     assert_true(compare_parabola("ikpca:components=5,rank=5,first=10,library=6,compress=preimage",
                                  "poly:degree=2", 3100, &worst, &spectrum, &points) >= 1 - 1e-9);
     assert_true(points == 6 && worst < 1e-6 && spectrum < 1e-6);
-    /* Nine points for ten dimensions. */
+    /* Nine points for ten dimensions: of many ways to place them about as good, rounding takes one,
+     * so that the features are not equally near with all BLAS kernels (1 - 9e-3, 1 - 1.3e-2). */
     assert_true(compare_parabola("ikpca:components=4,rank=9,first=10,library=9,compress=preimage",
-                                 "poly:degree=3", 1000, &worst, &spectrum, &points) >= 0.99);
+                                 "poly:degree=3", 1000, &worst, &spectrum, &points) >= 0.97);
     assert_true(points <= 9);
     mercer_error why;
     mercer_fit_options options = options_of("ikpca:compress=preimage", "laplacian");
@@ -320,6 +322,221 @@ static void test_ikpca_follows_what_moves(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* ---- forgetting ---- */
+
+enum { PLAIN_FRESH = 20 };
+
+/* Kernel PCA of weighted rows by its definition: with weights w that sum up to W, the mean is
+ * mu = sum w_i phi_i / W and the scatter sum w_i (phi_i - mu)(phi_i - mu)'. Its eigenvalues are
+ * those of the matrix sqrt(w_i w_j) <phi_i - mu, phi_j - mu>. */
+struct plain {
+    int64_t n, rank; /* rank: eigenvalues above 1e-9 of the largest */
+    double weight, variance;
+    double *values;                            /* n */
+    double *features;                          /* of fresh rows, PLAIN_FRESH x n */
+    double along[PLAIN_FRESH];                 /* <mu, phi> of fresh rows */
+    double *weights, *cross, *inner, *vectors; /* n; n x PLAIN_FRESH; n x n both */
+};
+
+static void plain_free(struct plain *p)
+{
+    free(p->values);
+    free(p->features);
+    free(p->weights);
+    free(p->inner);
+    free(p->vectors);
+    mrc_free(p->cross);
+}
+
+/* <phi_i - mu, phi_j - mu> to p->inner, and <phi_i - mu, phi - mu> of fresh rows to p->cross. */
+static void plain_center(struct plain *p, const double *gram, bool centred)
+{
+    int64_t n = p->n;
+    double *mean = new_doubles(n), norm2 = 0;
+    for (int64_t i = 0; centred && i < n; i++) {
+        for (int64_t j = 0; j < n; j++)
+            mean[i] += p->weights[j] * gram[i * n + j] / p->weight;
+        norm2 += p->weights[i] * mean[i] / p->weight;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+            p->inner[i * n + j] = gram[i * n + j] - mean[i] - mean[j] + norm2;
+    for (int64_t t = 0; t < PLAIN_FRESH; t++) {
+        for (int64_t i = 0; centred && i < n; i++)
+            p->along[t] += p->weights[i] * p->cross[i * PLAIN_FRESH + t] / p->weight;
+        for (int64_t i = 0; i < n; i++)
+            p->cross[i * PLAIN_FRESH + t] += norm2 - mean[i] - p->along[t];
+    }
+    free(mean);
+}
+
+static struct plain plain_weighted(const char *kernel_text, const double *x, int64_t n,
+                                   const double *fresh, double forget, bool centred)
+{
+    struct plain p = {.n = n};
+    mrc_kernel kernel;
+    assert_ok(mrc_kernel_parse(&kernel, kernel_text, err));
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_rows *rows = view(ctx, x, n, 2);
+    assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    p.values = new_doubles(n);
+    p.features = new_doubles(PLAIN_FRESH * n);
+    p.weights = new_doubles(n);
+    p.inner = new_doubles(n * n);
+    p.vectors = new_doubles(n * n);
+    p.cross = ref_cross(&kernel, x, n, fresh, PLAIN_FRESH, 2);
+    double *gram = naive_gram(&kernel, x, n, 2, false), *scaled = new_doubles(n * n);
+    for (int64_t i = 0; i < n; i++)
+        p.weight += p.weights[i] = pow(1 - forget, (double)(n - 1 - i));
+    plain_center(&p, gram, centred);
+    for (int64_t i = 0; i < n; i++) {
+        p.variance += p.weights[i] * p.inner[i * n + i] / p.weight;
+        for (int64_t j = 0; j < n; j++)
+            scaled[i * n + j] = sqrt(p.weights[i] * p.weights[j]) * p.inner[i * n + j];
+    }
+    ref_eigen(scaled, n, p.values, p.vectors);
+    while (p.rank < n && p.values[p.rank] > 1e-9 * p.values[0])
+        p.rank++;
+    for (int64_t t = 0; t < PLAIN_FRESH; t++)
+        for (int64_t j = 0; j < p.rank; j++)
+            for (int64_t i = 0; i < n; i++)
+                p.features[t * n + j] += sqrt(p.weights[i] / p.values[j]) * p.vectors[i * n + j] *
+                                         p.cross[i * PLAIN_FRESH + t];
+    free(gram);
+    free(scaled);
+    return p;
+}
+
+/* Weight, variance, mean, spectrum and features of a model. Features are compared where their
+ * eigenvalues are apart, which decides how exactly they are determined. */
+static void check_weighted(mercer_ctx *ctx, const mercer_model *model, const struct plain *p,
+                           const double *fresh, const char *what)
+{
+    mercer_model_info info = info_of(model);
+    int64_t l = info.components;
+    double *found = features_of(ctx, model, fresh, PLAIN_FRESH, 2);
+    double size = largest_modulus(p->features, PLAIN_FRESH * p->n);
+    if (!(fabs(info.weight - p->weight) <= 1e-12 * p->weight) ||
+        !(fabs(info.total_variance - p->variance) <= 1e-9 * p->variance))
+        fail_msg("%s: weight %.17g of %.17g, variance %.17g of %.17g", what, info.weight, p->weight,
+                 info.total_variance, p->variance);
+    for (int64_t j = 0; j < l && j < p->rank; j++) {
+        double gap = p->values[j] - (j + 1 < p->n ? p->values[j + 1] : 0);
+        if (j > 0)
+            gap = fmin(gap, p->values[j - 1] - p->values[j]);
+        if (!(fabs(info.spectrum[j] - p->values[j]) <= 1e-9 * p->values[0]))
+            fail_msg("%s: eigenvalue %d is %.12g, plain %.12g", what, (int)j, info.spectrum[j],
+                     p->values[j]);
+        double difference = feature_difference(p->features, p->n, found, l, PLAIN_FRESH, j);
+        if (gap > 1e-3 * p->values[0] && !(difference <= 1e-8 * size))
+            fail_msg("%s: feature %d differs by %.3g of %.3g", what, (int)j, difference, size);
+    }
+    for (int64_t t = 0; model->mean && t < PLAIN_FRESH; t++) {
+        double along = 0, norm = fabs(p->along[t]) + p->variance;
+        for (int64_t i = 0; i < model->points; i++)
+            along +=
+                model->mean[i] * naive_kernel(&model->kernel, model->z + 2 * i, fresh + 2 * t, 2);
+        if (!(fabs(along - p->along[t]) <= 1e-8 * norm))
+            fail_msg("%s: mean along row %d is %.12g, plain %.12g", what, (int)t, along,
+                     p->along[t]);
+    }
+    free(found);
+}
+
+/* A stream of the rows: cut = 0 in one piece; else in pieces of cut rows that are folded in at
+ * once, and every other time from a model that is read back. */
+static void check_cuts(const char *method, const char *kernel, const char *center, const double *x,
+                       int64_t n, int64_t cut, const double *fresh, const struct plain *p)
+{
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_fit_options options = options_of(method, kernel);
+    mercer_stream *stream = NULL;
+    char what[256];
+    options.center = center;
+    snprintf(what, sizeof what, "%s %s center %s, pieces of %d", method, kernel, center, (int)cut);
+    assert_ok(mercer_stream_new(ctx, &options, &stream, err));
+    for (int64_t at = 0, step; at < n; at += step) {
+        step = cut == 0 || cut > n - at ? n - at : cut;
+        push_rows(ctx, stream, x + 2 * at, step, 2, n);
+        assert_ok(mercer_stream_flush(ctx, stream, err));
+        if (at / (step + 1) % 2 == 1) {
+            mercer_stream *next = NULL;
+            assert_ok(mercer_stream_continue(ctx, model_of(ctx, stream), &next, err));
+            mercer_stream_free(stream);
+            stream = next;
+        }
+    }
+    check_weighted(ctx, model_of(ctx, stream), p, fresh, what);
+    mercer_stream_free(stream);
+    mercer_ctx_free(ctx);
+}
+
+static void check_forgetting(const char *kernel, const char *center, uint64_t seed, double scale)
+{
+    enum { N = 60 };
+    static const char *const sizes[] = {"first=300", "first=1,block=1", "first=10,block=30",
+                                        "first=7,block=13", "first=40,block=1000"};
+    static const double shares[] = {0, 0.001, 0.05, 0.3, 0.5};
+    static const int64_t cuts[] = {0, 1, 11, 50};
+    double *x = ring_rows(seed, N), *fresh = ring_rows(seed + 100, PLAIN_FRESH);
+    for (int64_t i = 0; i < 2 * N; i++)
+        x[i] *= scale * (1 + 0.01 * (double)(i / 2)); /* later rows are others */
+    for (int64_t i = 0; i < 2 * PLAIN_FRESH; i++)
+        fresh[i] *= scale;
+    for (size_t f = 0; f < sizeof shares / sizeof *shares; f++) {
+        struct plain p =
+            plain_weighted(kernel, x, N, fresh, shares[f], strcmp(center, "none") != 0);
+        for (size_t b = 0; b < sizeof sizes / sizeof *sizes; b++)
+            for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+                char method[160];
+                snprintf(method, sizeof method,
+                         "ikpca:components=6,rank=1000,compress=none,forget=%g,%s", shares[f],
+                         sizes[b]);
+                check_cuts(method, kernel, center, x, N, cuts[c], fresh, &p);
+            }
+        plain_free(&p);
+    }
+    free(x);
+    free(fresh);
+}
+
+/* Whatever the blocks are, and wherever the input is cut. */
+static void test_ikpca_forgets_row_by_row(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KERNELS; k++)
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            check_forgetting(kernels[k], "exact", seed, 1);
+            check_forgetting(kernels[k], "none", seed, 1);
+        }
+    check_forgetting("linear", "exact", 3, 1e-60);
+    check_forgetting("linear", "exact", 4, 1e60);
+    check_forgetting("poly:degree=2,coef0=0", "none", 5, 1e-30);
+    check_forgetting("rbf:sigma=400", "exact", 6, 100);
+}
+
+/* Weights of the oldest rows underflow, within one block and over many. */
+static void test_ikpca_forgets_what_is_long_gone(void **state)
+{
+    enum { N = 5000, LAST = 150 };
+    double *x = ring_rows(7, N), *fresh = ring_rows(8, PLAIN_FRESH), *last = x + 2 * (N - LAST);
+    static const char *const sizes[] = {"first=5000", "first=100,block=700", "first=1,block=40"};
+    (void)state;
+    struct plain p = plain_weighted("rbf:sigma=4", last, LAST, fresh, 0.5, true);
+    for (int b = 0; b < 3; b++) {
+        char method[160];
+        snprintf(method, sizeof method, "ikpca:components=6,rank=200,library=400,forget=0.5,%s",
+                 sizes[b]);
+        check_cuts(method, "rbf:sigma=4", "exact", x, N, 0, fresh, &p);
+        check_cuts(method, "rbf:sigma=4", "exact", x, N, 1700, fresh, &p);
+    }
+    plain_free(&p);
+    free(x);
+    free(fresh);
+}
+
 /* A window that was never compressed is kernel PCA of its rows. */
 static void test_ikpca_of_a_window_is_kernel_pca_of_its_rows(void **state)
 {
@@ -342,8 +559,19 @@ static void test_ikpca_of_a_window_is_kernel_pca_of_its_rows(void **state)
             assert_true(feature_difference(expected, l, found, l, 40, j) <=
                         1e-8 * largest_modulus(expected, 40 * l));
         assert_true(fabs(info_of(model).total_variance / info_of(batch).total_variance - 1) < 1e-9);
-        assert_true(fabs(info_of(model).spectrum[0] / N - info_of(batch).spectrum[0] / W) <
-                    1e-9 * info_of(model).spectrum[0]);
+        assert_true(info_of(model).rows == N && info_of(model).weight == W);
+        for (int64_t j = 0; j < l; j++)
+            assert_true(fabs(info_of(model).spectrum[j] - info_of(batch).spectrum[j]) <=
+                        1e-9 * info_of(batch).spectrum[0]);
+        mercer_model *fewer = NULL, *fewer_batch = NULL;
+        assert_ok(mercer_model_truncate(ctx, model, 2, &fewer, err));
+        assert_ok(mercer_model_truncate(ctx, batch, 2, &fewer_batch, err));
+        assert_true(info_of(fewer).weight == W);
+        assert_true(
+            fabs(info_of(fewer).reconstruction_error / info_of(fewer_batch).reconstruction_error -
+                 1) < 1e-6);
+        mercer_model_free(fewer);
+        mercer_model_free(fewer_batch);
         free(expected);
         free(found);
         mercer_model_free(batch);
@@ -436,6 +664,8 @@ int main(void)
         cmocka_unit_test(test_ikpca_stays_orthonormal),
         cmocka_unit_test(test_ikpca_mends_a_factor_that_has_drifted),
         cmocka_unit_test(test_ikpca_follows_what_moves),
+        cmocka_unit_test(test_ikpca_forgets_row_by_row),
+        cmocka_unit_test(test_ikpca_forgets_what_is_long_gone),
         cmocka_unit_test(test_ikpca_of_a_window_is_kernel_pca_of_its_rows),
         cmocka_unit_test(test_ikpca_tells_what_truncation_may_have_taken),
         cmocka_unit_test(test_ikpca_stops_at_a_share),
