@@ -311,14 +311,22 @@ static bool shortest_by_table(double value, struct decimal *out)
     return true;
 }
 
-/* The same by trying 15 to 17 digits (a subnormal value can need a single one). The decimal point
- * of the locale does not matter: only digits are looked at. */
+static bool reads_as(const struct decimal *decimal, double value)
+{
+    char text[MRC_NUMBER_SIZE + 8];
+    double back;
+    int used = snprintf(text, sizeof text, "%llue%d", (unsigned long long)decimal->digits,
+                        decimal->exponent);
+    return mrc_scan_double(text, text + used, &back) && back == value;
+}
+
+/* The same by trying 15 to 17 digits (a subnormal value can need a single one). Below a power of
+ * two doubles stand closer, so that the nearest decimal can lie below and miss where the next one
+ * above still hits. The decimal point of the locale does not matter: only digits are looked at. */
 static void shortest_by_trying(double value, struct decimal *out)
 {
     for (int count = isnormal(value) ? 15 : 1; count <= 17; count++) {
-        char text[MRC_NUMBER_SIZE + 8], plain[MRC_NUMBER_SIZE + 8];
-        double back;
-        int used = 0;
+        char text[MRC_NUMBER_SIZE + 8];
         int64_t exponent;
         snprintf(text, sizeof text, "%.*e", count - 1, value);
         const char *e = strchr(text, 'e');
@@ -329,9 +337,10 @@ static void shortest_by_trying(double value, struct decimal *out)
         if (!mrc_parse_int(e + 1, strlen(e + 1), &exponent))
             exponent = 0;
         out->exponent = (int)exponent - (count - 1);
-        used = snprintf(plain, sizeof plain, "%llue%d", (unsigned long long)out->digits,
-                        out->exponent);
-        if (mrc_scan_double(plain, plain + used, &back) && back == value)
+        if (reads_as(out, value))
+            return;
+        out->digits++;
+        if (reads_as(out, value))
             return;
     }
 }

@@ -250,6 +250,87 @@ static void test_format_is_shortest(void **state)
     }
 }
 
+/* The significant digits of a number as text; returns their count. */
+static int significant(const char *text, char out[32])
+{
+    int count = 0, kept = 0;
+    for (const char *p = text; *p && *p != 'e'; p++) {
+        if (*p < '0' || *p > '9' || (count == 0 && *p == '0'))
+            continue;
+        out[count++] = *p;
+        kept = *p == '0' ? kept : count;
+    }
+    out[kept] = 0;
+    return kept;
+}
+
+/* The decimal of `count` digits that is nearest to value, of those that read back to it; false when
+ * none does. Only the three next to value can: one beside the nearest where doubles stand closer on
+ * one side. */
+static bool reads_back(double value, int count, char out[64])
+{
+    char nearest[64];
+    snprintf(nearest, sizeof nearest, "%.*e", count - 1, value);
+    char *e = strchr(nearest, 'e');
+    int exponent = (int)strtol(e + 1, NULL, 10) - (count - 1);
+    int64_t digits = 0;
+    for (const char *p = nearest; p < e; p++)
+        digits = *p == '.' ? digits : 10 * digits + (*p - '0');
+    static const int steps[] = {0, 1, -1};
+    for (int i = 0; i < 3; i++) {
+        snprintf(out, 64, "%llde%d", (long long)digits + steps[i], exponent);
+        if (strtod(out, NULL) == value)
+            return true;
+    }
+    return false;
+}
+
+static void check_shortest(double value)
+{
+    char text[MRC_NUMBER_SIZE], plain[64] = "", shorter[64], digits[32], expected[32];
+    mrc_format_double(value, text);
+    assert_true(same_bits(strtod(text, NULL), value));
+    /* A decimal has one that is a digit longer and as near: a zero more. */
+    for (int count = 17; count >= 1 && reads_back(value, count, shorter); count--)
+        memcpy(plain, shorter, sizeof plain);
+    significant(text, digits);
+    significant(plain, expected);
+    if (strcmp(digits, expected) != 0)
+        print_error("%a is written %s, the shortest is %s\n", value, text, plain);
+    assert_string_equal(digits, expected);
+}
+
+static void test_format_is_shortest_at_powers_of_two(void **state)
+{
+    (void)state;
+    for (int power = -1074; power <= 1023; power++) {
+        double value = ldexp(1, power);
+        check_shortest(value);
+        check_shortest(nextafter(value, HUGE_VAL));
+        if (power > -1074)
+            check_shortest(nextafter(value, 0));
+    }
+    check_shortest(DBL_MAX);
+}
+
+static void test_format_is_shortest_for_any_bits(void **state)
+{
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 1074);
+    for (int done = 0; done < 250000;) {
+        uint64_t bits = mrc_rng_next(&rng) & INT64_MAX;
+        double value;
+        if (done % 64 == 0)
+            bits &= 0x000fffffffffffffu; /* subnormal */
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value) || value == 0)
+            continue;
+        check_shortest(value);
+        done++;
+    }
+}
+
 static void test_format_is_short(void **state)
 {
     (void)state;
@@ -336,6 +417,8 @@ int main(void)
         TEST(test_parse_int),
         TEST(test_format_round_trip_of_any_bits),
         TEST(test_format_is_shortest),
+        TEST(test_format_is_shortest_at_powers_of_two),
+        TEST(test_format_is_shortest_for_any_bits),
         TEST(test_format_is_short),
         TEST(test_show),
         TEST(test_comma_locale),
