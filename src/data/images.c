@@ -121,12 +121,20 @@ out:
     return rc;
 }
 
-/* The images and sub-folders in a sub-folder ("" for the folder itself), each in natural order. */
+/* Say how many entries of a folder are left out, and why. */
+static void note_left_out(mercer_ctx *ctx, const char *path, int64_t count, const char *what)
+{
+    if (count > 0)
+        mrc_notice(ctx, "%s: %lld %s left out", path, (long long)count, what);
+}
+
+/* The images and sub-folders in a sub-folder ("" for the folder itself), each in natural order. An
+ * image is a regular file, or a link to one. */
 static mercer_status list_folder(struct images *images, mercer_ctx *ctx, const char *sub,
                                  struct names *files, struct names *folders, mercer_error *err)
 {
     DIR *open = NULL;
-    int64_t others = 0;
+    int64_t others = 0, irregular = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(set_path(images, sub, err));
     open = opendir(images->path);
@@ -139,21 +147,28 @@ static mercer_status list_folder(struct images *images, mercer_ctx *ctx, const c
         if (entry->d_name[0] == '.')
             continue;
         if (fstatat(dirfd(open), entry->d_name, &info, 0) != 0)
-            continue; /* a link that leads nowhere */
+            info.st_mode = 0; /* a link that leads nowhere, or round in a circle */
         if (S_ISDIR(info.st_mode))
             MRC_TRY(names_add(folders, NULL, entry->d_name, err));
-        else if (is_image(entry->d_name))
+        else if (!is_image(entry->d_name))
+            others++;
+        else if (S_ISREG(info.st_mode))
             MRC_TRY(names_add(files, *sub ? sub : NULL, entry->d_name, err));
         else
-            others++;
+            irregular++;
     }
     if (files->count > 0)
         qsort(files->list, (size_t)files->count, sizeof *files->list, compare_natural);
     if (folders->count > 0)
         qsort(folders->list, (size_t)folders->count, sizeof *folders->list, compare_natural);
-    if (others > 0 && files->count > 0)
-        mrc_notice(ctx, "%s: %lld file%s without the ending of an image %s left out", images->path,
-                   (long long)others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
+    if (files->count > 0)
+        note_left_out(ctx, images->path, others,
+                      others == 1 ? "file without the ending of an image is"
+                                  : "files without the ending of an image are");
+    note_left_out(ctx, images->path, irregular,
+                  irregular == 1 ? "entry that is no regular file (a pipe, device or dead link) is"
+                                 : "entries that are no regular files (pipes, devices, dead links) "
+                                   "are");
 out:
     if (open)
         closedir(open);
@@ -232,12 +247,6 @@ static int64_t scan_number(struct scan *scan)
     return scan->p > first ? value : -1;
 }
 
-/* A value of 0 .. most as 0 .. 255. */
-static unsigned char to_byte(int64_t value, int64_t most)
-{
-    return (unsigned char)((255 * value + most / 2) / most);
-}
-
 static mercer_status decode_pnm(const char *path, const unsigned char *bytes, size_t length,
                                 mrc_pixels *out, mercer_error *err)
 {
@@ -267,7 +276,7 @@ static mercer_status decode_pnm(const char *path, const unsigned char *bytes, si
         if (value < 0 || value > most)
             MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: pixel %lld is not a number from 0 to %lld", path,
                      (long long)i + 1, (long long)most);
-        out->values[i] = to_byte(value, most);
+        out->values[i] = mrc_pixel_byte(value, most);
     }
 out:
     return rc;
@@ -332,7 +341,7 @@ static mercer_status load(const struct images *images, mrc_pixels *out, mercer_e
     size_t got;
     mercer_status rc = MERCER_OK;
     *out = (mrc_pixels){0};
-    MRC_TRY(mrc_input_open(&input, images->path, err));
+    MRC_TRY(mrc_input_open_regular(&input, images->path, err));
     int64_t length = mrc_input_left(&input);
     if (length == INT64_MAX || length > FILE_MOST)
         MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s", images->path,

@@ -116,6 +116,42 @@ out:
     return rc;
 }
 
+/* flags: more of those of open(). */
+static mercer_status open_file(mrc_input *input, const char *path, int flags, mercer_error *err)
+{
+    mercer_status rc = mrc_strdup(&input->shown, path, err);
+    if (rc != MERCER_OK)
+        return rc;
+    do
+        input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+    while (input->fd < 0 && errno == EINTR);
+    if (input->fd < 0)
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", path);
+    return MERCER_OK;
+}
+
+mercer_status mrc_input_open_regular(mrc_input *input, const char *path, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    struct stat info;
+    *input = (mrc_input){.fd = -1, .size = -1};
+    /* To open a pipe that nobody writes to would wait for ever; O_NONBLOCK means nothing to files,
+     * and what the name stood for when it was listed does not count. */
+    MRC_TRY(open_file(input, path, O_NONBLOCK, err));
+    if (fstat(input->fd, &info) != 0) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", path);
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode))
+        MRC_FAIL(err, MERCER_ERR_IO, "%s: is not a regular file", path);
+    input->size = info.st_size > 0 ? info.st_size : -1;
+    MRC_TRY(look_ahead(input, err));
+out:
+    if (rc != MERCER_OK)
+        mrc_input_close(input);
+    return rc;
+}
+
 mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -128,14 +164,7 @@ mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *e
         input->fd = STDIN_FILENO;
         input->borrowed_fd = true;
     } else {
-        MRC_TRY(mrc_strdup(&input->shown, path, err));
-        do
-            input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        while (input->fd < 0 && errno == EINTR);
-        if (input->fd < 0) {
-            rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", path);
-            goto out;
-        }
+        MRC_TRY(open_file(input, path, 0, err));
     }
     if (fstat(input->fd, &info) == 0) {
         if (S_ISDIR(info.st_mode))

@@ -30,6 +30,9 @@ typedef struct mrc_input {
 /* Open a file, or "-" for standard input. Gzip is known by its first bytes; a name that ends in .gz
  * must have them. Folders are refused. On error the input is closed. */
 mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *err);
+/* The same for a file that has to be a regular one, or a link to one: a pipe, which could keep us
+ * waiting, is refused. */
+mercer_status mrc_input_open_regular(mrc_input *input, const char *path, mercer_error *err);
 /* The same for bytes in memory, which must outlive the input. */
 mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const void *bytes,
                                     size_t count, mercer_error *err);

@@ -656,12 +656,13 @@ out:
 
 /* MAT and HDF5: their libraries open the file. */
 static mercer_status start_library(mercer_reader *reader, const char *path, const char *array,
-                                   mrc_format format, mercer_error *err)
+                                   const struct stat *info, mrc_format format, mercer_error *err)
 {
     size_t length = strlen(path);
     mercer_status rc = MERCER_OK;
     reader->format = format;
-    if (strcmp(path, "-") == 0 || has_ending(path, length, ".gz"))
+    bool other = info->st_mode && !S_ISREG(info->st_mode); /* what is not there is found later */
+    if (strcmp(path, "-") == 0 || has_ending(path, length, ".gz") || other)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s data have to be a plain file (no pipe, no .gz)",
                  strcmp(path, "-") == 0 ? "standard input" : path,
                  format == MRC_FORMAT_MAT ? "MAT" : "HDF5");
@@ -843,7 +844,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     if (folder) {
         MRC_TRY(start_images(reader, ctx, file, &taken, err));
     } else if (format == MRC_FORMAT_MAT || format == MRC_FORMAT_HDF5) {
-        MRC_TRY(start_library(reader, file, array, format, err));
+        MRC_TRY(start_library(reader, file, array, &info, format, err));
     } else {
         MRC_TRY(mrc_input_open(&reader->input, file, err));
         MRC_TRY(start_stream(reader, ctx, file, array, &taken, err));

@@ -94,6 +94,22 @@ static bool png_is_safe(const unsigned char *bytes, size_t length)
     return true;
 }
 
+/* The pixels of 16 bits as bytes, rounded: stb_image itself cuts the lower bits off. */
+static unsigned char *load_16(const unsigned char *bytes, int length, int channels)
+{
+    enum { MOST = 65535 };
+    int width = 0, height = 0, found = 0;
+    stbi_us *wide = stbi_load_16_from_memory(bytes, length, &width, &height, &found, channels);
+    unsigned char *values = (unsigned char *)wide;
+    int64_t count = (int64_t)width * height * channels;
+    for (int64_t i = 0; wide && i < count; i++) {
+        stbi_us value;
+        memcpy(&value, values + 2 * i, sizeof value);
+        values[i] = mrc_pixel_byte(value, MOST);
+    }
+    return values;
+}
+
 bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, const char **reason)
 {
     int width = 0, height = 0, channels = 0;
@@ -115,8 +131,10 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
         return false;
     if (known) {
         out->channels = channels < 3 ? 1 : 3;
-        out->values =
-            stbi_load_from_memory(bytes, (int)length, &width, &height, &channels, out->channels);
+        out->values = stbi_is_16_bit_from_memory(bytes, (int)length)
+                          ? load_16(bytes, (int)length, out->channels)
+                          : stbi_load_from_memory(bytes, (int)length, &width, &height, &channels,
+                                                  out->channels);
     }
     if (!out->values) {
         *reason = stbi_failure_reason();

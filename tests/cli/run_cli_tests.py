@@ -18,7 +18,9 @@ import re
 import select
 import shutil
 import signal
+import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,7 @@ import threading
 import time
 import traceback
 import unicodedata
+import zlib
 
 import numpy as np
 
@@ -2593,6 +2596,75 @@ def test_image_features_are_kept_in_the_model():
     np.save("big.npy", random_images(2, 40, 40).astype("u1"))
     refused("fit", "big.npy", "-m", "kpca", "--image-features", "haar", "--memory", "4M", status=1,
             says=["big.npy", "MB", "--memory"])
+
+
+def png(pixels, depth):
+    """A PNG file of an array height x width x channels (1 grey, 2 with alpha, 3 colour, 4 alpha)."""
+    height, width, channels = pixels.shape
+    lines = pixels.astype(">u2" if depth == 16 else "u1").reshape(height, -1)
+    raw = b"".join(b"\0" + line.tobytes() for line in lines)
+
+    def chunk(kind, data):
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+    head = struct.pack(">IIBBBBB", width, height, depth, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw, 9)) + \
+        chunk(b"IEND", b"")
+
+
+@test
+def test_16_bit_images_are_rounded():
+    # Each value of 16 bits once; the nearest of 0 .. 255, as PGM has it.
+    values = np.random.default_rng(2).permutation(65536).reshape(256, 256)
+    wanted = (255 * values.ravel() + 32767) // 65535
+    for channels in (1, 2, 3, 4):
+        pixels = np.stack([values, values[::-1], values[:, ::-1], values.T][:channels], axis=2)
+        if channels in (2, 4):
+            pixels[:, :, -1] = 65535 - pixels[:, :, -1] // 2  # transparency
+        colours = pixels[:, :, :1 if channels < 3 else 3]
+        shutil.rmtree("one", ignore_errors=True)
+        os.mkdir("one")
+        pathlib.Path("one/a.png").write_bytes(png(pixels, 16))
+        kind = b"P5" if channels < 3 else b"P6"
+        pathlib.Path("one/b.p%sm" % ("g" if channels < 3 else "p")).write_bytes(
+            kind + b" 256 256 65535\n" + colours.astype(">u2").tobytes())
+        mercer("scale", "one", "--scale", "none", "-o", "one.npy", "--quiet")
+        got = np.load("one.npy")
+        assert np.array_equal(got[0], got[1]), f"{channels} channels: PNG and PNM differ"
+        assert np.array_equal(got[0].reshape(65536, -1)[:, 0], wanted), f"{channels} channels"
+    pathlib.Path("one/a.png").write_bytes(png(values[:, :, None] // 257, 8))
+    os.remove("one/b.ppm")
+    mercer("scale", "one", "--scale", "none", "-o", "one.npy", "--quiet")
+    assert np.array_equal(np.load("one.npy")[0], values.ravel() // 257), "8 bits stay"
+
+
+@test
+def test_images_are_regular_files():
+    images = random_images(3, 4, 4)
+    put_images("flat", images)
+    whole = mercer("scale", "flat", "--scale", "none").out
+    os.mkfifo("flat/4.png")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("flat/5.png")
+    os.symlink("nowhere.pgm", "flat/6.pgm")
+    os.symlink("7.pgm", "flat/7.pgm")
+    os.symlink("/dev/zero", "flat/8.pgm")
+    os.symlink(".", "flat/loop")
+    done = mercer("scale", "flat", "--scale", "none")
+    assert done.out == whole
+    assert "5 entries that are no regular files" in done.err, done.err
+    # A link to a regular file is that file.
+    os.symlink("1.pgm", "flat/9.pgm")
+    assert mercer("scale", "flat", "--scale", "none").out == whole + whole.splitlines()[0] + "\n"
+    # In sub-folders, too, and a folder that has nothing else is refused.
+    os.makedirs("sub/a")
+    os.mkfifo("sub/a/1.pgm")
+    refused("scale", "sub", status=1, says=["sub", "without images"])
+    os.symlink("..", "sub/b")
+    refused("scale", "sub", status=1, says=["sub", "without images"])
+    for name in ("x.h5", "x.mat"):
+        os.mkfifo(name)
+        refused("scale", name, says=[name, "plain file"])
 
 
 def read_pgm(path):
