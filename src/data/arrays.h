@@ -10,6 +10,7 @@ typedef struct mrc_array {
     char *name;
     int axes;                  /* 0 for what is no array of numbers */
     int64_t rows, rest;        /* length of the first axis; product of the others */
+    bool elsewhere;            /* its values would come from other files; axes is 0 */
     char note[MRC_ARRAY_NOTE]; /* "100x20", or what it is instead */
 } mrc_array;
 

@@ -2,7 +2,13 @@
  *
  * The datasets of all groups are listed by their full names. The one that is meant is read block by
  * block as doubles, the conversion being the library's; of more than two axes the first counts the
- * rows and the others are flattened row-major, of one axis every value is a row. */
+ * rows and the others are flattened row-major, of one axis every value is a row.
+ *
+ * A file is trusted with nothing but its own bytes. HDF5 can keep the values of a dataset in other
+ * files (external storage), put them together from datasets of other files (virtual layout), link
+ * to objects of other files, and load code that unpacks values (plugins). Otherwise whoever writes a
+ * file decides which file of the reader's machine comes out as numbers; so all of these are refused.
+ */
 #include "data/hdf5.h"
 
 #include "base/number.h"
@@ -20,6 +26,19 @@
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 
+#ifdef MRC_HAVE_HDF5
+static pthread_once_t confined = PTHREAD_ONCE_INIT;
+
+/* For the whole process, so that it also holds for matio, whose calls we do not see: no filter is
+ * loaded as a plugin, and no external link leads anywhere. A library that refuses this has neither.
+ */
+static void confine(void)
+{
+    H5PLset_loading_state(0);
+    H5Lunregister(H5L_TYPE_EXTERNAL);
+}
+#endif
+
 void mrc_hdf5_enter(mrc_hdf5_saved *saved)
 {
     *saved = (mrc_hdf5_saved){0};
@@ -27,6 +46,7 @@ void mrc_hdf5_enter(mrc_hdf5_saved *saved)
 #ifdef MRC_HAVE_HDF5
     H5Eget_auto2(H5E_DEFAULT, &saved->print, &saved->host);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    pthread_once(&confined, confine);
 #endif
 }
 
@@ -48,6 +68,13 @@ mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *mat
     (void)matrix;
     (void)shown;
     return mrc_fail(err, MERCER_ERR_FORMAT, "%s: this build cannot read HDF5 files", file);
+}
+
+mercer_status mrc_hdf5_check_alone(const char *file, mercer_error *err)
+{
+    (void)file;
+    (void)err;
+    return MERCER_OK;
 }
 #else
 
@@ -98,6 +125,21 @@ static const char *not_numbers(hid_t type)
     }
 }
 
+/* How a dataset gets its values from other files; NULL when it does not. Asked before its shape is,
+ * for which a virtual one would open them. */
+static const char *not_alone(hid_t data)
+{
+    hid_t plist = H5Dget_create_plist(data);
+    if (plist < 0)
+        return "damaged";
+    bool virtual = H5Pget_layout(plist) == H5D_VIRTUAL;
+    int external = H5Pget_external_count(plist);
+    H5Pclose(plist);
+    return virtual         ? "a virtual dataset, put together from others"
+           : external != 0 ? "stored outside of this file"
+                           : NULL;
+}
+
 struct walk {
     hid_t file;
     mrc_arrays *arrays;
@@ -116,16 +158,21 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     if (info->type != H5O_TYPE_DATASET)
         return 0;
     data = H5Dopen2(walk->file, name, H5P_DEFAULT);
-    if (data >= 0) {
+    const char *other = data >= 0 ? not_alone(data) : "damaged";
+    bool elsewhere = data >= 0 && other;
+    if (!other) {
         space = H5Dget_space(data);
         type = H5Dget_type(data);
     }
     int axes = space >= 0 ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
-    const char *other = type >= 0 && axes >= 0 ? not_numbers(type) : "damaged";
+    if (!other)
+        other = type >= 0 && axes >= 0 ? not_numbers(type) : "damaged";
     for (int i = 0; i < axes; i++)
         lengths[i] = shape[i] < INT64_MAX ? (int64_t)shape[i] : INT64_MAX;
     walk->rc = other ? mrc_arrays_add_other(walk->arrays, name, other, walk->err)
                      : mrc_arrays_add(walk->arrays, name, axes, lengths, walk->err);
+    if (walk->rc == MERCER_OK)
+        walk->arrays->list[walk->arrays->count - 1].elsewhere = elsewhere;
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -133,6 +180,33 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     if (data >= 0)
         H5Dclose(data);
     return walk->rc != MERCER_OK || walk->arrays->count >= MRC_ARRAYS_MOST;
+}
+
+/* Enter a link that leads elsewhere, so that asking for it is answered; for H5Lvisit. */
+static herr_t visit_link(hid_t root, const char *name, const H5L_info_t *info, void *user)
+{
+    struct walk *walk = user;
+    (void)root;
+    if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT)
+        return 0;
+    walk->rc = mrc_arrays_add_other(
+        walk->arrays, name,
+        info->type == H5L_TYPE_EXTERNAL ? "a link to another file" : "a link of unknown kind",
+        walk->err);
+    if (walk->rc == MERCER_OK)
+        walk->arrays->list[walk->arrays->count - 1].elsewhere = true;
+    return walk->rc != MERCER_OK || walk->arrays->count >= MRC_ARRAYS_MOST;
+}
+
+/* List the datasets of a file and the links that lead out of it. */
+static mercer_status list_file(hid_t file, const char *shown, mrc_arrays *arrays, mercer_error *err)
+{
+    struct walk walk = {.file = file, .arrays = arrays, .err = err};
+    if (H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &walk) < 0 ||
+        (walk.rc == MERCER_OK && arrays->count < MRC_ARRAYS_MOST &&
+         H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit_link, &walk) < 0))
+        return fail_library(shown, "its groups cannot be read; damaged file?", err);
+    return walk.rc;
 }
 
 static void close_ids(struct dataset *set)
@@ -216,7 +290,6 @@ static mercer_status open_dataset(struct dataset *set, const char *file, const c
                                   char **shown, mercer_error *err)
 {
     mrc_arrays arrays = {0};
-    struct walk walk = {.arrays = &arrays, .err = err};
     int64_t chosen = -1;
     char *full = NULL;
     mercer_status rc = MERCER_OK;
@@ -232,10 +305,7 @@ static mercer_status open_dataset(struct dataset *set, const char *file, const c
     set->file = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (set->file < 0)
         MRC_TRY(fail_library(file, "is not a whole HDF5 file", err));
-    walk.file = set->file;
-    if (H5Ovisit(set->file, H5_INDEX_NAME, H5_ITER_INC, visit, &walk) < 0)
-        MRC_TRY(fail_library(file, "its groups cannot be read; damaged file?", err));
-    MRC_TRY(walk.rc);
+    MRC_TRY(list_file(set->file, file, &arrays, err));
     while (array && *array == '/')
         array++;
     MRC_TRY(mrc_arrays_choose(&arrays, file, array, &chosen, err));
@@ -247,8 +317,8 @@ static mercer_status open_dataset(struct dataset *set, const char *file, const c
     *shown = full;
     set->shown = full;
     if (found->axes == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only real numbers can be read", full,
-                 found->note);
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: is %s; only %s", full, found->note,
+                 found->elsewhere ? MRC_HDF5_ALONE : "real numbers can be read");
     set->axes = found->axes;
     set->columns = found->rest;
     set->data = H5Dopen2(set->file, found->name, H5P_DEFAULT);
@@ -294,6 +364,57 @@ out:
         mrc_free(set);
     }
     mrc_hdf5_leave(&saved);
+    return rc;
+}
+
+struct suspect {
+    hid_t file;
+    char name[MRC_SHOWN_SIZE];
+    const char *what; /* NULL: none was found */
+};
+
+static herr_t suspect_dataset(hid_t root, const char *name, const H5O_info_t *info, void *user)
+{
+    struct suspect *suspect = user;
+    (void)root;
+    if (info->type != H5O_TYPE_DATASET)
+        return 0;
+    hid_t data = H5Dopen2(suspect->file, name, H5P_DEFAULT);
+    if (data < 0)
+        return 0; /* matio cannot read it either */
+    suspect->what = not_alone(data);
+    H5Dclose(data);
+    if (suspect->what)
+        mrc_show(suspect->name, name, strlen(name));
+    return suspect->what != NULL;
+}
+
+static herr_t suspect_link(hid_t root, const char *name, const H5L_info_t *info, void *user)
+{
+    struct suspect *suspect = user;
+    (void)root;
+    if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT)
+        return 0;
+    suspect->what = "a link that leads out of this file";
+    mrc_show(suspect->name, name, strlen(name));
+    return 1;
+}
+
+mercer_status mrc_hdf5_check_alone(const char *file, mercer_error *err)
+{
+    struct suspect suspect = {.file = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT)};
+    mercer_status rc = MERCER_OK;
+    if (suspect.file < 0)
+        return MERCER_OK; /* matio says what is wrong */
+    if (H5Ovisit(suspect.file, H5_INDEX_NAME, H5_ITER_INC, suspect_dataset, &suspect) < 0 ||
+        (!suspect.what &&
+         H5Lvisit(suspect.file, H5_INDEX_NAME, H5_ITER_INC, suspect_link, &suspect) < 0))
+        MRC_TRY(fail_library(file, "its groups cannot be read; damaged file?", err));
+    if (suspect.what)
+        MRC_FAIL(err, MERCER_ERR_DATA, "%s: '%s' is %s; only %s", file, suspect.name, suspect.what,
+                 MRC_HDF5_ALONE);
+out:
+    H5Fclose(suspect.file);
     return rc;
 }
 #endif

@@ -673,6 +673,8 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     MRC_TRY(check_header(input, &version, &swapped, err));
     if (version == VERSION_5)
         MRC_TRY(check_elements(input, swapped, -1, err));
+    else
+        MRC_TRY(mrc_hdf5_check_alone(file, err));
     v->mat = Mat_Open(file, MAT_ACC_RDONLY);
     if (!v->mat)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: is not a whole MAT file (damaged or truncated)",

@@ -375,6 +375,14 @@ def test_mat():
     refuses("mat from a pipe", "-", ["standard input", "plain file"], "--format", "mat", status=2)
 
 
+def set_class(place, kind):
+    import h5py
+    text = h5py.h5t.C_S1.copy() # as MATLAB does, without a zero at the end
+    text.set_size(len(kind))
+    label = h5py.h5a.create(place.id, b"MATLAB_class", text, h5py.h5s.create(h5py.h5s.SCALAR))
+    label.write(np.array(kind), mtype=text)
+
+
 def test_hdf5():
     try:
         import h5py
@@ -412,12 +420,6 @@ def test_hdf5():
         f.create_dataset("x", data=sample("f8", 30, 20), compression="gzip", fletcher32=True)
     survives("h5", "s.h5:x", path, path.read_bytes(), step=397, flips=60)
     # MATLAB's version 7.3: HDF5 behind a header, arrays transposed, their class in an attribute.
-    def set_class(place, kind):
-        text = h5py.h5t.C_S1.copy() # as MATLAB does, without a zero at the end
-        text.set_size(len(kind))
-        label = h5py.h5a.create(place.id, b"MATLAB_class", text, h5py.h5s.create(h5py.h5s.SCALAR))
-        label.write(np.array(kind), mtype=text)
-
     x = sample("f8", 6, 4)
     with h5py.File("v.mat", "w", userblock_size=512) as f:
         for name, value, kind in (("x", x, b"double"), ("k", (x > 0).astype("u1"), b"logical"),
@@ -445,6 +447,65 @@ def test_hdf5():
     same("mat 7.3 int16", "v.mat:i", np.round(x * 9))
     path = pathlib.Path("v.mat")
     survives("mat 7.3", "v.mat:x", path, path.read_bytes(), step=397, flips=40)
+
+
+def test_hdf5_alone():
+    """A file says nothing but its own bytes, whatever it points at."""
+    try:
+        import h5py
+    except ImportError:
+        return print("HDF5 is left out: h5py is not there")
+    secret = np.arange(6.0).reshape(2, 3) + 4711
+    pathlib.Path("secret.bin").write_bytes(secret.tobytes())
+    with h5py.File("other.h5", "w") as f:
+        f.create_dataset("s", data=secret)
+        f.create_dataset("g/s", data=secret)
+
+    def outside(f):
+        f.create_dataset("x", (2, 3), "f8", external=[(os.path.abspath("secret.bin"), 0, 48)])
+
+    def virtual(f):
+        layout = h5py.VirtualLayout((2, 3), "f8")
+        layout[:] = h5py.VirtualSource(os.path.abspath("other.h5"), "s", (2, 3))
+        f.create_virtual_dataset("x", layout)
+
+    def link(f):
+        f["x"] = h5py.ExternalLink(os.path.abspath("other.h5"), "/s")
+
+    def soft(f):
+        f["away"] = h5py.ExternalLink(os.path.abspath("other.h5"), "/g")
+        f["x"] = h5py.SoftLink("/away/s")
+
+    own = "only what the file itself holds is read"
+    for fill, words in ((outside, ["stored outside of this file", own]),
+                        (virtual, ["a virtual dataset", own]),
+                        (link, ["a link to another file", own]), (soft, ["no array 'x'"])):
+        with h5py.File("p.h5", "w") as f:
+            fill(f)
+        refuses(f"h5 {fill.__name__}", "p.h5:x", ["p.h5", *words])
+        with h5py.File("p.h5", "a") as f:
+            f.create_dataset("own", data=secret + 1)
+        same(f"h5 beside {fill.__name__}", "p.h5:own", secret + 1)
+        # The same behind MATLAB's header: the whole file is refused, as MATLAB writes none of these.
+        with h5py.File("p.mat", "w", userblock_size=512) as f:
+            fill(f)
+            if fill in (outside, virtual):
+                set_class(f["x"], b"double")
+            set_class(f.create_dataset("own", data=secret), b"double")
+        with open("p.mat", "r+b") as f:
+            f.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+        for name in ("x", "own"):
+            refuses(f"mat 7.3 {fill.__name__} {name}", f"p.mat:{name}",
+                    ["p.mat: '" + ("away" if fill is soft else "x") + "'", own])
+    # A dataset behind a filter that would have to be loaded as a plugin.
+    with h5py.File("p.h5", "w") as f:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((2, 3))
+        plist.set_filter(32768 + 17, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple((2, 3))
+        data = h5py.h5d.create(f.id, b"x", h5py.h5t.NATIVE_DOUBLE, space, plist)
+        data.write_direct_chunk((0, 0), secret.tobytes(), 0)
+    refuses("h5 plugin", "p.h5", ["p.h5:/x", "filter"])
 
 
 def test_images():
@@ -538,7 +599,8 @@ def test_orl():
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        for test in (test_names, test_npz, test_npz_sparse, test_mtx, test_libsvm, test_mat, test_hdf5, test_images, test_orl):
+        for test in (test_names, test_npz, test_npz_sparse, test_mtx, test_libsvm, test_mat, test_hdf5,
+                     test_hdf5_alone, test_images, test_orl):
             start = time.monotonic()
             test()
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
