@@ -1,4 +1,6 @@
 /* Any bytes as the file of an image. */
+#include "fuzz_seed.h"
+
 #include "data/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -7,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mrc_pixels pixels;
     mercer_error err;
-    mrc_image_decode("fuzz", data, size, &pixels, &err);
+    mercer_status rc = mrc_image_decode("fuzz", data, size, &pixels, &err);
     mrc_free(pixels.values);
-    return 0;
+    return fuzz_result(rc == MERCER_OK);
 }

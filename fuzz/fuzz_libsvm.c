@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mercer_read_options options;
     if (size == 0)
-        return 0;
+        return fuzz_result(false);
     mercer_read_options_init(&options);
     int choice = data[0];
     options.format = "libsvm";
@@ -16,6 +16,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.no_label = (choice & 7) == 4;
     options.columns = choice & 8 ? 1 + (choice >> 4) : 0;
     options.ignore_beyond = choice >> 7;
-    fuzz_compare(&options, NULL, data + 1, size - 1, 1 + (choice >> 4));
-    return 0;
+    return fuzz_result(fuzz_compare(&options, NULL, data + 1, size - 1, 1 + (choice >> 4)));
 }

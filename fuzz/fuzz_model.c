@@ -1,11 +1,10 @@
 /* Any bytes as a model file, whose checksum is not looked at. What loads is used: it must hold
  * together. */
+#include "fuzz_seed.h"
+
 #include "model/model.h"
 
 #include <mercer/stream.h>
-
-#include <stdlib.h>
-#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -60,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mercer_model *model = NULL;
     mercer_error err;
     if (mercer_ctx_new(&ctx, NULL) != MERCER_OK)
-        return 0;
+        return fuzz_result(false);
     ctx->threads = 1;
     mercer_status rc = mrc_model_load_memory(ctx, "fuzz", data, size, &model, &err);
     if ((rc == MERCER_OK) != (model != NULL))
@@ -69,5 +68,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         use_model(ctx, model);
     mercer_model_free(model);
     mercer_ctx_free(ctx);
-    return 0;
+    return fuzz_result(rc == MERCER_OK);
 }

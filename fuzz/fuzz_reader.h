@@ -3,12 +3,11 @@
 #ifndef MRC_FUZZ_READER_H
 #define MRC_FUZZ_READER_H
 
+#include "fuzz_seed.h"
+
 #include "data/reader.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 /* A value and its place as one number, 0 for zero; their sum tells what was read, in any order. */
@@ -88,8 +87,9 @@ static inline int64_t fuzz_read(const mercer_read_options *options, const char *
     return rc == MERCER_OK ? rows : -(int64_t)rc;
 }
 
-/* Read whole and in blocks of max_rows; both must give the same, or both fail. */
-static inline void fuzz_compare(const mercer_read_options *options, const char *path,
+/* Read whole and in blocks of max_rows; both must give the same, or both fail. Whether they load.
+ */
+static inline bool fuzz_compare(const mercer_read_options *options, const char *path,
                                 const void *bytes, size_t count, int64_t max_rows)
 {
     uint64_t whole_sum, block_sum;
@@ -97,21 +97,32 @@ static inline void fuzz_compare(const mercer_read_options *options, const char *
     int64_t blocks = fuzz_read(options, path, bytes, count, max_rows, &block_sum);
     if ((whole < 0) != (blocks < 0) || (whole >= 0 && (whole != blocks || whole_sum != block_sum)))
         abort();
+    return whole >= 0;
+}
+
+static char fuzz_path[256];
+
+static inline void fuzz_remove_file(void)
+{
+    unlink(fuzz_path);
 }
 
 /* The bytes as a file, for formats whose libraries want one; a path that stays valid until the next
- * call. */
+ * call. It has a name in a folder: libhdf5 opens none without. Every input gets a file of its own,
+ * because libhdf5 knows files it still has open by their number. */
 static inline const char *fuzz_file(const void *bytes, size_t count)
 {
-    static char path[32];
-    static int fd = -1;
-    if (fd < 0) {
-        fd = memfd_create("fuzz", MFD_CLOEXEC);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (!fuzz_path[0]) {
+        const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
+        snprintf(fuzz_path, sizeof fuzz_path, "%s/mercer-fuzz-%ld", folder ? folder : "/tmp",
+                 (long)getpid());
+        atexit(fuzz_remove_file);
     }
-    if (fd < 0 || ftruncate(fd, 0) != 0 || pwrite(fd, bytes, count, 0) != (ssize_t)count)
+    unlink(fuzz_path);
+    int fd = open(fuzz_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, bytes, count) != (ssize_t)count || close(fd) != 0)
         abort();
-    return path;
+    return fuzz_path;
 }
 
 /* Bytes as a file of a format without column names: the first one chooses columns and block size,
@@ -120,14 +131,13 @@ static inline int fuzz_format(const char *format, bool as_file, const uint8_t *d
 {
     mercer_read_options options;
     if (size == 0)
-        return 0;
+        return fuzz_result(false);
     mercer_read_options_init(&options);
     options.format = format;
     options.label = data[0] & 1 ? "1" : NULL;
     options.target = (data[0] & 3) == 2 ? "2" : NULL;
-    fuzz_compare(&options, as_file ? fuzz_file(data + 1, size - 1) : NULL, data + 1, size - 1,
-                 1 + (data[0] >> 3));
-    return 0;
+    return fuzz_result(fuzz_compare(&options, as_file ? fuzz_file(data + 1, size - 1) : NULL,
+                                    data + 1, size - 1, 1 + (data[0] >> 3)));
 }
 
 #endif

@@ -33,7 +33,7 @@ texts = {
     "header_only": b"a,b\n",
     "zero": b"1,\x002\n",
 }
-options = {"quotes": 0, "tsv": 1, "noheader": 2, "crlf": 0x14, "plain": 0x28}
+options = {"quotes": 0, "tsv": 1, "noheader": 2, "crlf": 0x10, "plain": 0x28}
 for name, text in texts.items():
     (root / "csv" / name).write_bytes(bytes([options.get(name, 0)]) + text)
 (root / "csv" / "gzip").write_bytes(b"\0" + gzip.compress(texts["plain"], mtime=0))
@@ -52,7 +52,7 @@ arrays = {
     "f8": npy("<f8", "False", "(2, 3)", f8),
     "f8_fortran": npy("<f8", "True", "(2, 3)", f8),
     "f8_stack": npy("<f8", "True", "(1, 2, 3)", f8),
-    "f4_big": npy(">f4", "False", "(3, 1)", struct.pack(">3f", 1, 2, 3)),
+    "f4_big": npy(">f4", "False", "(1, 3)", struct.pack(">3f", 1, 2, 3)),
     "f2": npy("<f2", "False", "(3,)", struct.pack("<3e", 1, 2, 3)),
     "i2": npy("<i2", "False", "(2, 2)", struct.pack("<4h", 1, -2, 3, 4)),
     "u1": npy("|u1", "False", "(2, 2)", bytes(4), 2),
@@ -203,16 +203,33 @@ def hdf5(name, fill, **options):
     return name, b"\0" + out.getvalue()
 
 
+def set_class(place, kind):
+    text = h5py.h5t.C_S1.copy()  # as MATLAB does, without a zero at the end
+    text.set_size(len(kind))
+    label = h5py.h5a.create(place.id, b"MATLAB_class", text, h5py.h5s.create(h5py.h5s.SCALAR))
+    label.write(np.array(kind), mtype=text)
+
+
 def fill_sparse(f):
     group = f.create_group("x")
-    group.attrs["MATLAB_class"] = np.bytes_("double")
+    set_class(group, b"double")
     group.attrs["MATLAB_sparse"] = np.uint64(2)
     for name, values in (("data", [1.0, 2.0]), ("ir", [0, 1]), ("jc", [0, 1, 2])):
         group.create_dataset(name, data=np.array(values, "f8" if name == "data" else "u8"))
 
 
 def fill_full(f):
-    f.create_dataset("x", data=np.arange(6.0).reshape(2, 3)).attrs["MATLAB_class"] = np.bytes_("double")
+    set_class(f.create_dataset("x", data=np.arange(6.0).reshape(2, 3)), b"double")
+
+
+def fill_virtual(f):
+    layout = h5py.VirtualLayout((2, 3), "f8")
+    layout[:] = h5py.VirtualSource("other.h5", "x", (2, 3))
+    f.create_virtual_dataset("x", layout)
+
+
+def fill_link(f):
+    f["x"] = h5py.ExternalLink("other.h5", "/x")
 
 
 def version_73(named):
@@ -222,6 +239,7 @@ def version_73(named):
 
 x = np.arange(6.0).reshape(2, 3)
 mats = [mat("full", {"x": x}), mat("packed", {"x": x}, do_compression=True),
+        mat("int16", {"x": x.astype("i2")}), mat("uint8", {"x": x.astype("u1")}),
         mat("ints", {"x": x.astype("i2"), "y": x.astype("u1")}),
         mat("sparse", {"x": scipy.sparse.csc_matrix(x)}),
         mat("sparse_packed", {"x": scipy.sparse.csc_matrix(x > 2)}, do_compression=True),
@@ -240,6 +258,8 @@ h5s = [hdf5("plain", lambda f: f.create_dataset("x", data=x)),
        hdf5("stack", lambda f: f.create_dataset("x", data=x.reshape(1, 2, 3))),
        hdf5("scalar", lambda f: f.create_dataset("x", data=1.0)),
        hdf5("text", lambda f: f.create_dataset("x", data=[b"a", b"b"])),
+       hdf5("external", lambda f: f.create_dataset("x", (2, 3), external=[("other.bin", 0, 24)])),
+       hdf5("virtual", fill_virtual), hdf5("link", fill_link),
        hdf5("nothing", lambda f: f.create_group("g")),
        ("empty", b"\0"), ("cut", hdf5("", lambda f: f.create_dataset("x", data=x))[1][:-99])]
 for folder, files in (("mat", mats), ("hdf5", h5s)):

@@ -6,8 +6,9 @@
  *
  * A file is trusted with nothing but its own bytes. HDF5 can keep the values of a dataset in other
  * files (external storage), put them together from datasets of other files (virtual layout), link
- * to objects of other files, and load code that unpacks values (plugins). Otherwise whoever writes a
- * file decides which file of the reader's machine comes out as numbers; so all of these are refused.
+ * to objects of other files, and load code that unpacks values (plugins). Otherwise whoever writes
+ * a file decides which file of the reader's machine comes out as numbers; so all of these are
+ * refused.
  */
 #include "data/hdf5.h"
 
@@ -135,7 +136,7 @@ static const char *not_alone(hid_t data)
     bool virtual = H5Pget_layout(plist) == H5D_VIRTUAL;
     int external = H5Pget_external_count(plist);
     H5Pclose(plist);
-    return virtual         ? "a virtual dataset, put together from others"
+    return virtual ? "a virtual dataset, put together from others"
            : external != 0 ? "stored outside of this file"
                            : NULL;
 }
@@ -189,10 +190,10 @@ static herr_t visit_link(hid_t root, const char *name, const H5L_info_t *info, v
     (void)root;
     if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT)
         return 0;
-    walk->rc = mrc_arrays_add_other(
-        walk->arrays, name,
-        info->type == H5L_TYPE_EXTERNAL ? "a link to another file" : "a link of unknown kind",
-        walk->err);
+    walk->rc = mrc_arrays_add_other(walk->arrays, name,
+                                    info->type == H5L_TYPE_EXTERNAL ? "a link to another file"
+                                                                    : "a link of unknown kind",
+                                    walk->err);
     if (walk->rc == MERCER_OK)
         walk->arrays->list[walk->arrays->count - 1].elsewhere = true;
     return walk->rc != MERCER_OK || walk->arrays->count >= MRC_ARRAYS_MOST;

@@ -15,8 +15,8 @@ typedef struct mrc_hdf5_saved {
 void mrc_hdf5_enter(mrc_hdf5_saved *saved);
 void mrc_hdf5_leave(const mrc_hdf5_saved *saved);
 
-/* Refuse a MAT file of version 7.3 that gets values from other files, before matio follows it there;
- * the library is the caller's (mrc_hdf5_enter). A file that is no HDF5 file passes. */
+/* Refuse a MAT file of version 7.3 that gets values from other files, before matio follows it
+ * there; the library is the caller's (mrc_hdf5_enter). A file that is no HDF5 file passes. */
 mercer_status mrc_hdf5_check_alone(const char *file, mercer_error *err);
 #define MRC_HDF5_ALONE "what the file itself holds is read"
 

@@ -1,5 +1,5 @@
-/* Every seed of the fuzzers, and whatever they once found, through the readers: no crash, no leak.
- * MERCER_CORPUS is the folder fuzz/corpus. */
+/* Every seed of the fuzzers, and whatever they once found, through the readers: no crash, no leak;
+ * and those that fuzz/good_seeds names must load. MERCER_CORPUS is the folder fuzz/corpus. */
 #define LLVMFuzzerTestOneInput fuzz_csv_input
 #include "../../fuzz/fuzz_csv.c"
 #undef LLVMFuzzerTestOneInput
@@ -30,10 +30,44 @@
 
 #include "data_support.h"
 
+/* The names that fuzz/good_seeds gives for a target, between spaces. */
+static void list_good(const char *target, char *names, size_t size)
+{
+    char path[1024], line[1024];
+    size_t length = strlen(target);
+    snprintf(path, sizeof path, "%s/../good_seeds", MERCER_CORPUS);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    names[0] = 0;
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (strncmp(line, target, length) == 0 && line[length] == ':')
+            snprintf(names, size, "%s ", line + length + 1);
+    }
+    fclose(file);
+    assert_true(names[0]);
+}
+
+static bool is_good(const char *names, const char *seed)
+{
+    char word[300];
+    snprintf(word, sizeof word, " %s ", seed);
+    return strstr(names, word) != NULL;
+}
+
+static int count_words(const char *names)
+{
+    int count = 0;
+    for (size_t i = 0; names[i]; i++)
+        count += names[i] != ' ' && names[i + 1] == ' ';
+    return count;
+}
+
 static void run_folder(const char *name, int (*run)(const uint8_t *data, size_t size))
 {
-    char path[1024];
-    int count = 0;
+    char path[1024], names[1024];
+    int count = 0, good = 0;
+    list_good(name, names, sizeof names);
     snprintf(path, sizeof path, "%s/%s", MERCER_CORPUS, name);
     DIR *folder = opendir(path);
     assert_non_null(folder);
@@ -48,9 +82,16 @@ static void run_folder(const char *name, int (*run)(const uint8_t *data, size_t 
         assert_int_equal(mrc_alloc_live(), live);
         test_free(bytes);
         count++;
+        if (!is_good(names, entry->d_name))
+            continue;
+        good++;
+        if (!fuzz_loaded)
+            print_error("%s must load, and does not\n", path);
+        assert_true(fuzz_loaded);
     }
     closedir(folder);
     assert_true(count > 10);
+    assert_int_equal(good, count_words(names)); /* else one is named that is not there */
 }
 
 static void test_csv_corpus(void **state)
