@@ -2,7 +2,33 @@
  *
  * Cost of taking a row: one product with the operator and 4 n i more; low-rank: one pass over the
  * factor, 2 n q, and q^2. Products of tall arrays are split into ranges of columns, and sums are
- * added in their order. */
+ * added in their order.
+ *
+ * The doubt of an energy bounds its distance from r_j = |M K^i_j|^2, K^i = K - U U' with U as it
+ * was computed (for that the recurrence holds exactly, whatever the errors of U). One rounding is
+ * u = 2^-53 of its result; a sum of m terms is off by g(m) u times the sum of their moduli, where
+ * g(m) = 4 sqrt(m): the errors have signs of their own. Write K_jt + U_j.U_t <= s_j s_t, with
+ * s_j^2 = k_jj + |U_j|^2 (an indefinite kernel: kmax for k_jj; a centred operator has its entries
+ * from uncentred ones and their means, so (sqrt k_jj + mean sqrt k)^2 instead), and T^2 = sum
+ * s_t^2.
+ *
+ * From the row itself: entries are off by e_jt = g(i) u s_j s_t (centred: g(n), the means), the row
+ * by e_j = g u s_j T in length, hence r_j by 2 sqrt(r_j) e_j + e_j^2 + g(n) u r_j. Taking the mean
+ * off the row is one more rounding of each entry; an error of the mean itself is orthogonal to what
+ * is left, so it comes in squared.
+ *
+ * By the recurrence r_j -= 2 u_j z_j - u_j^2 |Mu|^2 three errors are added:
+ *   - the terms are rounded: g(4) u (r_j + 2 |u_j z_j| + u_j^2 |Mu|^2), where the last two can
+ *     exceed r_j when M is not the identity;
+ *   - z = K w - U U'w for w = Mu as computed has sums of moduli up to s_j T |w|, in tiles;
+ *   - w is off by g(n) u |u|, not |w|: the mean taken off u is a sum of numbers of its size, and u
+ *     can be nearly constant. It meets the deflated row, |K^i_j|^2 <= d_j sum_t d_t (semidefinite),
+ *     so z_j is off by g(n) u |u| sqrt(d_j sum d), and |Mu|^2 by 4 u |u| |w| + (g(n) u |u|)^2.
+ *
+ * Low-rank: S is off by N = g(n + 4 steps) u tr S, and rows of F are off by g(q) u |F_t| once the
+ * mean or directions were taken off them: 2 g(q) u sqrt(tr S tr F'F) + its square more. r_j =
+ * G_j' S G_j is off by d_j N and 2 g(q) u |F_j| sqrt(d_j) tr S; z_j = F_j.(S v) by
+ * |F_j| (N + g(q) u tr S). tr S is the one S had when it was computed from F. */
 #include "kernel/deflated.h"
 
 #include "kernel/gram_parts.h"
@@ -12,7 +38,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDINGS = 8 }; /* of one sum, in units of eps; raising it evaluates more rows anew */
+/* g(terms) u: see above. Four standard deviations; raising it evaluates more rows anew. */
+static double rounding_of(int64_t terms)
+{
+    return 4 * sqrt((double)terms) * (DBL_EPSILON / 2);
+}
+
+/* The same for sums over all rows in tiles: over each, then over all of them. */
+static double rounding_in_tiles(int64_t n)
+{
+    return rounding_of((n < MRC_TILE ? n : MRC_TILE) + n / MRC_TILE);
+}
 
 static bool is_lowrank(const mrc_deflated *def)
 {
@@ -44,6 +80,8 @@ void mrc_deflated_destroy(mrc_deflated *def)
     mrc_free(def->residual);
     mrc_free(def->energy);
     mrc_free(def->doubt);
+    mrc_free(def->base2);
+    mrc_free(def->size);
     mrc_free(def->image);
     mrc_free(def->mask);
     mrc_free(def->held_rows);
@@ -103,6 +141,7 @@ static mercer_status compute_inner(mrc_deflated *def, mercer_error *err)
                              .count = def->count};
     mercer_status rc = mrc_lowrank_inner(def->gram, &sums, def->inner, err);
     def->inner_trace = 0;
+    def->inner_steps = 0;
     for (int64_t c = 0; c < def->gram->rank; c++)
         def->inner_trace += def->inner[c * def->gram->rank + c];
     return rc;
@@ -136,6 +175,94 @@ static mercer_status project_inner(mrc_deflated *def, mercer_error *err)
 out:
     mrc_free(product);
     return rc;
+}
+
+/* ---- doubts: see above ---- */
+
+/* s_j^2 less |U_j|^2. */
+static void set_base(mrc_deflated *def)
+{
+    const mrc_gram *g = def->gram;
+    bool definite = mrc_kernel_is_semidefinite(g->kernel);
+    double mean = 0;
+    for (int64_t j = 0; j < def->n; j++)
+        def->base2[j] = definite ? fabs(g->raw_diag[j]) : g->kmax;
+    for (int64_t j = 0; g->centered && j < def->n; j++)
+        mean += sqrt(def->base2[j]) / (double)def->n;
+    for (int64_t j = 0; g->centered && j < def->n; j++)
+        def->base2[j] = pow(sqrt(def->base2[j]) + mean, 2);
+}
+
+/* s_j of all rows, and T. */
+static double measure_sizes(mrc_deflated *def)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < def->n; j++) {
+        double size2 = def->base2[j] + fmax(def->gram->diag[j] - def->residual[j], 0);
+        def->size[j] = sqrt(size2);
+        sum += size2;
+    }
+    return sqrt(sum);
+}
+
+/* N. */
+static double inner_error(const mrc_deflated *def, double total)
+{
+    double rows = rounding_of(def->gram->rank) * total;
+    return rounding_of(def->n + 4 * def->inner_steps) * def->inner_trace +
+           2 * rows * sqrt(def->inner_trace) + rows * rows;
+}
+
+/* Of a deflated row of K, in length, over data of the given total size. */
+static double row_error(const mrc_deflated *def, int64_t j, double total)
+{
+    enum { OTHERS = 8 }; /* roundings of an entry beside those of the sum U_j.U_t */
+    return rounding_of(def->count + OTHERS + (def->gram->centered ? def->n : 0)) * def->size[j] *
+           total;
+}
+
+/* Doubt of an energy that was computed from the row, or from S. */
+static double doubt_anew(const mrc_deflated *def, int64_t j, double total)
+{
+    double energy = fabs(def->energy[j]), error = row_error(def, j, total);
+    double doubt = (2 * sqrt(energy) + error) * error + rounding_of(def->n) * energy;
+    double left = fmax(def->residual[j], 0);
+    if (def->inner)
+        doubt += left * inner_error(def, total) +
+                 2 * rounding_of(def->gram->rank) * def->inner_trace * sqrt(left) * def->size[j];
+    return doubt;
+}
+
+/* What the step of the recurrence with the newest u adds; before residuals and energies follow. */
+static void add_doubts(mrc_deflated *def, const double *u)
+{
+    int64_t n = def->n;
+    double total = measure_sizes(def), norm2 = def->data_norm2, left = 0, length = 0;
+    double tiles = rounding_in_tiles(n) + rounding_of(def->count + 2), plain = rounding_of(n);
+    double mean_error = 0, norm2_error, image_error;
+    bool definite = mrc_kernel_is_semidefinite(def->gram->kernel);
+    for (int64_t t = 0; t < n; t++) {
+        left += fmax(def->residual[t], 0);
+        length += u[t] * u[t];
+    }
+    if (def->about_mean)
+        mean_error = plain * sqrt(length);
+    if (def->inner) {
+        image_error = norm2_error = inner_error(def, total);
+        image_error += rounding_of(def->gram->rank) * def->inner_trace;
+    } else {
+        image_error = tiles * total * sqrt(norm2);
+        norm2_error = plain * norm2 + mean_error * mean_error;
+        if (def->about_mean)
+            norm2_error += 2 * DBL_EPSILON * sqrt(length * norm2);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        double size = fabs(u[t]), row2 = def->size[t] * def->size[t] * total * total;
+        double met = definite ? fmin(fmax(def->residual[t], 0) * left, row2) : row2;
+        double off = def->size[t] * image_error + (def->inner ? 0 : mean_error * sqrt(met));
+        double terms = fabs(def->energy[t]) + 2 * size * fabs(def->image[t]) + size * size * norm2;
+        def->doubt[t] += rounding_of(4) * terms + 2 * size * off + size * size * norm2_error;
+    }
 }
 
 /* ---- exact energies ---- */
@@ -222,12 +349,6 @@ out:
     return rc;
 }
 
-/* Rounding errors of S in units of one: what was taken off it since it was computed. */
-static double inner_doubt(const mrc_deflated *def, int64_t row)
-{
-    return def->inner ? ROUNDINGS * DBL_EPSILON * def->inner_trace * fabs(def->residual[row]) : 0;
-}
-
 /* G_J' S G_J for rows J, G = F (I - QQ'): S has rounding errors along Q, which F_J would enlarge.
  */
 static mercer_status energies_by_inner(mrc_deflated *def, const int64_t *rows, int64_t count,
@@ -282,15 +403,16 @@ mercer_status mrc_deflated_energies(mrc_deflated *def, const int64_t *rows, int6
 mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int64_t count,
                                     mercer_error *err)
 {
-    double *values = NULL;
+    double *values = NULL, total;
     mercer_status rc = MERCER_OK;
     if (rows) {
         MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
         MRC_TRY(mrc_deflated_energies(def, rows, count, values, err));
         for (int64_t i = 0; i < count; i++)
             def->energy[rows[i]] = values[i];
+        total = measure_sizes(def);
         for (int64_t i = 0; i < count; i++)
-            def->doubt[rows[i]] = inner_doubt(def, rows[i]);
+            def->doubt[rows[i]] = doubt_anew(def, rows[i], total);
         goto out;
     }
     if (def->inner) {
@@ -306,8 +428,9 @@ mercer_status mrc_deflated_evaluate(mrc_deflated *def, const int64_t *rows, int6
     } else {
         MRC_TRY(energies_by_rows(def, NULL, def->n, def->energy, err));
     }
+    total = measure_sizes(def);
     for (int64_t t = 0; t < def->n; t++)
-        def->doubt[t] = inner_doubt(def, t);
+        def->doubt[t] = doubt_anew(def, t, total);
 out:
     mrc_free(values);
     return rc;
@@ -344,6 +467,9 @@ mercer_status mrc_deflated_start(mrc_deflated *def, const unsigned char *mask, b
     MRC_TRY(mrc_alloc(&def->energy, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&def->doubt, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&def->image, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->base2, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&def->size, n, sizeof(double), err));
+    set_base(def);
     if (is_lowrank(def)) {
         int64_t q = def->gram->rank;
         MRC_TRY(mrc_alloc2(&def->inner, q, q, sizeof(double), err));
@@ -369,11 +495,35 @@ static mercer_status drop_from_inner(mrc_deflated *def, const int64_t *rows, int
     MRC_TRY(mrc_gram_of_columns(def->ctx, left, count, q, q, product, err));
     for (int64_t i = 0; i < q * q; i++)
         def->inner[i] -= product[i];
+    def->inner_steps++;
     MRC_TRY(renew_inner(def, err));
     MRC_TRY(mrc_deflated_evaluate(def, NULL, def->n, err));
 out:
     mrc_free(left);
     mrc_free(product);
+    return rc;
+}
+
+/* The squares of the dropped rows are as far off as those of a row that is computed anew. */
+static mercer_status drop_from_energies(mrc_deflated *def, const int64_t *rows, int64_t count,
+                                        mercer_error *err)
+{
+    int64_t n = def->n;
+    double *before = NULL, part = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&before, n, sizeof *before, err));
+    memcpy(before, def->energy, (size_t)n * sizeof *before);
+    MRC_TRY(accumulate(def, rows, count, -1, err));
+    measure_sizes(def);
+    for (int64_t i = 0; i < count; i++)
+        part += def->size[rows[i]] * def->size[rows[i]];
+    for (int64_t j = 0; j < n; j++) {
+        double gone = fmax(before[j] - def->energy[j], 0), error = row_error(def, j, sqrt(part));
+        def->doubt[j] +=
+            (2 * sqrt(gone) + error) * error + rounding_of(count) * (fabs(before[j]) + gone);
+    }
+out:
+    mrc_free(before);
     return rc;
 }
 
@@ -395,7 +545,7 @@ mercer_status mrc_deflated_drop(mrc_deflated *def, const int64_t *rows, int64_t 
     } else if (def->inner) {
         rc = drop_from_inner(def, rows, count, err);
     } else if (count <= def->active) {
-        rc = accumulate(def, rows, count, -1, err);
+        rc = drop_from_energies(def, rows, count, err);
     } else if (def->active > 0) { /* fewer stay than go */
         MRC_TRY(mrc_alloc(&kept, def->active, sizeof *kept, err));
         for (int64_t t = 0, i = 0; t < def->n; t++)
@@ -549,16 +699,15 @@ mercer_status mrc_deflated_take(mrc_deflated *def, int64_t p, bool energies, mer
     else
         MRC_TRY(take_by_rows(def, p, energies, u, own, err));
     add_coefficients(def, own, sqrt(def->residual[p]));
+    if (energies)
+        add_doubts(def, u);
     for (int64_t t = 0; t < n; t++)
         def->residual[t] -= u[t] * u[t];
-    /* Rounding of the product z, n terms of size kmax times |u|, and of the sums themselves. */
-    double eps = ROUNDINGS * DBL_EPSILON;
-    double noise = mrc_gram_kmax(def->gram) * sqrt((double)n * def->data_norm2);
     for (int64_t t = 0; energies && t < n; t++) {
-        def->doubt[t] += eps * (fabs(def->energy[t]) + 2 * fabs(u[t]) * noise);
         def->energy[t] -= 2 * u[t] * def->image[t] - u[t] * u[t] * def->data_norm2;
         def->image[t] -= u[t] * def->data_norm2;
     }
+    def->inner_steps++;
     def->selected[def->count++] = p;
     if (energies && def->inner)
         MRC_TRY(renew_inner(def, err));

@@ -10,7 +10,7 @@
  *     z = K^i M u,   r_j -= 2 u_j z_j - u_j^2 |M u|^2,   d_j -= u_j^2
  * where M keeps the data the sums run over: all of them, those under a mask, or all about their
  * mean (K^i_j - mean_t K^i_jt). The recurrence loses digits as r falls: `doubt` bounds what
- * rounding has added up to since a row's energy was last computed from K^i itself, and
+ * rounding has done to a row's energy, since and when it was computed from K^i itself, and
  * mrc_deflated_evaluate() computes chosen rows anew. Every store of the operator serves, the
  * low-rank one in q dimensions: with Q = F_S' C and S = (I - QQ') F'MF (I - QQ'), u = F v,
  * z = F S v and r_j = F_j' S F_j. S is kept by updates, and computed anew before it has lost many
@@ -29,7 +29,8 @@ typedef struct mrc_deflated {
     double *coefficients; /* C column by column: entry (s, j) at j (j + 1) / 2 + s */
     double *residual;     /* n; exactly zero for rows taken */
     double *energy;       /* n; NULL before mrc_deflated_start() */
-    double *doubt;        /* n: rounding errors that energy may hold */
+    double *doubt;        /* n: rounding errors that energy may hold; see deflated.c */
+    double *base2, *size; /* n: what bounds the entries of a row */
     double *image;        /* K^i M u of the newest u, with the newest u taken off */
     double data_norm2;    /* |M u|^2 */
 
@@ -42,9 +43,10 @@ typedef struct mrc_deflated {
     double *held;       /* ... here, active x n; or NULL */
 
     /* Low-rank store, q dimensions. */
-    double *directions; /* Q', count x q */
-    double *inner;      /* S, q x q */
-    double inner_trace; /* of S when it was last computed from F */
+    double *directions;  /* Q', count x q */
+    double *inner;       /* S, q x q */
+    double inner_trace;  /* of S when it was last computed from F */
+    int64_t inner_steps; /* updates since */
 
     int64_t capacity, most;
     double *scratch; /* 2 n */

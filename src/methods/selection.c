@@ -189,7 +189,7 @@ static int64_t list_doubtful(const mrc_selection *s, int64_t best, int64_t *list
             if (s->fresh[j] != step)
                 list[count++] = j;
         }
-    bool sure = def->doubt[best] <= 1e-9 * fmax(def->energy[best], 0);
+    bool sure = s->fresh[best] == step || def->doubt[best] <= 1e-9 * fmax(def->energy[best], 0);
     return rivals == 0 && sure ? 0 : count;
 }
 

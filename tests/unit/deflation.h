@@ -49,6 +49,8 @@ static const struct rule akfa_rule = {0}, skfa_rule = {.l1 = true}, rkpca_rule =
 struct deflated {
     int64_t n, wanted, count; /* rows, picks asked for, picks made */
     double kmax;              /* largest diagonal entry of the Gram matrix as given */
+    const double *gram;       /* which is borrowed, */
+    const struct rule *rule;  /* as the rule is */
     int64_t *selected;
     double *scores;   /* of every row at each pick, wanted x n; -1: no candidate */
     double *score;    /* of each pick */
@@ -177,7 +179,7 @@ static inline void append_row(struct deflated *f, const double *gram, double *k,
 static inline struct deflated deflate_plainly(const double *gram, int64_t n, int64_t wanted,
                                               const struct rule *rule)
 {
-    struct deflated f = {.n = n, .wanted = wanted};
+    struct deflated f = {.n = n, .wanted = wanted, .gram = gram, .rule = rule};
     double *k = ref_alloc(n, n), *sum = ref_alloc(n, 1);
     double *w = ref_alloc(n, wanted); /* coefficients of what was taken off each image */
     double *column = ref_alloc(n, 1);

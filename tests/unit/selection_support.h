@@ -3,7 +3,7 @@
 #ifndef MERCER_TESTS_SELECTION_SUPPORT_H
 #define MERCER_TESTS_SELECTION_SUPPORT_H
 
-#include "deflation.h"
+#include "quad.h"
 
 #include "model/model.h"
 
@@ -167,40 +167,74 @@ static inline double *gram_copy(const double *gram, int64_t n, bool centered, bo
     return copy;
 }
 
-/* Whether a step has no best row: one direction is left, and every candidate points to it. Rounding
- * then decides, for rows of small residual by more than the rule for ties covers. */
-static inline bool all_alike(const struct deflated *f, int64_t step, double width, double *most)
+/* How much the entries of a Gram matrix of n rows may be off, in units of its largest entry: those
+ * of a fit and those of the plain one. A kernel value is within 8 units of rounding of the formula,
+ * and there are two of them. Centring adds up four such entries; its means are sums of n numbers,
+ * whose errors have signs of their own: 4 sqrt(n) units each, for two of them. */
+static inline double entries_off(int64_t n, bool centered)
 {
-    const double *scores = f->scores + step * f->n;
-    double least = INFINITY;
-    *most = 0;
-    for (int64_t t = 0; t < f->n; t++) {
-        *most = fmax(*most, scores[t]);
-        least = scores[t] >= 0 ? fmin(least, scores[t]) : least;
-    }
-    return least >= *most * (1 - width);
+    return (centered ? 64 + 8 * sqrt((double)n) : 16) * UNIT;
 }
 
-/* The picks of a fit are the plain ones, as far as these had residuals above floor kmax. Returns
- * whether all picks of both are the same. */
+/* How a fit's matrix differs from the plain one, by which its picks are judged. */
+struct slack {
+    double floor;    /* picks count as far as the residuals were above this, times kmax */
+    double entries;  /* what entries may be off by, absolutely */
+    double left_out; /* what a low-rank factor leaves out of the diagonal */
+};
+
+static inline struct slack usual_slack(const struct deflated *f)
+{
+    return (struct slack){.floor = 1e-10, .entries = entries_off(f->n, true) * f->kmax};
+}
+
+/* Judge the picks of a fit one after the other in quadruple precision. */
+static inline void judge_picks(const char *what, const struct outcome *o, const struct deflated *f,
+                               const struct slack *slack)
+{
+    const int64_t *picks = o->info.selected;
+    int64_t count = o->info.selected_count;
+    struct quad_deflation q = quad_start(f->gram, f->n, f->wanted, false, 0);
+    char tell[512];
+    q.values = slack->entries / q.kmax;
+    for (int64_t i = 0; i < count && q.count == i; i++) {
+        bool fine =
+            quad_allows(&q, f->rule, picks[i], slack->floor, slack->left_out, tell, sizeof tell);
+        if (q.high[picks[i]] <= slack->floor * q.largest)
+            break; /* what comes now is not judged */
+        if (!fine)
+            complain(what, "%s", tell);
+        else
+            quad_take(&q, picks[i]);
+    }
+    if (q.count == count && count < f->wanted &&
+        !quad_allows(&q, f->rule, -1, slack->floor, slack->left_out, tell, sizeof tell))
+        complain(what, "%s", tell);
+    quad_free(&q);
+}
+
+/* The picks of a fit are the plain ones, as far as these had residuals above the floor, or differ
+ * from them by what rounding explains. Returns whether all picks of both are the same. */
 static inline bool check_picks(const char *what, const struct outcome *o, const struct deflated *f,
-                               double floor)
+                               const struct slack *slack)
 {
     const int64_t *fast = o->info.selected;
     int64_t count = o->info.selected_count, length = 0, sure;
+    struct slack usual = usual_slack(f);
+    double floor = (slack ? slack : &usual)->floor;
+    bool judged = f->rule->depth == 0 && f->rule->top == 0 && !f->rule->features;
     while (length < f->count && f->at[length] > floor * f->kmax)
         length++;
     for (int64_t i = 0; i < length && i < count; i++)
         if (fast[i] != f->selected[i]) {
-            double most, *scores = f->scores + i * f->n;
-            if (all_alike(f, i, floor < 1e-3 ? 1e-6 : 1e-4, &most) && scores[fast[i]] >= 0)
-                return false;
-            complain(what,
-                     "pick %lld of %lld is row %lld, plain row %lld (residual %.3g of kmax); below "
-                     "the best plain score by %.3g and %.3g of it",
-                     (long long)i, (long long)count, (long long)fast[i], (long long)f->selected[i],
-                     f->at[i] / f->kmax, 1 - scores[fast[i]] / most,
-                     1 - scores[f->selected[i]] / most);
+            if (judged)
+                judge_picks(what, o, f, slack ? slack : &usual);
+            else
+                complain(what,
+                         "pick %lld of %lld is row %lld, plain row %lld (residual %.3g of "
+                         "kmax)",
+                         (long long)i, (long long)count, (long long)fast[i],
+                         (long long)f->selected[i], f->at[i] / f->kmax);
             return false;
         }
     /* A residual within a hundredth of the floor may fall on either side of it. */
@@ -391,6 +425,13 @@ static inline void run_trial(const struct trial *trial, const struct set *set, i
     const char *kernel = kernel_text(k, set->scale);
     double *worked = gram_copy(gram, set->n, trial->centered, false), *self = new_doubles(set->n);
     struct deflated f = deflate_plainly(worked, set->n, trial->picks, trial->rule);
+    bool centred = trial->centered;
+    double kmax = largest_modulus(gram, set->n * set->n);
+    /* A factor is complete to 1e-13 of kmax. */
+    struct slack exact = {.floor = 1e-10, .entries = entries_off(set->n, centred) * kmax};
+    struct slack lowrank = {.floor = 1e-9,
+                            .entries = exact.entries + (centred ? 4e-13 : 1e-13) * kmax,
+                            .left_out = 1e-13 * kmax};
     for (int64_t i = 0; i < set->n; i++)
         self[i] = gram[i * (set->n + 1)];
     for (int s = 0; s < 5; s++) {
@@ -410,10 +451,11 @@ static inline void run_trial(const struct trial *trial, const struct set *set, i
         if (s == 4) { /* plain deflation of the rounded matrix */
             double *coarse = gram_copy(gram, set->n, trial->centered, true);
             struct deflated of_single = deflate_plainly(coarse, set->n, trial->picks, trial->rule);
-            check_picks(what, &o, &of_single, 1e-3);
+            struct slack rounded = {.floor = 1e-3, .entries = (centred ? 4 : 1) * kmax / (1 << 24)};
+            check_picks(what, &o, &of_single, &rounded);
             deflated_free(&of_single);
             free(coarse);
-        } else if (check_picks(what, &o, &f, s == 3 ? 1e-9 : 1e-10) && s < 3) {
+        } else if (check_picks(what, &o, &f, s == 3 ? &lowrank : &exact) && s < 3) {
             if (trial->subset && s == 0)
                 check_subset(what, &o, &f, worked, strcmp(trial->center, "none") != 0);
             else if (!trial->subset)

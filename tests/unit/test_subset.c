@@ -39,7 +39,7 @@ static void test_subset_greedy(void **state)
             struct deflated cut = f;
             cut.count = stop == 0 ? L : stop == 1 ? by_most : by_mean;
             struct outcome o = fit_well(method, "rbf:sigma=3", "span", "dense", 5, rows);
-            if (check_picks(method, &o, &cut, 1e-10))
+            if (check_picks(method, &o, &cut, NULL))
                 check_subset(method, &o, &cut, gram, true);
             mercer_model_free(o.model);
         }
@@ -62,7 +62,7 @@ static void test_subset_top_eigenvalues(void **state)
     struct outcome o =
         fit_well("rkpca:points=10,criterion=top", "rbf:sigma=3", "span", "dense", M, rows);
     (void)state;
-    if (check_picks("rkpca top", &o, &f, 1e-10))
+    if (check_picks("rkpca top", &o, &f, NULL))
         check_subset("rkpca top", &o, &f, gram, true);
     mercer_model_free(o.model);
     mercer_rows_free(rows);
