@@ -1,7 +1,10 @@
 /* The context: threads, memory budget, random state, progress, notices, cancellation.
  *
  * Use one context per thread. Every function that works for more than a moment takes one. The
- * library holds no other state, never prints, never exits and never reads the environment. */
+ * library holds no other state but a list of threads that are left to themselves by a cancellation.
+ * It never prints, never exits and never reads the environment.
+ *
+ * A forked child may use new contexts, and those of its parent that were in no call. */
 #ifndef MERCER_CONTEXT_H
 #define MERCER_CONTEXT_H
 
@@ -45,6 +48,13 @@ MERCER_API void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void
 typedef void (*mercer_progress_fn)(void *host, const char *phase, double done);
 MERCER_API void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host);
 
+/* Experimental. Called on the calling thread during long work, every 50 to 100 ms, so that the host
+ * can look for signals. Any other value than 0 cancels, as mercer_ctx_cancel() does. It must return
+ * (no longjmp, no exception), and of the functions that take ctx it may call mercer_ctx_cancel()
+ * alone. */
+typedef int (*mercer_poll_fn)(void *host);
+MERCER_API void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn, void *host);
+
 /* Called with one line of text for what the user should know but is no error: fewer components
  * than asked, an indefinite kernel, a store that was given up. */
 typedef void (*mercer_notice_fn)(void *host, const char *text);
@@ -63,8 +73,10 @@ MERCER_API mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name
                                                mercer_kernel_fn fn, void *host, int semidefinite,
                                                mercer_error *err);
 
-/* Ask running work to end with MERCER_ERR_CANCELLED; may be called from another thread or a signal
- * handler. The next call on ctx starts afresh only after mercer_ctx_resume(). */
+/* Ask running work to end with MERCER_ERR_CANCELLED, within half a second; may be called from
+ * another thread or a signal handler. What cannot be stopped goes on for a while on a thread of its
+ * own and then frees its memory; the process may exit meanwhile. The next call on ctx starts afresh
+ * only after mercer_ctx_resume(). */
 MERCER_API void mercer_ctx_cancel(mercer_ctx *ctx);
 MERCER_API void mercer_ctx_resume(mercer_ctx *ctx);
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int processors_available(void)
+int mrc_processors(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
@@ -114,19 +114,25 @@ mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
     mercer_status rc = mrc_alloc(&ctx, 1, sizeof *ctx, err);
     if (rc != MERCER_OK)
         return rc;
-    ctx->threads = processors_available();
+    ctx->threads = mrc_processors();
+    rc = mrc_pool_new(&ctx->pool, ctx->threads, err);
+    if (rc != MERCER_OK) {
+        mrc_free(ctx);
+        return rc;
+    }
     ctx->memory = memory_default();
     ctx->simd = mrc_simd_detect();
     ctx->comm =
         (mrc_comm){.rank = 0, .size = 1, .sum = comm_alone_sum, .broadcast = comm_alone_broadcast};
     mercer_ctx_set_seed(ctx, 1);
-    mercer_ctx_set_parfor(ctx, NULL, NULL);
     *out = ctx;
     return MERCER_OK;
 }
 
 void mercer_ctx_free(mercer_ctx *ctx)
 {
+    if (ctx)
+        mrc_pool_free(ctx->pool);
     mrc_free(ctx);
 }
 
@@ -134,6 +140,14 @@ mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error 
 {
     if (threads < 1 || threads > 1024)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "threads: %d is not in 1 .. 1024", threads);
+    if (threads > mrc_pool_threads(ctx->pool)) {
+        struct mrc_pool *larger;
+        mercer_status rc = mrc_pool_new(&larger, threads, err);
+        if (rc != MERCER_OK)
+            return rc;
+        mrc_pool_free(ctx->pool);
+        ctx->pool = larger;
+    }
     ctx->threads = threads;
     return MERCER_OK;
 }
@@ -170,8 +184,8 @@ uint64_t mercer_ctx_seed(const mercer_ctx *ctx)
 
 void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void *host)
 {
-    ctx->parfor = fn ? fn : mrc_parfor_default;
-    ctx->parfor_host = fn ? host : NULL;
+    ctx->parfor = fn;
+    ctx->parfor_host = host;
 }
 
 void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host)
@@ -184,6 +198,12 @@ void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host)
 {
     ctx->notice = fn;
     ctx->notice_host = host;
+}
+
+void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn, void *host)
+{
+    ctx->poll = fn;
+    ctx->poll_host = host;
 }
 
 void mercer_ctx_cancel(mercer_ctx *ctx)
@@ -203,7 +223,7 @@ void mercer_ctx_discard_temporaries(mercer_ctx *ctx)
             unlink(ctx->temporary[i]);
 }
 
-void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent)
+void mrc_ctx_inherit(mercer_ctx *child, mercer_ctx *parent)
 {
     child->simd = parent->simd;
     memcpy(child->kernels, parent->kernels, sizeof child->kernels);
@@ -211,12 +231,32 @@ void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent)
     child->parent = parent;
 }
 
-mercer_status mrc_check_cancel(const mercer_ctx *ctx, mercer_error *err)
+void mrc_poll(mercer_ctx *ctx)
 {
-    if (atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
-        (ctx->parent && atomic_load_explicit(&ctx->parent->cancelled, memory_order_relaxed)))
-        return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
-    return MERCER_OK;
+    if (ctx->parent)
+        mrc_poll(ctx->parent);
+    if (!ctx->poll || (ctx->inside && !pthread_equal(ctx->caller, pthread_self())))
+        return;
+    struct timespec clock;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &clock); /* a few nanoseconds: loops come here often */
+    double now = (double)clock.tv_sec + 1e-9 * (double)clock.tv_nsec;
+    if (now - ctx->polled < MRC_POLL_SECONDS)
+        return;
+    ctx->polled = now;
+    if (ctx->poll(ctx->poll_host) != 0)
+        mercer_ctx_cancel(ctx);
+}
+
+static bool is_cancelled(const mercer_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
+           (ctx->parent && is_cancelled(ctx->parent));
+}
+
+mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
+{
+    mrc_poll(ctx);
+    return is_cancelled(ctx) ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled") : MERCER_OK;
 }
 
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done)

@@ -7,6 +7,7 @@
 
 #include <mercer/context.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,26 +41,51 @@ struct mercer_ctx {
     int64_t memory;
     uint64_t seed;
     mrc_rng rng;
-    mrc_simd simd; /* widest set the processor has; tests lower it */
-    mrc_comm comm; /* one rank unless an MPI client says otherwise */
-    mercer_parfor_fn parfor;
+    mrc_simd simd;           /* widest set the processor has; tests lower it */
+    mrc_comm comm;           /* one rank unless an MPI client says otherwise */
+    mercer_parfor_fn parfor; /* the host's, or NULL */
     void *parfor_host;
-    double alone_until; /* mrc_seconds() when short loops may wait for other threads again */
+    struct mrc_pool *pool; /* threads of our own loop */
+    bool inside;           /* a loop runs on several threads, */
+    pthread_t caller;      /* called by this one */
+    double alone_until;    /* mrc_seconds() when short loops may wait for other threads again */
     mercer_progress_fn progress;
     void *progress_host;
     mercer_notice_fn notice;
     void *notice_host;
+    mercer_poll_fn poll;
+    void *poll_host;
+    double polled; /* when poll was called last, on the clock of mrc_poll */
     mrc_host_kernel kernels[MRC_HOST_KERNELS];
     int kernel_count;
     atomic_int cancelled;
-    const mercer_ctx *parent; /* whose cancellation ends this one's work, too; or NULL */
+    mercer_ctx *parent; /* whose cancellation ends this one's work, too; or NULL */
     /* Names of unfinished output files; live[i] is set only while the name is complete. */
     char temporary[MRC_TEMPORARIES][MRC_PATH_MAX];
     volatile sig_atomic_t temporary_live[MRC_TEMPORARIES];
 };
 
 /* Let child, new, be like parent: its kernels and instruction set, and cancelled with it. */
-void mrc_ctx_inherit(mercer_ctx *child, const mercer_ctx *parent);
+void mrc_ctx_inherit(mercer_ctx *child, mercer_ctx *parent);
+
+/* Processors the process may use. */
+int mrc_processors(void);
+
+/* Threads for loops of up to `threads` threads, the calling one among them; none is started yet.
+ * Freeing accepts NULL, and in a forked child leaves the parent's threads alone. */
+mercer_status mrc_pool_new(struct mrc_pool **out, int threads, mercer_error *err);
+void mrc_pool_free(struct mrc_pool *pool);
+int mrc_pool_threads(const struct mrc_pool *pool);
+
+/* Start a thread that no signal is delivered to; false when the system refuses. */
+bool mrc_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* Call run(arg) so that BLAS inside stays on one thread. */
+void mrc_on_one_thread(void (*run)(void *), void *arg);
+
+/* A condition to wait for up to so many seconds, whatever the clock on the wall says. */
+void mrc_cond_init(pthread_cond_t *cond);
+void mrc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, double seconds);
 
 /* Run body(arg, task, worker) for every task in [0, tasks), in parallel. A task must not depend on
  * another, and what it computes must not depend on worker, which only indexes scratch space (of
@@ -71,15 +97,18 @@ void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *a
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
                       void *arg);
 
-/* The loop used unless the host supplies one. */
-void mrc_parfor_default(void *host, int64_t tasks, int threads, mercer_parfor_body body, void *arg);
-
 /* The same machinery for one serial call into LAPACK: keeps a threaded BLAS on one thread, so that
  * the thread count does not change results. */
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 
-/* Long loops call this; MERCER_ERR_CANCELLED once the caller has asked to stop. */
-mercer_status mrc_check_cancel(const mercer_ctx *ctx, mercer_error *err);
+/* Long loops call this, every 50 ms or oftener: polls (below), and MERCER_ERR_CANCELLED once the
+ * caller has asked to stop. */
+mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
+
+/* Let the host look for its signals, if it wants to, this is the thread that called us, and the
+ * last time was MRC_POLL_SECONDS ago. */
+void mrc_poll(mercer_ctx *ctx);
+#define MRC_POLL_SECONDS 0.05
 
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done);
 void mrc_notice(const mercer_ctx *ctx, const char *format, ...)

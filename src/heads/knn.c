@@ -218,7 +218,7 @@ out:
 
 /* The same neighbours from distances that are all exact. */
 struct growth {
-    const mercer_ctx *ctx;
+    mercer_ctx *ctx;
     struct search search; /* without tiles and norms; distances and rows of one query a worker */
     const mrc_prefixes *prefixes;
     double *columns; /* l x n: features of the training rows, one after the other */

@@ -49,7 +49,7 @@ double mrc_pairs_bytes(int64_t n, const bool wanted[MRC_PAIR_SUMS])
 enum { EDGE = 64 };
 
 struct work {
-    const mercer_ctx *ctx;
+    mercer_ctx *ctx;
     mrc_pairs *pairs;
     const mrc_simd_loops *loops;
     int64_t d;
