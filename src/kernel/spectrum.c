@@ -95,8 +95,8 @@ static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
     return rc;
 }
 
-/* The leading pairs of a symmetric m x m matrix, which is destroyed; *leading: m x out->count. */
-static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double *matrix, int64_t count,
+/* The leading pairs of a symmetric m x m matrix, which is taken over; *leading: m x out->count. */
+static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double **matrix, int64_t count,
                                    double share, mrc_spectrum *out, double **leading,
                                    mercer_error *err)
 {
@@ -144,7 +144,7 @@ static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_
     MRC_TRY(trace_of(g, &out->trace, err));
     MRC_TRY(mrc_gram_columns(g, all, n, matrix, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(leading_pairs(g, n, matrix, count, share, out, &out->vectors, err));
+    MRC_TRY(leading_pairs(g, n, &matrix, count, share, out, &out->vectors, err));
     out->passes = 1;
     out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
 out:
@@ -165,7 +165,7 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     MRC_TRY(trace_of(g, &out->trace, err));
     MRC_TRY(mrc_lowrank_inner(g, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(leading_pairs(g, q, inner, count, share, out, &leading, err));
+    MRC_TRY(leading_pairs(g, q, &inner, count, share, out, &leading, err));
     /* u = F w / sqrt(lambda) */
     for (int64_t j = 0; j < out->count; j++)
         for (int64_t i = 0; i < q; i++)

@@ -2,6 +2,7 @@
  * blocks so that the number of threads never changes a result. */
 #include "linalg/linalg.h"
 
+#include "base/aside.h"
 #include "linalg/narrow.h"
 
 #include <assert.h>
@@ -284,55 +285,101 @@ out:
     return rc;
 }
 
+/* Calls that may be long work on copies, which they own (base/aside.h); others in place. *own is
+ * the array to work on. */
+static mercer_status lend(bool aside, double *array, int64_t size, double **own, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *own = array;
+    if (aside)
+        rc = mrc_alloc2_raw(own, size, 1, sizeof **own, err);
+    if (aside && rc == MERCER_OK)
+        memcpy(*own, array, (size_t)size * sizeof *array);
+    return rc;
+}
+
+static void give_back(const double *own, double *array, int64_t size)
+{
+    if (own != array)
+        memcpy(array, own, (size_t)size * sizeof *array);
+}
+
+static double product_of(int64_t a, int64_t b, int64_t c)
+{
+    return (double)a * (double)b * (double)c;
+}
+
 enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
 
+/* Of a, which by columns is k x rows. */
 struct qr_call {
+    bool aside;
     lapack_int rows, k, work_size, info;
     double *a, *tau, *work;
 };
 
-static void qr_run(void *arg, int64_t task, int worker)
+static void qr_run(void *arg, const atomic_bool *stop)
 {
     struct qr_call *q = arg;
-    (void)task, (void)worker;
+    (void)stop;
     /* What is A by rows is A' by columns, whose LQ factors are those of A transposed. */
     q->info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, q->k, q->rows, q->a, q->k, q->tau, q->work,
                                   q->work_size);
 }
 
+static void qr_release(void *arg)
+{
+    struct qr_call *q = arg;
+    if (!q)
+        return;
+    if (q->aside)
+        mrc_free(q->a);
+    mrc_free(q->tau);
+    mrc_free(q->work);
+    mrc_free(q);
+}
+
+static const mrc_aside_work qr_work = {.run = qr_run, .release = qr_release};
+
 mercer_status mrc_qr_factor(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, mercer_error *err)
 {
-    struct qr_call q = {.rows = mrc_blas_int(rows), .k = mrc_blas_int(k), .a = a};
+    double flops = 2 * product_of(rows, k, k);
+    struct qr_call *q = NULL;
     mercer_status rc = MERCER_OK;
-    q.work_size = mrc_blas_int(QR_BLOCK * k);
-    MRC_TRY(mrc_alloc2_raw(&q.tau, k, 1, sizeof *q.tau, err));
-    MRC_TRY(mrc_alloc2_raw(&q.work, q.work_size, 1, sizeof *q.work, err));
-    mrc_serial(ctx, qr_run, &q);
-    assert(q.info == 0); /* there is no other way to fail than a wrong argument */
+    MRC_TRY(mrc_alloc(&q, 1, sizeof *q, err));
+    q->aside = mrc_aside_pays(flops);
+    q->rows = mrc_blas_int(rows);
+    q->k = mrc_blas_int(k);
+    q->work_size = mrc_blas_int(QR_BLOCK * k);
+    MRC_TRY(lend(q->aside, a, rows * k, &q->a, err));
+    MRC_TRY(mrc_alloc2_raw(&q->tau, k, 1, sizeof *q->tau, err));
+    MRC_TRY(mrc_alloc2_raw(&q->work, q->work_size, 1, sizeof *q->work, err));
+    MRC_TRY(mrc_aside(ctx, &qr_work, flops, &q, err));
+    assert(q->info == 0); /* there is no other way to fail than a wrong argument */
+    give_back(q->a, a, rows * k);
     for (int64_t i = 1; i < k; i++)
         memset(a + i * k, 0, (size_t)i * sizeof *a);
 out:
-    mrc_free(q.tau);
-    mrc_free(q.work);
+    qr_release(q);
     return rc;
 }
 
 struct basis_call {
+    bool aside;
     lapack_int k, n, work_size, info;
     double *a, *factor, *tau, *work;
 };
 
-static void basis_run(void *arg, int64_t task, int worker)
+static void basis_run(void *arg, const atomic_bool *stop)
 {
     struct basis_call *b = arg;
-    (void)task, (void)worker;
     /* Rows are columns to LAPACK. The diagonal of R tells which of them it turned round. */
     b->info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, b->n, b->k, b->a, b->n, b->tau, b->work,
                                   b->work_size);
     for (lapack_int j = 0; j < b->k; j++)
         for (lapack_int i = 0; i <= j; i++)
             b->factor[(int64_t)j * b->k + i] = b->a[(int64_t)j * b->n + i];
-    if (b->info == 0)
+    if (b->info == 0 && !atomic_load(stop))
         b->info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, b->n, b->k, b->k, b->a, b->n, b->tau,
                                       b->work, b->work_size);
     for (lapack_int j = 0; j < b->k; j++)
@@ -342,74 +389,131 @@ static void basis_run(void *arg, int64_t task, int worker)
         }
 }
 
+static void basis_release(void *arg)
+{
+    struct basis_call *b = arg;
+    if (!b)
+        return;
+    if (b->aside)
+        mrc_free(b->a);
+    mrc_free(b->factor);
+    mrc_free(b->tau);
+    mrc_free(b->work);
+    mrc_free(b);
+}
+
+static const mrc_aside_work basis_work = {.run = basis_run, .release = basis_release};
+
 mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a, double *factor,
                                    mercer_error *err)
 {
-    struct basis_call b = {.k = mrc_blas_int(k), .n = mrc_blas_int(n), .a = a, .factor = factor};
+    double flops = 4 * product_of(n, k, k);
+    struct basis_call *b = NULL;
     mercer_status rc = MERCER_OK;
-    b.work_size = mrc_blas_int(QR_BLOCK * k);
-    MRC_TRY(mrc_alloc2_raw(&b.tau, k, 1, sizeof *b.tau, err));
-    MRC_TRY(mrc_alloc2_raw(&b.work, b.work_size, 1, sizeof *b.work, err));
-    memset(factor, 0, (size_t)(k * k) * sizeof *factor);
+    MRC_TRY(mrc_alloc(&b, 1, sizeof *b, err));
+    b->aside = mrc_aside_pays(flops);
+    b->k = mrc_blas_int(k);
+    b->n = mrc_blas_int(n);
+    b->work_size = mrc_blas_int(QR_BLOCK * k);
+    MRC_TRY(lend(b->aside, a, k * n, &b->a, err));
+    MRC_TRY(mrc_alloc2(&b->factor, k, k, sizeof *b->factor, err));
+    MRC_TRY(mrc_alloc2_raw(&b->tau, k, 1, sizeof *b->tau, err));
+    MRC_TRY(mrc_alloc2_raw(&b->work, b->work_size, 1, sizeof *b->work, err));
     if (k > 0)
-        mrc_serial(ctx, basis_run, &b);
-    assert(b.info == 0); /* there is no other way to fail than a wrong argument */
+        MRC_TRY(mrc_aside(ctx, &basis_work, flops, &b, err));
+    assert(b->info == 0); /* there is no other way to fail than a wrong argument */
+    give_back(b->a, a, k * n);
+    memcpy(factor, b->factor, (size_t)(k * k) * sizeof *factor);
 out:
-    mrc_free(b.tau);
-    mrc_free(b.work);
+    basis_release(b);
     return rc;
 }
 
 /* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
 enum { MOST_SINGULAR = 20000 };
 
-/* Of a, m x n by columns. */
+/* Of a, m x n by columns; q is the smaller of both. */
 struct svd_call {
+    bool aside;
     char job; /* of dgesdd: where u goes */
-    int64_t m, n, work_size;
+    int64_t m, n, q, u_size, work_size;
     double *a, *s, *u, *vt, *work;
     lapack_int *iwork, info;
 };
 
-static void svd_run(void *arg, int64_t task, int worker)
+static void svd_run(void *arg, const atomic_bool *stop)
 {
     struct svd_call *c = arg;
-    lapack_int m = mrc_blas_int(c->m), n = mrc_blas_int(c->n), q = m < n ? m : n;
-    (void)task, (void)worker;
+    lapack_int m = mrc_blas_int(c->m), n = mrc_blas_int(c->n), q = mrc_blas_int(c->q);
+    (void)stop;
     c->info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, c->job, m, n, c->a, m, c->s, c->u, m, c->vt, q,
                                   c->work, mrc_blas_int(c->work_size), c->iwork);
 }
 
-static mercer_status find_svd(mercer_ctx *ctx, struct svd_call *c, mercer_error *err)
+static void svd_release(void *arg)
 {
-    int64_t q = c->m < c->n ? c->m : c->n;
+    struct svd_call *c = arg;
+    if (!c)
+        return;
+    if (c->aside)
+        mrc_free(c->a);
+    mrc_free(c->s);
+    mrc_free(c->u);
+    mrc_free(c->vt);
+    mrc_free(c->work);
+    mrc_free(c->iwork);
+    mrc_free(c);
+}
+
+static const mrc_aside_work svd_work = {.run = svd_run, .release = svd_release};
+
+/* A call as the caller describes it, on a: a, s (q) and vt (q x n by columns) become the results.
+ */
+static mercer_status find_svd(mercer_ctx *ctx, const struct svd_call *wanted, double *a, double *s,
+                              double *vt, mercer_error *err)
+{
+    int64_t m = wanted->m, n = wanted->n, q = m < n ? m : n;
+    double flops = 8 * product_of(m, n, q);
+    struct svd_call *c = NULL;
     mercer_status rc = MERCER_OK;
     if (q > MOST_SINGULAR)
         return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
                         (long long)q, (int)MOST_SINGULAR);
-    for (int64_t i = 0; i < c->m * c->n; i++) /* LAPACK would not come to an end */
-        if (!isfinite(c->a[i]))
+    for (int64_t i = 0; i < m * n; i++) /* LAPACK would not come to an end */
+        if (!isfinite(a[i]))
             return mrc_fail(err, MERCER_ERR_NUMERIC, "numbers too large for singular vectors");
+    MRC_TRY(mrc_alloc(&c, 1, sizeof *c, err));
+    *c = *wanted;
+    c->q = q;
+    c->aside = mrc_aside_pays(flops);
+    MRC_TRY(lend(c->aside, a, m * n, &c->a, err));
+    MRC_TRY(mrc_alloc2_raw(&c->s, q, 1, sizeof *c->s, err));
+    MRC_TRY(mrc_alloc2_raw(&c->u, c->u_size, 1, sizeof *c->u, err));
+    MRC_TRY(mrc_alloc2_raw(&c->vt, q, n, sizeof *c->vt, err));
     MRC_TRY(mrc_alloc2_raw(&c->work, c->work_size, 1, sizeof *c->work, err));
     MRC_TRY(mrc_alloc2_raw(&c->iwork, 8, q, sizeof *c->iwork, err));
-    mrc_serial(ctx, svd_run, c);
+    MRC_TRY(mrc_aside(ctx, &svd_work, flops, &c, err));
     if (c->info != 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "%lld singular vectors did not converge", (long long)q);
+    give_back(c->a, a, m * n);
+    memcpy(s, c->s, (size_t)q * sizeof *s);
+    memcpy(vt, c->vt, (size_t)(q * n) * sizeof *vt);
 out:
-    mrc_free(c->work);
-    mrc_free(c->iwork);
+    svd_release(c);
     return rc;
 }
 
 mercer_status mrc_wide_svd(mercer_ctx *ctx, double *a, int64_t k, int64_t n, double *s, double *v,
                            mercer_error *err)
 {
-    double unused;
     int64_t own = 5 * k * k + 4 * k;
     /* Vectors one after the other are the columns of A, and V' by columns is V by rows. */
-    struct svd_call c = {.job = 'O', .m = n, .n = k, .a = a, .s = s, .u = &unused, .vt = v};
-    c.work_size = (own > n ? own : n) + (3 + QR_BLOCK) * k;
-    return find_svd(ctx, &c, err);
+    struct svd_call wanted = {.job = 'O',
+                              .m = n,
+                              .n = k,
+                              .u_size = 0,
+                              .work_size = (own > n ? own : n) + (3 + QR_BLOCK) * k};
+    return find_svd(ctx, &wanted, a, s, v, err);
 }
 
 mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, double *values,
@@ -417,43 +521,65 @@ mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, 
 {
     int64_t q = rows < k ? rows : k, most = rows < k ? k : rows;
     /* What is A by rows is A' by columns: its right vectors, transposed, are our left ones. */
-    struct svd_call c = {.job = 'S', .m = k, .n = rows, .a = a, .s = values, .vt = vectors};
-    mercer_status rc = MERCER_OK;
-    c.work_size = 4 * q * q + 7 * q + QR_BLOCK * (q + most);
-    MRC_TRY(mrc_alloc2_raw(&c.u, k, q, sizeof *c.u, err));
-    MRC_TRY(find_svd(ctx, &c, err));
-out:
-    mrc_free(c.u);
-    return rc;
+    struct svd_call wanted = {.job = 'S',
+                              .m = k,
+                              .n = rows,
+                              .u_size = k * q,
+                              .work_size = 4 * q * q + 7 * q + QR_BLOCK * (q + most)};
+    return find_svd(ctx, &wanted, a, values, vectors, err);
 }
 
 struct solve_call {
+    bool aside;
     lapack_int n, count, info, *pivots;
     double *a, *b;
 };
 
-static void solve_run(void *arg, int64_t task, int worker)
+static void solve_run(void *arg, const atomic_bool *stop)
 {
     struct solve_call *s = arg;
-    (void)task, (void)worker;
+    (void)stop;
     /* What are rows here are columns there: A' X' = B'. */
     s->info =
         LAPACKE_dgesv_work(LAPACK_COL_MAJOR, s->n, s->count, s->a, s->n, s->pivots, s->b, s->n);
 }
 
+static void solve_release(void *arg)
+{
+    struct solve_call *s = arg;
+    if (!s)
+        return;
+    if (s->aside) {
+        mrc_free(s->a);
+        mrc_free(s->b);
+    }
+    mrc_free(s->pivots);
+    mrc_free(s);
+}
+
+static const mrc_aside_work solve_work = {.run = solve_run, .release = solve_release};
+
 mercer_status mrc_solve(mercer_ctx *ctx, int64_t n, double *a, int64_t count, double *b,
                         bool *singular, mercer_error *err)
 {
-    struct solve_call s = {.n = mrc_blas_int(n), .count = mrc_blas_int(count), .a = a, .b = b};
+    double flops = product_of(n, n, n + 2 * count);
+    struct solve_call *s = NULL;
     mercer_status rc = MERCER_OK;
     *singular = false;
     if (n == 0)
         return MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&s.pivots, n, 1, sizeof *s.pivots, err));
-    mrc_serial(ctx, solve_run, &s);
-    *singular = s.info != 0;
+    MRC_TRY(mrc_alloc(&s, 1, sizeof *s, err));
+    s->aside = mrc_aside_pays(flops);
+    s->n = mrc_blas_int(n);
+    s->count = mrc_blas_int(count);
+    MRC_TRY(lend(s->aside, a, n * n, &s->a, err));
+    MRC_TRY(lend(s->aside, b, count * n, &s->b, err));
+    MRC_TRY(mrc_alloc2_raw(&s->pivots, n, 1, sizeof *s->pivots, err));
+    MRC_TRY(mrc_aside(ctx, &solve_work, flops, &s, err));
+    *singular = s->info != 0;
+    give_back(s->b, b, count * n);
 out:
-    mrc_free(s.pivots);
+    solve_release(s);
     return rc;
 }
 

@@ -67,17 +67,19 @@ mercer_status mrc_eigen_symmetric(mercer_ctx *ctx, int64_t n, double *a, double 
  * ... */
 typedef struct mrc_tridiagonal {
     int64_t n;
-    double *reflectors;              /* n x n, borrowed: what is left of the matrix */
+    double scale;                    /* what the matrix was multiplied by */
+    double *reflectors;              /* n x n: what is left of the matrix */
     double *diagonal, *beside, *tau; /* n each */
 } mrc_tridiagonal;
 
-/* ... a as above, to be kept until the vectors are there; to be destroyed after success, */
-mercer_status mrc_tridiagonal_init(mercer_ctx *ctx, int64_t n, double *a, double *values,
+/* ... *a as above, from mrc_alloc, taken over whatever comes (*a is NULL then); */
+mercer_status mrc_tridiagonal_init(mercer_ctx *ctx, int64_t n, double **a, double *values,
                                    mrc_tridiagonal *out, mercer_error *err);
 void mrc_tridiagonal_destroy(mrc_tridiagonal *t);
 
-/* then the eigenvectors of the last `count` values in rows (count x n), in their order. */
-mercer_status mrc_tridiagonal_leading(mercer_ctx *ctx, const mrc_tridiagonal *t, int64_t count,
+/* then the eigenvectors of the last `count` values in rows (count x n), in their order. After a
+ * cancellation t is empty. */
+mercer_status mrc_tridiagonal_leading(mercer_ctx *ctx, mrc_tridiagonal *t, int64_t count,
                                       double *rows, mercer_error *err);
 
 /* Singular values (decreasing) and left singular vectors of a (rows x k, tightly packed,

@@ -75,31 +75,35 @@ static void test_eigen_leading(void **state)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
                 mrc_tridiagonal t;
-                double *a = new_doubles(N * N), *copy = new_doubles(N * N);
+                double *a = new_doubles(N * N), *copy;
                 double *values = new_doubles(N), *all = new_doubles(N);
                 double *rows = new_doubles(counts[c] * N + 1);
                 print_message("matrix %zu, size %g, %lld pairs\n", f, sizes[s],
                               (long long)counts[c]);
                 memset(a, 0, (size_t)N * N * sizeof *a);
                 fill[f](a, sizes[s]);
+                assert_ok(mrc_alloc2(&copy, N, N, sizeof *copy, err));
                 memcpy(copy, a, (size_t)N * N * sizeof *a);
-                assert_ok(mrc_tridiagonal_init(ctx, N, copy, values, &t, err));
+                assert_ok(mrc_tridiagonal_init(ctx, N, &copy, values, &t, err));
+                assert_null(copy);
                 assert_ok(mrc_tridiagonal_leading(ctx, &t, counts[c], rows, err));
                 mrc_tridiagonal_destroy(&t);
                 check_leading(a, values, rows, counts[c]);
                 assert_ok(mrc_eigen_symmetric(ctx, N, a, all, err));
                 assert_close(values, all, N, 1e-13 * fmax(fabs(all[0]), fabs(all[N - 1])));
-                free(a), free(copy), free(values), free(all), free(rows);
+                free(a), free(values), free(all), free(rows);
             }
     mercer_ctx_free(ctx);
 }
 
 static void test_eigen_of_one_row(void **state)
 {
-    double a = -3, value = 0, row = 0;
+    double *a, value = 0, row = 0;
     mrc_tridiagonal t;
     (void)state;
     mercer_ctx *ctx = new_ctx(1);
+    assert_ok(mrc_alloc(&a, 1, sizeof *a, err));
+    *a = -3;
     assert_ok(mrc_tridiagonal_init(ctx, 1, &a, &value, &t, err));
     assert_ok(mrc_tridiagonal_leading(ctx, &t, 1, &row, err));
     mrc_tridiagonal_destroy(&t);
