@@ -252,9 +252,9 @@ bool cli_feed_start_over(cli_feed *feed);
 mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading);
 void cli_feed_end(cli_feed *feed);
 
-/* Lock the model at path against other updates; nothing to do for standard output. Returns 0 or a
- * status after one line. */
-int cli_lock(const char *path, int *fd);
+/* Lock the model at path against other writers, until cli_unlock(); nothing to do for NULL,
+ * standard output and devices. Returns 0 or a status after one line. */
+int cli_lock(cli_app *app, const char *path, int *fd);
 void cli_unlock(int fd);
 void cli_unlock_in_handler(void); /* async-signal-safe */
 

@@ -21,7 +21,7 @@ typedef struct outcome {
 /* Share of the variance per unit of the spectrum; NaN when there is no variance. */
 static double share_factor(const outcome *o)
 {
-    const double total = (double)o->info.rows * o->info.total_variance;
+    const double total = o->info.weight * o->info.total_variance;
     return total > 0 ? 1 / total : NAN;
 }
 
@@ -410,12 +410,20 @@ static int run_fit(cli_app *app)
     mercer_status rc = mercer_fit_options_check(&options, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, path);
-    if (learns_from_stream(set))
-        return fit_stream(app, &options);
-    if (set->checkpoint || set->resume)
+    const bool stream = learns_from_stream(set);
+    if (!stream && (set->checkpoint || set->resume))
         return cli_fail(CLI_WRONG_CALL,
                         "fit: --checkpoint and --resume are for methods that learn from a stream "
                         "(ikpca), without --head and --novelty");
+    int lock = -1;
+    status = cli_lock(app, set->output, &lock);
+    if (status != CLI_DONE)
+        return status;
+    if (stream) {
+        status = fit_stream(app, &options);
+        cli_unlock(lock);
+        return status;
+    }
     double start = cli_now();
     rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
@@ -466,6 +474,7 @@ out:
     mercer_table_free(table);
     mercer_table_free(landmarks);
     mercer_table_free(validation);
+    cli_unlock(lock);
     return status;
 }
 

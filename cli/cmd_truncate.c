@@ -41,6 +41,9 @@ static int run_truncate(cli_app *app)
     int status = cli_check_output(output);
     if (status == CLI_DONE)
         status = cli_check_model_output("truncate", output);
+    int lock = -1;
+    if (status == CLI_DONE)
+        status = cli_lock(app, output, &lock);
     if (status != CLI_DONE)
         return status;
 
@@ -62,6 +65,7 @@ static int run_truncate(cli_app *app)
     }
     mercer_model_free(shorter);
     mercer_model_free(model);
+    cli_unlock(lock);
     return status;
 }
 

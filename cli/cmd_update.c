@@ -126,7 +126,7 @@ static int run_update(cli_app *app)
     const char *wrong = NULL;
     int lock = -1, status = check_call(set, feed.output);
     if (status == CLI_DONE)
-        status = cli_lock(feed.output, &lock);
+        status = cli_lock(app, feed.output, &lock);
     if (status != CLI_DONE)
         return status;
 

@@ -2,67 +2,9 @@
  * update and the fit of streaming methods share. */
 #include "cli.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* ---- the lock ---- */
-
-static char *volatile locked; /* the lock's file, for a signal to remove */
-
-/* A file beside the model, locked as long as we live: the model itself is replaced by others, which
- * a lock does not follow. */
-int cli_lock(const char *path, int *fd)
-{
-    *fd = -1;
-    if (cli_is_stdout(path))
-        return CLI_DONE;
-    char *name = cli_format("%s.lock", path);
-    for (;;) {
-        struct stat ours, now;
-        *fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (*fd < 0 || flock(*fd, LOCK_EX | LOCK_NB) != 0)
-            break;
-        /* Whoever had it may have removed the file in between: then it is nobody's lock. */
-        if (fstat(*fd, &ours) == 0 && stat(name, &now) == 0 && ours.st_ino == now.st_ino &&
-            ours.st_dev == now.st_dev) {
-            locked = name;
-            return CLI_DONE;
-        }
-        close(*fd);
-    }
-    const int status =
-        errno == EWOULDBLOCK
-            ? cli_fail(CLI_FAILED, "%s: another 'mercer update' is at work on it", path)
-            : cli_fail(CLI_FAILED, "%s: cannot be locked: %s", path, strerror(errno));
-    if (*fd >= 0)
-        close(*fd);
-    free(name);
-    return status;
-}
-
-void cli_unlock(int fd)
-{
-    char *name = locked;
-    locked = NULL;
-    if (name)
-        unlink(name);
-    free(name);
-    if (fd >= 0)
-        close(fd);
-}
-
-void cli_unlock_in_handler(void)
-{
-    if (locked)
-        unlink(locked);
-}
-
-/* ---- the rows ---- */
 
 /* Rows to read next: to the end of a block, of as many as are worth it, but not past the next
  * checkpoint. */

@@ -1,11 +1,17 @@
 /* Output files that appear whole or not at all.
  *
  * The temporary file stands in the folder of the resolved target, because rename() is atomic only
- * within a file system. It is created by open(O_CREAT | O_EXCL) under a random name and not by
- * mkstemp(): so the kernel applies the umask (or the folder's default access list) and nobody has
- * to read the umask, which cannot be done without changing it for other threads. The name is
- * entered in ctx before the file exists and removed after it is gone, so a signal handler that
- * calls mercer_ctx_discard_temporaries() misses nothing at any moment.
+ * within a file system. It is created by open(O_CREAT | O_EXCL) and not by mkstemp(): so the kernel
+ * applies the umask (or the folder's default access list) and nobody has to read the umask, which
+ * cannot be done without changing it for other threads. The name is entered in ctx before the file
+ * exists and removed after it is gone, so a signal handler that calls
+ * mercer_ctx_discard_temporaries() misses nothing at any moment.
+ *
+ * A writer that is killed leaves its temporary behind. So names are counted, .NAME.mercer-0 to -f,
+ * and each is locked (flock) until it is renamed: the next writer of NAME removes those that nobody
+ * holds. Looking at 16 names costs the same in a folder of a million files. Between creating and
+ * locking another writer may take a new file for a dead one; its owner sees that it has no name any
+ * more, and makes another.
  *
  * SIGPIPE is the host's business: a program that ignores it gets MERCER_ERR_IO here. */
 #include "base/output.h"
@@ -17,13 +23,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     LINKS_MOST = 40,        /* symbolic links followed, as in the kernel */
-    ATTEMPTS_MOST = 100,    /* random names tried */
+    COUNTED = 16,           /* temporaries of one target that are found again */
+    ATTEMPTS_MOST = 100,    /* names tried: those first, then random ones */
     WRITE_MOST = 1 << 30,   /* bytes per write(); the kernel stops a little below 2^31 */
     SUFFIX_SIZE = 1 + 8 + 6 /* the leading dot, ".mercer-" and six letters */
 };
@@ -138,36 +146,83 @@ static void fill_random_name(char suffix[7])
     suffix[6] = 0;
 }
 
+/* Write the name of the attempt-th temporary of the target to name; false: it is too long. */
+static bool name_temporary(const mrc_output *output, int attempt, char name[MRC_PATH_MAX])
+{
+    int folder = (int)folder_length(output->target);
+    const char *base = output->target + folder;
+    char suffix[7];
+    if (attempt < COUNTED)
+        snprintf(suffix, sizeof suffix, "%x", (unsigned)attempt);
+    else
+        fill_random_name(suffix);
+    return snprintf(name, MRC_PATH_MAX, "%.*s.%.*s.mercer-%s", folder, output->target,
+                    NAME_MAX - SUFFIX_SIZE, base, suffix) < MRC_PATH_MAX;
+}
+
+/* Is name still the file that is open as fd? */
+static bool is_named(const char *name, int fd)
+{
+    struct stat open_file, named;
+    return fstat(fd, &open_file) == 0 && lstat(name, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+/* Remove what killed writers of the same target have left: our own regular files that nobody has
+ * locked. What cannot be locked or removed stays; it is in nobody's way. */
+static void remove_dead(const mrc_output *output)
+{
+    const char *base = output->target + folder_length(output->target);
+    char name[MRC_PATH_MAX];
+    if (strlen(base) > NAME_MAX - SUFFIX_SIZE)
+        return; /* a name cut short may be another target's, too */
+    for (int i = 0; i < COUNTED && name_temporary(output, i, name); i++) {
+        struct stat info;
+        int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(name, fd))
+            unlink(name);
+        close(fd);
+    }
+}
+
+/* Mark a new temporary as in use. False: another writer was quicker and takes it for a dead one. On
+ * file systems without locks nothing is marked, and nothing removed. */
+static bool hold(const char *name, int fd)
+{
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && is_named(name, fd);
+}
+
 /* Enter a new name in a free slot and create the file. mode: what an existing target has. */
 static mercer_status open_temporary(mrc_output *output, mode_t mode, mercer_error *err)
 {
     mercer_ctx *ctx = output->ctx;
-    const char *base = output->target + folder_length(output->target);
-    int folder = (int)folder_length(output->target), slot = 0;
+    int slot = 0;
     while (slot < MRC_TEMPORARIES && ctx->temporary_live[slot])
         slot++;
     if (slot == MRC_TEMPORARIES)
         return mrc_fail(err, MERCER_ERR_IO, "%s: more than %d output files at a time",
                         output->shown, MRC_TEMPORARIES);
     char *name = ctx->temporary[slot];
+    remove_dead(output);
     for (int i = 0; i < ATTEMPTS_MOST; i++) {
-        char suffix[7];
-        fill_random_name(suffix);
-        int length = snprintf(name, MRC_PATH_MAX, "%.*s.%.*s.mercer-%s", folder, output->target,
-                              NAME_MAX - SUFFIX_SIZE, base, suffix);
-        if (length >= MRC_PATH_MAX)
+        if (!name_temporary(output, i, name))
             return too_long(output->shown, err);
         atomic_signal_fence(memory_order_seq_cst);
         ctx->temporary_live[slot] = 1;
         int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         int errnum = errno;
-        if (fd >= 0) {
+        if (fd >= 0 && hold(name, fd)) {
             output->fd = fd;
             output->slot = slot;
             return MERCER_OK;
         }
         ctx->temporary_live[slot] = 0;
-        if (errnum != EEXIST && errnum != EINTR)
+        if (fd >= 0)
+            close(fd);
+        else if (errnum != EEXIST && errnum != EINTR)
             return explain_open(output, errnum, err);
     }
     return mrc_fail(err, MERCER_ERR_IO, "%s: no free name for a temporary file", output->shown);
@@ -229,9 +284,16 @@ out:
 
 static mercer_status fail_write(const mrc_output *output, int errnum, mercer_error *err)
 {
-    if (errnum == ENOSPC || errnum == EDQUOT)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk is full%s", output->shown,
-                        output->slot >= 0 ? ", nothing was written" : "");
+    const char *kept = output->slot >= 0 ? ", nothing was written" : "";
+    if (errnum == ENOSPC)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk is full%s", output->shown, kept);
+    if (errnum == EDQUOT)
+        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk quota is used up%s", output->shown, kept);
+    if (errnum == EFBIG)
+        return mrc_fail(err, MERCER_ERR_IO,
+                        "%s: the file would be larger than the limit of the process (ulimit -f) or "
+                        "of the file system%s",
+                        output->shown, kept);
     if (errnum == EPIPE)
         return mrc_fail(err, MERCER_ERR_IO, "%s: the reader of the pipe has gone", output->shown);
     return mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot write", output->shown);
@@ -277,7 +339,7 @@ static int close_descriptor(mrc_output *output)
 mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    int folder = -1, errnum;
+    int folder = -1, held = -1, errnum;
     mercer_ctx *ctx = output->ctx;
     if (output->slot < 0) {
         errnum = close_descriptor(output);
@@ -286,6 +348,9 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         goto out;
     }
     errnum = sync_descriptor(output->fd);
+    /* A copy keeps the lock until the file has its name. Without one, nothing but a writer in
+     * between is lost. */
+    held = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
     if (!errnum)
         errnum = close_descriptor(output);
     if (errnum) {
@@ -313,6 +378,8 @@ out:
     if (folder >= 0)
         close(folder);
     mrc_output_abort(output);
+    if (held >= 0)
+        close(held);
     return rc;
 }
 

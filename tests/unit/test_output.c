@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static void write_all(const char *path, const char *text)
 {
@@ -179,9 +180,119 @@ static void test_write_fails_halfway(void **state)
     mercer_status rc = mrc_output_write(&output, block, sizeof block, &err);
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
-    assert_fails(rc, MERCER_ERR_IO, "/big: cannot write");
+    assert_fails(rc, MERCER_ERR_IO, "/big: the file would be larger than the limit");
+    assert_non_null(strstr(err.text, "nothing was written"));
     mrc_output_abort(&output);
     assert_file_is(path, "old");
+    assert_int_equal(count_scratch(0), 1);
+}
+
+/* A child begins to write and is killed, or waits with the temporary in use. */
+static pid_t write_in_child(const char *path, bool killed)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        mrc_output output;
+        mercer_ctx *own = NULL;
+        if (mercer_ctx_new(&own, NULL) != MERCER_OK ||
+            mrc_output_open(&output, own, path, NULL) != MERCER_OK ||
+            mrc_output_write(&output, "half", 4, NULL) != MERCER_OK)
+            _exit(1);
+        if (killed)
+            raise(SIGKILL);
+        if (write(ready[1], "x", 1) == 1)
+            pause();
+        _exit(0);
+    }
+    close(ready[1]);
+    if (killed)
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    else
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return child;
+}
+
+static void test_temporaries_of_killed_writers_go(void **state)
+{
+    const char *path = in_scratch("a.model"), *other = in_scratch("b.model"),
+               *link = in_scratch("link");
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        write_in_child(path, true);
+    /* The second and third writer have removed what the one before them left. */
+    assert_int_equal(count_scratch(0), 1);
+    pid_t living = write_in_child(path, false);
+    write_in_child(other, true);
+    put_text(".a.model.mercer-notes", "mine");
+    put_text(".a.model.mercer-lock", "mine");
+    put_text("a.model.lock", "mine");
+    assert_int_equal(symlink("a.model", link), 0);
+    assert_int_equal(count_scratch(0), 6);
+    write_all(link, "whole");
+    /* What lives, what belongs to another target and what is not ours stay. */
+    assert_int_equal(count_scratch(0), 7);
+    assert_file_is(path, "whole");
+    assert_file_is(in_scratch(".a.model.mercer-notes"), "mine");
+    kill(living, SIGKILL);
+    assert_int_equal(waitpid(living, NULL, 0), living);
+    write_all(path, "again");
+    assert_int_equal(count_scratch(0), 6);
+    write_all(other, "whole");
+    assert_int_equal(count_scratch(0), 6); /* b.model in place of its temporary */
+}
+
+/* Two at once on one target do not get into each other's way, and more than have a counted name do
+ * not either. */
+static void test_many_writers_of_one_file(void **state)
+{
+    enum { WRITERS = 20 };
+    const char *path = in_scratch("many");
+    pid_t children[WRITERS];
+    (void)state;
+    for (int i = 0; i < WRITERS; i++)
+        children[i] = write_in_child(path, false);
+    assert_int_equal(count_scratch(0), WRITERS);
+    write_all(path, "whole");
+    assert_int_equal(count_scratch(0), WRITERS + 1);
+    for (int i = 0; i < WRITERS; i++) {
+        kill(children[i], SIGKILL);
+        assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+    }
+    write_all(path, "again");
+    assert_file_is(path, "again");
+    assert_int_equal(count_scratch(0), 1 + WRITERS - 16);
+}
+
+/* Writers that start at the same moment take new temporaries for dead ones now and then. */
+static void test_writers_that_start_together(void **state)
+{
+    enum { WRITERS = 8, TIMES = 200 };
+    const char *path = in_scratch("together");
+    pid_t children[WRITERS];
+    int status;
+    (void)state;
+    for (int i = 0; i < WRITERS; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            mercer_ctx *own = NULL;
+            mrc_output output;
+            bool fine = mercer_ctx_new(&own, NULL) == MERCER_OK;
+            for (int t = 0; fine && t < TIMES; t++)
+                fine = mrc_output_open(&output, own, path, NULL) == MERCER_OK &&
+                       mrc_output_write(&output, "whole", 5, NULL) == MERCER_OK &&
+                       mrc_output_finish(&output, NULL) == MERCER_OK;
+            _exit(fine ? 0 : 1);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_file_is(path, "whole");
     assert_int_equal(count_scratch(0), 1);
 }
 
@@ -260,6 +371,9 @@ int main(void)
         TEST(test_slots_run_out),
         TEST(test_disk_full),
         TEST(test_write_fails_halfway),
+        TEST(test_temporaries_of_killed_writers_go),
+        TEST(test_many_writers_of_one_file),
+        TEST(test_writers_that_start_together),
         TEST(test_pipes_are_written_through),
         TEST(test_fifo_and_device),
         TEST(test_standard_output),

@@ -1,0 +1,142 @@
+/* One writer at a time for the file of a model.
+ *
+ * A model is replaced by rename, and a lock does not follow a name. So the lock is on an empty file
+ * beside it, .NAME.mercer-lock in the folder of the file that symbolic links lead to: whoever comes
+ * by another link, or another way to the folder, meets the same lock. It is removed at the end; one
+ * that a killed run has left locks nothing, and goes with the next. A file of that name that is not
+ * empty is not ours: it serves as a lock, and stays.
+ *
+ * flock() works over NFS, too. Where a file system has no locks a notice says so. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *volatile locked; /* the lock's file, for us to remove; NULL: there is none */
+
+/* Length of the folder part of path with its last slash. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+/* The name that symbolic links of the last part of path lead to, there or not; to be freed. */
+static char *follow(const char *path)
+{
+    enum { MOST = 40 }; /* as in the kernel */
+    char link[PATH_MAX], *name = cli_copy(path);
+    for (int i = 0; i < MOST; i++) {
+        const ssize_t length = readlink(name, link, sizeof link - 1);
+        if (length < 0)
+            break;
+        link[length] = 0;
+        char *next = cli_format("%.*s%s", link[0] == '/' ? 0 : folder_length(name), name, link);
+        free(name);
+        name = next;
+    }
+    return name;
+}
+
+static char *lock_name(const char *path)
+{
+    static const char ending[] = ".mercer-lock";
+    char *target = follow(path);
+    const int folder = folder_length(target), most = NAME_MAX - 1 - (int)strlen(ending);
+    char *name = cli_format("%.*s.%.*s%s", folder, target, most, target + folder, ending);
+    free(target);
+    return name;
+}
+
+static int open_lock(const char *name)
+{
+    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const int fd = open(name, O_RDWR | O_CREAT | flags, 0666);
+    /* That of another user, which we may only read. */
+    return fd < 0 && errno == EACCES ? open(name, O_RDONLY | flags) : fd;
+}
+
+/* Take the lock; 0 or an error number. *ours: the file is empty, as we make them. */
+static int take(const char *name, int *fd, bool *ours)
+{
+    struct stat opened, now;
+    for (;;) {
+        *fd = open_lock(name);
+        if (*fd < 0)
+            return errno;
+        if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+            break;
+        /* Whoever had it may have removed the file in between: then it is nobody's lock. */
+        if (fstat(*fd, &opened) == 0 && stat(name, &now) == 0 && opened.st_ino == now.st_ino &&
+            opened.st_dev == now.st_dev) {
+            *ours = S_ISREG(opened.st_mode) && opened.st_size == 0;
+            return 0;
+        }
+        close(*fd);
+    }
+    const int reason = errno;
+    if (reason != EWOULDBLOCK && fstat(*fd, &opened) == 0 && opened.st_size == 0)
+        unlink(name); /* no lock, so nobody's */
+    close(*fd);
+    *fd = -1;
+    return reason;
+}
+
+/* Outputs that are written through, not replaced. */
+static bool is_written_through(const char *path)
+{
+    static const char *const descriptors[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
+    struct stat there;
+    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+        if (strncmp(path, descriptors[i], strlen(descriptors[i])) == 0)
+            return true;
+    return cli_is_stdout(path) || (stat(path, &there) == 0 && !S_ISREG(there.st_mode));
+}
+
+int cli_lock(cli_app *app, const char *path, int *fd)
+{
+    bool ours = false;
+    *fd = -1;
+    if (!path || is_written_through(path))
+        return CLI_DONE;
+    char *name = lock_name(path);
+    const int reason = take(name, fd, &ours);
+    if (reason == 0 && ours) {
+        locked = name;
+        return CLI_DONE;
+    }
+    free(name);
+    if (reason == 0)
+        return CLI_DONE;
+    if (reason == EWOULDBLOCK)
+        return cli_fail(CLI_FAILED, "%s: another run of mercer is at work on it", path);
+    if (reason == ENOLCK || reason == ENOTSUP || reason == ENOSYS || reason == EINVAL) {
+        cli_notice(app, "the file system of the model has no locks: nothing keeps two runs of "
+                        "mercer from writing it at once");
+        return CLI_DONE;
+    }
+    return cli_fail(CLI_FAILED, "%s: cannot be locked: %s", path, strerror(reason));
+}
+
+void cli_unlock(int fd)
+{
+    char *name = locked;
+    locked = NULL;
+    if (name)
+        unlink(name);
+    free(name);
+    if (fd >= 0)
+        close(fd);
+}
+
+void cli_unlock_in_handler(void)
+{
+    if (locked)
+        unlink(locked);
+}
