@@ -92,6 +92,18 @@ static void summarise(cli_passage *p, const answers *a)
     snprintf(p->note, sizeof p->note, "; %s", cli_text_error(&p->info, p->error).text);
 }
 
+/* Fewer features than the model has, where another fit would have others. */
+static void note_first_features(const cli_passage *p)
+{
+    char *text = cli_format(
+        "-n %lld: the first %lld features of a fit with %lld components predict, "
+        "not those of a fit with %lld, which method %.*s finds anew",
+        (long long)p->app->set.keep, (long long)p->app->set.keep, (long long)p->info.components,
+        (long long)p->app->set.keep, (int)strcspn(p->info.method, ":"), p->info.method);
+    cli_notice(p->app, text);
+    free(text);
+}
+
 static int run_predict(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -108,6 +120,8 @@ static int run_predict(cli_app *app)
                           (long long)set->keep, (long long)p.info.components);
     if (status != CLI_DONE)
         goto out;
+    if (set->keep && set->keep < p.info.components && !p.info.nested)
+        note_first_features(&p);
 
     mercer_read_options reading;
     cli_read_options(set, &reading);

@@ -106,6 +106,9 @@ typedef struct mercer_model_info {
                             */
     double weight; /* of the training rows, over which the spectrum is summed: rows, less when old
                       ones are forgotten; spectrum / weight are variances along the components */
+    int nested; /* 1: the first k features are those of a fit with k components, to rounding; 0: a
+                   fit with k components has others (koca, kica, kha; others when what they stand on
+                   hangs on the number of components) */
 } mercer_model_info;
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 
@@ -129,8 +132,9 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
                                                 const mercer_rows *rows, const double *self,
                                                 double *out, double *errors, mercer_error *err);
 
-/* Predictions for new rows by the model's head, from the first `components` features (0: all; no
- * other fit is needed for fewer, and heads svm and linsvm refuse them). scores is n x head_outputs,
+/* Predictions for new rows by the model's head, from the first `components` features (0: all;
+ * heads svm and linsvm refuse fewer). Where features are nested (mercer_model_info) they are what a
+ * fit with so many components predicts. scores is n x head_outputs,
  * row-major, tightly packed. Values: the predictions, one column a target, in the units of the
  * targets; codes is left alone and may be NULL. Classes: the larger the score, the more likely the
  * class (ls: its indicator, fitted; centre: minus the squared distance from its centre; knn: share
@@ -155,10 +159,10 @@ MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_mode
 /* The first components of a model as a model of its own, 1 to as many as it has; the model itself
  * is unchanged. Its features are the first ones of the model up to rounding (1e-12 of their size:
  * the products have another shape), and a head predicts from them what it predicts from them in the
- * model. reconstruction_error grows by what the dropped components
- * carried; a novelty threshold no longer fits and is left out, with a notice; method and command
- * stay as they were for the fit. On MERCER_OK the caller frees *out
- * with mercer_model_free(). */
+ * model. Where features are not nested (mercer_model_info), a fit with so many components has
+ * others: a notice says so. reconstruction_error grows by what the dropped components carried; a
+ * novelty threshold no longer fits and is left out, with a notice; method and command stay as they
+ * were for the fit. On MERCER_OK the caller frees *out with mercer_model_free(). */
 MERCER_API mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model,
                                                int64_t components, mercer_model **out,
                                                mercer_error *err);

@@ -125,7 +125,7 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
-    mrc_kept_features kept = {0};
+    mrc_kept_features *kept = NULL; /* one a number */
     mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
@@ -137,7 +137,9 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
     trial.train = &learn;
     trial.test = &held;
-    trial.kept = grid->heads ? &kept : NULL;
+    if (grid->heads)
+        MRC_TRY(mrc_alloc(&kept, trial.count, sizeof *kept, err));
+    trial.kept = kept;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
         trial.choice = &grid->choices[c];
@@ -157,7 +159,9 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
 out:
     mrc_portion_destroy(&learn);
     mrc_portion_destroy(&held);
-    mercer_model_free(kept.model);
+    for (int64_t k = 0; kept && k < trial.count; k++)
+        mercer_model_free(kept[k].model);
+    mrc_free(kept);
     mrc_known_rows_destroy(&known);
     return rc;
 }

@@ -1,8 +1,9 @@
 /* Trying a choice.
  *
- * Where features are nested one fit with the most components serves all numbers of them, and a head
- * that needs all its features is fitted for each number alone. Choices that differ in their head
- * share the features when they follow each other.
+ * Where features are nested (registry.h) one fit with the most components serves all numbers of
+ * them, else each number has a fit of its own, as what is chosen will have. A head that needs all
+ * its features is fitted for each number alone. Choices that differ in their head share the
+ * features when they follow each other.
  *
  * Without labels the columns are what is predicted. They are dealt out to up to five groups; the
  * features of all columns but one group's predict that group's, by least squares on the training
@@ -99,48 +100,63 @@ out:
     return rc;
 }
 
-/* head: of all features; NULL: the choice's. */
-static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char *head,
-                                  mercer_error *err)
+/* All numbers of the trial from one fit with the most of them. head: of all features; NULL: the
+ * choice's. */
+static mercer_status try_at_once(mercer_ctx *ctx, mrc_trial *trial, const char *head,
+                                 mercer_error *err)
 {
     mrc_kept_features own = {0};
     mrc_trial sharing = *trial;
     mercer_model *model = NULL;
     const mrc_method *method;
     mrc_head_choice chosen = {0};
-    int64_t count = trial->count;
-    const double *numbers = trial->numbers;
     const char *spec = head ? head : trial->choice->head;
+    double most = trial->numbers[trial->count - 1];
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(trial->choice->method, &method, err));
     MRC_TRY(mrc_head_find(spec, &chosen, err));
     sharing.learns = method->default_head != NULL;
-    bool shared = chosen.def && !method->whole;
     if (!sharing.kept)
         sharing.kept = &own;
-    if (shared)
+    if (chosen.def)
         MRC_TRY(fit_features(ctx, &sharing, err));
     else
-        MRC_TRY(fit(ctx, trial, numbers[count - 1], head, &model, err));
-    const mercer_model *features = shared ? sharing.kept->model : model;
-    trial->components = mrc_prefix_of(features, numbers[count - 1]);
+        MRC_TRY(fit(ctx, trial, most, head, &model, err));
+    const mercer_model *features = chosen.def ? sharing.kept->model : model;
+    trial->components = mrc_prefix_of(features, most);
     trial->points = features->points;
-    if (shared) {
+    if (chosen.def)
         MRC_TRY(try_heads(ctx, trial, spec, features, err));
-        goto out;
-    }
-    int64_t first = method->whole ? count - 1 : 0;
-    MRC_TRY(judge(ctx, trial, model, first, count - first, err));
-    for (int64_t c = 0; c < first; c++) {
-        mercer_model_free(model);
-        model = NULL;
-        MRC_TRY(fit(ctx, trial, numbers[c], head, &model, err));
-        MRC_TRY(judge(ctx, trial, model, c, 1, err));
-    }
+    else
+        MRC_TRY(judge(ctx, trial, model, 0, trial->count, err));
 out:
     mrc_head_choice_destroy(&chosen);
     mercer_model_free(own.model);
     mercer_model_free(model);
+    return rc;
+}
+
+/* The same where features are nested; else a fit for each number, increasing. */
+static mercer_status try_features(mercer_ctx *ctx, mrc_trial *trial, const char *head,
+                                  mercer_error *err)
+{
+    mrc_trial one = *trial;
+    bool nested;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_spec_is_nested(trial->choice->method, &nested, err));
+    if (nested)
+        return try_at_once(ctx, trial, head, err);
+    one.count = 1;
+    for (int64_t c = 0; c < trial->count; c++) {
+        one.numbers = trial->numbers + c;
+        one.values = trial->values + c;
+        one.kept = trial->kept ? trial->kept + c : NULL;
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(try_at_once(ctx, &one, head, err));
+    }
+    trial->components = one.components;
+    trial->points = one.points;
+out:
     return rc;
 }
 

@@ -7,7 +7,8 @@
 
 #include <mercer/fit.h>
 
-/* Features of the choice tried last, for the next one if it differs in its head alone. */
+/* Features of the choice tried last, for the next one if it differs in its head alone: of the most
+ * components where they are nested, else of each number. */
 typedef struct mrc_kept_features {
     const mrc_choice *choice;
     mercer_model *model; /* without a head; owned */
@@ -27,7 +28,7 @@ typedef struct mrc_trial {
     double *values;             /* one a number */
     double *scores;             /* predictions of the test rows by the last number, */
     int64_t *codes;             /* and their classes; NULL: nothing is predicted */
-    mrc_kept_features *kept;    /* of the same rows and numbers; NULL: heads do not alternate */
+    mrc_kept_features *kept;    /* of the same rows, one a number; NULL: heads do not alternate */
     int64_t components, points; /* result: of the model of the last number */
 } mrc_trial;
 

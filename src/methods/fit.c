@@ -412,6 +412,7 @@ mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *row
     model->kernel = r->kernel;
     MRC_TRY(mrc_kernel_format(&r->kernel, model->kernel_text, sizeof model->kernel_text, err));
     model->center = r->problem.center;
+    model->whole = !mrc_method_is_nested(r->method, r->params, r->options.landmarks != NULL);
     model->rows = rows->n;
     model->columns = rows->d;
     model->seed = ctx->seed;

@@ -39,6 +39,13 @@ static mercer_status greedy_fit(mercer_ctx *ctx, const void *params, const mrc_p
     return mrc_subset_fit(ctx, problem, &choice, model, err);
 }
 
+/* The points, and the rows tried for each, must not hang on the number of components. */
+static bool greedy_is_nested(const void *params)
+{
+    const struct greedy_params *p = params;
+    return p->points > 0 || (p->depth > 0 && (p->maxerr > 0 || p->mserr > 0));
+}
+
 const mrc_method mrc_method_greedy = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "greedy",
@@ -50,4 +57,5 @@ const mrc_method mrc_method_greedy = {
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
     .fit = greedy_fit,
+    .is_nested = greedy_is_nested,
 };

@@ -592,6 +592,13 @@ out:
 
 static const mrc_streaming ikpca_streaming = {.plan = ikpca_plan, .fold = ikpca_fold};
 
+/* What is kept while learning must not hang on the number of components. */
+static bool ikpca_is_nested(const void *params)
+{
+    const struct ikpca_params *p = params;
+    return p->rank > 0;
+}
+
 const mrc_method mrc_method_ikpca = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "ikpca",
@@ -602,4 +609,5 @@ const mrc_method mrc_method_ikpca = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
     .streaming = &ikpca_streaming,
+    .is_nested = ikpca_is_nested,
 };

@@ -366,4 +366,5 @@ const mrc_method mrc_method_kha = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
     .streaming = &kha_streaming,
+    .is_nested = mrc_never_nested, /* their number turns the generator on, and et weighs them all */
 };

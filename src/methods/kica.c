@@ -93,6 +93,6 @@ const mrc_method mrc_method_kica = {
     .params_size = sizeof(struct kica_params),
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
-    .whole = true,
+    .is_nested = mrc_never_nested,
     .fit = kica_fit,
 };

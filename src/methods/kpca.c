@@ -27,6 +27,14 @@ static mercer_status kpca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
                          : mrc_spectral_fit(ctx, problem, model, err);
 }
 
+/* Groups keep twice as many directions as components are wanted, and so does what they are merged
+ * to. */
+static bool kpca_is_nested(const void *params)
+{
+    const struct kpca_params *p = params;
+    return p->groups == 1;
+}
+
 const mrc_method mrc_method_kpca = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "kpca",
@@ -37,4 +45,5 @@ const mrc_method mrc_method_kpca = {
     .needs = MRC_NEEDS_NOTHING,
     .default_center = MRC_CENTER_EXACT,
     .fit = kpca_fit,
+    .is_nested = kpca_is_nested,
 };

@@ -59,7 +59,6 @@ typedef struct mrc_method {
     mrc_needs needs;
     mrc_center default_center;
     bool refuses_span;        /* no mean in the span of its rows */
-    bool whole;               /* fewer features are not the first of more: each number is a fit */
     bool takes_landmarks;     /* instead of all its keys but components */
     bool landmarks_keep_keys; /* instead of its key points alone */
     bool takes_validation;
@@ -75,7 +74,13 @@ typedef struct mrc_method {
     const char *default_head;
     /* The same where it depends on the parameters, or NULL. */
     const char *(*choose_head)(const void *params);
+    /* Whether its features are nested with these parameters: the first k of more are those of a fit
+     * with k components. NULL: always. Asked by mrc_method_is_nested() alone. */
+    bool (*is_nested)(const void *params);
 } mrc_method;
+
+/* For is_nested of a method whose features never are. */
+bool mrc_never_nested(const void *params);
 
 #define MRC_METHOD(name) extern const mrc_method mrc_method_##name;
 #include "methods/methods.def"

@@ -211,6 +211,13 @@ static mercer_status nystroem_fit(mercer_ctx *ctx, const void *params, const mrc
     return mrc_subset_fit(ctx, problem, &choice, model, err);
 }
 
+/* The points must not hang on the number of components. */
+static bool nystroem_is_nested(const void *params)
+{
+    const struct nystroem_params *p = params;
+    return p->points > 0;
+}
+
 const mrc_method mrc_method_nystroem = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "nystroem",
@@ -222,4 +229,5 @@ const mrc_method mrc_method_nystroem = {
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
     .fit = nystroem_fit,
+    .is_nested = nystroem_is_nested,
 };

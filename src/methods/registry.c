@@ -32,6 +32,38 @@ mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_e
                     spec, known);
 }
 
+bool mrc_never_nested(const void *params)
+{
+    (void)params;
+    return false;
+}
+
+bool mrc_method_is_nested(const mrc_method *method, const void *params, bool given)
+{
+    /* Landmarks take the place of the choice that depends on the number of components, unless a
+     * method goes on choosing. */
+    if (given && !method->landmarks_keep_keys)
+        return true;
+    return !method->is_nested || method->is_nested(params);
+}
+
+mercer_status mrc_spec_is_nested(const char *spec, bool *out, mercer_error *err)
+{
+    const mrc_method *method;
+    void *params = NULL;
+    char what[64];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_method_find(spec, &method, err));
+    MRC_TRY(mrc_alloc2(&params, (int64_t)method->params_size, 1, 1, err));
+    snprintf(what, sizeof what, "method %s", method->entry.name);
+    mrc_params_defaults(method->entry.params, params);
+    MRC_TRY(mrc_params_parse(method->entry.params, what, spec, params, err));
+    *out = mrc_method_is_nested(method, params, false);
+out:
+    mrc_free(params);
+    return rc;
+}
+
 const mercer_entry *mercer_method_at(int index)
 {
     return index >= 0 && index < METHODS ? &methods[index]->entry : NULL;

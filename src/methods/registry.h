@@ -8,4 +8,11 @@
  * known ones. */
 mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_error *err);
 
+/* Whether the first k of more features are those of a fit with k components, with these parameters;
+ * given: the points are landmarks of the caller's. The one place that says it: tuning, truncate and
+ * predictions from the first features ask here, or what a model keeps of it. */
+bool mrc_method_is_nested(const mrc_method *method, const void *params, bool given);
+/* The same of NAME[:key=value,...], without landmarks. */
+mercer_status mrc_spec_is_nested(const char *spec, bool *out, mercer_error *err);
+
 #endif

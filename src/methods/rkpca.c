@@ -229,6 +229,13 @@ static mercer_status rkpca_fit(mercer_ctx *ctx, const void *params, const mrc_pr
     return rc;
 }
 
+/* The points must not hang on the number of components, by their number or by the criterion. */
+static bool rkpca_is_nested(const void *params)
+{
+    const struct rkpca_params *p = params;
+    return p->criterion == 0 && (p->points > 0 || p->captured < 1);
+}
+
 const mrc_method mrc_method_rkpca = {
     .abi = MRC_METHOD_ABI,
     .entry = {.name = "rkpca",
@@ -240,4 +247,5 @@ const mrc_method mrc_method_rkpca = {
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
     .fit = rkpca_fit,
+    .is_nested = rkpca_is_nested,
 };

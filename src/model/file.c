@@ -349,6 +349,8 @@ static mercer_status put_metadata(json_t *header, const mercer_model *model, mer
     MRC_TRY(put_text(meta, "orthonormal", model->orthonormal ? "true" : "false", err));
     if (model->correlated)
         MRC_TRY(put_text(meta, "correlated", "true", err));
+    if (model->whole)
+        MRC_TRY(put_text(meta, "whole", "true", err));
     MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
     MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
     MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
@@ -995,6 +997,7 @@ static mercer_status get_choices(const struct metadata *meta, mercer_model *mode
     if (!model->orthonormal && strcmp(text, "false") != 0)
         MRC_TRY(damaged(meta->source, "orthonormal is neither true nor false", NULL, err));
     model->correlated = json_object_get(meta->json, "correlated") != NULL;
+    model->whole = json_object_get(meta->json, "whole") != NULL;
     if (json_object_get(meta->json, "kernel_alignment"))
         MRC_TRY(get_real(meta, "kernel_alignment", &model->kernel_alignment, err));
 out:

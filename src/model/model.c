@@ -467,6 +467,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .stream_block_evaluations = model->state.block_evaluations,
         .stream_unfinished = model->state.factor && !model->state.input_finished,
         .weight = model->weight,
+        .nested = !model->whole,
     };
     memcpy(info, &full, size < sizeof full ? size : sizeof full);
 }

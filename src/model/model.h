@@ -113,6 +113,7 @@ struct mercer_model {
     double *weights;      /* W, d x l, collapsed linear models only */
     double *input_center; /* d, collapsed linear models only */
     bool orthonormal;
+    bool whole;       /* features of fewer components would be others than the first ones */
     bool correlated;  /* features of the training rows may be: the spectrum is no eigenvalues */
     double *spectrum; /* l, or NULL */
     double total_variance, reconstruction_error;

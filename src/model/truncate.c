@@ -1,7 +1,8 @@
 /* The first components of a model as a model of its own.
  *
- * The features of every method so far are nested: feature j does not depend on how many follow it.
- * So the first l columns of B (or W), of b and of the spectrum are the model with l components.
+ * Where features are nested, feature j does not depend on how many follow it: the first l columns
+ * of B (or W), of b and of the spectrum are the model with l components. Else they are still the
+ * first features of the larger model, and a notice says that a fit with l components has others.
  * Points that only the dropped ones needed go, too, unless the mean stands on them.
  * What the dropped ones carried becomes error: with orthonormal directions the mean reconstruction
  * error grows by (lambda_l+1 + ... ) / n. Cost: a copy of the model. */
@@ -86,6 +87,7 @@ mercer_status mrc_model_copy_description(mercer_model *copy, const mercer_model 
     mercer_status rc = MERCER_OK;
     copy->kernel = model->kernel;
     copy->center = model->center;
+    copy->whole = model->whole;
     copy->rows = model->rows;
     copy->columns = d;
     copy->seed = model->seed;
@@ -217,6 +219,12 @@ mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, 
         mrc_notice(ctx, "the novelty threshold was learnt with %lld components and is left out",
                    (long long)l);
     }
+    if (model->whole && components < l)
+        mrc_notice(ctx,
+                   "method %.*s: these are the first %lld features of a fit with %lld components, "
+                   "not those of a fit with %lld",
+                   (int)strcspn(model->method, ":"), model->method, (long long)components,
+                   (long long)l, (long long)components);
     MRC_TRY(mrc_model_seal(copy, ctx, err));
     *out = copy;
     copy = NULL;

@@ -2002,6 +2002,24 @@ def test_truncate_keeps_the_first_features():
 
 
 @test
+def test_first_features_of_methods_that_are_not_nested():
+    """Truncate and predict -n say so when a fit with fewer components has other features."""
+    species(60)
+    cases = {"greedy": False, "greedy:points=12": True, "kha": False, "kpca": True,
+             "ikpca": False, "ikpca:rank=9": True, "rkpca:captured=0.9": True, "koca": False}
+    for method, nested in cases.items():
+        mercer("fit", "species.csv", "-m", method, "-n", 4, "--head", "ls", "-o", "m", "--quiet")
+        notes = mercer("truncate", "m", "-n", 2, "-o", "short").err
+        assert ("not those of a fit with 2" in notes) == (not nested), (method, notes)
+        notes = mercer("predict", "m", "species.csv", "-n", 2, "-o", "p.csv").err
+        assert notes.count("not those of a fit with 2") == (not nested), (method, notes)
+        for quiet in (mercer("truncate", "m", "-n", 4, "-o", "short").err,
+                      mercer("predict", "m", "species.csv", "-o", "p.csv").err,
+                      mercer("predict", "m", "species.csv", "-n", 4, "-o", "p.csv").err):
+            assert "not those of a fit" not in quiet, (method, quiet)
+
+
+@test
 def test_truncate_replaces_the_model():
     ring_model()
     os.chmod("ring.model", 0o640)
