@@ -356,5 +356,17 @@ mercer_status mrc_take_options(const char *what, const void *given, void *out, s
     if (known < sizeof known)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s options were not initialised", what);
     memcpy(out, given, known < size ? known : size);
+    memcpy(out, &size, sizeof size);
     return MERCER_OK;
+}
+
+void mrc_give_struct(const void *ours, size_t known, void *out)
+{
+    size_t size, common;
+    memcpy(&size, out, sizeof size);
+    common = size < known ? size : known;
+    if (common < sizeof size) /* nobody set it */
+        return;
+    memcpy((char *)out + sizeof size, (const char *)ours + sizeof size, common - sizeof size);
+    memset((char *)out + common, 0, size - common);
 }

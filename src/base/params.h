@@ -75,11 +75,18 @@ struct mercer_entry {
     const mrc_param *params;
 };
 
+/* Structs of callers start with size_t struct_size, how many bytes of them the caller knows. Only
+ * these three functions may touch one: nothing is read or written past its end. */
+
 /* Fill a caller's options (`size` bytes as it was compiled) with the defaults as we know them. */
 void mrc_give_options(const void *defaults, size_t known, void *options, size_t size);
-/* Copy a caller's options, whose first member is size_t struct_size, over the defaults in `out`
- * (`size` bytes): older callers know fewer members. given may be NULL. */
+/* Copy a caller's options over the defaults in `out` (`size` bytes): older callers know fewer
+ * members. out has our own struct_size afterwards, so that it can be passed on with members set
+ * that the caller does not know. given may be NULL. */
 mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
                                mercer_error *err);
+/* Fill a caller's struct with ours (`known` bytes), as far as it goes; members that only the caller
+ * knows become zero. Its struct_size stays. */
+void mrc_give_struct(const void *ours, size_t known, void *out);
 
 #endif

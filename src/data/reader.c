@@ -1211,5 +1211,9 @@ out:
 void mercer_table_read_options(const mercer_table *table, mercer_read_options *options)
 {
     const mercer_rows *rows = table->rows;
-    mrc_read_options_like(rows->prepare, rows->names, rows->d, options);
+    mercer_read_options taken = {.struct_size = sizeof taken};
+    if (mrc_take_options("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
+        return;
+    mrc_read_options_like(rows->prepare, rows->names, rows->d, &taken);
+    mrc_give_struct(&taken, sizeof taken, options);
 }

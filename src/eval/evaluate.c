@@ -752,12 +752,18 @@ static mercer_status check_choice(const mercer_fit_options *fit, const mrc_choic
     return mercer_fit_options_check(&options, err);
 }
 
-int mercer_tune_applies(const mercer_fit_options *fit, const char *tune)
+int mercer_tune_applies(const mercer_fit_options *given, const char *tune)
 {
     mrc_grid grid = {0};
-    mercer_status rc = make_grid(fit, &tune, 1, &grid, NULL);
+    mercer_fit_options fit;
+    mercer_fit_options_init(&fit);
+    mercer_status rc = mrc_take_options("fit", given, &fit, sizeof fit, NULL);
+    if (!fit.method || !tune)
+        return 0;
     if (rc == MERCER_OK)
-        rc = check_choice(fit, &grid.choices[0], NULL);
+        rc = make_grid(&fit, &tune, 1, &grid, NULL);
+    if (rc == MERCER_OK)
+        rc = check_choice(&fit, &grid.choices[0], NULL);
     mrc_grid_destroy(&grid);
     return rc == MERCER_OK;
 }
@@ -799,7 +805,7 @@ out:
 static mercer_status check_call(const mercer_evaluate_options *options, const mercer_rows *rows,
                                 const mercer_targets *targets, mercer_error *err)
 {
-    if (!options->fit || !options->fit->method)
+    if (!options->fit->method)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "evaluate: no method given");
     if ((options->folds != 0) + (options->splits != 0) + (options->test != NULL) > 1)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
@@ -825,13 +831,17 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
                               mercer_evaluation **out, mercer_error *err)
 {
     mercer_evaluate_options options;
+    mercer_fit_options fit;
     struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
     mrc_folds folds = {0};
     mrc_known_rows known = {0};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     mercer_evaluate_options_init(&options);
+    mercer_fit_options_init(&fit);
     MRC_TRY(mrc_take_options("evaluate", given, &options, sizeof options, err));
+    MRC_TRY(mrc_take_options("fit", options.fit, &fit, sizeof fit, err));
+    options.fit = &fit;
     MRC_TRY(check_call(&options, rows, targets, err));
     if (targets && targets->kind == MERCER_TARGET_NONE)
         job.targets = NULL;
@@ -889,9 +899,7 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
 void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_evaluation_info *info)
 {
     const mrc_grid *grid = &evaluation->grid;
-    size_t size = info->struct_size;
     mercer_evaluation_info full = {
-        .struct_size = size,
         .metric = evaluation->metric->name,
         .summary = evaluation->metric->summary,
         .larger_wins = evaluation->metric->larger_wins,
@@ -905,16 +913,14 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .undecided = evaluation->undecided,
         .positive = evaluation->positive_name,
     };
-    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+    mrc_give_struct(&full, sizeof full, info);
 }
 
 void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                 mercer_evaluation_fold *out)
 {
     const struct fold *fold = &evaluation->folds[index];
-    size_t size = out->struct_size;
     mercer_evaluation_fold full = {
-        .struct_size = size,
         .value = fold->value,
         .inner = fold->inner,
         .chosen = evaluation->grid.choices[fold->choice].text,
@@ -925,7 +931,7 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
         .codes = fold->codes,
         .scores = fold->scores,
     };
-    memcpy(out, &full, size < sizeof full ? size : sizeof full);
+    mrc_give_struct(&full, sizeof full, out);
 }
 
 mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points, int64_t *count,

@@ -623,11 +623,8 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
     filled.seconds = mrc_seconds() - start;
-    if (report) { /* older callers know a shorter report */
-        size_t known = report->struct_size;
-        memcpy(report, &filled, known < sizeof filled ? known : sizeof filled);
-        report->struct_size = known;
-    }
+    if (report)
+        mrc_give_struct(&filled, sizeof filled, report);
     *out = model;
     model = NULL;
 out:

@@ -325,18 +325,17 @@ out:
 mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const mercer_model **out,
                                   mercer_fit_report *report, mercer_error *err)
 {
-    mercer_fit_report filled = {.struct_size = sizeof filled};
+    mercer_fit_report filled = {.struct_size = sizeof filled}, theirs = filled;
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (!stream->current)
         MRC_TRY(mrc_stream_derive(ctx, stream, &stream->current, err));
     *out = stream->current;
-    if (report) { /* older callers know a shorter report */
+    if (report) {
+        mrc_take_options("report", report, &theirs, sizeof theirs, NULL);
         mrc_stream_report(stream, *out, &filled);
-        size_t known = report->struct_size;
-        filled.seconds = known >= sizeof filled ? report->seconds : 0;
-        memcpy(report, &filled, known < sizeof filled ? known : sizeof filled);
-        report->struct_size = known;
+        filled.seconds = theirs.seconds;
+        mrc_give_struct(&filled, sizeof filled, report);
     }
 out:
     return rc;
@@ -360,12 +359,10 @@ void mercer_stream_resume_input(mercer_stream *stream)
 void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info)
 {
     const mrc_state *s = &stream->state;
-    size_t size = info->struct_size;
     int64_t last = stream->request.problem.components;
     last = last > 0 && last < s->rank ? last : s->rank;
     double least = s->rank > 0 ? s->singular[last - 1] : 0;
     mercer_stream_info full = {
-        .struct_size = size,
         .rows = stream->rows,
         .pending = pending_rows(stream),
         .wanted = wanted_rows(stream),
@@ -381,7 +378,7 @@ void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *inf
         .input_differs = stream->differs,
         .lost = least > 0 ? s->lost / (least * least) : 0,
     };
-    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+    mrc_give_struct(&full, sizeof full, info);
 }
 
 mercer_status mrc_stream_fit(mercer_ctx *ctx, const mercer_fit_options *options,

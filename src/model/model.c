@@ -413,10 +413,8 @@ out:
 
 void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 {
-    size_t size = info->struct_size;
     const mercer_prepare *prepare = &model->prepare;
     mercer_model_info full = {
-        .struct_size = size,
         .method = model->method,
         .kernel = model->kernel_text,
         .center = mrc_center_name(model->center),
@@ -469,7 +467,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .weight = model->weight,
         .nested = !model->whole,
     };
-    memcpy(info, &full, size < sizeof full ? size : sizeof full);
+    mrc_give_struct(&full, sizeof full, info);
 }
 
 const char *mercer_model_column_name(const mercer_model *model, int64_t column)
@@ -487,10 +485,14 @@ const char *mercer_model_output_name(const mercer_model *model, int64_t output)
 
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
 {
-    mrc_read_options_like(&model->prepare, model->column_names, model->columns, options);
+    mercer_read_options taken = {.struct_size = sizeof taken};
+    if (mrc_take_options("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
+        return;
+    mrc_read_options_like(&model->prepare, model->column_names, model->columns, &taken);
     if (model->kernel.kind == MRC_KERNEL_precomputed) {
-        options->columns = 0;
-        options->only = NULL;
-        options->only_count = 0;
+        taken.columns = 0;
+        taken.only = NULL;
+        taken.only_count = 0;
     }
+    mrc_give_struct(&taken, sizeof taken, options);
 }
