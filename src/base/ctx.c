@@ -131,8 +131,10 @@ mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
 
 void mercer_ctx_free(mercer_ctx *ctx)
 {
-    if (ctx)
+    if (ctx) {
+        mrc_helper_stop(&ctx->trainer);
         mrc_pool_free(ctx->pool);
+    }
     mrc_free(ctx);
 }
 

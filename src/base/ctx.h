@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "base/spawn.h"
 
 #include <mercer/context.h>
 
@@ -59,6 +60,7 @@ struct mercer_ctx {
     mrc_host_kernel kernels[MRC_HOST_KERNELS];
     int kernel_count;
     atomic_int cancelled;
+    mrc_helper trainer; /* trains one SVM after another (heads/training.c); or none */
     mercer_ctx *parent; /* whose cancellation ends this one's work, too; or NULL */
     /* Names of unfinished output files; live[i] is set only while the name is complete. */
     char temporary[MRC_TEMPORARIES][MRC_PATH_MAX];

@@ -13,7 +13,7 @@
 #include "data/hdf5.h"
 
 #include "base/number.h"
-#include "data/matrix.h"
+#include "data/containers.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -62,9 +62,10 @@ void mrc_hdf5_leave(const mrc_hdf5_saved *saved)
 }
 
 #ifndef MRC_HAVE_HDF5
-mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                            mercer_error *err)
+mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array,
+                            mrc_matrix *matrix, char **shown, mercer_error *err)
 {
+    (void)ctx;
     (void)array;
     (void)matrix;
     (void)shown;
@@ -335,11 +336,12 @@ out:
     return rc;
 }
 
-mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                            mercer_error *err)
+mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array,
+                            mrc_matrix *matrix, char **shown, mercer_error *err)
 {
     struct dataset *set = NULL;
     mrc_hdf5_saved saved;
+    (void)ctx;
     mercer_status rc = mrc_alloc(&set, 1, sizeof *set, err);
     if (rc != MERCER_OK)
         return rc;

@@ -8,6 +8,7 @@
  * is an HDF5 file. Sparse matrices, stored as compressed columns, become sparse rows. Arrays of
  * more than two axes are stacks of images, of which the last axis counts the rows. */
 #include "base/number.h"
+#include "data/containers.h"
 #include "data/hdf5.h"
 #include "data/sparse.h"
 
@@ -20,9 +21,10 @@
 #endif
 
 #ifndef MRC_HAVE_MATIO
-mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                           mercer_error *err)
+mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array, mrc_matrix *matrix,
+                           char **shown, mercer_error *err)
 {
+    (void)ctx;
     (void)array;
     (void)matrix;
     (void)shown;
@@ -470,6 +472,7 @@ static const char *not_numbers(const matvar_t *var)
 struct listed {
     int64_t element; /* in the file, that holds it */
     bool sparse;
+    size_t width; /* bytes of one value in memory */
     struct layout layout;
 };
 
@@ -484,7 +487,9 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, struct liste
             const char *other = not_numbers(var);
             MRC_TRY(mrc_grow(list, arrays->count + 1, sizeof **list, err));
             struct listed *entry = &(*list)[arrays->count];
-            *entry = (struct listed){.element = i, .sparse = var->class_type == MAT_C_SPARSE};
+            *entry = (struct listed){.element = i,
+                                     .sparse = var->class_type == MAT_C_SPARSE,
+                                     .width = Mat_SizeOfClass(var->class_type)};
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
@@ -658,9 +663,24 @@ static mercer_status read_values(struct variable *v, const char *name, mrc_matri
     return MERCER_OK;
 }
 
+/* The library reads an array whole, so it has to fit before anything is read. */
+static mercer_status check_budget(const mrc_matrix *matrix, size_t width, const mercer_ctx *ctx,
+                                  mercer_error *err)
+{
+    double bytes = (double)matrix->rows * (double)matrix->columns * (double)width;
+    if (bytes <= (double)ctx->memory)
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_BUDGET,
+                    "%s: its %lld x %lld values take %.1f MB, which are read at once, the memory "
+                    "budget is %.1f MB: raise --memory",
+                    matrix->shown, (long long)matrix->rows, (long long)matrix->columns,
+                    bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+}
+
 /* Choose a variable and read it; the libraries are ours. */
-static mercer_status open_variable(struct variable *v, mrc_input *input, const char *array,
-                                   mrc_matrix *matrix, char **shown, mercer_error *err)
+static mercer_status open_variable(struct variable *v, const mercer_ctx *ctx, mrc_input *input,
+                                   const char *array, mrc_matrix *matrix, char **shown,
+                                   mercer_error *err)
 {
     mrc_arrays arrays = {0};
     struct listed *list = NULL;
@@ -701,6 +721,8 @@ static mercer_status open_variable(struct variable *v, mrc_input *input, const c
     if (layout->channels)
         matrix->size = mrc_matrix_images(
             4, (int64_t[]){layout->rows, layout->height, layout->width, layout->channels});
+    if (!sparse)
+        MRC_TRY(check_budget(matrix, list[chosen].width, ctx, err));
     if (version == VERSION_5)
         MRC_TRY(check_elements(input, swapped, list[chosen].element, err));
     MRC_TRY(read_values(v, found->name, matrix, err));
@@ -710,8 +732,8 @@ out:
     return rc;
 }
 
-mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                           mercer_error *err)
+mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array, mrc_matrix *matrix,
+                           char **shown, mercer_error *err)
 {
     struct variable *v = NULL;
     mrc_input input = {.fd = -1};
@@ -720,7 +742,7 @@ mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matr
     MRC_TRY(mrc_input_open(&input, file, err));
     MRC_TRY(mrc_alloc(&v, 1, sizeof *v, err));
     mrc_hdf5_enter(&saved);
-    rc = open_variable(v, &input, array, matrix, shown, err);
+    rc = open_variable(v, ctx, &input, array, matrix, shown, err);
     if (rc != MERCER_OK)
         close_variable(v);
     mrc_hdf5_leave(&saved);

@@ -3,6 +3,7 @@
  * A reader holds one open file. Reading a whole table is reading one block without a limit, so both
  * ways share every line. Class indices are given in order of first appearance and kept in the
  * reader, so later blocks continue them; each block carries the names seen so far. */
+#include "data/containers.h"
 #include "data/matrix.h"
 #include "data/prepare.h"
 
@@ -655,8 +656,9 @@ out:
 }
 
 /* MAT and HDF5: their libraries open the file. */
-static mercer_status start_library(mercer_reader *reader, const char *path, const char *array,
-                                   const struct stat *info, mrc_format format, mercer_error *err)
+static mercer_status start_library(mercer_reader *reader, mercer_ctx *ctx, const char *path,
+                                   const char *array, const struct stat *info, mrc_format format,
+                                   mercer_error *err)
 {
     size_t length = strlen(path);
     mercer_status rc = MERCER_OK;
@@ -666,9 +668,8 @@ static mercer_status start_library(mercer_reader *reader, const char *path, cons
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s data have to be a plain file (no pipe, no .gz)",
                  strcmp(path, "-") == 0 ? "standard input" : path,
                  format == MRC_FORMAT_MAT ? "MAT" : "HDF5");
-    MRC_TRY(format == MRC_FORMAT_MAT
-                ? mrc_mat_open(path, array, &reader->matrix, &reader->input.shown, err)
-                : mrc_hdf5_open(path, array, &reader->matrix, &reader->input.shown, err));
+    MRC_TRY(
+        mrc_containers_open(ctx, format, path, array, &reader->matrix, &reader->input.shown, err));
     reader->columns.count = reader->matrix.columns;
 out:
     return rc;
@@ -844,7 +845,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     if (folder) {
         MRC_TRY(start_images(reader, ctx, file, &taken, err));
     } else if (format == MRC_FORMAT_MAT || format == MRC_FORMAT_HDF5) {
-        MRC_TRY(start_library(reader, file, array, &info, format, err));
+        MRC_TRY(start_library(reader, ctx, file, array, &info, format, err));
     } else {
         MRC_TRY(mrc_input_open(&reader->input, file, err));
         MRC_TRY(start_stream(reader, ctx, file, array, &taken, err));

@@ -176,13 +176,6 @@ void mrc_npy_destroy(mrc_npy *npy);
  * is a sparse matrix of SciPy's, matrix has its rows. */
 mercer_status mrc_npz_find(mrc_input *input, mercer_ctx *ctx, const char *array, mrc_matrix *matrix,
                            mercer_error *err);
-/* MAT and HDF5: *shown, owned by the caller also on error, is set to file:array; the matrix
- * borrows it and owns the open file. */
-mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                           mercer_error *err);
-mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
-                            mercer_error *err);
-
 /* A Matrix Market file, as a matrix that is read already; on error, too, it has to be destroyed. */
 mercer_status mrc_mtx_open(mercer_ctx *ctx, mrc_input *input, mrc_matrix *matrix,
                            mercer_error *err);

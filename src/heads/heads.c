@@ -251,11 +251,6 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
                     (double)ctx->memory / 0x1p20);
 }
 
-void mrc_head_print_nothing(const char *text)
-{
-    (void)text;
-}
-
 void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weights)
 {
     enum { NONE, BALANCED };

@@ -97,9 +97,6 @@ mercer_status mrc_head_answer_each(mercer_ctx *ctx, const mrc_head_choice *choic
                                    const mrc_prefixes *prefixes, double *scores, int64_t *codes,
                                    mercer_error *err);
 
-/* For libraries that tell their progress by printing unless they are given a function: nothing. */
-void mrc_head_print_nothing(const char *text);
-
 /* How much the rows of a class count: all the same; balanced: n / (classes n_c), so that all
  * classes count the same; opposite: the share of the rows that are not of the class. */
 #define MRC_CLASS_WEIGHTS "none|balanced|opposite"

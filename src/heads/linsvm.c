@@ -7,14 +7,12 @@
  * coordinate descent, whose random order starts the same way every time. The intercept is the
  * weight of one more feature, which is always `bias`, and so is regularised with the others.
  * Scores: f, of the first of two classes f and of the second -f. Cost: some ten passes over n l
- * numbers. */
+ * numbers. LIBLINEAR runs in a process of its own (training.h). */
 #include "heads/heads.h"
+#include "heads/training.h"
 
 #include <float.h>
 #include <limits.h>
-#include <linear.h>
-#include <pthread.h>
-#include <stdlib.h>
 
 struct linsvm_params {
     double c;
@@ -37,64 +35,36 @@ static const mrc_param linsvm_schema[] = {
     MRC_REAL(struct linsvm_params, tolerance, 1e-4, DBL_MIN, 1, "when to stop"),
     MRC_PARAM_END};
 
+/* What LIBLINEAR is given and what it gives back. */
 struct training {
-    struct problem problem;
-    struct parameter parameter;
-    struct feature_node *nodes; /* n x (l + 2) */
-    int *labels;                /* of the class weights */
-    struct model *found;
+    mrc_train_request request;
+    double *weight;  /* of the classes */
+    double *targets; /* n */
+    mrc_machine found;
 };
-
-/* The order of coordinate descent comes from the C library's random numbers, which belong to the
- * whole process: they start anew here, one training at a time, and the host's go on afterwards. */
-static void train_alone(void *arg, int64_t task, int worker)
-{
-    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-    struct training *t = arg;
-    char state[128]; /* as long as the one that a program starts with */
-    (void)task, (void)worker;
-    pthread_mutex_lock(&one_at_a_time);
-    set_print_string_function(mrc_head_print_nothing);
-    char *before = initstate(1, state, sizeof state);
-    t->found = train(&t->problem, &t->parameter);
-    setstate(before);
-    pthread_mutex_unlock(&one_at_a_time);
-}
 
 static mercer_status pose(const struct linsvm_params *p, const mrc_lesson *lesson,
                           struct training *t, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l, classes = lesson->outputs;
-    int extra = p->bias > 0;
     mercer_status rc = MERCER_OK;
-    if (n > INT_MAX || l >= INT_MAX - 1)
+    if (n > INT_MAX || l > INT_MAX - 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head linsvm: %lld rows x %lld features are too many",
                  (long long)n, (long long)l);
-    MRC_TRY(mrc_alloc2_raw(&t->nodes, n, l + 2, sizeof *t->nodes, err));
-    MRC_TRY(mrc_alloc(&t->problem.x, n, sizeof *t->problem.x, err));
-    MRC_TRY(mrc_alloc(&t->problem.y, n, sizeof *t->problem.y, err));
-    MRC_TRY(mrc_alloc(&t->labels, classes, sizeof *t->labels, err));
-    MRC_TRY(mrc_alloc(&t->parameter.weight, classes, sizeof(double), err));
-    t->problem.l = (int)n;
-    t->problem.n = (int)l + extra;
-    t->problem.bias = extra ? p->bias : -1;
-    for (int64_t i = 0; i < n; i++) {
-        struct feature_node *row = t->nodes + i * (l + 2);
-        for (int64_t j = 0; j < l; j++)
-            row[j] = (struct feature_node){(int)j + 1, lesson->features[i * l + j]};
-        row[l] = (struct feature_node){(int)l + 1, p->bias};
-        row[l + extra] = (struct feature_node){-1, 0};
-        t->problem.x[i] = row;
-        t->problem.y[i] = (double)lesson->codes[i];
-    }
-    for (int64_t k = 0; k < classes; k++)
-        t->labels[k] = (int)k;
-    mrc_head_weigh_classes(lesson, p->weight, t->parameter.weight);
-    t->parameter.solver_type = p->loss == LOSS_HINGE ? L2R_L1LOSS_SVC_DUAL : L2R_L2LOSS_SVC;
-    t->parameter.eps = p->tolerance;
-    t->parameter.C = p->c;
-    t->parameter.nr_weight = (int)classes;
-    t->parameter.weight_label = t->labels;
+    MRC_TRY(mrc_alloc(&t->targets, n, sizeof *t->targets, err));
+    MRC_TRY(mrc_alloc(&t->weight, classes, sizeof *t->weight, err));
+    for (int64_t i = 0; i < n; i++)
+        t->targets[i] = (double)lesson->codes[i];
+    mrc_head_weigh_classes(lesson, p->weight, t->weight);
+    t->request = (mrc_train_request){.kind = p->loss == LOSS_HINGE ? MRC_TRAIN_LINEAR_HINGE
+                                                                   : MRC_TRAIN_LINEAR_SQUARED,
+                                     .n = n,
+                                     .l = l,
+                                     .classes = classes,
+                                     .machines = 1,
+                                     .c = p->c,
+                                     .tolerance = p->tolerance,
+                                     .bias = p->bias};
 out:
     return rc;
 }
@@ -105,12 +75,12 @@ static void take_weights(const struct training *t, const struct linsvm_params *p
 {
     int64_t outputs = head->outputs, vectors = outputs == 2 ? 1 : outputs;
     for (int64_t v = 0; v < outputs; v++) {
-        int64_t column = vectors == 1 ? 0 : v, o = t->found->label[v];
+        int64_t column = vectors == 1 ? 0 : v, o = t->found.label[v];
         double sign = vectors == 1 && v == 1 ? -1 : 1;
         for (int64_t j = 0; j < l; j++)
-            head->weights[j * outputs + o] = sign * t->found->w[j * vectors + column];
+            head->weights[j * outputs + o] = sign * t->found.w[j * vectors + column];
         if (p->bias > 0)
-            head->intercept[o] = sign * p->bias * t->found->w[l * vectors + column];
+            head->intercept[o] = sign * p->bias * t->found.w[l * vectors + column];
     }
 }
 
@@ -123,22 +93,15 @@ static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_lesson 
     MRC_TRY(mrc_alloc2(&head->weights, lesson->l, lesson->outputs, sizeof(double), err));
     MRC_TRY(mrc_alloc(&head->intercept, lesson->outputs, sizeof(double), err));
     MRC_TRY(pose(p, lesson, &t, err));
-    const char *wrong = check_parameter(&t.problem, &t.parameter);
-    if (wrong)
-        MRC_FAIL(err, MERCER_ERR_DATA, "head linsvm: %s", wrong);
     mrc_progress(ctx, "linear SVM", 0);
-    MRC_TRY(mrc_check_cancel(ctx, err));
-    mrc_serial(ctx, train_alone, &t); /* it calls BLAS */
+    MRC_TRY(mrc_train_begin(ctx, "linsvm", &t.request, lesson->features, t.weight, err));
+    MRC_TRY(mrc_train_next(ctx, "linsvm", &t.request, t.targets, &t.found, err));
     take_weights(&t, p, lesson->l, head);
     mrc_progress(ctx, "linear SVM", 1);
 out:
-    if (t.found)
-        free_and_destroy_model(&t.found);
-    mrc_free(t.nodes);
-    mrc_free(t.problem.x);
-    mrc_free(t.problem.y);
-    mrc_free(t.labels);
-    mrc_free(t.parameter.weight);
+    mrc_machine_destroy(&t.found);
+    mrc_free(t.weight);
+    mrc_free(t.targets);
     return rc;
 }
 

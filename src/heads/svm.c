@@ -3,19 +3,19 @@
  *
  * What is kept is plain: f_p(x) = sum_i dual_ip k(z_i, x) + offset_p over the support vectors z_i,
  * or w_p'x + offset_p for a linear kernel. That is the one model form, so that predictions go the
- * way of all features and need no LIBSVM. Each pair votes for a class, and the first one with the
- * most votes is predicted, as LIBSVM does. Scores: of two classes f and -f; of more, the votes plus
- * s / (3 |s| + 3), s being the sum of the class's decision values, which stays below half a vote.
- * Cost: LIBSVM's, between n^2 l and n^3; a row costs (l + functions) operations a support vector.
+ * way of all features and need no LIBSVM, which runs in a process of its own (training.h). Each
+ * pair votes for a class, and the first one with the most votes is predicted, as LIBSVM does.
+ * Scores: of two classes f and -f; of more, the votes plus s / (3 |s| + 3), s being the sum of the
+ * class's decision values, which stays below half a vote. Cost: LIBSVM's, between n^2 l and n^3; a
+ * row costs (l + functions) operations a support vector.
  */
 #include "heads/heads.h"
+#include "heads/training.h"
 #include "linalg/linalg.h"
 
 #include <float.h>
-#include <libsvm/svm.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 struct svm_params {
@@ -79,18 +79,12 @@ static double find_gamma(const mrc_lesson *lesson, double given)
     return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
 }
 
-static void silence(void)
-{
-    svm_set_print_string_function(mrc_head_print_nothing);
-}
-
-/* What LIBSVM is given, in its own types, and what it gives back. */
+/* What LIBSVM is given and what it gives back. */
 struct training {
-    struct svm_problem problem;
-    struct svm_parameter parameter;
-    struct svm_node *nodes;   /* n x (l + 1) */
-    int *labels;              /* of the class weights */
-    struct svm_model **found; /* one, or one for each target column */
+    mrc_train_request request;
+    double *weight;     /* of the classes */
+    double *targets;    /* n, of one machine */
+    mrc_machine *found; /* one, or one for each target column */
     int64_t count;
     int64_t *place; /* of each row among the support vectors, from 1; 0: it is none */
 };
@@ -98,13 +92,10 @@ struct training {
 static void training_destroy(struct training *t)
 {
     for (int64_t m = 0; t->found && m < t->count; m++)
-        svm_free_and_destroy_model(&t->found[m]);
+        mrc_machine_destroy(&t->found[m]);
     mrc_free(t->found);
-    mrc_free(t->nodes);
-    mrc_free(t->problem.x);
-    mrc_free(t->problem.y);
-    mrc_free(t->labels);
-    mrc_free(t->parameter.weight);
+    mrc_free(t->weight);
+    mrc_free(t->targets);
     mrc_free(t->place);
 }
 
@@ -113,39 +104,32 @@ static mercer_status pose(const mercer_ctx *ctx, const struct svm_params *p,
 {
     int64_t n = lesson->n, l = lesson->l, classes = lesson->codes ? lesson->outputs : 0;
     mercer_status rc = MERCER_OK;
-    if (n > INT_MAX || l >= INT_MAX)
+    if (n > INT_MAX || l > INT_MAX - 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head svm: %lld rows x %lld features are too many",
                  (long long)n, (long long)l);
-    MRC_TRY(mrc_alloc2_raw(&t->nodes, n, l + 1, sizeof *t->nodes, err));
-    MRC_TRY(mrc_alloc(&t->problem.x, n, sizeof *t->problem.x, err));
-    MRC_TRY(mrc_alloc(&t->problem.y, n, sizeof *t->problem.y, err));
+    t->count = lesson->codes ? 1 : lesson->outputs;
+    MRC_TRY(mrc_alloc(&t->found, t->count, sizeof *t->found, err));
+    MRC_TRY(mrc_alloc(&t->targets, n, sizeof *t->targets, err));
     MRC_TRY(mrc_alloc(&t->place, n, sizeof *t->place, err));
-    MRC_TRY(mrc_alloc(&t->labels, classes, sizeof *t->labels, err));
-    MRC_TRY(mrc_alloc(&t->parameter.weight, classes, sizeof(double), err));
-    t->problem.l = (int)n;
-    for (int64_t i = 0; i < n; i++) {
-        struct svm_node *row = t->nodes + i * (l + 1);
-        for (int64_t j = 0; j < l; j++)
-            row[j] = (struct svm_node){(int)j + 1, lesson->features[i * l + j]};
-        row[l] = (struct svm_node){-1, 0};
-        t->problem.x[i] = row;
-    }
-    for (int64_t k = 0; k < classes; k++)
-        t->labels[k] = (int)k;
+    MRC_TRY(mrc_alloc(&t->weight, classes, sizeof *t->weight, err));
     if (classes)
-        mrc_head_weigh_classes(lesson, p->weight, t->parameter.weight);
-    t->parameter.svm_type = !lesson->codes ? EPSILON_SVR : p->type == TYPE_NU ? NU_SVC : C_SVC;
-    t->parameter.kernel_type = p->kernel == KERNEL_RBF ? RBF : LINEAR;
-    t->parameter.gamma = p->gamma;
-    /* MB for kernel values, a tenth of the budget; more than 100 save few of them. */
-    t->parameter.cache_size = fmin(100, fmax(1, (double)ctx->memory / 0x1p20 / 10));
-    t->parameter.eps = p->tolerance;
-    t->parameter.C = p->c;
-    t->parameter.nu = p->nu;
-    t->parameter.p = p->epsilon;
-    t->parameter.shrinking = 1;
-    t->parameter.nr_weight = (int)classes;
-    t->parameter.weight_label = t->labels;
+        mrc_head_weigh_classes(lesson, p->weight, t->weight);
+    t->request = (mrc_train_request){
+        .kind = !lesson->codes       ? MRC_TRAIN_SVR
+                : p->type == TYPE_NU ? MRC_TRAIN_NU
+                                     : MRC_TRAIN_C,
+        .rbf = p->kernel == KERNEL_RBF,
+        .n = n,
+        .l = l,
+        .classes = classes,
+        .machines = t->count,
+        .c = p->c,
+        .nu = p->nu,
+        .epsilon = p->epsilon,
+        .gamma = p->gamma,
+        .tolerance = p->tolerance,
+        /* MB for kernel values, a tenth of the budget; more than 100 save few of them. */
+        .cache_mb = fmin(100, fmax(1, (double)ctx->memory / 0x1p20 / 10))};
 out:
     return rc;
 }
@@ -154,21 +138,15 @@ out:
 static mercer_status train_all(mercer_ctx *ctx, const mrc_lesson *lesson, struct training *t,
                                mercer_error *err)
 {
-    static pthread_once_t silenced = PTHREAD_ONCE_INIT;
-    int64_t n = lesson->n, machines = lesson->codes ? 1 : lesson->outputs;
+    int64_t n = lesson->n;
     mercer_status rc = MERCER_OK;
-    pthread_once(&silenced, silence);
-    MRC_TRY(mrc_alloc(&t->found, machines, sizeof *t->found, err));
-    for (; t->count < machines; t->count++) {
-        mrc_progress(ctx, "support vectors", (double)t->count / (double)machines);
-        MRC_TRY(mrc_check_cancel(ctx, err));
+    MRC_TRY(mrc_train_begin(ctx, "svm", &t->request, lesson->features, t->weight, err));
+    for (int64_t m = 0; m < t->count; m++) {
+        mrc_progress(ctx, "support vectors", (double)m / (double)t->count);
         for (int64_t i = 0; i < n; i++)
-            t->problem.y[i] =
-                lesson->codes ? (double)lesson->codes[i] : lesson->values[i * machines + t->count];
-        const char *wrong = svm_check_parameter(&t->problem, &t->parameter);
-        if (wrong)
-            MRC_FAIL(err, MERCER_ERR_DATA, "head svm: %s", wrong);
-        t->found[t->count] = svm_train(&t->problem, &t->parameter);
+            t->targets[i] =
+                lesson->codes ? (double)lesson->codes[i] : lesson->values[i * t->count + m];
+        MRC_TRY(mrc_train_next(ctx, "svm", &t->request, t->targets, &t->found[m], err));
     }
     mrc_progress(ctx, "support vectors", 1);
 out:
@@ -185,22 +163,22 @@ static int64_t pair(int64_t a, int64_t b, int64_t classes)
  * coefficients for the pairs of its own class. */
 static void take_pairs(const struct training *t, mrc_head *head)
 {
-    const struct svm_model *model = t->found[0];
+    const mrc_machine *model = &t->found[0];
     int64_t functions = mrc_head_functions(head), begin = 0, at = 0;
-    for (int i = 0; i < model->nr_class; begin += model->nSV[i++]) {
-        int64_t other = begin + model->nSV[i];
-        for (int j = i + 1; j < model->nr_class; other += model->nSV[j++]) {
+    for (int64_t i = 0; i < model->classes; begin += model->count[i++]) {
+        int64_t other = begin + model->count[i];
+        for (int64_t j = i + 1; j < model->classes; other += model->count[j++]) {
             bool swap = model->label[i] > model->label[j];
             int64_t f = swap ? pair(model->label[j], model->label[i], head->outputs)
                              : pair(model->label[i], model->label[j], head->outputs);
             double sign = swap ? -1 : 1;
             head->function_offsets[f] = -sign * model->rho[at++];
-            for (int64_t s = begin; s < begin + model->nSV[i]; s++)
-                head->dual[(t->place[model->sv_indices[s] - 1] - 1) * functions + f] =
-                    sign * model->sv_coef[j - 1][s];
-            for (int64_t s = other; s < other + model->nSV[j]; s++)
-                head->dual[(t->place[model->sv_indices[s] - 1] - 1) * functions + f] =
-                    sign * model->sv_coef[i][s];
+            for (int64_t s = begin; s < begin + model->count[i]; s++)
+                head->dual[(t->place[model->index[s] - 1] - 1) * functions + f] =
+                    sign * model->coef[(j - 1) * model->vectors + s];
+            for (int64_t s = other; s < other + model->count[j]; s++)
+                head->dual[(t->place[model->index[s] - 1] - 1) * functions + f] =
+                    sign * model->coef[i * model->vectors + s];
         }
     }
 }
@@ -208,11 +186,10 @@ static void take_pairs(const struct training *t, mrc_head *head)
 static void take_columns(const struct training *t, mrc_head *head)
 {
     for (int64_t o = 0; o < t->count; o++) {
-        const struct svm_model *model = t->found[o];
+        const mrc_machine *model = &t->found[o];
         head->function_offsets[o] = -model->rho[0];
-        for (int s = 0; s < model->l; s++)
-            head->dual[(t->place[model->sv_indices[s] - 1] - 1) * t->count + o] =
-                model->sv_coef[0][s];
+        for (int64_t s = 0; s < model->vectors; s++)
+            head->dual[(t->place[model->index[s] - 1] - 1) * t->count + o] = model->coef[s];
     }
 }
 
@@ -223,8 +200,8 @@ static mercer_status take_vectors(struct training *t, const mrc_lesson *lesson, 
     int64_t l = lesson->l, functions = mrc_head_functions(head);
     mercer_status rc = MERCER_OK;
     for (int64_t m = 0; m < t->count; m++)
-        for (int s = 0; s < t->found[m]->l; s++)
-            t->place[t->found[m]->sv_indices[s] - 1] = 1;
+        for (int64_t s = 0; s < t->found[m].vectors; s++)
+            t->place[t->found[m].index[s] - 1] = 1;
     for (int64_t i = 0; i < lesson->n; i++)
         if (t->place[i])
             t->place[i] = ++head->rows;

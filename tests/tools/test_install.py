@@ -67,6 +67,29 @@ class Install(unittest.TestCase):
         program = next((self.folder / "root").rglob("bin/mercer"))
         self.assertIn("kpca", run(program, "methods"))
 
+    def test_helper_is_found(self):
+        """Also when the tree lies elsewhere than it was configured for, and is moved once more."""
+        table = self.folder / "table.mat"
+        run("/usr/bin/python3", "-c", "import sys, scipy.io; scipy.io.savemat(sys.argv[1], {'x': "
+            "[[1.0, 2.0], [3.0, 5.0]]})", table)
+        program = next((self.folder / "root").rglob("bin/mercer"))
+        self.assertEqual(run(program, "scale", table, "--scale", "none"), "1,2\n3,5\n")
+        moved = self.folder / "moved"
+        (self.folder / "root").rename(moved)
+        try:
+            program = next(moved.rglob("bin/mercer"))
+            self.assertEqual(run(program, "scale", table, "--scale", "none"), "1,2\n3,5\n")
+            helper = next(moved.rglob("libexec/mercer/mercer-read"))
+            helper.rename(helper.with_name("away"))
+            done = subprocess.run([str(program), "scale", str(table)], capture_output=True, text=True,
+                                  check=False)
+            helper.with_name("away").rename(helper)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"^mercer: [^\n]*table.mat: cannot start the helper program "
+                             r"[^\n]*mercer-read: No such file or directory\n$")
+        finally:
+            moved.rename(self.folder / "root")
+
     def test_man_page_and_completions(self):
         for part in ("man/man1/mercer.1", "bash-completion/completions/mercer",
                      "zsh/site-functions/_mercer"):

@@ -2,7 +2,7 @@
  * reading block by block. What other programs write is tested by tests/formats. */
 #include "data_support.h"
 
-#include "data/reader.h"
+#include "data/containers.h"
 
 #include <math.h>
 
@@ -38,6 +38,38 @@ static void read_failing(const char *path, const mercer_read_options *options, i
             assert_int_equal(mercer_targets_classes(mercer_table_targets(got)), classes);
         }
         mercer_table_free(got);
+        assert_int_equal(mrc_alloc_live(), live);
+    }
+}
+
+/* The same for what runs inside mercer-read, in this process; array may be NULL. */
+static void open_failing(mrc_format format, const char *path, const char *array)
+{
+    int64_t live = mrc_alloc_live();
+    mercer_status rc = MERCER_ERR_MEMORY;
+    for (int k = 0; rc != MERCER_OK; k++) {
+        mrc_matrix matrix = {0};
+        char *shown = NULL;
+        double x[6];
+        assert_true(k < 1000);
+        mrc_alloc_fail_after(k);
+        rc = format == MRC_FORMAT_MAT ? mrc_mat_open(ctx, path, array, &matrix, &shown, &err)
+                                      : mrc_hdf5_open(ctx, path, array, &matrix, &shown, &err);
+        mrc_alloc_fail_after(-1);
+        if (rc != MERCER_OK && rc != MERCER_ERR_MEMORY)
+            print_error("%s\n", err.text);
+        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+        if (rc == MERCER_OK) {
+            assert_int_equal(matrix.rows * matrix.columns, 6);
+            if (matrix.csr.start)
+                memcpy(x, matrix.csr.value, sizeof x);
+            else
+                assert_ok(matrix.read(matrix.self, ctx, 0, 2, x, &err));
+            for (int i = 0; i < 6; i++)
+                assert_true(x[i] == i + 1);
+        }
+        mrc_matrix_destroy(&matrix);
+        mrc_free(shown);
         assert_int_equal(mrc_alloc_live(), live);
     }
 }
@@ -224,6 +256,7 @@ static void test_mat_failing(void **state)
         Mat_Close(mat);
         read_failing(in_scratch("a.mat"), NULL, 0);
         read_failing(in_scratch("a.mat:x"), NULL, 0);
+        open_failing(MRC_FORMAT_MAT, in_scratch("a.mat"), i % 2 ? "x" : NULL);
     }
     uint32_t ir[] = {0, 1, 0, 1, 0, 1}, jc[] = {0, 2, 4, 6};
     double values[] = {1, 4, 2, 5, 3, 6};
@@ -237,6 +270,7 @@ static void test_mat_failing(void **state)
     Mat_VarFree(var);
     Mat_Close(mat);
     read_failing(in_scratch("s.mat"), NULL, 0);
+    open_failing(MRC_FORMAT_MAT, in_scratch("s.mat"), NULL);
 #else
     skip();
 #endif
@@ -258,6 +292,7 @@ static void test_hdf5_failing(void **state)
     H5Fclose(file);
     read_failing(in_scratch("a.h5"), NULL, 0);
     read_failing(in_scratch("a.h5:/x"), NULL, 0);
+    open_failing(MRC_FORMAT_HDF5, in_scratch("a.h5"), "/x");
 #else
     skip();
 #endif

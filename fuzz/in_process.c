@@ -1,0 +1,11 @@
+/* The fuzzers run what reads MAT and HDF5 files in their own process, where its coverage is seen;
+ * the library runs it in mercer-read. */
+#include "data/containers.h"
+
+mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_format format, const char *file,
+                                  const char *array, mrc_matrix *matrix, char **shown,
+                                  mercer_error *err)
+{
+    return format == MRC_FORMAT_MAT ? mrc_mat_open(ctx, file, array, matrix, shown, err)
+                                    : mrc_hdf5_open(ctx, file, array, matrix, shown, err);
+}

@@ -1,0 +1,125 @@
+/* mercer-read: reads one array of a MAT or HDF5 file for the library (src/data/containers.c).
+ *
+ * A process of its own, because the libraries behind these formats crash on damaged files. It gets
+ * one request, answers it, writes all rows to its standard output and ends. */
+#include "serve.h"
+
+#include "data/containers.h"
+
+#include <string.h>
+
+enum {
+    NAME_MOST = 1 << 16, /* bytes of a name */
+    OWN_BYTES = 1 << 28  /* that the libraries may take beside the budget, which is for the data */
+};
+
+/* Receive a name of so many bytes, its end included. */
+static bool receive_name(int64_t bytes, char **out)
+{
+    if (bytes < 1 || bytes > NAME_MOST || mrc_alloc(out, bytes, 1, NULL) != MERCER_OK ||
+        !serve_receive(*out, (size_t)bytes))
+        return false;
+    (*out)[bytes - 1] = 0;
+    return true;
+}
+
+static void copy_text(char to[sizeof((mercer_error *)0)->text], const mercer_error *err)
+{
+    memcpy(to, err->text, sizeof err->text);
+}
+
+static bool send_answer(const mrc_matrix *matrix, const char *shown, mercer_status rc,
+                        const mercer_error *err)
+{
+    mrc_read_answer answer = {.version = MRC_READ_VERSION,
+                              .status = (int32_t)rc,
+                              .shown_bytes = shown ? (int64_t)strlen(shown) + 1 : 0};
+    if (rc != MERCER_OK) {
+        copy_text(answer.text, err);
+    } else {
+        answer.dtype = (int32_t)matrix->dtype;
+        answer.rows = matrix->rows;
+        answer.columns = matrix->columns;
+        answer.chunk_rows = matrix->chunk_rows;
+        answer.size = matrix->size;
+        answer.vouched = matrix->vouched;
+        answer.sparse = matrix->csr.start != NULL;
+        answer.entries = answer.sparse ? matrix->csr.start[matrix->rows] : 0;
+    }
+    return serve_send(&answer, sizeof answer) && serve_send(shown, (size_t)answer.shown_bytes);
+}
+
+static bool send_sparse(const mrc_matrix *matrix)
+{
+    const mrc_csr_owned *csr = &matrix->csr;
+    size_t entries = (size_t)csr->start[matrix->rows];
+    return serve_send(csr->start, (size_t)(matrix->rows + 1) * sizeof *csr->start) &&
+           serve_send(csr->column, entries * sizeof *csr->column) &&
+           serve_send(csr->value, entries * sizeof *csr->value);
+}
+
+/* All rows, piece by piece, or an error instead of the next piece. */
+static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
+{
+    int64_t chunk = mrc_matrix_chunk(matrix);
+    mercer_error err = {.text = ""};
+    mrc_read_piece piece = {.rows = 0};
+    double *x = NULL;
+    bool alive = true;
+    chunk = chunk < matrix->rows ? chunk : matrix->rows;
+    mercer_status rc = mrc_alloc2_raw(&x, chunk, matrix->columns, sizeof *x, &err);
+    for (int64_t at = 0; alive && rc == MERCER_OK && at < matrix->rows; at += piece.rows) {
+        piece.rows = chunk < matrix->rows - at ? chunk : matrix->rows - at;
+        rc = matrix->read(matrix->self, ctx, at, piece.rows, x, &err);
+        if (rc == MERCER_OK)
+            alive = serve_send(&piece, sizeof piece) &&
+                    serve_send(x, (size_t)(piece.rows * matrix->columns) * sizeof *x);
+    }
+    if (alive && rc != MERCER_OK) {
+        piece = (mrc_read_piece){.status = (int32_t)rc};
+        copy_text(piece.text, &err);
+        alive = serve_send(&piece, sizeof piece);
+    }
+    mrc_free(x);
+    return alive;
+}
+
+static bool serve(const mrc_read_request *request, mercer_ctx *ctx)
+{
+    char *file = NULL, *array = NULL, *shown = NULL;
+    mrc_matrix matrix = {0};
+    mercer_error err = {.text = ""};
+    bool alive = receive_name(request->file_bytes, &file) &&
+                 (!request->named || receive_name(request->array_bytes, &array));
+    if (alive) {
+        mercer_status rc = request->format == MRC_FORMAT_MAT
+                               ? mrc_mat_open(ctx, file, array, &matrix, &shown, &err)
+                               : mrc_hdf5_open(ctx, file, array, &matrix, &shown, &err);
+        alive = send_answer(&matrix, shown, rc, &err) &&
+                (rc != MERCER_OK ||
+                 (matrix.csr.start ? send_sparse(&matrix) : send_rows(&matrix, ctx)));
+    }
+    mrc_matrix_destroy(&matrix);
+    mrc_free(file);
+    mrc_free(array);
+    mrc_free(shown);
+    return alive;
+}
+
+int main(void)
+{
+    mrc_read_request request;
+    mercer_ctx *ctx;
+    if (!serve_confine() || !serve_receive(&request, sizeof request) ||
+        mercer_ctx_new(&ctx, NULL) != MERCER_OK)
+        return 1;
+    if (request.version != MRC_READ_VERSION) {
+        const mercer_error err = {.text = ""};
+        return send_answer(NULL, NULL, MERCER_ERR_IO, &err) ? 0 : 1;
+    }
+    ctx->memory = request.memory;
+    serve_limit(request.memory + OWN_BYTES, request.time_seconds);
+    bool alive = serve(&request, ctx);
+    mercer_ctx_free(ctx);
+    return alive ? 0 : 1;
+}

@@ -1,0 +1,117 @@
+/* What the helper programs share. */
+#include "serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Sanitizers reserve far more addresses than they use. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static int answers = STDOUT_FILENO;
+
+/* Nobody reads our answers any more: the host has ended, and the work with it. */
+static void *watch(void *unused)
+{
+    struct pollfd ended = {.fd = answers};
+    (void)unused;
+    while (poll(&ended, 1, -1) <= 0 || !(ended.revents & POLLERR))
+        ;
+    _exit(0);
+    return NULL;
+}
+
+static bool start_watch(void)
+{
+    pthread_t thread;
+    return pthread_create(&thread, NULL, watch, NULL) == 0 && pthread_detach(thread) == 0;
+}
+
+/* Lower a limit; the hard one stays, so that it can be moved later. */
+static void limit(__rlimit_resource_t resource, rlim_t most)
+{
+    struct rlimit now;
+    if (getrlimit(resource, &now) == 0) {
+        now.rlim_cur = most < now.rlim_max ? most : now.rlim_max;
+        (void)setrlimit(resource, &now); /* never above the hard limit, so it is granted */
+    }
+}
+
+bool serve_confine(void)
+{
+    (void)close_range(STDERR_FILENO + 1, ~0U, 0); /* an old kernel: what the host left open */
+    answers = dup(STDOUT_FILENO); /* libraries that print must not print among the answers */
+    if (answers < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return false;
+    signal(SIGXFSZ, SIG_IGN); /* writing fails instead */
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, 0);
+    prctl(PR_SET_DUMPABLE, 0); /* programs that gather core files do not ask for the limit */
+    return start_watch();
+}
+
+/* Bytes of addresses in use. */
+static int64_t addresses(void)
+{
+    long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file) {
+        if (fscanf(file, "%lld", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+void serve_limit(int64_t bytes, int64_t seconds)
+{
+    int64_t used = SANITIZED ? 0 : addresses(), most;
+    if (used > 0 && !__builtin_add_overflow(used, bytes, &most))
+        limit(RLIMIT_AS, (rlim_t)most);
+    if (seconds > 0)
+        limit(RLIMIT_CPU, (rlim_t)seconds);
+}
+
+bool serve_receive(void *out, size_t count)
+{
+    char *to = out;
+    while (count > 0) {
+        ssize_t done = read(STDIN_FILENO, to, count);
+        if (done == 0 || (done < 0 && errno != EINTR))
+            return false;
+        if (done > 0) {
+            to += done;
+            count -= (size_t)done;
+        }
+    }
+    return true;
+}
+
+bool serve_send(const void *bytes, size_t count)
+{
+    const char *from = bytes;
+    while (count > 0) {
+        ssize_t done = write(answers, from, count);
+        if (done < 0 && errno != EINTR)
+            return false;
+        if (done > 0) {
+            from += done;
+            count -= (size_t)done;
+        }
+    }
+    return true;
+}

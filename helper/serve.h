@@ -1,0 +1,21 @@
+/* The helper's side of src/base/spawn.h: limits, and the two streams. */
+#ifndef MRC_HELPER_SERVE_H
+#define MRC_HELPER_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* First of all: no other descriptors, no core file, no file written; and an end when the host ends.
+ * False when that cannot be had. */
+bool serve_confine(void);
+
+/* From now on take at most so many bytes more than now, and so many seconds of processor time in
+ * all (0: any number). */
+void serve_limit(int64_t bytes, int64_t seconds);
+
+/* All bytes, or false when the host is gone. */
+bool serve_receive(void *out, size_t count);
+bool serve_send(const void *bytes, size_t count);
+
+#endif
