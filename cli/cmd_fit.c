@@ -527,7 +527,8 @@ static const cli_option options[] = {
                "go on where the same fit was interrupted, from the model it had written; rows that "
                "it had learnt from are passed over"),
     CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "KIND", "none|standard|norm",
-               "scaling of target values for methods that learn from them; predictions are in the "
+               "scaling of target values for methods and heads that learn from them; predictions "
+               "are in the "
                "units of the data; default none"),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,

@@ -39,8 +39,9 @@ typedef struct mercer_fit_options {
                                  lad, exp, log, knn, svm, linsvm; none; NULL: the method's own,
                                  which methods that learn from targets have. Needs targets, and the
                                  features of all rows in memory */
-    const char *scale_target; /* none, standard, norm: of target values, for methods that learn from
-                                 them; predictions are in the units of the targets. NULL: none */
+    const char *scale_target; /* none, standard, norm: of target values, for methods and heads that
+                                 learn from them; predictions are in the units of the targets. NULL:
+                                 none */
     const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
                                           the caller's own; borrowed for the call. NULL: none */
     const mercer_rows *validation; /* rows that koca judges subspaces by, instead of its training

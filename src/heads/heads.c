@@ -65,7 +65,7 @@ mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error
 }
 
 mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
-                                     int64_t n, mercer_error *err)
+                                     mrc_scale_kind scale, int64_t n, mercer_error *err)
 {
     const mrc_head_def *def = choice->def;
     if (mercer_targets_kind(targets) == MERCER_TARGET_NONE)
@@ -81,6 +81,12 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
                         def->entry.name);
     if (def->check && def->check(choice->params, targets->kind, err) != MERCER_OK)
         return MERCER_ERR_ARGUMENT;
+    if (scale != MRC_SCALE_NONE && targets->kind == MERCER_TARGET_CLASSES)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "scale_target: classes have no values to scale");
+    if (scale != MRC_SCALE_NONE && def->signs)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "scale_target: head %s is for targets of -1 and +1, which have no scale",
+                        def->entry.name);
     if (def->signs) {
         char what[64];
         snprintf(what, sizeof what, "loss %s", def->entry.name);
@@ -265,6 +271,38 @@ void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weight
     }
 }
 
+/* Learn from values that are scaled, and scale back what predicts them. */
+static mercer_status fit_scaled(mercer_ctx *ctx, const mrc_head_choice *choice,
+                                const mrc_lesson *lesson, mrc_head *head, mercer_error *err)
+{
+    int64_t n = lesson->n, outputs = lesson->outputs;
+    mrc_lesson own = *lesson;
+    mercer_rows *rows = NULL;
+    mrc_scale scale = {0};
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mercer_rows_view(ctx, lesson->values, n, outputs, outputs, &rows, err));
+    MRC_TRY(mrc_scale_fit(&scale, head->scale, rows, err));
+    MRC_TRY(mrc_alloc2_raw(&values, n, outputs, sizeof *values, err));
+    memcpy(values, lesson->values, (size_t)(n * outputs) * sizeof *values);
+    mrc_scale_apply(&scale, values, n, outputs);
+    own.values = values;
+    MRC_TRY(choice->def->fit(ctx, choice->params, &own, head, err));
+    for (int64_t o = 0; o < outputs; o++) {
+        double unit = 1 / scale.factor[o];
+        head->function_offsets[o] = head->function_offsets[o] * unit + scale.shift[o];
+        for (int64_t i = 0; head->dual && i < head->rows; i++)
+            head->dual[i * outputs + o] *= unit;
+        for (int64_t j = 0; head->function_weights && j < lesson->l; j++)
+            head->function_weights[j * outputs + o] *= unit;
+    }
+out:
+    mercer_rows_free(rows);
+    mrc_scale_destroy(&scale);
+    mrc_free(values);
+    return rc;
+}
+
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,
                              bool with_errors, mercer_model *model, mercer_error *err)
@@ -284,7 +322,9 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     lesson.outputs = head->outputs;
     lesson.codes = codes;
     head->whole = def->whole;
-    MRC_TRY(def->fit(ctx, choice->params, &lesson, head, err));
+    bool scaled = head->scale != MRC_SCALE_NONE && !codes && !def->scale_free;
+    MRC_TRY(scaled ? fit_scaled(ctx, choice, &lesson, head, err)
+                   : def->fit(ctx, choice->params, &lesson, head, err));
     MRC_TRY(mrc_params_format(def->entry.params, def->entry.name, choice->params, 0, spec,
                               sizeof spec, err));
     MRC_TRY(mrc_strdup(&head->spec, spec, err));

@@ -32,10 +32,13 @@ typedef struct mrc_prefixes {
 typedef struct mrc_head_def {
     struct mercer_entry entry;
     size_t params_size;
-    bool values;        /* it predicts values, too, not only classes */
-    bool signs;         /* for two classes, or values of -1 and +1, alone */
-    bool whole;         /* it predicts from all features or not at all */
-    int copies;         /* how often a fit holds the features besides the features themselves */
+    bool values;     /* it predicts values, too, not only classes */
+    bool signs;      /* for two classes, or values of -1 and +1, alone */
+    bool scale_free; /* what it predicts from scaled values, scaled back, is what it predicts from
+                        the values: they are not scaled. Any other head predicts values by
+                        decision functions, which are scaled back */
+    bool whole;      /* it predicts from all features or not at all */
+    int copies;      /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
     /* MERCER_ERR_ARGUMENT unless the parameters go with this kind of targets; NULL: they do. */
     mercer_status (*check)(const void *params, mercer_target_kind kind, mercer_error *err);
@@ -74,11 +77,12 @@ typedef struct mrc_head_choice {
 mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error *err);
 void mrc_head_choice_destroy(mrc_head_choice *choice);
 
-/* MERCER_ERR_DATA, or _ARGUMENT, unless the head can learn from these targets of n rows. */
+/* MERCER_ERR_DATA, or _ARGUMENT, unless the head can learn from these targets of n rows, scaled. */
 mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
-                                     int64_t n, mercer_error *err);
+                                     mrc_scale_kind scale, int64_t n, mercer_error *err);
 
-/* Fit the head of a sealed model to the rows that the model was fitted to. with_errors: find its
+/* Fit the head of a sealed model to the rows that the model was fitted to, and to their target
+ * values scaled as model->head.scale says; it predicts in their own units. with_errors: find its
  * errors on them too, which may cost more than learning. */
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,

@@ -285,6 +285,7 @@ const mrc_head_def mrc_head_knn = {
               .params = knn_schema},
     .params_size = sizeof(struct knn_params),
     .values = true,
+    .scale_free = true,
     .copies = 1,
     .most_tried = 20000, /* it takes n^2 l operations; raising it, longer fits */
     .fit = knn_fit,

@@ -15,6 +15,7 @@ const mrc_head_def mrc_head_lad = {
               .reference = "Momma, Bennett 2005",
               .params = mrc_loss_head_schema},
     .values = true,
+    .scale_free = true,
     .copies = 1,
     .fit = lad_fit,
     .is_complete = mrc_loss_head_is_complete,

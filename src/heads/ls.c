@@ -172,6 +172,7 @@ const mrc_head_def mrc_head_ls = {
               .reference = "Dhanjal, Gunn, Shawe-Taylor 2009, section 3",
               .params = ls_schema},
     .values = true,
+    .scale_free = true,
     .fit = ls_fit,
     .is_complete = ls_is_complete,
     .step = ls_step,

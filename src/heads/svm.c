@@ -37,7 +37,7 @@ static const mrc_param svm_schema[] = {
     MRC_REAL(struct svm_params, nu, 0.5, DBL_MIN, 1,
              "nu: share of support vectors at least, of margin errors at most"),
     MRC_REAL(struct svm_params, epsilon, 0.1, 0, DBL_MAX,
-             "svr: errors up to this one cost nothing, in units of the targets"),
+             "svr: errors up to this one cost nothing, in units of the targets as they are scaled"),
     MRC_CHOICE(struct svm_params, kernel, KERNEL_LINEAR, "linear|rbf", "of the features"),
     MRC_REAL_OR(struct svm_params, gamma, MRC_WORD(GAMMA_SCALE), DBL_MIN, DBL_MAX, "scale|auto",
                 "rbf: exp(-gamma |x - y|^2); scale: 1 / (l variance of the features), auto: 1 / l"),

@@ -337,9 +337,7 @@ static mercer_status check_targets(const mercer_rows *rows, const mercer_targets
     }
     if (!learner->def)
         goto out;
-    MRC_TRY(mrc_head_check_targets(learner, targets, rows->n, err));
-    if (r->scale_target != MRC_SCALE_NONE && targets->kind == MERCER_TARGET_CLASSES)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale_target: classes have no values to scale");
+    MRC_TRY(mrc_head_check_targets(learner, targets, r->scale_target, rows->n, err));
     if (targets->kind == MERCER_TARGET_VALUES) {
         int64_t bad = mrc_first_not_finite(targets->values, rows->n * targets->columns);
         if (bad >= 0)

@@ -373,6 +373,134 @@ static void test_scaled_targets(void **state)
     free_set(&s);
 }
 
+/* Shift and unit of each column: standard has deviation 1, norm length 1. */
+static void plain_scale(const double *y, bool norm, double *shift, double *unit)
+{
+    for (int64_t o = 0; o < 2; o++) {
+        double squares = 0;
+        shift[o] = 0;
+        for (int64_t i = 0; i < N; i++)
+            shift[o] += y[2 * i + o] / N;
+        for (int64_t i = 0; i < N; i++)
+            squares += (y[2 * i + o] - shift[o]) * (y[2 * i + o] - shift[o]);
+        unit[o] = sqrt(norm ? squares : squares / N);
+    }
+}
+
+static void assert_near(const double *got, const double *want, const double *unit, const char *what)
+{
+    for (int64_t i = 0; i < FRESH * 2; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-7 * unit[i % 2]))
+            fail_msg("%s: row %lld is %.17g, not %.17g", what, (long long)(i / 2), got[i], want[i]);
+}
+
+/* The same by an evaluation whose test rows are the new ones; their targets do not matter. */
+static void assert_evaluated(const struct set *s, const mercer_fit_options *fit, const double *want,
+                             const double *unit)
+{
+    mercer_evaluate_options options;
+    mercer_evaluation *result = NULL;
+    mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+    mercer_targets *truth = NULL;
+    mercer_evaluate_options_init(&options);
+    assert_ok(mercer_targets_new_values(s->y, FRESH, 2, NULL, &truth, &err));
+    options.fit = fit;
+    options.test = s->new_rows;
+    options.test_targets = truth;
+    assert_ok(mercer_evaluate(ctx, &options, s->rows, s->values, &result, &err));
+    mercer_evaluation_get_fold(result, 0, &fold);
+    double sum = 0;
+    for (int64_t i = 0; i < FRESH * 2; i++)
+        sum += (want[i] - s->y[i]) * (want[i] - s->y[i]) / (FRESH * 2);
+    assert_near(fold.scores, want, unit, fit->head);
+    assert_true(fabs(fold.value - sqrt(sum)) <= 1e-7 * sqrt(sum));
+    mercer_evaluation_free(result);
+    mercer_targets_free(truth);
+}
+
+/* Every head that predicts values: learning from scaled targets is learning from targets that the
+ * caller has scaled, and predicting in their own units. */
+static void test_every_head_learns_from_scaled_targets(void **state)
+{
+    static const char *const specs[] = {"ls",
+                                        "lad",
+                                        "knn:k=3",
+                                        "svm:tolerance=1e-10",
+                                        "svm:epsilon=0.01,tolerance=1e-10",
+                                        "svm:kernel=rbf,c=10,tolerance=1e-10"};
+    static const char *const kinds[] = {"standard", "norm"};
+    struct set s = make_set();
+    const mercer_entry *entry;
+    (void)state;
+    for (int h = 0; (entry = mercer_head_at(h)); h++) { /* none is missing */
+        mrc_head_choice choice = {0};
+        bool tried = false;
+        assert_ok(mrc_head_find(mercer_entry_name(entry), &choice, &err));
+        for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
+            tried |= strncmp(specs[c], mercer_entry_name(entry), strcspn(specs[c], ":")) == 0;
+        assert_int_equal(tried, choice.def->values && !choice.def->signs);
+        mrc_head_choice_destroy(&choice);
+    }
+    for (int c = 0; c < 12; c++) {
+        mercer_fit_options options = options_of("kpca", specs[c / 2]);
+        double shift[2], unit[2], y[N * 2], want[FRESH * 2], got[FRESH * 2], raw[FRESH * 2];
+        mercer_model *model = NULL, *plain = NULL, *as_is = fit(&s, "kpca", specs[c / 2], s.values);
+        mercer_targets *scaled = NULL;
+        plain_scale(s.y, c % 2, shift, unit);
+        for (int64_t i = 0; i < N * 2; i++)
+            y[i] = (s.y[i] - shift[i % 2]) / unit[i % 2];
+        assert_ok(mercer_targets_new_values(y, N, 2, NULL, &scaled, &err));
+        assert_ok(mercer_fit(ctx, &options, s.rows, scaled, &plain, NULL, &err));
+        options.scale_target = kinds[c % 2];
+        assert_ok(mercer_fit(ctx, &options, s.rows, s.values, &model, NULL, &err));
+        assert_ok(mercer_model_predict(ctx, plain, s.new_rows, 0, want, NULL, &err));
+        assert_ok(mercer_model_predict(ctx, model, s.new_rows, 0, got, NULL, &err));
+        assert_ok(mercer_model_predict(ctx, as_is, s.new_rows, 0, raw, NULL, &err));
+        for (int64_t i = 0; i < FRESH * 2; i++)
+            want[i] = want[i] * unit[i % 2] + shift[i % 2];
+        assert_near(got, want, unit, specs[c / 2]);
+        if (specs[c / 2][0] != 's') /* the others do not care */
+            assert_near(raw, want, unit, specs[c / 2]);
+        assert_evaluated(&s, &options, want, unit);
+        mercer_model_free(model);
+        mercer_model_free(plain);
+        mercer_model_free(as_is);
+        mercer_targets_free(scaled);
+    }
+    free_set(&s);
+}
+
+/* What cannot be scaled is refused by fits and evaluations alike. */
+static void test_targets_that_have_no_scale(void **state)
+{
+    struct set s = make_set();
+    mercer_fit_options options = options_of("kpca", "exp");
+    mercer_evaluate_options judged;
+    mercer_evaluation *result = NULL;
+    mercer_targets *signs = NULL;
+    double y[N];
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        y[i] = s.x[i * D] > 0 ? 1 : -1;
+    assert_ok(mercer_targets_new_values(y, N, 1, NULL, &signs, &err));
+    mercer_evaluate_options_init(&judged);
+    judged.fit = &options;
+    options.scale_target = "standard";
+    refuse(&s, &options, signs, MERCER_ERR_ARGUMENT,
+           "scale_target: head exp is for targets of -1 and +1, which have no scale");
+    assert_int_equal(mercer_evaluate(ctx, &judged, s.rows, signs, &result, &err),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "which have no scale"));
+    options.head = "ls";
+    refuse(&s, &options, s.classes, MERCER_ERR_ARGUMENT,
+           "scale_target: classes have no values to scale");
+    assert_int_equal(mercer_evaluate(ctx, &judged, s.rows, s.classes, &result, &err),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(err.text, "classes have no values to scale"));
+    mercer_targets_free(signs);
+    free_set(&s);
+}
+
 static void test_any_number_of_threads_gives_the_same_bits(void **state)
 {
     struct set s = make_set();
@@ -504,6 +632,8 @@ int main(void)
         TEST(test_truncated_and_loaded_models_predict_the_same),
         TEST(test_constant_target_is_predicted),
         TEST(test_scaled_targets),
+        TEST(test_every_head_learns_from_scaled_targets),
+        TEST(test_targets_that_have_no_scale),
         TEST(test_any_number_of_threads_gives_the_same_bits),
         TEST(test_targets_that_cannot_be),
         TEST(test_fits_that_cannot_be),
