@@ -13,6 +13,7 @@
 #include "kernel/sparse.h"
 
 #include "base/memory.h"
+#include "base/share.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -197,7 +198,7 @@ double mrc_sparse_index_bytes(int64_t rows, int64_t entries)
 static mercer_status find_frequent(struct mrc_sparse_index *index, const mrc_points *points,
                                    mercer_error *err)
 {
-    int64_t *count = NULL, most = (int64_t)(OFTEN * (double)points->n);
+    int64_t *count = NULL, most = mrc_share_floor(OFTEN, points->n);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&count, points->d, sizeof *count, err));
     for (int64_t i = 0; i < points->n; i++) {

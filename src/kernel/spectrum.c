@@ -3,6 +3,7 @@
  * low-rank store: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the full
  * matrix; else block Krylov. An eigenvalue counts when it exceeds 8 n eps kmax, with the eps of the
  * store; smaller ones are rounding, and negative ones below the opposite are reported. */
+#include "base/share.h"
 #include "kernel/gram_parts.h"
 
 #include "linalg/linalg.h"
@@ -65,20 +66,13 @@ static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *ou
     out->most_negative = smallest < -floor_of(g) ? smallest : 0;
 }
 
-/* The sum of eigenvalues that counts as a share of the trace: 18 equal ones of 20 are 0.9 of it,
- * whatever the last digit says. */
-static double target_of(double share, double trace)
-{
-    return share * trace * (1 - 1e-12);
-}
-
 int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
                          double share, double trace)
 {
     double sum = 0;
     int64_t j = 0;
     for (; j < available && values[j] > floor; j++) {
-        if (count > 0 ? j == count : sum >= target_of(share, trace))
+        if (count > 0 ? j == count : sum >= mrc_share_target(share, trace))
             break;
         sum += values[j];
     }
@@ -233,7 +227,7 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
     *reached = false;
     if (count == 0) {
         MRC_TRY(trace_of(g, &out->trace, err));
-        options.target = target_of(share, out->trace);
+        options.target = mrc_share_target(share, out->trace);
         expected = 4 * SHARE_START; /* room to find out how many are needed */
     }
     options.most_columns = krylov_room(g, expected);

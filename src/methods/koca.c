@@ -8,6 +8,7 @@
  * kernel this is optimal component analysis (Liu, Srivastava, Gallivan 2004) restricted to the span
  * of the rows. Cost of a step: n m r + n^2 r. */
 #include "base/order.h"
+#include "base/share.h"
 #include "linalg/linalg.h"
 #include "methods/basis.h"
 #include "methods/grassmann.h"
@@ -117,7 +118,7 @@ static int64_t move_behind(struct koca *k, int64_t *list, int64_t count, double 
         for (int64_t i = 0; i < count; i++)
             if (targets->codes[list[i]] == c)
                 members[size++] = list[i];
-        int64_t moved = (int64_t)floor(share * (double)size);
+        int64_t moved = mrc_share_floor(share, size);
         mrc_rng_draw(&k->ctx->rng, members, size, moved);
         for (int64_t i = 0; i < size; i++)
             scratch[i < moved ? count - ++back : front++] = members[i];

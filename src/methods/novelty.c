@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/share.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ mercer_status mrc_novelty_learn(mercer_ctx *ctx, const mercer_fit_options *optio
     struct split split = {0};
     mercer_status rc = MERCER_OK;
     int64_t held = rows->n / HELD_OUT_PART;
-    int64_t rank = (int64_t)ceil((1 - share) * (double)(held + 1) - 1e-9);
+    int64_t rank = held + 1 - mrc_share_floor(share, held + 1); /* the rest, rounded up */
 
     if (rank < 1)
         rank = 1;
@@ -130,7 +131,7 @@ mercer_status mrc_novelty_learn(mercer_ctx *ctx, const mercer_fit_options *optio
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "novelty %g needs at least %.0f rows, of which one in %d is held out; there are "
                  "%lld",
-                 share, HELD_OUT_PART * ceil(1 / share - 1 - 1e-9), HELD_OUT_PART,
+                 share, HELD_OUT_PART * (double)(mrc_share_least(share) - 1), HELD_OUT_PART,
                  (long long)rows->n);
     MRC_TRY(split_rows(ctx, rows, model->kernel.kind == MRC_KERNEL_precomputed, &split, err));
     MRC_TRY(mrc_alloc(&errors, held, sizeof *errors, err));

@@ -8,6 +8,8 @@
  * the start) and 4 n l^2. */
 #include "methods/selection.h"
 
+#include "base/share.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,7 +340,8 @@ static bool is_done(const mrc_selection *s)
     if (count == 0)
         return false;
     if (count >= rule->most ||
-        (rule->captured > 0 && s->variance[count - 1] >= rule->captured * s->total_variance) ||
+        (rule->captured > 0 &&
+         s->variance[count - 1] >= mrc_share_target(rule->captured, s->total_variance)) ||
         (rule->mserr > 0 && s->error[count - 1] <= rule->mserr))
         return true;
     for (int64_t j = 0; rule->maxerr > 0 && j < s->def.n; j++)

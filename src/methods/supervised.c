@@ -1,6 +1,7 @@
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised.h"
 
+#include "base/share.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -35,7 +36,8 @@ static double largest_modulus(const double *y, int64_t count)
 
 static bool is_enough(const mrc_dual *dual, const mrc_problem *problem, double explained)
 {
-    return dual->count >= dual->most || (problem->share > 0 && explained >= problem->share);
+    return dual->count >= dual->most ||
+           (problem->share > 0 && explained >= mrc_share_target(problem->share, 1));
 }
 
 /* <K, YY'> / (|K| |YY'|), the cosine between the matrix and the one the targets would like. */

@@ -7,6 +7,7 @@
 #include "methods/thinning.h"
 
 #include "base/order.h"
+#include "base/share.h"
 #include "linalg/lasso.h"
 #include "linalg/linalg.h"
 
@@ -16,7 +17,7 @@
 
 static int64_t entries_to_keep(const mrc_thinning *rule, int64_t n)
 {
-    int64_t wanted = (int64_t)ceil(rule->nu * (double)n - 1e-9); /* 0.07 of 100 are 7 */
+    int64_t wanted = mrc_share_ceil(rule->nu, n);
     return wanted < 1 ? 1 : wanted < n ? wanted : n;
 }
 

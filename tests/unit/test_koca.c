@@ -660,6 +660,40 @@ static void test_koca_survives_failing_allocations(void **state)
     free(x);
 }
 
+/* 0.29 of 100 rows are 29, as 0.290001 of them are: the same rows are held out. */
+static void test_koca_holds_out_the_share_it_was_told(void **state)
+{
+    enum { n = 200 };
+    mercer_ctx *ctx = new_ctx(1);
+    int64_t codes[n];
+    double *x = noisy_classes(4, n, codes), *trace[2] = {0};
+    mercer_rows *rows = view(ctx, x, n, 6);
+    static const char *const methods[] = {"koca:holdout=0.29,iterations=20",
+                                          "koca:holdout=0.290001,iterations=20"};
+    int64_t steps[2];
+    (void)state;
+    for (int64_t i = 0; i < n; i++)
+        codes[i] = i % 2;
+    mercer_targets *targets = classes(codes, n);
+    for (int m = 0; m < 2; m++) {
+        mercer_model *model = NULL;
+        assert_ok(fit(ctx, methods[m], NULL, 2, rows, targets, &model, err));
+        mercer_model_info info = info_of(model);
+        steps[m] = info.trace_count * MERCER_TRACE_COLUMNS;
+        trace[m] = new_doubles(steps[m]);
+        memcpy(trace[m], info.trace, (size_t)steps[m] * sizeof *trace[m]);
+        mercer_model_free(model);
+    }
+    assert_int_equal(steps[0], steps[1]);
+    assert_memory_equal(trace[0], trace[1], (size_t)steps[0] * sizeof *trace[0]);
+    free(trace[0]);
+    free(trace[1]);
+    mercer_targets_free(targets);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 static void test_koca_refuses_what_it_cannot_do(void **state)
 {
     enum { n = 30 };
@@ -801,6 +835,7 @@ int main(void)
         cmocka_unit_test(test_koca_validation_rows_lie_where_they_should),
         cmocka_unit_test(test_koca_learns_the_width),
         cmocka_unit_test(test_koca_survives_failing_allocations),
+        cmocka_unit_test(test_koca_holds_out_the_share_it_was_told),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
         cmocka_unit_test(test_koca_of_equal_rows),
