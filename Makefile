@@ -9,7 +9,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long lint sanitize fuzz bench experiments docs install clean help
+.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -22,12 +22,17 @@ demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 test: ## every test but the long ones
 	@tools/install-packages build test
 	@tools/configure $(BUILD) -Dtests=enabled
-	@tools/run-tests $(BUILD) --no-suite long
+	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 
-test-long: ## the long tests: large data, every allocation failing in turn, kill -9
+test-quick: ## the tests of a minute: while you work, before make test
 	@tools/install-packages build test
 	@tools/configure $(BUILD) -Dtests=enabled
-	@tools/run-tests $(BUILD) --suite long
+	@tools/run-tests $(BUILD) --suite quick --suite quick-only
+
+test-long: ## large data, kill -9, then the numerical tests on every set of BLAS kernels and on the reference BLAS
+	@tools/install-packages build test reference
+	@tools/configure $(BUILD) -Dtests=enabled
+	@tools/run-long-tests $(BUILD)
 
 lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned calls, symbols, docs
 	@tools/install-packages build test lint
@@ -62,7 +67,7 @@ install: ## install to $(DESTDIR)$(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile

@@ -63,6 +63,15 @@ static inline void print_number(const char *name, double value)
         printf("\"%s\": null, ", name);
 }
 
+/* Which BLAS ran, with which kernels, on a processor with which vector instructions. */
+static inline void print_blas(void)
+{
+    printf("\"blas\": \"%s\", \"kernels\": \"%s\", \"kernel_vectors\": \"%s\", "
+           "\"processor_vectors\": \"%s\", ",
+           mercer_blas(), mercer_blas_kernels(), mercer_blas_kernels_vectors(),
+           mercer_processor_vectors());
+}
+
 /* "name": [a, b, ...] */
 static inline void print_rows(const char *name, const int64_t *rows, int64_t count)
 {

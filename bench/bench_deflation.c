@@ -120,6 +120,7 @@ int main(int argc, char **argv)
         smallest = r == 0 || took < smallest ? took : smallest;
     }
     printf("{\"feature_s\": %.9g, ", smallest);
+    print_blas();
     print_rows("selected", selected, selected ? features : 0);
     printf("}\n");
     free(selected);

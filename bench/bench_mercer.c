@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     printf("{\"fit_s\": %.6g, \"fit_cpu_s\": %.6g, ", fit.wall, fit.cpu);
     if (fresh)
         printf("\"transform_s\": %.6g, \"transform_cpu_s\": %.6g, ", transform.wall, transform.cpu);
+    print_blas();
     printf("\"base_mb\": %.1f, \"peak_mb\": %.1f, ", base, peak - base);
     print_number("error", error);
     print_report(&report, &info);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -28,6 +29,10 @@ class Bench:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.failures = 0
         self.raw = {}  # NPY file: the same rows as R reads them
+        # What the program takes, our other programs are to take too: it starts itself again where
+        # OpenBLAS does not know the processor, they do not.
+        named = re.search(r", (\w+) kernels", " ".join(blas(build)))
+        self.kernels = named[1] if named else ""
 
     def data(self, name, rows):
         """Write rows as NPY, and raw for R; return the NPY's path."""
@@ -40,6 +45,8 @@ class Bench:
     def run(self, command, threads, cap):
         """(JSON answer or error text, wall seconds) of a program, ended after cap seconds."""
         environment = dict(os.environ)
+        if str(command[0]).startswith(str(self.build)) and self.kernels:
+            environment.setdefault("OPENBLAS_CORETYPE", self.kernels)
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             environment[name] = str(threads)
         start = time.perf_counter()
@@ -169,13 +176,19 @@ def markdown(header, lines):
     return "\n".join(table + ["| " + " | ".join(map(str, line)) + " |" for line in lines]) + "\n"
 
 
-def machine():
+def blas(build):
+    """What `mercer --version` says of BLAS and the processor's vectors, a line each."""
+    done = subprocess.run([build / "mercer", "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[1:]
+
+
+def machine(build):
     with open("/proc/cpuinfo", encoding="utf-8") as info:
         model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")),
                      platform.machine())
     import scipy
     import sklearn
-    return (f"{model}, {os.cpu_count()} processors; Python {platform.python_version()}, numpy "
+    return (f"{model}, {os.cpu_count()} processors; {'; '.join(blas(build))}; Python {platform.python_version()}, numpy "
             f"{np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}; load "
             f"when the run began {os.getloadavg()[0]:.1f}")
 
@@ -222,7 +235,7 @@ def judge_parts(about, title, threads, methods, measure, report, suffix):
     """A script of one page: options, limits, {part: figures} from measure(bench), and the page around the
     tables that report(figures) gives; its status."""
     options = parse_options(about)
-    start, where = time.monotonic(), machine()
+    start, where = time.monotonic(), machine(options.build)
     bench = Judge(options.build, options.quick, methods)
     limits = measure_limits(bench)
     found = measure(bench)

@@ -109,7 +109,7 @@ def report(bench, work, fixed, tuned, about, taken):
 
 def main():
     options = parse_options(__doc__)
-    start, about = time.monotonic(), machine()
+    start, about = time.monotonic(), machine(options.build)
     bench = Judge(options.build, options.quick, ("kpca",))
     work = Work(bench)
     fixed, tuned = [], []

@@ -435,7 +435,7 @@ def report(bench, limits, found, about, taken):
 
 def main():
     options = parse_options(__doc__)
-    start, about = time.monotonic(), machine()
+    start, about = time.monotonic(), machine(options.build)
     bench = Greedy(options.build, options.quick)
     limits = measure_limits(bench)
     found = {"features": measure_features(bench)}

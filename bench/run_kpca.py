@@ -345,7 +345,7 @@ def report(bench, limits, reading, about, taken):
 def main():
     options = parse_options(__doc__, lambda parser: parser.add_argument(
         "--rings", type=int, nargs="*", help="sizes of the ring"))
-    start, about = time.monotonic(), machine()
+    start, about = time.monotonic(), machine(options.build)
     bench = Peers(options.build, options.quick)
 
     limits = measure_limits(bench)

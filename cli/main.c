@@ -1,5 +1,6 @@
 /* The program: finds the command, reads its options, minds the signals. */
 #include "cli.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +59,8 @@ static void mind_signals(void)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+    /* A limit of file size is an error of the write, with a message, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* A closed standard stream must not become the number of a file we open. */
@@ -165,6 +168,33 @@ static char *join_words(int argc, char **argv)
     return line;
 }
 
+/* Those asked for, or one per processor; fewer where a limit leaves no room for them, since results
+ * do not depend on their number. */
+static mercer_status set_threads(cli_app *app, mercer_error *err)
+{
+    const int64_t asked = app->set.threads ? app->set.threads : mercer_ctx_threads(app->ctx);
+    const int threads = asked > 1 << 30 ? 1 << 30 : (int)asked;
+    const int fit = cli_threads_that_fit(threads);
+    char text[128];
+    mercer_status rc = mercer_ctx_set_threads(app->ctx, threads, err);
+    if (rc != MERCER_OK || fit == threads)
+        return rc;
+    snprintf(text, sizeof text,
+             "the limit of address space (ulimit -v) leaves room for %d thread%s, not %d", fit,
+             fit == 1 ? "" : "s", threads);
+    cli_notice(app, text);
+    return mercer_ctx_set_threads(app->ctx, fit, err);
+}
+
+static void close_app(cli_app *app)
+{
+    mercer_ctx_free(app->ctx);
+    for (int64_t i = 0; i < app->notice_count; i++)
+        free(app->notices[i]);
+    free(app->notices);
+    free(app->command_line);
+}
+
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_app app = {0};
@@ -178,13 +208,12 @@ static int run_command(const cli_command *command, int argc, char **argv)
 
     mercer_error err = {MERCER_OK, ""};
     mercer_status rc = mercer_ctx_new(&app.ctx, &err);
-    if (rc == MERCER_OK && app.set.threads)
-        rc = mercer_ctx_set_threads(
-            app.ctx, app.set.threads > 1 << 30 ? 1 << 30 : (int)app.set.threads, &err);
+    if (rc == MERCER_OK)
+        rc = set_threads(&app, &err);
     if (rc == MERCER_OK && app.set.memory)
         rc = mercer_ctx_set_memory(app.ctx, app.set.memory, &err);
     if (rc != MERCER_OK) {
-        mercer_ctx_free(app.ctx);
+        close_app(&app);
         return cli_fail_library(rc, &err, NULL);
     }
     mercer_ctx_set_seed(app.ctx, app.set.seed);
@@ -193,16 +222,14 @@ static int run_command(const cli_command *command, int argc, char **argv)
     cli_progress_enable(!app.set.quiet);
     app.command_line = join_words(argc, argv);
     running = app.ctx;
+    if (command == &cli_command_fit)
+        cli_mention_kernels(&app);
 
     status = command->run(&app);
 
     cli_progress_clear();
     running = NULL;
-    mercer_ctx_free(app.ctx);
-    for (int64_t i = 0; i < app.notice_count; i++)
-        free(app.notices[i]);
-    free(app.notices);
-    free(app.command_line);
+    close_app(&app);
     return status;
 }
 
@@ -214,7 +241,7 @@ static int dispatch(int argc, char **argv)
                         "the commands");
     const char *name = argv[1];
     if (strcmp(name, "--version") == 0) {
-        printf("mercer %s\n", mercer_version());
+        cli_print_version();
         return CLI_DONE;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
@@ -240,6 +267,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    cli_take_wide_kernels(argv);
     mind_streams();
     mind_signals();
     return cli_finish_stdout(dispatch(argc, argv));

@@ -120,6 +120,7 @@ static void print_store(struct store *s, const char *kernel, double seconds)
         die("bench_gram", err.text);
     printf("{\"rows\": %lld, \"store\": \"%s\", \"rank\": %lld, \"store_mb\": %.1f, ", (long long)n,
            s->report.store, (long long)s->report.store_rank, (double)s->report.store_bytes / 1e6);
+    print_blas();
     printf("\"build_s\": %.9g, \"pass_s\": %.9g, \"fits\": [", built,
            time_work(pass, s, seconds).rest);
     mrc_gram_free(s->gram);

@@ -118,6 +118,7 @@ int main(int argc, char **argv)
         largest = fmax(largest, fabs(w.gradient[i]));
     take_differences(&w, seconds, &difference, &count, &apart);
     printf("{");
+    print_blas();
     print_number("value_s", value);
     print_number("gradient_s", gradient);
     print_number("difference_s", difference);

@@ -42,6 +42,21 @@ MERCER_API const char *mercer_status_text(mercer_status status);
  */
 MERCER_API const char *mercer_version(void);
 
+/* The BLAS that runs: "private" (inside the library), a build of OpenBLAS ("openmp", "pthread",
+ * "serial") or "other". */
+MERCER_API const char *mercer_blas(void);
+/* The kernels OpenBLAS took for this processor, by its own name of them ("Haswell"), and the vector
+ * instructions they are made for ("AVX2"); "" where that is not known. */
+MERCER_API const char *mercer_blas_kernels(void);
+MERCER_API const char *mercer_blas_kernels_vectors(void);
+/* The widest vector instructions of the processor: "SSE2", "SSE3", "SSE4.2", "AVX", "AVX2" or
+ * "AVX-512"; "" where that is not known. */
+MERCER_API const char *mercer_processor_vectors(void);
+/* The kernels that a program should ask for in the variable OPENBLAS_CORETYPE, before it loads
+ * OpenBLAS, because those taken are narrower than the processor: an OpenBLAS older than the
+ * processor takes the plainest it has. NULL where they are not. */
+MERCER_API const char *mercer_blas_kernels_wider(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,8 @@
 #include "methods/request.h"
 #include "methods/streaming.h"
 
+#include "linalg/blas.h"
+
 #include <mercer/fit.h>
 
 #include <math.h>
@@ -608,6 +610,12 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));
+    if (mrc_blas_is_foreign())
+        mrc_notice(ctx,
+                   "BLAS is the %s build of OpenBLAS, not the OpenMP build that the library was "
+                   "made for: the process had loaded it first, and numbers may differ in their "
+                   "last digits",
+                   mercer_blas());
     if (r.method->streaming)
         MRC_TRY(mrc_stream_fit(ctx, &r.options, rows, &filled, &model, err));
     else

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The command line as a user meets it: run_cli_tests.py MERCER [WORD] [-jN]
+"""The command line as a user meets it: run_cli_tests.py MERCER [WORD] [-jN] [--quick]
 
 Runs every test whose name contains WORD (all without it) in a folder of its own, N at a time (as
 many as there are processors), prints a line for each, in the order of this file, and closes with
-"N passed, N failed". The status is 1 when one failed or none ran.
+"N passed, N failed". The status is 1 when one failed or none ran. --quick leaves out those in SLOW.
 """
 import concurrent.futures
 import contextlib
@@ -16,6 +16,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import select
 import shutil
 import signal
@@ -39,6 +40,11 @@ TESTS = []
 LIMIT = 300  # seconds; a hang is a failure
 COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "update", "info", "truncate",
             "scale", "generate", "methods", "kernels", "heads", "demo"]
+SLOW = {"test_demo", "test_colours_on_a_terminal_only", "test_progress_bar_on_a_terminal_only",
+        "test_kill_and_resume_gives_the_same_model", "test_kill_during_writes_leaves_old_or_none",
+        "test_every_method_with_every_centring", "test_interrupted_inside_lapack",
+        "test_fit_of_a_stream_reads_by_blocks", "test_transform_in_blocks_equals_whole",
+        "test_all_rows_as_candidates_are_all_rows", "test_floats_and_bytes"}
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
@@ -170,9 +176,100 @@ def test_help_names_every_option():
             assert re.search(rf"--{option}\b", text), f"{command} --help lacks --{option}"
 
 
+VERSION = (r"mercer \d+\.\d+\.\d+\nBLAS: (OpenBLAS, (private|openmp|pthread) build, (\w+) kernels"
+           r"( \((SSE[234.]+|AVX|AVX2|AVX-512)\))?|other)\n"
+           r"processor: (SSE[234.]+|AVX|AVX2|AVX-512|unknown), \d+ threads?\n")
+
+
 @test
 def test_version():
-    assert re.fullmatch(r"mercer \d+\.\d+\.\d+\n", mercer("--version").out)
+    assert re.fullmatch(VERSION, mercer("--version").out)
+
+
+def old_openblas():
+    """A library that, loaded first, makes OpenBLAS say it does not know the processor unless it was
+    told the kernels; it counts how often it was asked to in the file `asked`."""
+    write("old.c", """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+char *openblas_get_corename(void)
+{
+    char *(*real)(void) = (char *(*)(void))dlsym(RTLD_NEXT, "openblas_get_corename");
+    FILE *asked = fopen("asked", "a");
+    fprintf(asked, "%d %s\\n", (int)getpid(), getenv("OPENBLAS_CORETYPE") ? "told" : "untold");
+    fclose(asked);
+    return getenv("OPENBLAS_CORETYPE") && !getenv("DEAF") ? real() : "Prescott";
+}
+""".replace("#include <stdlib.h>", "#include <stdlib.h>\n#include <unistd.h>"))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "old.so", "old.c", "-ldl"], check=True)
+    env = {name: value for name, value in os.environ.items()
+           if name not in ("OPENBLAS_CORETYPE", "MERCER_STARTED_AGAIN")}
+    options = env.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return dict(env, LD_PRELOAD=os.path.abspath("old.so"), ASAN_OPTIONS=options)
+
+
+def asked():
+    """(process ids, told or untold) of the questions since the last call."""
+    lines = [line.split() for line in pathlib.Path("asked").read_text().splitlines()]
+    os.remove("asked")
+    return {line[0] for line in lines}, [line[1] for line in lines]
+
+
+def run_as(env, *words, **more):
+    """mercer in exactly these surroundings."""
+    return subprocess.run([MERCER, *map(str, words)], env=env, capture_output=True, timeout=LIMIT,
+                          check=True, **more)
+
+
+@test
+def test_wider_kernels_of_blas():
+    known = re.fullmatch(VERSION, mercer("--version", env={"OPENBLAS_CORETYPE": ""}).out)
+    if known[2] not in ("openmp", "pthread") or known[6] not in ("AVX", "AVX2", "AVX-512"):
+        raise Skip("no shared OpenBLAS, or a processor without wider kernels")
+    best = {"AVX": "Sandybridge", "AVX2": "Haswell", "AVX-512": "SkylakeX"}[known[6]]
+    old = old_openblas()
+    # Started again, once, as the same process, with pipes as they were.
+    shown = run_as(old, "--version").stdout.decode()
+    assert f"{best} kernels ({known[6]})" in shown, shown
+    ids, told = asked()
+    assert len(ids) == 1 and told[0] == "untold" and set(told[1:]) == {"told"}, (ids, told)
+    ring()
+    text = pathlib.Path("ring.csv").read_bytes()
+    piped = run_as(old, "fit", "-", "-m", "kpca", "-n", 3, "-o", "a.model", "--json", input=text)
+    assert json.loads(piped.stdout)["notices"] == [] and piped.stderr == b""
+    plain = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    run_as(dict(plain, OPENBLAS_CORETYPE=best), "fit", "-", "-m", "kpca", "-n", 3, "-o", "b.model",
+           "--quiet", input=text)
+    features = [run_as(dict(plain, OPENBLAS_CORETYPE=best), "transform", name, "ring.csv").stdout
+                for name in ("a.model", "b.model")]
+    assert features[0] == features[1]
+    # Not where the user has named kernels, be they narrow; then nobody complains either.
+    os.remove("asked")
+    named = run_as(dict(old, OPENBLAS_CORETYPE="Nehalem"), "fit", "ring.csv", "-m", "kpca", "--json")
+    assert json.loads(named.stdout)["notices"] == []
+    assert set(asked()[1]) == {"told"}
+    # Kernels that stay narrow are named, and there is no third start.
+    deaf = run_as(dict(old, DEAF="1"), "fit", "ring.csv", "-m", "kpca", "--json")
+    assert [best in note and "Prescott" in note for note in json.loads(deaf.stdout)["notices"]] == [True]
+    ids, told = asked()
+    assert len(ids) == 1 and told.count("untold") == 1, (ids, told)
+
+
+@test
+def test_kernels_that_fit_are_left_alone():
+    if "OPENBLAS_CORETYPE" in os.environ:
+        raise Skip("OPENBLAS_CORETYPE is set")
+    shown = re.fullmatch(VERSION, mercer("--version").out)
+    if shown[5] != shown[6]:
+        raise Skip("BLAS knows less than the processor has")
+    write("spy.c", "#include <stdlib.h>\n#include <stdio.h>\n__attribute__((constructor)) static void spy(void)"
+          '{ FILE *f = fopen("starts", "a"); fprintf(f, "%s\\n", getenv("OPENBLAS_CORETYPE") ? "again" : "plain");'
+          " fclose(f); }")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "spy.so", "spy.c"], check=True)
+    options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    mercer("--version", env={"LD_PRELOAD": os.path.abspath("spy.so"), "ASAN_OPTIONS": options})
+    assert pathlib.Path("starts").read_text() == "plain\n"
 
 
 @test
@@ -633,6 +730,56 @@ def test_disk_full_keeps_the_old_file():
                 says=["x.csv", "full"])
         assert os.listdir(disk) == ["x.model"], os.listdir(disk)
         assert pathlib.Path(f"{disk}/x.model").read_text() == "old"
+
+
+def limited(resource_name, size):
+    """What subprocess runs in the child before the program: a limit of the process."""
+    return lambda: resource.setrlimit(getattr(resource, resource_name), (size, size))
+
+
+@test
+def test_limit_of_address_space():
+    if b"__asan_init" in pathlib.Path(MERCER).read_bytes():
+        raise Skip("the address sanitizer needs more address space than a limit leaves")
+    ring(rows=900)
+    if "OpenBLAS" not in mercer("--version").out:
+        raise Skip("only OpenBLAS waits for ever")
+    for megabytes in (100, 150, 250):
+        done = refused("fit", "ring.csv", "-m", "kpca", status=1,
+                       says=["(ulimit -v)", f" {megabytes} MB", "needed"],
+                       preexec_fn=limited("RLIMIT_AS", megabytes << 20))
+    # What it says is needed is enough, with few threads and with many.
+    for threads in (1, 2, 8):
+        surroundings = {"OMP_NUM_THREADS": str(threads)}
+        done = refused("--version", status=1, says="MB are needed", env=surroundings,
+                       preexec_fn=limited("RLIMIT_AS", 100 << 20))
+        needed = int(re.search(r"(\d+) MB are needed", done.err)[1])
+        refused("--version", status=1, says=f"{needed} MB are needed", env=surroundings,
+                preexec_fn=limited("RLIMIT_AS", needed - 8 << 20))
+        for asked_for in (1, 16):
+            done = mercer("fit", "ring.csv", "-m", "kpca", "--threads", asked_for, "-o", "limited.model",
+                          env=surroundings, preexec_fn=limited("RLIMIT_AS", needed + 1 << 20))
+            assert ("leaves room for" in done.out) == (asked_for > 1), done.out
+    mercer("fit", "ring.csv", "-m", "kpca", "-o", "free.model", "--quiet")
+    assert mercer("transform", "limited.model", "ring.csv").out == \
+        mercer("transform", "free.model", "ring.csv").out
+
+
+@test
+def test_limit_of_file_size():
+    ring_model()
+    before = pathlib.Path("ring.model").read_bytes()
+    small = limited("RLIMIT_FSIZE", 1000)
+    for words in (["fit", "ring.csv", "-m", "kpca", "-o", "ring.model"],
+                  ["transform", "ring.model", "ring.csv", "-o", "out.csv"],
+                  ["transform", "ring.model", "ring.csv", "-o", "out.npy"],
+                  ["generate", "circle", "--rows", 500, "-o", "out.csv.gz"]):
+        refused(*words, status=1, says=[words[-1], "File too large"], preexec_fn=small)
+    assert pathlib.Path("ring.model").read_bytes() == before
+    with open("shown.csv", "wb") as out:
+        refused("transform", "ring.model", "ring.csv", status=1, says=["standard output", "File too large"],
+                preexec_fn=small, stdout=out)
+    assert files() == ["ring.csv", "ring.model", "shown.csv"]
 
 
 @test
@@ -3326,8 +3473,9 @@ def results(chosen, jobs):
 
 def main():
     global MERCER
-    words = [word for word in sys.argv[1:] if not word.startswith("-j")]
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
     jobs = [int(word[2:]) for word in sys.argv[1:] if word.startswith("-j")]
+    left_out = SLOW if "--quick" in sys.argv else set()
     if not words:
         print(__doc__)
         return 2
@@ -3336,7 +3484,8 @@ def main():
         print(f"{MERCER} is no program\n0 passed, 1 failed")
         return 1
     word = words[1] if len(words) > 1 else ""
-    chosen = [index for index, case in enumerate(TESTS) if word in case.__name__]
+    chosen = [index for index, case in enumerate(TESTS)
+              if word in case.__name__ and case.__name__ not in left_out]
     count = {"ok  ": 0, "FAIL": 0, "skip": 0}
     jobs = jobs[0] if jobs else len(os.sched_getaffinity(0))
     for index, (mark, seconds, why) in zip(chosen, results(chosen, jobs)):

@@ -16,6 +16,12 @@ struct set {
 
 enum { SETS = 7 };
 
+/* The stores of the sweep of failing allocations, the last with a kernel of several parts, and the
+ * one that the command line asks for; -1: all. */
+static const char *const sweep_stores[] = {"dense", "stream", "lowrank", "stream"};
+enum { SWEEPS = sizeof sweep_stores / sizeof *sweep_stores };
+static int only_sweep = -1;
+
 static void make_sets(struct set sets[SETS])
 {
     sets[0] = (struct set){"ring", 300, 2, ring_rows(1, 300)};
@@ -54,6 +60,7 @@ static const char *const kernels[] = {"linear",
                                       "0.7*rbf + linear",
                                       "rbf*poly:degree=2 + 2*laplacian"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
+static int kernels_used = KERNELS; /* the first of them; a quick run stops at the rbf */
 
 /* The rows, without negative values for a kernel that has no use for them. */
 static double *copy_for(const char *kernel, const double *x, int64_t count)
@@ -203,7 +210,7 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
     make_sets(sets);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
         for (int s = 0; s < SETS; s++)
-            for (int k = 0; k < KERNELS; k++) {
+            for (int k = 0; k < kernels_used; k++) {
                 const char *method = mercer_entry_name(entry);
                 if (is_linear(method) && strcmp(kernels[k], "linear") != 0)
                     continue;
@@ -320,7 +327,7 @@ static void test_methods_save_and_load_bit_for_bit(void **state)
     close(fd);
     double *x = ring_rows(3, 200), *fresh = ring_rows(4, 77);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
-        for (int k = 0; k < KERNELS; k++) {
+        for (int k = 0; k < kernels_used; k++) {
             if (is_linear(mercer_entry_name(entry)) && k > 0)
                 continue;
             mercer_ctx *ctx = new_ctx(2);
@@ -420,13 +427,14 @@ static void test_methods_predict_with_every_head(void **state)
 /* Every allocation of a fit fails in turn: an error code, nothing left behind. */
 static void test_methods_survive_every_failing_allocation(void **state)
 {
-    static const char *const stores[] = {"dense", "stream", "lowrank", "stream"};
     const mercer_entry *entry;
     (void)state;
     enum { N = 300 };
     double *x = ring_rows(3, N);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
-        for (int s = 0; s < 4; s++) {
+        for (int s = 0; s < SWEEPS; s++) {
+            if (only_sweep >= 0 && s != only_sweep)
+                continue;
             mercer_targets *targets = targets_for(mercer_entry_name(entry), N);
             mercer_ctx *ctx = new_ctx(1);
             mercer_rows *rows = view(ctx, x, N, 2);
@@ -435,8 +443,8 @@ static void test_methods_survive_every_failing_allocation(void **state)
             options.method = mercer_entry_name(entry);
             if (strcmp(options.method, "koca") == 0) /* fewer steps, fewer allocations */
                 options.method = "koca:iterations=2,start=kica,restarts=1,holdout=0.2";
-            options.store = stores[s];
-            if (s == 3 && !is_linear(options.method))
+            options.store = sweep_stores[s];
+            if (s == SWEEPS - 1 && !is_linear(options.method))
                 options.kernel = "0.5*rbf + laplacian*cosine";
             options.scale = "standard";
             options.components = 3;
@@ -448,7 +456,9 @@ static void test_methods_survive_every_failing_allocation(void **state)
     free(x);
 }
 
-int main(void)
+/* test_methods [plain | quick | sweep INDEX]: every test, all but the sweep of failing allocations,
+ * the same with three kernels, or that sweep with one store alone. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_methods_fit_every_set_with_every_kernel),
@@ -458,5 +468,17 @@ int main(void)
         cmocka_unit_test(test_methods_predict_with_every_head),
         cmocka_unit_test(test_methods_survive_every_failing_allocation),
     };
+    if (argc == 2 && (strcmp(argv[1], "plain") == 0 || strcmp(argv[1], "quick") == 0)) {
+        cmocka_set_skip_filter("*_failing_allocation");
+        if (strcmp(argv[1], "quick") == 0)
+            kernels_used = 3;
+    } else if (argc == 3 && strcmp(argv[1], "sweep") == 0 && strlen(argv[2]) == 1 &&
+               argv[2][0] >= '0' && argv[2][0] < '0' + SWEEPS) {
+        only_sweep = argv[2][0] - '0';
+        cmocka_set_test_filter("*_failing_allocation");
+    } else if (argc > 1) {
+        fprintf(stderr, "usage: test_methods [plain | quick | sweep 0..%d]\n", SWEEPS - 1);
+        return 2;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
