@@ -75,6 +75,8 @@ char *cli_entry_names(cli_entry_at at);
 
 /* Input. */
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
+/* Of another file than DATA: the header of the call is for text alone. */
+void cli_read_other(const char *path, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */
 
 /* True when path is a pipe or a terminal: whoever writes there may wait for the answer. */
@@ -109,7 +111,7 @@ typedef struct cli_splits {
     int64_t *start, *rows; /* owned */
 } cli_splits;
 /* Those of a file for n rows. To be freed, also after a failure. */
-int cli_splits_read(const char *path, int64_t n, cli_splits *out);
+int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits *out);
 void cli_splits_free(cli_splits *splits);
 
 /* A table going out: leading text column (class names), leading target values, numbers. */

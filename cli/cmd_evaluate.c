@@ -149,7 +149,7 @@ static int prepare(cli_app *app, occasion *o, mercer_error *err)
         return cli_fail_reading(set, rc, err, set->operand[0]);
     const int64_t n = mercer_rows_count(mercer_table_rows(o->table));
     if (set->split) {
-        status = cli_splits_read(set->split, n, &o->splits);
+        status = cli_splits_read(app, set->split, n, &o->splits);
         o->options.splits = o->splits.count;
         o->options.split_start = o->splits.start;
         o->options.split_rows = o->splits.rows;
@@ -157,6 +157,7 @@ static int prepare(cli_app *app, occasion *o, mercer_error *err)
     if (set->test) {
         mercer_table_read_options(o->table, &reading);
         reading.labels_file = set->test_labels;
+        cli_read_other(set->test, &reading);
         rc = mercer_table_read(app->ctx, set->test, &reading, &o->test, err);
         if (rc != MERCER_OK)
             return cli_fail_reading(set, rc, err, set->test);

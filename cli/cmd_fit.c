@@ -219,6 +219,7 @@ static void read_like(const cli_settings *set, const mercer_table *data, const c
     if (mercer_format_name(path, NULL))
         reading->format = NULL;
     reading->labels_file = NULL;
+    cli_read_other(path, reading);
 }
 
 /* For a precomputed kernel landmarks are row numbers. */
@@ -227,10 +228,13 @@ static mercer_status read_landmarks(const cli_app *app, const mercer_table *data
 {
     const cli_settings *set = &app->set;
     mercer_read_options reading;
-    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0)
+    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0) {
         mercer_read_options_init(&reading);
-    else
+        reading.header = set->header;
+        cli_read_other(set->landmarks, &reading);
+    } else {
         read_like(set, data, set->landmarks, &reading);
+    }
     if (reading.only) { /* labels are among the columns that are skipped */
         reading.label = reading.target = NULL;
         reading.no_label = 1;

@@ -87,6 +87,7 @@ static const cli_option options[] = {
     CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
     CLI_OPTION_OUTPUT_FORMAT,
+    CLI_OPTION_MEMORY,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,
     CLI_OPTION_HELP,

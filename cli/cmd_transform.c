@@ -12,6 +12,8 @@ static int read_self(cli_app *app, double **self, int64_t *count)
     mercer_read_options reading;
     mercer_read_options_init(&reading);
     reading.no_label = 1;
+    reading.header = app->set.header;
+    cli_read_other(path, &reading);
     mercer_table *table = NULL;
     const mercer_status rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)

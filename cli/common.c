@@ -120,6 +120,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
 {
     mercer_read_options_init(options);
     options->format = set->format;
+    options->header = set->header;
     options->label = set->label;
     options->target = set->target;
     options->labels_file = set->labels;
@@ -129,6 +130,13 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->encode = set->encode;
     options->missing = set->missing;
     options->image_features = set->image_features;
+}
+
+void cli_read_other(const char *path, mercer_read_options *options)
+{
+    const char *form = mercer_format_name(path, options->format);
+    if (form && strcmp(form, "csv") != 0 && strcmp(form, "tsv") != 0 && strcmp(form, "tab") != 0)
+        options->header = NULL;
 }
 
 const char *cli_shown(const char *path)

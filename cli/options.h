@@ -25,6 +25,7 @@ typedef struct cli_settings {
     const char *validation;                         /* NULL: not given */
     const char *landmarks;                          /* NULL: not given */
     const char *format, *output_format;             /* NULL: by the ending */
+    const char *header;                             /* NULL: by the first line */
     const char *encode, *missing, *image_features;  /* NULL: not given */
     bool no_label, errors, keep_label, resume, json, quiet;
     int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
@@ -83,7 +84,10 @@ typedef struct cli_option {
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
     CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm|mtx|npz|mat|hdf5|images", \
-               "format of the data when the file's ending does not tell")
+               "format of the data when the file's ending does not tell"),                         \
+        CLI_OPTION("header", 0, CLI_CHOICE, header, "WHETHER", "yes|no",                           \
+                   "whether the first line of CSV and TSV has names, of every table and list of "  \
+                   "the call; by default its cells decide")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
@@ -117,9 +121,11 @@ typedef struct cli_option {
 #define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")
-#define CLI_OPTION_MACHINE                                                                         \
+#define CLI_OPTION_MEMORY                                                                          \
     CLI_OPTION("memory", 0, CLI_SIZE, memory, "SIZE", NULL,                                        \
-               "memory to use, as 4G or 512M; default: half of what there is"),                    \
+               "memory to use, as 4G or 512M; default: half of what there is")
+#define CLI_OPTION_MACHINE                                                                         \
+    CLI_OPTION_MEMORY,                                                                             \
         CLI_OPTION("threads", 0, CLI_COUNT, threads, "N", NULL,                                    \
                    "threads to use; default: all processors. The results do not depend on it")
 #define CLI_OPTION_JSON                                                                            \

@@ -1,7 +1,8 @@
 /* Files of splits: each line lists the training rows of one, from 0; the other rows are held out.
  *
  * Cells are divided by commas or, in a line without any, by blanks, and may be quoted; empty ones
- * are padding. A first line of names may mark columns called split and kind, which are skipped. */
+ * are padding. A first line of names may mark columns called split and kind, which are skipped;
+ * --header says whether it is one. */
 #include "cli.h"
 
 #include <errno.h>
@@ -12,8 +13,14 @@
 
 enum { READ_BYTES = 1 << 16 };
 
+static void fail_budget(const char *path, const char *what, int64_t most)
+{
+    cli_fail(CLI_FAILED, "%s: %s more than the memory budget of %.1f MB: raise --memory",
+             cli_shown(path), what, (double)most / 0x1p20);
+}
+
 /* The whole file, of *size bytes and a zero; gzip or not. NULL after one line on standard error. */
-static char *read_all(const char *path, size_t *size)
+static char *read_all(const char *path, int64_t most, size_t *size)
 {
     const char *why = NULL;
     char *text = NULL;
@@ -29,8 +36,14 @@ static char *read_all(const char *path, size_t *size)
         text = cli_resize(text, used + READ_BYTES + 1, 1);
         got = gzread(file, text + used, READ_BYTES);
         used += got > 0 ? (size_t)got : 0;
-    } while (got > 0);
+    } while (got > 0 && (int64_t)used <= most);
     text[used] = 0;
+    if (got > 0) {
+        fail_budget(path, "takes", most);
+        gzclose_r(file);
+        free(text);
+        return NULL;
+    }
     if (got < 0)
         why = gzerror(file, &code);
     if (why && code == Z_ERRNO)
@@ -86,8 +99,9 @@ typedef struct names {
     int64_t count;
 } names;
 
-/* Whether the first line names the columns: one of them is split or kind, or none is a number. */
-static bool read_names(const char *line, names *out)
+/* Whether the first line names the columns: the caller says so, or one of them is split or kind, or
+ * none is a number. */
+static bool read_names(const char *line, const char *header, names *out)
 {
     char *copy = cli_copy(line), *rest = copy, *cell;
     const bool commas = strchr(line, ',') != NULL;
@@ -100,7 +114,7 @@ static bool read_names(const char *line, names *out)
         numbers |= is_number(cell);
     }
     free(copy);
-    if (special || !numbers)
+    if (header ? strcmp(header, "yes") == 0 : special || !numbers)
         return true;
     out->count = 0;
     return false;
@@ -141,8 +155,12 @@ static bool read_line(const char *path, int64_t number, char *line, const names 
 }
 
 static bool add_split(const char *path, int64_t number, char *line, const names *columns, int64_t n,
-                      cli_splits *out)
+                      int64_t most, cli_splits *out)
 {
+    if (out->count > 0 && out->start[out->count] + n > most / (int64_t)sizeof *out->rows) {
+        fail_budget(path, "its splits take", most);
+        return false;
+    }
     bool *held = cli_alloc((size_t)n, sizeof *held);
     memset(held, true, (size_t)n * sizeof *held);
     const bool good = read_line(path, number, line, columns, n, held);
@@ -161,10 +179,11 @@ static bool add_split(const char *path, int64_t number, char *line, const names 
     return good;
 }
 
-int cli_splits_read(const char *path, int64_t n, cli_splits *out)
+int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits *out)
 {
+    const int64_t most = mercer_ctx_memory(app->ctx);
     size_t size = 0;
-    char *text = read_all(path, &size);
+    char *text = read_all(path, most, &size);
     if (!text)
         return CLI_FAILED;
     names columns = {0};
@@ -183,8 +202,8 @@ int cli_splits_read(const char *path, int64_t n, cli_splits *out)
             *next++ = 0;
         if (!line[strspn(line, BLANKS)])
             continue;
-        if (!first || !read_names(line, &columns))
-            good = add_split(path, number, line, &columns, n, out);
+        if (!first || !read_names(line, app->set.header, &columns))
+            good = add_split(path, number, line, &columns, n, most, out);
         first = false;
     }
     if (good && out->count == 0) {

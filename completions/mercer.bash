@@ -29,6 +29,7 @@ _mercer() {
         fit:--target) words='' ;;
         fit:--labels) words='files' ;;
         fit:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        fit:--header) words='yes no' ;;
         fit:--resize) words='' ;;
         fit:--image-features) words='pixels haar' ;;
         fit:--encode) words='none onehot' ;;
@@ -44,6 +45,7 @@ _mercer() {
         transform:--target) words='' ;;
         transform:--labels) words='files' ;;
         transform:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        transform:--header) words='yes no' ;;
         transform:--resize) words='' ;;
         transform:--output-format) words='csv tsv npy libsvm' ;;
         transform:--memory) words='' ;;
@@ -54,6 +56,7 @@ _mercer() {
         predict:--target) words='' ;;
         predict:--labels) words='files' ;;
         predict:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        predict:--header) words='yes no' ;;
         predict:--resize) words='' ;;
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
@@ -82,6 +85,7 @@ _mercer() {
         evaluate:--target) words='' ;;
         evaluate:--labels) words='files' ;;
         evaluate:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        evaluate:--header) words='yes no' ;;
         evaluate:--resize) words='' ;;
         evaluate:--image-features) words='pixels haar' ;;
         evaluate:--encode) words='none onehot' ;;
@@ -111,6 +115,7 @@ _mercer() {
         compare:--target) words='' ;;
         compare:--labels) words='files' ;;
         compare:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        compare:--header) words='yes no' ;;
         compare:--resize) words='' ;;
         compare:--image-features) words='pixels haar' ;;
         compare:--encode) words='none onehot' ;;
@@ -120,6 +125,7 @@ _mercer() {
         compare:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        inverse:--header) words='yes no' ;;
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
         inverse:--memory) words='' ;;
         inverse:--threads) words='' ;;
@@ -129,6 +135,7 @@ _mercer() {
         update:--target) words='' ;;
         update:--labels) words='files' ;;
         update:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        update:--header) words='yes no' ;;
         update:--resize) words='' ;;
         update:--memory) words='' ;;
         update:--threads) words='' ;;
@@ -140,11 +147,13 @@ _mercer() {
         scale:--target) words='' ;;
         scale:--labels) words='files' ;;
         scale:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        scale:--header) words='yes no' ;;
         scale:--resize) words='' ;;
         scale:--image-features) words='pixels haar' ;;
         scale:--encode) words='none onehot' ;;
         scale:--missing) words='error mean drop' ;;
         scale:--output-format) words='csv tsv npy libsvm' ;;
+        scale:--memory) words='' ;;
         generate:--rows) words='' ;;
         generate:--noise) words='' ;;
         generate:--seed) words='' ;;
@@ -156,25 +165,25 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --no-label --format --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --no-label --format --header --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
-            transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
+            transform:-?*) words='--output --errors --keep-label --self --label --target --labels --no-label --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
-            predict:-?*) words='--output --components --label --target --labels --no-label --format --resize --output-format --memory --threads --json --quiet --help' ;;
+            predict:-?*) words='--output --components --label --target --labels --no-label --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --no-label --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
-            inverse:-?*) words='--output --errors --format --output-format --memory --threads --json --quiet --help' ;;
+            inverse:-?*) words='--output --errors --format --header --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
-            update:-?*) words='--output --checkpoint --resume --label --target --labels --no-label --format --resize --memory --threads --json --quiet --help' ;;
+            update:-?*) words='--output --checkpoint --resume --label --target --labels --no-label --format --header --resize --memory --threads --json --quiet --help' ;;
             update:*) words='files' ;;
             info:-?*) words='--json --help' ;;
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
             truncate:*) words='files' ;;
-            scale:-?*) words='--scale --output --label --target --labels --no-label --format --resize --image-features --encode --missing --output-format --json --quiet --help' ;;
+            scale:-?*) words='--scale --output --label --target --labels --no-label --format --header --resize --image-features --encode --missing --output-format --memory --json --quiet --help' ;;
             scale:*) words='files' ;;
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;

@@ -6,6 +6,7 @@ mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_format format, const char
                                   const char *array, mrc_matrix *matrix, char **shown,
                                   mercer_error *err)
 {
-    return format == MRC_FORMAT_MAT ? mrc_mat_open(ctx, file, array, matrix, shown, err)
-                                    : mrc_hdf5_open(ctx, file, array, matrix, shown, err);
+    (void)ctx;
+    return format == MRC_FORMAT_MAT ? mrc_mat_open(file, array, matrix, shown, err)
+                                    : mrc_hdf5_open(file, array, matrix, shown, err);
 }

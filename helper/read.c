@@ -87,14 +87,17 @@ static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
 static bool serve(const mrc_read_request *request, mercer_ctx *ctx)
 {
     char *file = NULL, *array = NULL, *shown = NULL;
-    mrc_matrix matrix = {0};
+    mrc_input input = {.fd = -1};
+    mrc_budget budget = {.input = &input, .most = ctx->memory};
+    mrc_matrix matrix = {.budget = &budget};
     mercer_error err = {.text = ""};
     bool alive = receive_name(request->file_bytes, &file) &&
                  (!request->named || receive_name(request->array_bytes, &array));
     if (alive) {
+        input.shown = file; /* for messages */
         mercer_status rc = request->format == MRC_FORMAT_MAT
-                               ? mrc_mat_open(ctx, file, array, &matrix, &shown, &err)
-                               : mrc_hdf5_open(ctx, file, array, &matrix, &shown, &err);
+                               ? mrc_mat_open(file, array, &matrix, &shown, &err)
+                               : mrc_hdf5_open(file, array, &matrix, &shown, &err);
         alive = send_answer(&matrix, shown, rc, &err) &&
                 (rc != MERCER_OK ||
                  (matrix.csr.start ? send_sparse(&matrix) : send_rows(&matrix, ctx)));

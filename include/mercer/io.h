@@ -48,6 +48,8 @@ typedef struct mercer_read_options {
     int skip_labels; /* 1: labels in front of LIBSVM text are not looked at, unless label or target
                         asks for them */
     int patient;     /* 1: from a pipe or terminal, too, a block waits until it is full */
+    const char *header; /* "yes": the first line of CSV and TSV, and of labels_file, has names;
+                           "no": it has none; NULL: by what stands in it */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
@@ -65,8 +67,10 @@ typedef struct mercer_table mercer_table;
 /* Read a whole table. "-" is standard input; a name that ends in .gz (or a stream that starts like
  * one) is unzipped. FILE:NAME is an array inside an NPZ, MAT or HDF5 file, unless a file of that
  * whole name exists; without NAME the only table in it is read. A folder holds images, one row
- * each, its sub-folders being their classes. The caller frees *out with mercer_table_free(). Errors
- * name file, line and column. options may be NULL. */
+ * each, its sub-folders being their classes. A table that does not fit the memory budget of ctx is
+ * MERCER_ERR_BUDGET while it is read. Classes that are numbers and not all whole are
+ * MERCER_ERR_DATA: they are values, for target. The caller frees *out with mercer_table_free().
+ * Errors name file, line and column. options may be NULL. */
 MERCER_API mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
                                            const mercer_read_options *options, mercer_table **out,
                                            mercer_error *err);
@@ -80,10 +84,11 @@ MERCER_API void mercer_table_free(mercer_table *table);
  * are, and how they are prepared. What is set is borrowed from the table. */
 MERCER_API void mercer_table_read_options(const mercer_table *table, mercer_read_options *options);
 
-/* The same, block by block in bounded memory: *block has up to max_rows rows, or is NULL after the
- * last one. From a pipe or terminal a block of text ends early rather than wait for rows that have
- * not come yet; LIBSVM text only when it is settled what its labels are (see the options). The
- * class indices of later blocks continue those of earlier ones. */
+/* The same, block by block in bounded memory: *block has up to max_rows rows, fewer where they
+ * would take more than half of the memory budget, or is NULL after the last one. From a pipe or
+ * terminal a block of text ends early rather than wait for rows that have not come yet; LIBSVM text
+ * only when it is settled what its labels are (see the options). The class indices of later blocks
+ * continue those of earlier ones. */
 typedef struct mercer_reader mercer_reader;
 MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                             const mercer_read_options *options, mercer_reader **out,

@@ -138,6 +138,9 @@ static mercer_status receive_sparse(struct remote *remote, mercer_ctx *ctx,
 {
     mrc_csr_owned *csr = &matrix->csr;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_budget_take(matrix->budget, answer->rows + 1, sizeof *csr->start, "its rows", err));
+    MRC_TRY(mrc_budget_take(matrix->budget, answer->entries,
+                            sizeof *csr->column + sizeof *csr->value, "its entries", err));
     MRC_TRY(mrc_grow(&csr->start, answer->rows + 1, sizeof *csr->start, err));
     MRC_TRY(mrc_grow(&csr->column, answer->entries, sizeof *csr->column, err));
     MRC_TRY(mrc_grow(&csr->value, answer->entries, sizeof *csr->value, err));
@@ -177,7 +180,8 @@ static mercer_status receive_answer(struct remote *remote, mercer_ctx *ctx, mrc_
     }
     if (answer.status != MERCER_OK)
         MRC_TRY(fail_told((mercer_status)answer.status, answer.text, err));
-    *matrix = (mrc_matrix){.shown = remote->shown,
+    *matrix = (mrc_matrix){.budget = matrix->budget,
+                           .shown = remote->shown,
                            .rows = answer.rows,
                            .columns = answer.columns,
                            .chunk_rows = answer.chunk_rows,
@@ -212,7 +216,7 @@ mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_format format, const char
 out:
     if (remote) {
         mrc_csr_owned_destroy(&matrix->csr);
-        *matrix = (mrc_matrix){0};
+        *matrix = (mrc_matrix){.budget = matrix->budget};
         destroy(remote);
     }
     return rc;

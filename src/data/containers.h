@@ -53,9 +53,9 @@ mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_format format, const char
 
 /* The same in this process, by the libraries themselves; only the helper, the fuzzers and the tests
  * have these two. */
-mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array, mrc_matrix *matrix,
-                           char **shown, mercer_error *err);
-mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array,
-                            mrc_matrix *matrix, char **shown, mercer_error *err);
+mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                           mercer_error *err);
+mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                            mercer_error *err);
 
 #endif

@@ -5,12 +5,20 @@
  * comments. An empty cell and words as NA are missing values: NaN where the reader takes them.
  * Blank lines are ignored at the end of the file only.
  *
- * The first row is a header when
+ * The first row is a header when the caller says so; unless he says that it is none, also when
  *   (a) none of its cells is a number and one of them is not empty, or
- *   (b) in some column it holds a word where the second row holds a number, or
- *   (c) all its cells are quoted, and the second row has a number that is not.
- * A word for a missing value is none here where they are taken.
+ *   (b) a cell is the name by which the caller asks for label or target, or
+ *   (c) it has the names of the columns wanted (a model's), in their order or in another, or
+ *   (d) a cell is "label" or "target", or
+ *   (e) in some column it holds a word where the second row holds a number, or
+ *   (f) all its cells are quoted, and the second row has a number that is not.
+ * A word for a missing value is none here where they are taken. A position is no name in (b): with
+ * label 3 the cell 3 decides nothing. Names that count 0, 1, 2, ... or 1, 2, 3, ... decide in their
+ * order alone in (c): in another a row can have them, too.
  * So "5.1,3.5,setosa" is a row of data, also as the first line, and "x,y,2010" is a header.
+ * "2019,2020,kind" is one with label "kind". With label 3 nothing decides: it is a row, and a
+ * notice says so when no other row is of that class (reader.c). A first row that counts up by one,
+ * from 0, 1 or, in three columns or more, any other number, is a row with a notice.
  *
  * Rows are parsed in place from a large buffer, numbers straight into the block; only a cell that
  * is not a plain number followed by a separator takes the slow way. When the buffer ends inside a
@@ -24,6 +32,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -44,7 +53,10 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
                             "%s:%lld: a row of more than %d MB (a quote that is never closed?)",
                             text->input->shown, (long long)text->line, TEXT_MOST >> 20);
         size_t capacity = text->capacity ? 2 * text->capacity : TEXT_FIRST;
-        mercer_status grown = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
+        mercer_status grown = mrc_budget_take(text->budget, (int64_t)(capacity - text->capacity), 1,
+                                              "rows as long as this one", err);
+        if (grown == MERCER_OK)
+            grown = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
         if (grown != MERCER_OK)
             return grown;
         text->capacity = capacity;
@@ -65,9 +77,9 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
     return MERCER_OK;
 }
 
-mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err)
+mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mrc_budget *budget, mercer_error *err)
 {
-    *text = (mrc_text){.input = input, .line = 1};
+    *text = (mrc_text){.input = input, .budget = budget, .line = 1};
     mercer_status rc = mrc_text_more(text, err);
     if (rc != MERCER_OK)
         return rc;
@@ -112,6 +124,7 @@ bool mrc_text_would_wait(const mrc_text *text)
 
 void mrc_text_destroy(mrc_text *text)
 {
+    mrc_budget_give(text->budget, (int64_t)text->capacity, 1);
     mrc_free(text->data);
     *text = (mrc_text){0};
 }
@@ -291,20 +304,25 @@ static mercer_status refuse_blank_line(const mrc_csv *csv, mercer_error *err)
 }
 
 /* Words that other programs write for a value that is not there. */
-static bool means_missing(const mrc_columns *columns, const struct cell *cell)
+bool mrc_means_missing(const char *text, size_t length, bool certain)
 {
     enum { CERTAIN = 5 }; /* the first ones; others can be values of a text column */
     static const char *const words[] = {"",    "NA", "NaN",  "nan",  "?",   "N/A",
                                         "n/a", "na", "null", "NULL", "None"};
-    size_t count = columns->encode ? CERTAIN : sizeof words / sizeof *words;
+    size_t count = certain ? CERTAIN : sizeof words / sizeof *words;
     for (size_t i = 0; i < count; i++)
-        if (strlen(words[i]) == cell->length && memcmp(words[i], cell->text, cell->length) == 0)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
             return true;
     return false;
 }
 
+static bool means_missing(const mrc_columns *columns, const struct cell *cell)
+{
+    return mrc_means_missing(cell->text, cell->length, columns->encode);
+}
+
 /* What the cells of one of the first rows look like. */
-enum { LOOKS_NUMBER = 1, LOOKS_QUOTED = 2, LOOKS_EMPTY = 4 };
+enum { LOOKS_NUMBER = 1, LOOKS_QUOTED = 2, LOOKS_EMPTY = 4, LOOKS_WHOLE = 8 };
 struct looks {
     unsigned char *cells;
     int64_t count, capacity;
@@ -335,13 +353,16 @@ static mercer_status look_at_row(mrc_csv *csv, const mrc_columns *columns, size_
                 break;
             if (looks->count == looks->capacity) {
                 int64_t capacity = 2 * looks->capacity + 16;
+                if (capacity > mrc_budget_left(text->budget))
+                    return mrc_budget_fail(text->budget, "so many columns", (double)capacity, err);
                 if ((rc = mrc_grow(&looks->cells, capacity, 1, err)) != MERCER_OK)
                     return rc;
                 looks->capacity = capacity;
             }
             bool nothing = cell.length == 0 || (columns->missing && means_missing(columns, &cell));
             int kind = nothing ? LOOKS_EMPTY : 0;
-            kind |= mrc_parse_double(cell.text, cell.length, &value) ? LOOKS_NUMBER : 0;
+            if (mrc_parse_double(cell.text, cell.length, &value))
+                kind |= LOOKS_NUMBER | (isfinite(value) && value == floor(value) ? LOOKS_WHOLE : 0);
             kind |= cell.quoted ? LOOKS_QUOTED : 0;
             looks->cells[looks->count++] = (unsigned char)kind;
         }
@@ -358,6 +379,126 @@ static mercer_status look_at_row(mrc_csv *csv, const mrc_columns *columns, size_
 /* The rule at the top of this file, as far as the first row tells. Only when it does not, the
  * second is looked at: on a pipe it may not have come yet. */
 enum header { HEADER_NO, HEADER_YES, HEADER_BY_SECOND };
+
+/* What the texts in the first row tell. */
+struct clues {
+    bool named;  /* a cell is the name of the label or of a target that is asked for */
+    bool model;  /* the names of the columns wanted are there */
+    bool usual;  /* a cell is "label" or "target" */
+    bool counts; /* besides label and targets there are 0, 1, 2, ... or 2019, 2020, 2021, ... */
+    bool whole;  /* besides label and targets there are whole numbers, no two of them the same */
+};
+
+static bool is_text(const struct cell *cell, const char *text)
+{
+    return strlen(text) == cell->length && memcmp(text, cell->text, cell->length) == 0;
+}
+
+/* Whether a list of columns, of names and positions, names this cell, or has its position. */
+static void look_in_list(const char *list, bool one, const struct cell *cell, int64_t column,
+                         int64_t count, bool *named, bool *placed)
+{
+    for (const char *p = list; p;) {
+        size_t length = one ? strlen(p) : strcspn(p, ",");
+        int64_t position = 0;
+        bool place = mrc_parse_int(p, length, &position) && position >= 1 && position <= count;
+        *placed |= place && position == column + 1;
+        *named |= !place && length == cell->length && memcmp(p, cell->text, length) == 0;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+}
+
+static bool names_count(const char *const *names, int64_t count)
+{
+    int64_t value, first = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!mrc_parse_int(names[i], strlen(names[i]), &value))
+            return false;
+        first = i == 0 ? value : first;
+        if (first < 0 || first > 1 || value != first + i)
+            return false;
+    }
+    return true;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Visit the cells of the first row, all of which is in the buffer. */
+static mercer_status walk_first(mrc_csv *csv, const struct looks *first,
+                                const mercer_read_options *options, double *values,
+                                int64_t *value_count, struct clues *clues, mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    int64_t in_order = 0;
+    clues->counts = clues->whole = true;
+    for (int64_t i = 0; i < first->count; i++) {
+        struct cell cell;
+        bool named = false, placed = false;
+        if (next_cell(csv, &at, &cell, err) == CELL_BAD)
+            return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
+        clues->usual |= is_text(&cell, "label") || is_text(&cell, "target");
+        look_in_list(options->label, true, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, true, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, false, &cell, i, first->count, &named, &placed);
+        clues->named |= named;
+        in_order += in_order < options->only_count && is_text(&cell, options->only[in_order]);
+        if (named || placed)
+            continue;
+        double value = 0;
+        int64_t k = *value_count;
+        bool whole = (first->cells[i] & LOOKS_WHOLE) && !(first->cells[i] & LOOKS_EMPTY);
+        clues->whole &= whole;
+        if (whole)
+            mrc_parse_double(cell.text, cell.length, &value);
+        clues->counts &= whole && (k == 0 || value == values[0] + (double)k);
+        values[(*value_count)++] = value;
+    }
+    /* Two numbers are neighbours too easily, unless they are the first ones. */
+    clues->counts &= *value_count > 2 || (*value_count == 2 && (values[0] == 0 || values[0] == 1));
+    clues->model = options->only_count > 0 && in_order == options->only_count;
+    return MERCER_OK;
+}
+
+/* Whether the first row has a cell of this text. */
+static bool has_cell(mrc_csv *csv, const struct looks *first, const char *text, mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    struct cell cell;
+    for (int64_t i = 0; i < first->count; i++)
+        if (next_cell(csv, &at, &cell, err) != CELL_BAD && is_text(&cell, text))
+            return true;
+    return false;
+}
+
+static mercer_status find_clues(mrc_csv *csv, const struct looks *first,
+                                const mercer_read_options *options, struct clues *clues,
+                                mercer_error *err)
+{
+    double *values = NULL;
+    int64_t count = 0;
+    mercer_status rc = MERCER_OK;
+    *clues = (struct clues){0};
+    if (first->count > mrc_budget_left(csv->text.budget) / (int64_t)sizeof *values)
+        MRC_TRY(mrc_budget_fail(csv->text.budget, "so many columns",
+                                (double)first->count * sizeof *values, err));
+    MRC_TRY(mrc_alloc2_raw(&values, first->count, 1, sizeof *values, err));
+    MRC_TRY(walk_first(csv, first, options, values, &count, clues, err));
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    for (int64_t i = 1; i < count; i++)
+        clues->whole &= values[i] > values[i - 1];
+    bool other = !clues->model && first->count >= options->only_count && options->only_count > 0 &&
+                 !names_count(options->only, options->only_count);
+    for (int64_t j = 0; other && j < options->only_count; j++)
+        other = has_cell(csv, first, options->only[j], err);
+    clues->model |= other;
+out:
+    mrc_free(values);
+    return rc;
+}
 
 static enum header header_by_first(const struct looks *first)
 {
@@ -390,13 +531,16 @@ static bool header_by_second(const struct looks *first, const struct looks *seco
 
 /* A name for each column from the header row; one without a name is called by its position. */
 static mercer_status take_names(mrc_csv *csv, mercer_ctx *ctx, const struct looks *header,
-                                mrc_columns *columns, mercer_error *err)
+                                bool certain, mrc_columns *columns, mercer_error *err)
 {
     mrc_text *text = &csv->text;
     struct place at = {text->data + text->start, text->line};
     int64_t numbers = 0;
     assert(header->cells);
-    mercer_status rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
+    mercer_status rc = mrc_budget_take(text->budget, columns->count, MRC_NAME_BYTES,
+                                       "the names of so many columns", err);
+    if (rc == MERCER_OK)
+        rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
     for (int64_t i = 0; i < columns->count && rc == MERCER_OK; i++) {
         struct cell cell;
         char position[MRC_NUMBER_SIZE + 8] = "column";
@@ -411,24 +555,65 @@ static mercer_status take_names(mrc_csv *csv, mercer_ctx *ctx, const struct look
         if (rc == MERCER_OK)
             memcpy(columns->names[i], cell.text, cell.length);
     }
-    if (rc == MERCER_OK && numbers)
+    if (rc == MERCER_OK && numbers && !certain)
         mrc_notice(ctx,
                    "%s: the first row is taken as names, although %lld of its %lld cells are "
-                   "numbers",
+                   "numbers (--header no makes it a row)",
                    text->input->shown, (long long)numbers, (long long)columns->count);
     text->start += header->length;
     text->line += header->lines;
     return rc;
 }
 
-mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
-                           mrc_columns *columns, mercer_error *err)
+/* Decide by the first row, whose cells are known, and if need be by the second. *certain: nobody
+ * can doubt it. */
+static mercer_status decide_header(mrc_csv *csv, mercer_ctx *ctx,
+                                   const mercer_read_options *options, const mrc_columns *columns,
+                                   const struct looks *first, bool *yes, bool *certain,
+                                   mercer_error *err)
 {
-    struct looks first = {0}, second = {0};
+    mrc_text *text = &csv->text;
+    struct looks second = {0};
+    struct clues clues;
     mercer_status rc = MERCER_OK;
-    bool end;
+    *certain = options->header != NULL;
+    *yes = *certain && strcmp(options->header, "yes") == 0;
+    enum header header = header_by_first(first);
+    if (*certain || header == HEADER_YES) {
+        *yes |= !*certain;
+        goto out;
+    }
+    MRC_TRY(find_clues(csv, first, options, &clues, err));
+    *certain = clues.named || clues.model;
+    *yes = *certain || clues.usual;
+    if (*yes)
+        goto out;
+    if (header == HEADER_BY_SECOND && text->end - text->start == first->length && !text->ended)
+        MRC_TRY(mrc_text_more(text, err));
+    if (header == HEADER_BY_SECOND && text->end - text->start > first->length) {
+        MRC_TRY(look_at_row(csv, columns, first->length, first->lines, &second, err));
+        *yes = header_by_second(first, &second);
+    }
+    csv->doubtful = !*yes && clues.whole;
+    if (!*yes && clues.counts)
+        mrc_notice(ctx,
+                   "%s: the first row counts up by one, as names may do, and is taken as a row "
+                   "(--header yes makes it names, --header no says that it is none)",
+                   text->input->shown);
+out:
+    mrc_free(second.cells);
+    return rc;
+}
+
+mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, mrc_budget *budget,
+                           char delimiter, const mercer_read_options *options, mrc_columns *columns,
+                           mercer_error *err)
+{
+    struct looks first = {0};
+    mercer_status rc = MERCER_OK;
+    bool end, header = false, certain = false;
     *csv = (mrc_csv){.delimiter = delimiter};
-    MRC_TRY(mrc_text_init(&csv->text, input, err));
+    MRC_TRY(mrc_text_init(&csv->text, input, budget, err));
     MRC_TRY(skip_blank_lines(csv, &end, err));
     if (end)
         MRC_FAIL(err, MERCER_ERR_DATA, "%s: is empty", input->shown);
@@ -436,21 +621,15 @@ mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char
     MRC_TRY(look_at_row(csv, columns, 0, 0, &first, err));
     columns->count = first.count;
     /* The header is not stepped over before it is known to be one. */
-    mrc_text *text = &csv->text;
-    enum header header = header_by_first(&first);
-    if (header == HEADER_BY_SECOND && text->end - text->start == first.length && !text->ended)
-        MRC_TRY(mrc_text_more(text, err));
-    if (header == HEADER_BY_SECOND && text->end - text->start > first.length)
-        MRC_TRY(look_at_row(csv, columns, first.length, first.lines, &second, err));
-    if (header == HEADER_YES || (header == HEADER_BY_SECOND && header_by_second(&first, &second))) {
-        MRC_TRY(take_names(csv, ctx, &first, columns, err));
+    MRC_TRY(decide_header(csv, ctx, options, columns, &first, &header, &certain, err));
+    if (header) {
+        MRC_TRY(take_names(csv, ctx, &first, certain, columns, err));
         MRC_TRY(skip_blank_lines(csv, &end, err));
         if (end)
             MRC_FAIL(err, MERCER_ERR_DATA, "%s: has a header but no rows", input->shown);
     }
 out:
     mrc_free(first.cells);
-    mrc_free(second.cells);
     return rc;
 }
 
@@ -598,8 +777,11 @@ mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *col
                 break;
         }
         MRC_TRY(refuse_blank_line(csv, err));
-        if (block->n == block->capacity)
+        if (block->n == block->capacity) {
+            if (mrc_block_is_full(block, columns))
+                break;
             MRC_TRY(mrc_block_grow(block, columns, most, err));
+        }
         enum outcome outcome =
             parse_row(csv, columns, classes, block->x + block->n * columns->data,
                       block->values ? block->values + block->n * columns->targets : NULL,

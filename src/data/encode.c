@@ -140,7 +140,7 @@ mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *c
                               int64_t *unknown, mercer_error *err)
 {
     int64_t d = prepare->sources, width = mrc_encode_width(prepare), first = 0;
-    double *out = NULL, bytes = (double)n * (double)width * (double)sizeof *out;
+    double *out = NULL, bytes = (double)n * (double)(width + d) * (double)sizeof *out;
     mercer_status rc = MERCER_OK;
     if (bytes > (double)ctx->memory)
         MRC_FAIL(

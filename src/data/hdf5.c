@@ -62,10 +62,9 @@ void mrc_hdf5_leave(const mrc_hdf5_saved *saved)
 }
 
 #ifndef MRC_HAVE_HDF5
-mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array,
-                            mrc_matrix *matrix, char **shown, mercer_error *err)
+mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                            mercer_error *err)
 {
-    (void)ctx;
     (void)array;
     (void)matrix;
     (void)shown;
@@ -272,6 +271,25 @@ static int64_t choose_chunk(hid_t data, int64_t columns)
     return fitting > 0 ? fitting : 1;
 }
 
+/* Bytes of a block of the file, which the library unpacks whole; 0 when it has none. */
+static int64_t block_bytes(hid_t data)
+{
+    hsize_t block[H5S_MAX_RANK] = {0};
+    hid_t plist = H5Dget_create_plist(data), type = H5Dget_type(data);
+    int64_t bytes = type >= 0 ? (int64_t)H5Tget_size(type) : 0;
+    int axes = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED
+                   ? H5Pget_chunk(plist, H5S_MAX_RANK, block)
+                   : 0;
+    for (int i = 0; i < axes; i++)
+        if (__builtin_mul_overflow(bytes, (int64_t)block[i], &bytes))
+            bytes = INT64_MAX;
+    if (type >= 0)
+        H5Tclose(type);
+    if (plist >= 0)
+        H5Pclose(plist);
+    return axes > 0 ? bytes : 0;
+}
+
 /* What holds all values of the dataset. */
 static mrc_dtype dtype_of(hid_t data)
 {
@@ -336,19 +354,19 @@ out:
     return rc;
 }
 
-mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array,
-                            mrc_matrix *matrix, char **shown, mercer_error *err)
+mercer_status mrc_hdf5_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                            mercer_error *err)
 {
     struct dataset *set = NULL;
     mrc_hdf5_saved saved;
-    (void)ctx;
     mercer_status rc = mrc_alloc(&set, 1, sizeof *set, err);
     if (rc != MERCER_OK)
         return rc;
     set->file = set->data = -1;
     mrc_hdf5_enter(&saved);
     MRC_TRY(open_dataset(set, file, array, shown, err));
-    *matrix = (mrc_matrix){.shown = set->shown,
+    *matrix = (mrc_matrix){.budget = matrix->budget,
+                           .shown = set->shown,
                            .rows = (int64_t)set->shape[0],
                            .columns = set->columns,
                            .read = read_rows};
@@ -357,6 +375,8 @@ mercer_status mrc_hdf5_open(mercer_ctx *ctx, const char *file, const char *array
     for (int i = 0; i < set->axes && i < 4; i++)
         shape[i] = (int64_t)set->shape[i];
     matrix->size = mrc_matrix_images(set->axes, shape);
+    MRC_TRY(mrc_budget_take(matrix->budget, block_bytes(set->data), 1,
+                            "blocks as large as those of its dataset", err));
     matrix->chunk_rows = choose_chunk(set->data, set->columns);
     matrix->dtype = dtype_of(set->data);
     matrix->self = set;

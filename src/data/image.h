@@ -35,6 +35,11 @@ static inline unsigned char mrc_pixel_byte(int64_t value, int64_t most)
 mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, size_t length,
                                mrc_pixels *out, mercer_error *err);
 
+/* Bytes that decoding these takes at most, by the size they announce; 0 when it is not known. */
+double mrc_image_room(const unsigned char *bytes, size_t length);
+/* The same of what stb_image decodes. */
+double mrc_stb_room(const unsigned char *bytes, size_t length);
+
 /* PNG, JPEG or BMP bytes through stb_image: grey stays one channel, everything else becomes three;
  * transparency is left out, 16 bits are rounded to 8. *reason says what is wrong when the result is
  * false. */

@@ -24,9 +24,12 @@ enum { NAMES_FIRST = 64, NUMBER_MOST = 1 << 24 };
 struct names {
     char **list;
     int64_t count, capacity;
+    mrc_budget *budget; /* that they are taken from, borrowed; or NULL */
+    int64_t taken;
 };
 
 struct images {
+    mrc_budget *budget; /* borrowed; or NULL */
     char *folder;
     struct names classes; /* sub-folders; empty when the folder is flat */
     struct names files;   /* paths from the folder on */
@@ -73,7 +76,8 @@ static void names_destroy(struct names *names)
     for (int64_t i = 0; i < names->count; i++)
         mrc_free(names->list[i]);
     mrc_free(names->list);
-    *names = (struct names){0};
+    mrc_budget_give(names->budget, names->taken, 1);
+    *names = (struct names){.budget = names->budget};
 }
 
 /* Append prefix/name, or name alone. */
@@ -83,6 +87,9 @@ static mercer_status names_add(struct names *names, const char *prefix, const ch
     mercer_status rc = MERCER_OK;
     size_t room = (prefix ? strlen(prefix) + 1 : 0) + strlen(name) + 1;
     char *text = NULL;
+    MRC_TRY(mrc_budget_take(names->budget, 1, MRC_NAME_BYTES / 2 + (int64_t)room,
+                            "the names of so many files", err));
+    names->taken += MRC_NAME_BYTES / 2 + (int64_t)room;
     if (names->count == names->capacity) {
         int64_t capacity = 2 * names->capacity + NAMES_FIRST;
         MRC_TRY(mrc_grow(&names->list, capacity, sizeof *names->list, err));
@@ -195,7 +202,7 @@ out:
 
 static mercer_status list_images(struct images *images, mercer_ctx *ctx, mercer_error *err)
 {
-    struct names files = {0}, deeper = {0};
+    struct names files = {.budget = images->budget}, deeper = {.budget = images->budget};
     mercer_status rc = MERCER_OK;
     MRC_TRY(list_folder(images, ctx, "", &images->files, &images->classes, err));
     if (images->files.count > 0) {
@@ -333,6 +340,27 @@ mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, siz
                     "%s: is not a whole PGM, PPM, PNG, JPEG or BMP image (%s)", path, reason);
 }
 
+double mrc_image_room(const unsigned char *bytes, size_t length)
+{
+    if (length > 2 && bytes[0] == 'P' && memchr("2356", bytes[1], 4)) {
+        struct scan scan = {bytes + 2, bytes + length};
+        double width = (double)scan_number(&scan), height = (double)scan_number(&scan);
+        return width * height * (bytes[1] == '2' || bytes[1] == '5' ? 1 : 3);
+    }
+    return mrc_stb_room(bytes, length);
+}
+
+/* What the image at images->path takes for a while must fit the budget. */
+static mercer_status check_room(const struct images *images, double bytes, mercer_error *err)
+{
+    const mrc_budget *budget = images->budget;
+    if (bytes <= (double)mrc_budget_left(budget))
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_BUDGET,
+                    "%s: this image takes %.1f MB, the memory budget is %.1f MB: raise --memory",
+                    images->path, bytes / 0x1p20, (double)budget->most / 0x1p20);
+}
+
 /* Read and decode the image at images->path. */
 static mercer_status load(const struct images *images, mrc_pixels *out, mercer_error *err)
 {
@@ -348,8 +376,10 @@ static mercer_status load(const struct images *images, mrc_pixels *out, mercer_e
                  input.gzip           ? "a gzip file, not an image"
                  : input.raw_end == 0 ? "empty"
                                       : "no image");
+    MRC_TRY(check_room(images, (double)length, err));
     MRC_TRY(mrc_alloc2_raw(&bytes, length + 1, 1, 1, err));
     MRC_TRY(mrc_input_read(&input, bytes, (size_t)length, &got, err));
+    MRC_TRY(check_room(images, (double)length + mrc_image_room(bytes, got), err));
     MRC_TRY(mrc_image_decode(images->path, bytes, got, out, err));
 out:
     mrc_free(bytes);
@@ -381,12 +411,17 @@ static void average_line(const double *in, int64_t from, int64_t step, double *o
     }
 }
 
-static mercer_status resize(const mrc_pixels *pixels, int64_t width, int64_t height, double *out,
+static mercer_status resize(const struct images *images, const mrc_pixels *pixels, double *out,
                             mercer_error *err)
 {
     double *whole = NULL, *narrow = NULL;
+    int64_t width = images->width, height = images->height;
     int64_t c = pixels->channels, row = pixels->width * c, new_row = width * c;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(check_room(images,
+                       (double)(row * pixels->height) +
+                           8 * ((double)row + (double)pixels->height * (double)new_row),
+                       err));
     MRC_TRY(mrc_alloc2_raw(&whole, row, 1, sizeof *whole, err));
     MRC_TRY(mrc_alloc2_raw(&narrow, pixels->height, new_row, sizeof *narrow, err));
     for (int64_t y = 0; y < pixels->height; y++) {
@@ -425,7 +460,7 @@ static mercer_status read_image(struct images *images, int64_t row, double *out,
         for (int64_t i = 0; i < pixels.width * pixels.height * pixels.channels; i++)
             out[i] = pixels.values[i];
     else
-        MRC_TRY(resize(&pixels, images->width, images->height, out, err));
+        MRC_TRY(resize(images, &pixels, out, err));
 out:
     mrc_free(pixels.values);
     return rc;
@@ -467,6 +502,7 @@ mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *s
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "images cannot be resized to %lldx%lld",
                  (long long)width, (long long)height);
     MRC_TRY(mrc_alloc(&images, 1, sizeof *images, err));
+    images->budget = images->files.budget = images->classes.budget = matrix->budget;
     MRC_TRY(mrc_strdup(&images->folder, folder, err));
     MRC_TRY(list_images(images, ctx, err));
     MRC_TRY(set_path(images, images->files.list[0], err));
@@ -475,7 +511,8 @@ mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *s
     images->resized = width > 0;
     images->width = width > 0 ? width : first.width;
     images->height = height > 0 ? height : first.height;
-    *matrix = (mrc_matrix){.shown = shown,
+    *matrix = (mrc_matrix){.budget = images->budget,
+                           .shown = shown,
                            .rows = images->files.count,
                            .columns = images->width * images->height * images->channels,
                            .vouched = true,

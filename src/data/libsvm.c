@@ -119,6 +119,8 @@ static mercer_status class_of(mrc_libsvm *libsvm, const char *first, const char 
     }
     room = count * MRC_NUMBER_SIZE;
     if (room > libsvm->scratch_size) {
+        MRC_TRY(mrc_budget_take(libsvm->text.budget, room - libsvm->scratch_size, 1,
+                                "labels as long as this one", err));
         MRC_TRY(mrc_grow(&libsvm->scratch, room, 1, err));
         libsvm->scratch_size = room;
     }
@@ -278,8 +280,7 @@ static mercer_status take_pairs(mrc_libsvm *libsvm, mercer_ctx *ctx, const char 
                      (long long)libsvm->columns);
         }
         if (at == block->entry_capacity)
-            /* No more entries can follow on this line than it has room for. */
-            MRC_TRY(mrc_block_grow_entries(block, at + 1 + (end - p) / 4, err));
+            MRC_TRY(mrc_block_grow_entries(block, at + 1, err));
         block->csr.column[at] = (int32_t)(index - 1);
         block->csr.value[at++] = value;
     }
@@ -293,11 +294,12 @@ out:
 static mercer_status restart(mrc_libsvm *libsvm, mercer_error *err)
 {
     mrc_input *input = libsvm->text.input;
+    mrc_budget *budget = libsvm->text.budget;
     mercer_status rc = MERCER_OK;
     mrc_text_destroy(&libsvm->text);
     libsvm->text.input = input;
     MRC_TRY(mrc_input_rewind(input, err));
-    MRC_TRY(mrc_text_init(&libsvm->text, input, err));
+    MRC_TRY(mrc_text_init(&libsvm->text, input, budget, err));
 out:
     return rc;
 }
@@ -339,7 +341,7 @@ out:
     return rc;
 }
 
-mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
+mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input, mrc_budget *budget,
                               const mercer_read_options *options, mercer_error *err)
 {
     static const char *const names[] = {"label", "target"};
@@ -358,7 +360,7 @@ mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
                      : options->target                         ? MRC_LABELS_VALUES
                      : options->skip_labels                    ? MRC_LABELS_NONE
                                                                : MRC_LABELS_UNDECIDED;
-    MRC_TRY(mrc_text_init(&libsvm->text, input, err));
+    MRC_TRY(mrc_text_init(&libsvm->text, input, budget, err));
 out:
     return rc;
 }
@@ -380,7 +382,7 @@ mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *
                  file);
     block->with_codes |= libsvm->started && (libsvm->labels == MRC_LABELS_CLASSES ||
                                              libsvm->labels == MRC_LABELS_UNDECIDED);
-    while (block->n < most) {
+    while (block->n < most && !mrc_block_is_full(block, columns)) {
         /* Columns, and what labels are, must not depend on when rows come. */
         bool may_pause = block->n > 0 && libsvm->columns && libsvm->labels != MRC_LABELS_UNDECIDED;
         MRC_TRY(next_line(&libsvm->text, ctx, may_pause, &first, &end, err));

@@ -21,10 +21,9 @@
 #endif
 
 #ifndef MRC_HAVE_MATIO
-mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array, mrc_matrix *matrix,
-                           char **shown, mercer_error *err)
+mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                           mercer_error *err)
 {
-    (void)ctx;
     (void)array;
     (void)matrix;
     (void)shown;
@@ -468,11 +467,30 @@ static const char *not_numbers(const matvar_t *var)
     }
 }
 
+/* Bytes of one value of an array of this class, once it is read. */
+static int64_t class_width(enum matio_classes class)
+{
+    switch (class) {
+    case MAT_C_INT8:
+    case MAT_C_UINT8:
+        return 1;
+    case MAT_C_INT16:
+    case MAT_C_UINT16:
+        return 2;
+    case MAT_C_SINGLE:
+    case MAT_C_INT32:
+    case MAT_C_UINT32:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
 /* What is known of a variable before it is read. */
 struct listed {
     int64_t element; /* in the file, that holds it */
     bool sparse;
-    size_t width; /* bytes of one value in memory */
+    int64_t width; /* bytes a value, in memory */
     struct layout layout;
 };
 
@@ -489,7 +507,7 @@ static mercer_status list_variables(mat_t *mat, mrc_arrays *arrays, struct liste
             struct listed *entry = &(*list)[arrays->count];
             *entry = (struct listed){.element = i,
                                      .sparse = var->class_type == MAT_C_SPARSE,
-                                     .width = Mat_SizeOfClass(var->class_type)};
+                                     .width = class_width(var->class_type)};
             if (other) {
                 MRC_TRY(mrc_arrays_add_other(arrays, var->name, other, err));
             } else {
@@ -617,7 +635,7 @@ static double sparse_value(enum matio_types type, const void *data, int64_t k)
 static mercer_status take_sparse(const struct variable *v, mrc_matrix *matrix, mercer_error *err)
 {
     const mat_sparse_t *sparse = v->var->data;
-    mrc_entries entries = {0};
+    mrc_entries entries = {.budget = matrix->budget};
     mercer_status rc = MERCER_OK;
     bool good = width_of(v->var->data_type) > 0 && sparse->jc && sparse->jc[0] == 0 &&
                 (int64_t)sparse->njc > matrix->columns;
@@ -663,24 +681,9 @@ static mercer_status read_values(struct variable *v, const char *name, mrc_matri
     return MERCER_OK;
 }
 
-/* The library reads an array whole, so it has to fit before anything is read. */
-static mercer_status check_budget(const mrc_matrix *matrix, size_t width, const mercer_ctx *ctx,
-                                  mercer_error *err)
-{
-    double bytes = (double)matrix->rows * (double)matrix->columns * (double)width;
-    if (bytes <= (double)ctx->memory)
-        return MERCER_OK;
-    return mrc_fail(err, MERCER_ERR_BUDGET,
-                    "%s: its %lld x %lld values take %.1f MB, which are read at once, the memory "
-                    "budget is %.1f MB: raise --memory",
-                    matrix->shown, (long long)matrix->rows, (long long)matrix->columns,
-                    bytes / 0x1p20, (double)ctx->memory / 0x1p20);
-}
-
 /* Choose a variable and read it; the libraries are ours. */
-static mercer_status open_variable(struct variable *v, const mercer_ctx *ctx, mrc_input *input,
-                                   const char *array, mrc_matrix *matrix, char **shown,
-                                   mercer_error *err)
+static mercer_status open_variable(struct variable *v, mrc_input *input, const char *array,
+                                   mrc_matrix *matrix, char **shown, mercer_error *err)
 {
     mrc_arrays arrays = {0};
     struct listed *list = NULL;
@@ -715,14 +718,17 @@ static mercer_status open_variable(struct variable *v, const mercer_ctx *ctx, mr
     const struct layout *layout = &list[chosen].layout;
     bool sparse = list[chosen].sparse;
     v->layout = *layout;
-    *matrix = (mrc_matrix){
-        .shown = full, .rows = layout->rows, .columns = layout->columns, .vouched = true};
+    *matrix = (mrc_matrix){.budget = matrix->budget,
+                           .shown = full,
+                           .rows = layout->rows,
+                           .columns = layout->columns,
+                           .vouched = true};
     MRC_TRY(sparse ? mrc_sparse_check(matrix, err) : mrc_matrix_check(matrix, err));
+    if (!sparse) /* the library reads all of it at once */
+        MRC_TRY(mrc_matrix_take_whole(matrix, list[chosen].width, err));
     if (layout->channels)
         matrix->size = mrc_matrix_images(
             4, (int64_t[]){layout->rows, layout->height, layout->width, layout->channels});
-    if (!sparse)
-        MRC_TRY(check_budget(matrix, list[chosen].width, ctx, err));
     if (version == VERSION_5)
         MRC_TRY(check_elements(input, swapped, list[chosen].element, err));
     MRC_TRY(read_values(v, found->name, matrix, err));
@@ -732,8 +738,8 @@ out:
     return rc;
 }
 
-mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array, mrc_matrix *matrix,
-                           char **shown, mercer_error *err)
+mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matrix, char **shown,
+                           mercer_error *err)
 {
     struct variable *v = NULL;
     mrc_input input = {.fd = -1};
@@ -742,7 +748,7 @@ mercer_status mrc_mat_open(mercer_ctx *ctx, const char *file, const char *array,
     MRC_TRY(mrc_input_open(&input, file, err));
     MRC_TRY(mrc_alloc(&v, 1, sizeof *v, err));
     mrc_hdf5_enter(&saved);
-    rc = open_variable(v, ctx, &input, array, matrix, shown, err);
+    rc = open_variable(v, &input, array, matrix, shown, err);
     if (rc != MERCER_OK)
         close_variable(v);
     mrc_hdf5_leave(&saved);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CHUNK_BYTES = 1 << 18 }; /* converted at a time; fits the second-level cache */
@@ -21,6 +22,22 @@ mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err)
         __builtin_mul_overflow(values, (int64_t)sizeof(double), &bytes))
         return mrc_fail(err, MERCER_ERR_FORMAT, "%s: its shape is too large", matrix->shown);
     return MERCER_OK;
+}
+
+/* "its 1000 rows of 20 columns". */
+enum { SHAPE_SIZE = 80 };
+static const char *show_shape(char out[SHAPE_SIZE], int64_t rows, int64_t columns)
+{
+    snprintf(out, SHAPE_SIZE, "its %lld row%s of %lld column%s", (long long)rows,
+             rows == 1 ? "" : "s", (long long)columns, columns == 1 ? "" : "s");
+    return out;
+}
+
+mercer_status mrc_matrix_take_whole(const mrc_matrix *matrix, int64_t width, mercer_error *err)
+{
+    char shape[SHAPE_SIZE];
+    return mrc_budget_take(matrix->budget, matrix->rows * matrix->columns, width,
+                           show_shape(shape, matrix->rows, matrix->columns), err);
 }
 
 mrc_image_size mrc_matrix_images(int axes, const int64_t *shape)
@@ -137,7 +154,7 @@ static mercer_status sparse_rows(mrc_matrix *matrix, const mrc_columns *columns,
         matrix->csr = (mrc_csr_owned){0};
         goto out;
     }
-    while (block->n < most) {
+    while (block->n < most && !mrc_block_is_full(block, columns)) {
         if (block->n == block->capacity)
             MRC_TRY(mrc_block_grow(block, columns, most, err));
         MRC_TRY(add_sparse_row(matrix, columns, classes, block, err));
@@ -146,6 +163,23 @@ static mercer_status sparse_rows(mrc_matrix *matrix, const mrc_columns *columns,
     }
 out:
     return rc;
+}
+
+/* See that rows up to *most fit the budget; an elastic block gets fewer. */
+static mercer_status fit_budget(const mrc_matrix *matrix, const mrc_columns *columns,
+                                mrc_block *block, int64_t *most, mercer_error *err)
+{
+    int64_t row = mrc_block_row_bytes(block, columns), left = mrc_budget_left(block->budget);
+    int64_t fitting = left / row, half = fitting / 2 > 1 ? fitting / 2 : 1;
+    if (block->elastic && fitting > 0) {
+        block->full = *most > half;
+        *most = block->full ? half : *most;
+    } else if (*most > fitting) {
+        char shape[SHAPE_SIZE];
+        return mrc_budget_fail(block->budget, show_shape(shape, *most, matrix->columns),
+                               (double)*most * (double)row, err);
+    }
+    return MERCER_OK;
 }
 
 mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_columns *columns,
@@ -162,9 +196,14 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
         goto out;
     }
     bool direct = whole && block->dtype == MRC_F64;
-    if (!direct && !matrix->wide)
-        MRC_TRY(mrc_alloc2_raw(&matrix->wide, chunk < matrix->rows ? chunk : matrix->rows,
-                               matrix->columns, sizeof *matrix->wide, err));
+    if (!direct && !matrix->wide) {
+        int64_t rows = chunk < matrix->rows ? chunk : matrix->rows;
+        char shape[SHAPE_SIZE];
+        MRC_TRY(mrc_budget_take(block->budget, rows * matrix->columns, sizeof *matrix->wide,
+                                show_shape(shape, rows, matrix->columns), err));
+        MRC_TRY(mrc_alloc2_raw(&matrix->wide, rows, matrix->columns, sizeof *matrix->wide, err));
+    }
+    MRC_TRY(fit_budget(matrix, columns, block, &most, err));
     while (block->n < most) {
         int64_t count = most - block->n < chunk ? most - block->n : chunk;
         MRC_TRY(mrc_check_cancel(ctx, err));

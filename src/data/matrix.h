@@ -4,9 +4,10 @@
 
 #include "data/reader.h"
 
-/* An open array and how to get its rows. A format fills everything but next and wide. */
+/* An open array and how to get its rows. A format fills everything but budget, next and wide. */
 struct mrc_matrix {
-    const char *shown; /* borrowed; file, or file:array, for messages */
+    mrc_budget *budget; /* set by the reader before the array is opened, borrowed; or NULL */
+    const char *shown;  /* borrowed; file, or file:array, for messages */
     int64_t rows, columns;
     int64_t chunk_rows;  /* rows to ask for at a time; 0: as many as fit the cache */
     bool vouched;        /* the file's size proves that the rows are there */
@@ -24,6 +25,8 @@ struct mrc_matrix {
 
 /* Refuse an empty shape, and one whose doubles could not be addressed. */
 mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);
+/* Take from the budget what an array of `width` bytes a value takes that can only be read whole. */
+mercer_status mrc_matrix_take_whole(const mrc_matrix *matrix, int64_t width, mercer_error *err);
 /* What the axes of an array say about images: rows, height, width, and channels if there are four.
  */
 mrc_image_size mrc_matrix_images(int axes, const int64_t *shape);

@@ -178,7 +178,7 @@ static mercer_status fail_short(const struct market *m, int64_t got, int64_t wan
 static mercer_status read_coordinates(struct market *m, mercer_ctx *ctx, int64_t wanted,
                                       mrc_matrix *matrix, mercer_error *err)
 {
-    mrc_entries entries = {0};
+    mrc_entries entries = {.budget = matrix->budget};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_sparse_check(matrix, err));
     for (int64_t k = 0; k < wanted; k++) {
@@ -252,6 +252,8 @@ static mercer_status read_array(struct market *m, mercer_ctx *ctx, mrc_matrix *m
     int64_t wanted = m->rows * m->columns;
     if (m->symmetry != GENERAL)
         wanted = packed_column(m, m->rows);
+    MRC_TRY(mrc_budget_take(matrix->budget, wanted, sizeof *m->values,
+                            "its values, which can only be read at once,", err));
     for (; m->count < wanted; m->count++) {
         struct word word;
         int count;
@@ -262,6 +264,7 @@ static mercer_status read_array(struct market *m, mercer_ctx *ctx, mrc_matrix *m
             MRC_TRY(fail_line(m, "expected one value", err));
         if (m->count == m->capacity) {
             int64_t capacity = m->capacity + m->capacity / 2 + 1024;
+            capacity = capacity < wanted ? capacity : wanted;
             MRC_TRY(mrc_grow(&m->values, capacity, sizeof *m->values, err));
             m->capacity = capacity;
         }
@@ -286,10 +289,11 @@ mercer_status mrc_mtx_open(mercer_ctx *ctx, mrc_input *input, mrc_matrix *matrix
 {
     struct market *m = NULL;
     int64_t entries = 0;
+    mrc_budget *budget = matrix->budget;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&m, 1, sizeof *m, err));
-    *matrix = (mrc_matrix){.shown = input->shown, .self = m, .destroy = destroy};
-    MRC_TRY(mrc_text_init(&m->text, input, err));
+    *matrix = (mrc_matrix){.budget = budget, .shown = input->shown, .self = m, .destroy = destroy};
+    MRC_TRY(mrc_text_init(&m->text, input, budget, err));
     MRC_TRY(read_banner(m, ctx, err));
     MRC_TRY(read_sizes(m, ctx, &entries, err));
     matrix->rows = m->rows;

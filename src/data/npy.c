@@ -243,15 +243,20 @@ out:
     return rc;
 }
 
-mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err)
+mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_budget *budget, mrc_columns *columns,
+                           mercer_error *err)
 {
+    static const char whole[] = "its values, which can only be read at once (Fortran order),";
     struct header h;
     char *text = NULL;
     mercer_status rc = MERCER_OK;
-    *npy = (mrc_npy){.input = input};
+    *npy = (mrc_npy){.input = input, .budget = budget};
     MRC_TRY(read_header(npy, &h, &text, err));
     MRC_TRY(use_header(npy, &h, err));
+    if (npy->fortran)
+        MRC_TRY(mrc_budget_take(budget, npy->rows * npy->columns, npy->width, whole, err));
     if (npy->fortran && h.axes > 2) {
+        MRC_TRY(mrc_budget_take(budget, npy->columns, sizeof *npy->order, whole, err));
         MRC_TRY(mrc_alloc2_raw(&npy->order, npy->columns, 1, sizeof *npy->order, err));
         for (int64_t i = 0; i < npy->columns; i++)
             npy->order[i] = stored_column(h.shape, h.axes, i);
@@ -393,8 +398,11 @@ static mercer_status read_rows(void *self, mercer_ctx *ctx, int64_t first, int64
     } else {
         int64_t values = count * npy->columns, before = first * npy->columns * npy->width;
         bool as_is = npy->kind == 'f' && npy->width == 8 && !npy->swapped;
-        if (!as_is && !npy->raw)
+        if (!as_is && !npy->raw) {
+            MRC_TRY(mrc_budget_take(npy->budget, npy->chunk_rows * npy->columns, npy->width,
+                                    "rows as long as these", err));
             MRC_TRY(mrc_alloc2_raw(&npy->raw, npy->chunk_rows, npy->columns * npy->width, 1, err));
+        }
         MRC_TRY(read_bytes(npy, as_is ? (void *)out : npy->raw, values * npy->width, before, err));
         if (!as_is)
             convert(npy, npy->raw, values, out);
@@ -413,7 +421,8 @@ static mrc_dtype dtype_of(const mrc_npy *npy)
 
 void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix)
 {
-    *matrix = (mrc_matrix){.shown = npy->input->shown,
+    *matrix = (mrc_matrix){.budget = npy->budget,
+                           .shown = npy->input->shown,
                            .rows = npy->rows,
                            .columns = npy->columns,
                            .vouched = mrc_input_left(npy->input) < INT64_MAX,

@@ -36,8 +36,9 @@ struct member {
 };
 
 struct archive {
-    mrc_input *input; /* borrowed */
-    char *file;       /* its name, owned; input->shown changes */
+    mrc_input *input;   /* borrowed */
+    mrc_budget *budget; /* likewise; or NULL */
+    char *file;         /* its name, owned; input->shown changes */
     int64_t size;
     struct member *members;
     int64_t count, capacity;
@@ -165,6 +166,8 @@ static mercer_status add_member(struct archive *archive, const unsigned char *en
                               .header = (int64_t)header,
                               .method = (int)get2(entry + 10),
                               .encrypted = get2(entry + 8) & 1};
+    MRC_TRY(mrc_budget_take(archive->budget, 1, MRC_NAME_BYTES + (int64_t)sizeof *member,
+                            "so many arrays", err));
     MRC_TRY(mrc_alloc(&member->name, (int64_t)length - 3, 1, err));
     memcpy(member->name, name, length - 4);
     archive->count++;
@@ -178,6 +181,7 @@ static mercer_status read_table(struct archive *archive, mercer_error *err)
     uint64_t offset = 0, bytes = 0, at = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(find_table(archive, &offset, &bytes, err));
+    MRC_TRY(mrc_budget_take(archive->budget, (int64_t)bytes, 1, "so many arrays", err));
     MRC_TRY(mrc_alloc2_raw(&table, (int64_t)bytes + 1, 1, 1, err));
     MRC_TRY(need(archive, offset, table, (size_t)bytes, err));
     while (bytes - at >= ENTRY_SIZE && memcmp(table + at, "PK\1\2", 4) == 0) {
@@ -260,8 +264,15 @@ static int64_t find_member(const struct archive *archive, const char *name)
 /* An array with one axis, as doubles; they hold every index exactly. */
 struct column {
     double *values;
-    int64_t count;
+    int64_t count, taken; /* taken: of the budget */
 };
+
+static void column_destroy(struct archive *archive, struct column *column)
+{
+    mrc_budget_give(archive->budget, column->taken, sizeof *column->values);
+    mrc_free(column->values);
+    *column = (struct column){0};
+}
 
 static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const char *name,
                                  struct column *out, mercer_error *err)
@@ -275,15 +286,18 @@ static mercer_status read_column(struct archive *archive, mercer_ctx *ctx, const
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: a sparse matrix without its array '%s'",
                  archive->file, name);
     MRC_TRY(enter_member(archive, &archive->members[member], err));
-    MRC_TRY(mrc_npy_open(&npy, archive->input, &columns, err));
+    MRC_TRY(mrc_npy_open(&npy, archive->input, archive->budget, &columns, err));
     mrc_npy_matrix(&npy, &matrix);
     if (matrix.columns != 1)
         MRC_FAIL(err, MERCER_ERR_FORMAT, "%s: has more than one axis", matrix.shown);
+    MRC_TRY(mrc_budget_take(archive->budget, matrix.rows, sizeof *out->values,
+                            "the arrays of its sparse matrix", err));
+    out->taken = matrix.rows;
     int64_t chunk = mrc_matrix_chunk(&matrix);
     while (out->count < matrix.rows) {
         int64_t count = matrix.rows - out->count < chunk ? matrix.rows - out->count : chunk;
         if (out->count + count > room) {
-            room = 2 * room + count;
+            room = 2 * room + count < matrix.rows ? 2 * room + count : matrix.rows;
             MRC_TRY(mrc_grow(&out->values, room, sizeof *out->values, err));
         }
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -353,8 +367,8 @@ static mercer_status take_compressed(struct archive *archive, mercer_ctx *ctx,
         }
     }
 out:
-    mrc_free(start.values);
-    mrc_free(minor.values);
+    column_destroy(archive, &start);
+    column_destroy(archive, &minor);
     return rc;
 }
 
@@ -377,8 +391,8 @@ static mercer_status take_coordinates(struct archive *archive, mercer_ctx *ctx,
         MRC_TRY(mrc_entries_add(entries, i, j, data->values[k], err));
     }
 out:
-    mrc_free(row.values);
-    mrc_free(column.values);
+    column_destroy(archive, &row);
+    column_destroy(archive, &column);
     return rc;
 }
 
@@ -392,7 +406,7 @@ static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_m
                                  mercer_error *err)
 {
     struct column shape = {0}, data = {0};
-    mrc_entries entries = {0};
+    mrc_entries entries = {.budget = archive->budget};
     char format[4], shown[MRC_SHOWN_SIZE];
     mercer_status rc = MERCER_OK;
     MRC_TRY(read_format(archive, format, err));
@@ -404,7 +418,8 @@ static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_m
     MRC_TRY(read_column(archive, ctx, "shape", &shape, err));
     if (shape.count != 2)
         MRC_TRY(fail_sparse(archive, err));
-    *matrix = (mrc_matrix){.shown = archive->file,
+    *matrix = (mrc_matrix){.budget = archive->budget,
+                           .shown = archive->file,
                            .rows = index_of(shape.values[0], (int64_t)1 << 53),
                            .columns = index_of(shape.values[1], (int64_t)1 << 53)};
     MRC_TRY(mrc_sparse_check(matrix, err));
@@ -418,8 +433,8 @@ static mercer_status read_sparse(struct archive *archive, mercer_ctx *ctx, mrc_m
     archive->file = NULL;
 out:
     mrc_entries_destroy(&entries);
-    mrc_free(shape.values);
-    mrc_free(data.values);
+    column_destroy(archive, &shape);
+    column_destroy(archive, &data);
     if (rc != MERCER_OK)
         *matrix = (mrc_matrix){0};
     return rc;
@@ -428,7 +443,7 @@ out:
 mercer_status mrc_npz_find(mrc_input *input, mercer_ctx *ctx, const char *array, mrc_matrix *matrix,
                            mercer_error *err)
 {
-    struct archive archive = {.input = input, .size = input->size};
+    struct archive archive = {.input = input, .budget = matrix->budget, .size = input->size};
     mrc_arrays arrays = {0};
     int64_t chosen = -1;
     mercer_status rc = MERCER_OK;

@@ -22,10 +22,12 @@ enum {
     ORIGIN_SIZE = 256,     /* of the line that says where classes or targets come from */
     LISTED_SIZE = 240,     /* of the columns listed in an error */
     CLASSES_FIRST = 16,
-    LABELLED_MOST = 1 << 24 /* columns of a sparse matrix that get a role each */
+    ENTRIES_FIRST = 1 << 10, /* entries of sparse rows */
+    LABELLED_MOST = 1 << 24  /* columns of a sparse matrix that get a role each */
 };
 
 struct mercer_reader {
+    mrc_budget budget;
     mrc_input input;
     mrc_format format;
     mrc_columns columns;
@@ -36,6 +38,7 @@ struct mercer_reader {
     mrc_matrix matrix;   /* every format but CSV, TSV and LIBSVM */
     bool folder_classes; /* classes are the sub-folders of images */
     bool with_labels;    /* classes come from a file of their own */
+    bool labels_named;   /* whose first line is a name */
     mercer_prepare *prepare;
     bool given;        /* the preparation is a model's; else it is learnt from the first block */
     mrc_prepared done; /* what it did */
@@ -128,11 +131,16 @@ static bool same_text(const char *name, const char *text, size_t length)
     return strncmp(name, text, length) == 0 && name[length] == 0;
 }
 
+static const char too_many_classes[] = "so many different classes or texts";
+
 /* Double the hash table and enter all classes again. */
 static mercer_status grow_slots(mrc_classes *classes, mercer_error *err)
 {
     int64_t count = classes->slot_count ? 2 * classes->slot_count : 2 * CLASSES_FIRST, *slots;
-    mercer_status rc = mrc_alloc(&slots, count, sizeof *slots, err);
+    mercer_status rc = mrc_budget_take(classes->budget, count - classes->slot_count, sizeof *slots,
+                                       too_many_classes, err);
+    if (rc == MERCER_OK)
+        rc = mrc_alloc(&slots, count, sizeof *slots, err);
     if (rc != MERCER_OK)
         return rc;
     for (int64_t i = 0; i < classes->count; i++) {
@@ -141,6 +149,7 @@ static mercer_status grow_slots(mrc_classes *classes, mercer_error *err)
             at++;
         slots[at & (uint64_t)(count - 1)] = i + 1;
     }
+    classes->taken += (count - classes->slot_count) * (int64_t)sizeof *slots;
     mrc_free(classes->slots);
     classes->slots = slots;
     classes->slot_count = count;
@@ -168,6 +177,9 @@ mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t le
             MRC_TRY(mrc_grow(&classes->names, capacity, sizeof *classes->names, err));
             classes->capacity = capacity;
         }
+        const int64_t bytes = MRC_NAME_BYTES + 2 * (int64_t)length;
+        MRC_TRY(mrc_budget_take(classes->budget, 1, bytes, too_many_classes, err));
+        classes->taken += bytes;
         MRC_TRY(mrc_alloc(&name, (int64_t)length + 1, 1, err));
         memcpy(name, text, length);
         classes->names[classes->count++] = name;
@@ -183,16 +195,62 @@ void mrc_classes_destroy(mrc_classes *classes)
 {
     mrc_free_names(classes->names, classes->count);
     mrc_free(classes->slots);
-    *classes = (mrc_classes){0};
+    mrc_budget_give(classes->budget, classes->taken, 1);
+    *classes = (mrc_classes){.budget = classes->budget};
 }
 
 /* --- blocks --- */
+
+int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns)
+{
+    const int64_t number = (int64_t)sizeof(double);
+    int64_t data = block->sparse ? number : columns->data * (int64_t)mrc_dtype_bytes(block->dtype);
+    return data + columns->targets * number + (block->with_codes ? number : 0);
+}
+
+enum { ENTRY_BYTES = sizeof(int32_t) + sizeof(double) };
+
+bool mrc_block_is_full(mrc_block *block, const mrc_columns *columns)
+{
+    int64_t row = mrc_block_row_bytes(block, columns);
+    int64_t entries = block->sparse && block->n > 0 ? block->csr.start[block->n] : 0;
+    block->full = block->elastic && block->n > 0 &&
+                  block->n + 1 > (mrc_budget_left(block->budget) / 2 - entries * ENTRY_BYTES) / row;
+    return block->full;
+}
+
+/* Fail because rows, or their entries, go on beyond the budget. */
+static mercer_status fail_rows(const mrc_block *block, double bytes, mercer_error *err)
+{
+    const mrc_budget *budget = block->budget;
+    double done = mrc_input_done(budget->input);
+    char all[48] = "";
+    if (done > 0 && done < 1)
+        snprintf(all, sizeof all, " (about %.1f MB in all)", bytes / done / 0x1p20);
+    return mrc_fail(
+        err, MERCER_ERR_BUDGET,
+        "%s: its rows take more than the memory budget of %.1f MB%s: raise --memory, or "
+        "read fewer rows or columns",
+        budget->input->shown, (double)budget->most / 0x1p20, all);
+}
+
+/* Rows that the block can have at most. */
+static int64_t rows_that_fit(const mrc_block *block, const mrc_columns *columns)
+{
+    int64_t left = mrc_budget_left(block->budget) - block->entry_capacity * ENTRY_BYTES;
+    int64_t row = mrc_block_row_bytes(block, columns);
+    int64_t fitting = left > row ? left / row - block->sparse : 0; /* one start more than rows */
+    int64_t half = fitting / 2 > 1 ? fitting / 2 : 1;
+    return block->elastic && half < fitting ? half : fitting;
+}
 
 mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, int64_t rows,
                                 mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     size_t cells;
+    if (rows > block->n && rows > rows_that_fit(block, columns))
+        MRC_TRY(fail_rows(block, (double)rows * (double)mrc_block_row_bytes(block, columns), err));
     if (block->sparse) {
         MRC_TRY(mrc_grow(&block->csr.start, rows + 1, sizeof *block->csr.start, err));
         block->csr.start[0] = 0;
@@ -220,6 +278,13 @@ mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64
     int64_t width = (block->sparse ? 1 : columns->data) + columns->targets;
     int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / width + 1;
     int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
+    int64_t fitting = rows_that_fit(block, columns);
+    if (fitting <= block->n)
+        return fail_rows(block,
+                         (double)(block->n + 1) * (double)mrc_block_row_bytes(block, columns) +
+                             (double)block->entry_capacity * ENTRY_BYTES,
+                         err);
+    rows = rows < fitting ? rows : fitting;
     return mrc_block_reserve(block, columns, rows < most ? rows : most, err);
 }
 
@@ -236,8 +301,13 @@ out:
 
 mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_error *err)
 {
-    int64_t more = block->entry_capacity + block->entry_capacity / 2;
-    return reserve_entries(block, more > least ? more : least, err);
+    int64_t more = block->entry_capacity + block->entry_capacity / 2 + ENTRIES_FIRST;
+    int64_t starts = (block->capacity + 1) * (int64_t)sizeof *block->csr.start;
+    int64_t fitting = (mrc_budget_left(block->budget) - starts) / ENTRY_BYTES;
+    if (least > fitting)
+        return fail_rows(block, (double)least * ENTRY_BYTES + (double)starts, err);
+    more = more > least ? more : least;
+    return reserve_entries(block, more < fitting ? more : fitting, err);
 }
 
 static void block_destroy(mrc_block *block)
@@ -247,7 +317,7 @@ static void block_destroy(mrc_block *block)
     mrc_free(block->packed);
     mrc_free(block->values);
     mrc_free(block->codes);
-    *block = (mrc_block){0};
+    *block = (mrc_block){.budget = block->budget, .elastic = block->elastic};
 }
 
 /* --- columns and their roles --- */
@@ -397,6 +467,10 @@ static mercer_status check_options(const mercer_read_options *options, mercer_er
     if (options->no_label && (options->label || options->target))
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "a label or target is given although there is to be none");
+    if (options->header && strcmp(options->header, "yes") != 0 &&
+        strcmp(options->header, "no") != 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "header '%s' is not one of yes, no",
+                        options->header);
     if (options->columns < 0 || options->columns > INT32_MAX)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "a table cannot have %lld columns",
                         (long long)options->columns);
@@ -494,6 +568,8 @@ static mercer_status decide_roles(mercer_reader *reader, const mercer_read_optio
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "%s: label and target cannot be columns of a sparse matrix of more than %d",
                  reader->input.shown, LABELLED_MOST);
+    MRC_TRY(mrc_budget_take(&reader->budget, columns->count, 2 * (int64_t)sizeof *columns->role,
+                            "so many columns", err)); /* for their names in order, too */
     MRC_TRY(check_names(reader, err));
     MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
     if (options->label)
@@ -595,6 +671,7 @@ static mercer_status start_stream(mercer_reader *reader, mercer_ctx *ctx, const 
                  "%s: has no arrays by name, so ':%s' cannot follow (.npz, .mat and .h5 have)",
                  path, mrc_show(shown, array, strlen(array)));
     }
+    mrc_budget *budget = &reader->budget;
     switch (reader->format) {
     case MRC_FORMAT_NPZ:
         MRC_TRY(mrc_npz_find(&reader->input, ctx, array, &reader->matrix, err));
@@ -603,7 +680,7 @@ static mercer_status start_stream(mercer_reader *reader, mercer_ctx *ctx, const 
             break;
         } /* fallthrough */
     case MRC_FORMAT_NPY:
-        MRC_TRY(mrc_npy_open(&reader->npy, &reader->input, &reader->columns, err));
+        MRC_TRY(mrc_npy_open(&reader->npy, &reader->input, budget, &reader->columns, err));
         mrc_npy_matrix(&reader->npy, &reader->matrix);
         break;
     case MRC_FORMAT_MTX:
@@ -611,12 +688,13 @@ static mercer_status start_stream(mercer_reader *reader, mercer_ctx *ctx, const 
         reader->columns.count = reader->matrix.columns;
         break;
     case MRC_FORMAT_LIBSVM:
-        MRC_TRY(mrc_libsvm_open(&reader->libsvm, &reader->input, options, err));
+        MRC_TRY(mrc_libsvm_open(&reader->libsvm, &reader->input, budget, options, err));
         break;
     case MRC_FORMAT_CSV:
     case MRC_FORMAT_TSV:
-        MRC_TRY(mrc_csv_open(&reader->csv, ctx, &reader->input,
-                             reader->format == MRC_FORMAT_TSV ? '\t' : ',', &reader->columns, err));
+        MRC_TRY(mrc_csv_open(&reader->csv, ctx, &reader->input, budget,
+                             reader->format == MRC_FORMAT_TSV ? '\t' : ',', options,
+                             &reader->columns, err));
         break;
     default:
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: this format has to be a plain file", path);
@@ -758,9 +836,63 @@ out:
     return rc;
 }
 
+/* The next line of the labels file without blanks around it; *length 0 when nothing but blank lines
+ * is left. */
+static mercer_status next_label(mercer_reader *reader, mercer_ctx *ctx, const char **out,
+                                size_t *length, mercer_error *err)
+{
+    const mrc_text *text = &reader->labels;
+    const char *first, *stop;
+    int64_t blank = 0;
+    *length = 0;
+    for (;;) {
+        mercer_status rc = mrc_text_line(&reader->labels, ctx, &first, &stop, err);
+        if (rc != MERCER_OK || !first)
+            return rc;
+        while (first < stop && (*first == ' ' || *first == '\t'))
+            first++;
+        while (first < stop && strchr(" \t\r", stop[-1]))
+            stop--;
+        if (first == stop) {
+            blank = blank ? blank : text->line - 1;
+            continue;
+        }
+        if (blank)
+            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a blank line between classes",
+                            text->input->shown, (long long)blank);
+        if (memchr(first, 0, (size_t)(stop - first)))
+            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a zero byte; this is not a text file",
+                            text->input->shown, (long long)text->line - 1);
+        *out = first;
+        *length = (size_t)(stop - first);
+        return MERCER_OK;
+    }
+}
+
+/* Step over the first line of the labels file when it is a name: "label" or "target", or anything
+ * when the caller says that tables have a header. */
+static mercer_status skip_labels_name(mercer_reader *reader, mercer_ctx *ctx, const char *header,
+                                      mercer_error *err)
+{
+    size_t length = 0;
+    const char *text = NULL;
+    mercer_status rc = MERCER_OK;
+    if (header && strcmp(header, "no") == 0)
+        goto out;
+    MRC_TRY(next_label(reader, ctx, &text, &length, err));
+    reader->labels_named = length > 0 && (header || same_text("label", text, length) ||
+                                          same_text("target", text, length));
+    if (length > 0 && !reader->labels_named) { /* back to it */
+        reader->labels.start = (size_t)(text - reader->labels.data);
+        reader->labels.line--;
+    }
+out:
+    return rc;
+}
+
 /* The common end of opening: the format is open and its columns are known. */
-static mercer_status start(mercer_reader *reader, const mercer_read_options *options,
-                           mercer_error *err)
+static mercer_status start(mercer_reader *reader, mercer_ctx *ctx,
+                           const mercer_read_options *options, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(decide_roles(reader, options, err));
@@ -768,24 +900,30 @@ static mercer_status start(mercer_reader *reader, const mercer_read_options *opt
     MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
     if (reader->columns.encode)
         MRC_TRY(mrc_encode_load(reader->prepare, &reader->columns, err));
+    for (int64_t j = 0; reader->columns.texts && j < reader->columns.data; j++)
+        reader->columns.texts[j].budget = &reader->budget;
     if (reader->folder_classes)
         snprintf(reader->origin, ORIGIN_SIZE, "classes from the sub-folders of %s",
                  reader->input.shown);
     if (options->labels_file) {
         MRC_TRY(mrc_input_open(&reader->labels_input, options->labels_file, err));
-        MRC_TRY(mrc_text_init(&reader->labels, &reader->labels_input, err));
+        MRC_TRY(mrc_text_init(&reader->labels, &reader->labels_input, &reader->budget, err));
         reader->with_labels = true;
+        MRC_TRY(skip_labels_name(reader, ctx, options->header, err));
     }
 out:
     return rc;
 }
 
-static mercer_status reader_alloc(mercer_reader **out, mercer_error *err)
+static mercer_status reader_alloc(const mercer_ctx *ctx, mercer_reader **out, mercer_error *err)
 {
     mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
+    mercer_reader *reader = *out;
     if (rc == MERCER_OK) {
-        (*out)->input.fd = -1;
-        (*out)->labels_input.fd = -1;
+        reader->input.fd = -1;
+        reader->labels_input.fd = -1;
+        reader->budget = (mrc_budget){.input = &reader->input, .most = ctx->memory};
+        reader->classes.budget = reader->matrix.budget = &reader->budget;
     }
     return rc;
 }
@@ -828,7 +966,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
-    MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(reader_alloc(ctx, &reader, err));
     MRC_TRY(begin_prepare(reader, &taken, err));
     MRC_TRY(split_path(path, &file, &array, &info, err));
     MRC_TRY(mrc_format_find(file, taken.format, &format, &gzip, err));
@@ -850,7 +988,12 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
         MRC_TRY(mrc_input_open(&reader->input, file, err));
         MRC_TRY(start_stream(reader, ctx, file, array, &taken, err));
     }
-    MRC_TRY(start(reader, &taken, err));
+    if (taken.header && reader->format != MRC_FORMAT_CSV && reader->format != MRC_FORMAT_TSV &&
+        !taken.labels_file)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "%s: is neither CSV nor TSV, so it has no header that could be told of",
+                 reader->input.shown);
+    MRC_TRY(start(reader, ctx, &taken, err));
     reader->csv.text.patient = reader->libsvm.text.patient = taken.patient;
     *out = reader;
     reader = NULL;
@@ -869,11 +1012,11 @@ mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const v
     mercer_status rc = MERCER_OK;
     *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
-    MRC_TRY(reader_alloc(&reader, err));
+    MRC_TRY(reader_alloc(ctx, &reader, err));
     MRC_TRY(begin_prepare(reader, &taken, err));
     MRC_TRY(mrc_input_open_memory(&reader->input, shown, bytes, count, err));
     MRC_TRY(start_stream(reader, ctx, shown, NULL, &taken, err));
-    MRC_TRY(start(reader, &taken, err));
+    MRC_TRY(start(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;
 out:
@@ -904,39 +1047,6 @@ void mercer_reader_close(mercer_reader *reader)
 
 /* --- reading --- */
 
-/* The next line of the labels file without blanks around it; *length 0 when nothing but blank lines
- * is left. */
-static mercer_status next_label(mercer_reader *reader, mercer_ctx *ctx, const char **out,
-                                size_t *length, mercer_error *err)
-{
-    const mrc_text *text = &reader->labels;
-    const char *first, *stop;
-    int64_t blank = 0;
-    *length = 0;
-    for (;;) {
-        mercer_status rc = mrc_text_line(&reader->labels, ctx, &first, &stop, err);
-        if (rc != MERCER_OK || !first)
-            return rc;
-        while (first < stop && (*first == ' ' || *first == '\t'))
-            first++;
-        while (first < stop && strchr(" \t\r", stop[-1]))
-            stop--;
-        if (first == stop) {
-            blank = blank ? blank : text->line - 1;
-            continue;
-        }
-        if (blank)
-            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a blank line between classes",
-                            text->input->shown, (long long)blank);
-        if (memchr(first, 0, (size_t)(stop - first)))
-            return mrc_fail(err, MERCER_ERR_FORMAT, "%s:%lld: a zero byte; this is not a text file",
-                            text->input->shown, (long long)text->line - 1);
-        *out = first;
-        *length = (size_t)(stop - first);
-        return MERCER_OK;
-    }
-}
-
 /* Classes of the block's rows from the labels file; at the end of the rows it must end, too. */
 static mercer_status take_labels(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
                                  mercer_error *err)
@@ -947,17 +1057,20 @@ static mercer_status take_labels(mercer_reader *reader, mercer_ctx *ctx, mrc_blo
     for (int64_t i = 0; i < block->n; i++) {
         MRC_TRY(next_label(reader, ctx, &text, &length, err));
         if (length == 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld labels, but %s has more rows",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld labels%s, but %s has more rows",
                      reader->labels_input.shown, (long long)(reader->rows + i),
+                     reader->labels_named ? " behind a name in its first line" : "",
                      reader->input.shown);
         MRC_TRY(mrc_classes_code(&reader->classes, text, length, &block->codes[i], err));
     }
     if (reader->ended) {
         MRC_TRY(next_label(reader, ctx, &text, &length, err));
         if (length > 0)
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more labels than the %lld rows of %s",
+            MRC_FAIL(err, MERCER_ERR_DATA, "%s:%lld: more labels than the %lld rows of %s%s",
                      reader->labels_input.shown, (long long)reader->labels.line - 1,
-                     (long long)(reader->rows + block->n), reader->input.shown);
+                     (long long)(reader->rows + block->n), reader->input.shown,
+                     reader->labels_named ? ""
+                                          : " (if its first line is a name, --header yes says so)");
     }
 out:
     return rc;
@@ -987,6 +1100,24 @@ out:
     return rc;
 }
 
+/* Whether what is done to columns has to be learnt from the rows that come next. */
+static bool learns(const mercer_reader *reader)
+{
+    return !reader->given && reader->rows == 0 &&
+           (reader->columns.texts_open || reader->prepare->missing == MRC_MISSING_MEAN);
+}
+
+/* Rows of the next block: fewer than wanted where the columns made of them would not fit. */
+static int64_t rows_to_prepare(const mercer_reader *reader, int64_t wanted)
+{
+    int64_t data = reader->columns.data, width = mrc_prepare_width(reader->prepare, data);
+    int64_t bytes = (width + data) * (int64_t)sizeof(double);
+    if (width == data || is_sparse(reader))
+        return wanted;
+    int64_t fitting = mrc_budget_left(&reader->budget) / 2 / bytes;
+    return fitting >= wanted ? wanted : fitting > 1 ? fitting : 1;
+}
+
 /* Images can have thousands of features: say what the table will take before the first is read. */
 static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx, int64_t rows,
                               mercer_error *err)
@@ -997,7 +1128,7 @@ static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx
     int64_t width = mrc_prepare_width(reader->prepare, reader->columns.data);
     if (reader->matrix.read && rows > left)
         rows = left;
-    double bytes = (double)rows * (double)width * (double)sizeof(double);
+    double bytes = (double)rows * (double)(width + reader->columns.data) * (double)sizeof(double);
     if (rows == INT64_MAX || bytes <= (double)ctx->memory)
         return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
     return mrc_fail(err, MERCER_ERR_BUDGET,
@@ -1126,7 +1257,8 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     else
         MRC_TRY(mrc_csv_rows(&reader->csv, ctx, &reader->columns, &reader->classes, max_rows, block,
                              err));
-    reader->ended = block->n < max_rows && !reader->csv.text.paused && !reader->libsvm.text.paused;
+    reader->ended = block->n < max_rows && !reader->csv.text.paused &&
+                    !reader->libsvm.text.paused && !block->full;
     if (reader->format == MRC_FORMAT_NPZ && reader->matrix.next == reader->matrix.rows)
         MRC_TRY(mrc_input_drain(&reader->input, err));
     for (int64_t i = 0; reader->folder_classes && i < block->n; i++) {
@@ -1161,11 +1293,42 @@ static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ct
     return MERCER_OK;
 }
 
+/* A first row that could be names, and whose class no other row has. */
+static void note_lonely_class(const mercer_reader *reader, const mercer_ctx *ctx,
+                              const mercer_targets *targets)
+{
+    const char *name = targets->class_names[targets->codes[0]];
+    char shown[MRC_SHOWN_SIZE];
+    double value;
+    if (!reader->csv.doubtful || reader->columns.label < 0 ||
+        mrc_parse_double(name, strlen(name), &value))
+        return;
+    for (int64_t i = 1; i < targets->n; i++)
+        if (targets->codes[i] == targets->codes[0])
+            return;
+    mrc_notice(ctx,
+               "%s: the first row is taken as data, but its numbers can be names, and no other row "
+               "is of class '%s' (--header yes makes it names, --header no says that it is none)",
+               reader->input.shown, mrc_show(shown, name, strlen(name)));
+}
+
+/* The classes of a whole table. Those of images are the names of folders, whatever they look like.
+ */
+static mercer_status judge_classes(const mercer_reader *reader, const mercer_ctx *ctx,
+                                   const mercer_targets *targets, mercer_error *err)
+{
+    if (targets->kind != MERCER_TARGET_CLASSES || reader->folder_classes)
+        return MERCER_OK;
+    note_lonely_class(reader, ctx, targets);
+    return mrc_targets_judge_classes(ctx, reader->input.shown, reader->origin, targets, err);
+}
+
 mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
                                  mercer_table **out, mercer_error *err)
 {
     mercer_table *table = NULL;
-    mrc_block block = {0};
+    bool whole = max_rows == INT64_MAX;
+    mrc_block block = {.budget = &reader->budget, .elastic = !whole && !learns(reader)};
     mercer_status rc = MERCER_OK;
     *out = NULL;
     if (max_rows < 1)
@@ -1173,6 +1336,8 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
                  (long long)max_rows);
     if (reader->ended)
         goto out;
+    if (block.elastic)
+        max_rows = rows_to_prepare(reader, max_rows);
     MRC_TRY(forecast(reader, ctx, max_rows, err));
     while (!table && !reader->ended) { /* more than once only when all rows are left out */
         block_destroy(&block);
@@ -1184,6 +1349,8 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
     }
     if (reader->ended)
         MRC_TRY(finish_prepare(reader, ctx, err));
+    if (whole && table)
+        MRC_TRY(judge_classes(reader, ctx, &table->targets, err));
     *out = table;
     table = NULL;
 out:

@@ -7,6 +7,7 @@
 
 #include "base/number.h"
 #include "data/arrays.h"
+#include "data/budget.h"
 #include "data/image.h"
 #include "data/input.h"
 #include "data/rows.h"
@@ -23,7 +24,9 @@ typedef struct mrc_classes {
     int64_t count, capacity;
     int64_t *slots; /* hash table of indices + 1, 0 for empty; size is a power of two */
     int64_t slot_count;
-    int64_t last; /* index found last: rows of one class often follow each other */
+    int64_t last;       /* index found last: rows of one class often follow each other */
+    mrc_budget *budget; /* that they are taken from, borrowed; or NULL */
+    int64_t taken;      /* of it */
 } mrc_classes;
 
 /* The index of a class, entering it when it is new. */
@@ -47,6 +50,10 @@ typedef struct mrc_columns {
     bool encode;        /* there will be texts */
 } mrc_columns;
 
+/* Whether a cell stands for a value that is not there. certain: by the words that cannot be a text
+ * of its own. */
+bool mrc_means_missing(const char *text, size_t length, bool certain);
+
 /* A column for a message: "column 'age'" or "column 3". Returns out. */
 enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
 const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns,
@@ -64,8 +71,16 @@ typedef struct mrc_block {
     bool sparse;     /* likewise; the rows are then in csr, not in x */
     mrc_csr_owned csr;
     int64_t entry_capacity;
+    mrc_budget *budget; /* that the rows have to fit, borrowed; or NULL */
+    bool elastic;       /* set by the reader: a block may end early where the budget does */
+    bool full;          /* it did */
 } mrc_block;
 
+/* Bytes of one row, entries of sparse ones aside. */
+int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns);
+/* Whether another row has room in memory: an elastic block that has rows is full once it takes half
+ * of what is left, because whoever gets it needs memory, too. */
+bool mrc_block_is_full(mrc_block *block, const mrc_columns *columns);
 /* Make room for exactly `rows` rows. */
 mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, int64_t rows,
                                 mercer_error *err);
@@ -88,11 +103,13 @@ typedef struct mrc_text {
     int64_t line;                /* physical line number of data[start], from 1 */
     bool patient;                /* set by the reader: a block waits until it is full */
     bool paused;                 /* the last block ended because the next bytes have not come yet */
+    mrc_budget *budget;          /* that a long row has to fit, borrowed; or NULL */
 } mrc_text;
 
-/* Borrow input; the first bytes are read, a byte order mark is skipped, binary files are refused.
- */
-mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mercer_error *err);
+/* Borrow input and budget; the first bytes are read, a byte order mark is skipped, binary files are
+ * refused. */
+mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mrc_budget *budget,
+                            mercer_error *err);
 /* Get more bytes behind data[end]; data and start move. Not to be called after `ended`. */
 mercer_status mrc_text_more(mrc_text *text, mercer_error *err);
 /* The next line without its end, and a step over it: text->line is then the next one's. *first is
@@ -109,12 +126,15 @@ typedef struct mrc_csv {
     char *scratch; /* a quoted cell without its escapes */
     size_t scratch_size;
     int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+    bool doubtful;      /* the first row was taken for data, but its numbers could be names */
 } mrc_csv;
 
 /* Find header and columns (names and count of columns are set). */
-mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, char delimiter,
-                           mrc_columns *columns, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file, or when text.paused. */
+mercer_status mrc_csv_open(mrc_csv *csv, mercer_ctx *ctx, mrc_input *input, mrc_budget *budget,
+                           char delimiter, const mercer_read_options *options, mrc_columns *columns,
+                           mercer_error *err);
+/* Append up to most - block->n rows; fewer only at the end of the file, when text.paused or when
+ * block->full. */
 mercer_status mrc_csv_rows(mrc_csv *csv, mercer_ctx *ctx, const mrc_columns *columns,
                            mrc_classes *classes, int64_t most, mrc_block *block, mercer_error *err);
 void mrc_csv_destroy(mrc_csv *csv);
@@ -142,17 +162,18 @@ typedef struct mrc_libsvm {
     int64_t scratch_size;
 } mrc_libsvm;
 
-mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input,
+mercer_status mrc_libsvm_open(mrc_libsvm *libsvm, mrc_input *input, mrc_budget *budget,
                               const mercer_read_options *options, mercer_error *err);
-/* Append up to most - block->n rows; fewer only at the end of the file, or when text.paused. Sets
- * count, data and targets of columns, and the block's with_codes. */
+/* Append up to most - block->n rows; fewer only at the end of the file, when text.paused or when
+ * block->full. Sets count, data and targets of columns, and the block's with_codes. */
 mercer_status mrc_libsvm_rows(mrc_libsvm *libsvm, mercer_ctx *ctx, mrc_columns *columns,
                               mrc_classes *classes, int64_t most, mrc_block *block,
                               mercer_error *err);
 void mrc_libsvm_destroy(mrc_libsvm *libsvm);
 
 typedef struct mrc_npy {
-    mrc_input *input; /* borrowed */
+    mrc_input *input;   /* borrowed */
+    mrc_budget *budget; /* likewise; or NULL */
     int64_t rows, columns;
     int kind;  /* 'f', 'i', 'u' or 'b' */
     int width; /* bytes per value */
@@ -163,7 +184,8 @@ typedef struct mrc_npy {
     mrc_image_size size; /* when each row is an image */
 } mrc_npy;
 
-mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_columns *columns, mercer_error *err);
+mercer_status mrc_npy_open(mrc_npy *npy, mrc_input *input, mrc_budget *budget, mrc_columns *columns,
+                           mercer_error *err);
 /* The open array as a matrix, which borrows it. */
 void mrc_npy_matrix(mrc_npy *npy, mrc_matrix *matrix);
 /* Read the header alone and enter the array in the list under this name. */
@@ -171,17 +193,18 @@ mercer_status mrc_npy_peek(mrc_input *input, mrc_arrays *arrays, const char *nam
                            mercer_error *err);
 void mrc_npy_destroy(mrc_npy *npy);
 
-/* Arrays in container files. `array` is the name asked for, or NULL. NPZ: input, open at the start
- * of the file, is moved to the array's bytes and called file:array from then on; or, when the file
- * is a sparse matrix of SciPy's, matrix has its rows. */
+/* Arrays in container files. `array` is the name asked for, or NULL. matrix->budget is set by the
+ * caller. NPZ: input, open at the start of the file, is moved to the array's bytes and called
+ * file:array from then on; or, when the file is a sparse matrix of SciPy's, matrix has its rows. */
 mercer_status mrc_npz_find(mrc_input *input, mercer_ctx *ctx, const char *array, mrc_matrix *matrix,
                            mercer_error *err);
-/* A Matrix Market file, as a matrix that is read already; on error, too, it has to be destroyed. */
+/* A Matrix Market file, as a matrix that is read already; on error, too, it has to be destroyed.
+ * matrix->budget is set by the caller. */
 mercer_status mrc_mtx_open(mercer_ctx *ctx, mrc_input *input, mrc_matrix *matrix,
                            mercer_error *err);
 
 /* The images of a folder, as a matrix that owns their list. width and height 0: all have the size
- * of the first one. shown is the folder, borrowed. */
+ * of the first one. shown is the folder, borrowed. matrix->budget is set by the caller. */
 mercer_status mrc_images_open(mercer_ctx *ctx, const char *folder, const char *shown, int64_t width,
                               int64_t height, mrc_matrix *matrix, mercer_error *err);
 /* The sub-folder of an image, or NULL when the images lie in the folder itself. */

@@ -122,6 +122,13 @@ struct mercer_targets {
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,
                                       mercer_error *err);
 
+/* Whether classes of a file (shown) can be classes: numbers that are not all whole are values,
+ * which is MERCER_ERR_DATA; of very many numbers a notice is given. Words are always classes, and
+ * so are numbers among words other than those for missing values. origin: where they come from. */
+mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
+                                        const char *origin, const mercer_targets *targets,
+                                        mercer_error *err);
+
 /* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
 void mrc_targets_destroy(mercer_targets *targets);
 

@@ -22,9 +22,17 @@ struct entry {
     double value;
 };
 
+enum {
+    LISTED_BYTES = sizeof(int64_t) + sizeof(int32_t) + sizeof(double),
+    PLACED_BYTES = sizeof(int32_t) + sizeof(double)
+};
+static const char too_many[] = "so many rows or entries";
+
 mercer_status mrc_entries_reserve(mrc_entries *entries, int64_t count, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    MRC_TRY(
+        mrc_budget_take(entries->budget, count - entries->capacity, LISTED_BYTES, too_many, err));
     MRC_TRY(mrc_grow(&entries->row, count, sizeof *entries->row, err));
     MRC_TRY(mrc_grow(&entries->column, count, sizeof *entries->column, err));
     MRC_TRY(mrc_grow(&entries->value, count, sizeof *entries->value, err));
@@ -38,6 +46,9 @@ mercer_status mrc_entries_add(mrc_entries *entries, int64_t row, int64_t column,
 {
     if (entries->count == entries->capacity) {
         int64_t capacity = entries->capacity + entries->capacity / 2 + 1024;
+        int64_t fitting = entries->count + mrc_budget_left(entries->budget) / LISTED_BYTES;
+        if (capacity > fitting && fitting > entries->count)
+            capacity = fitting;
         mercer_status rc = mrc_entries_reserve(entries, capacity, err);
         if (rc != MERCER_OK)
             return rc;
@@ -69,6 +80,8 @@ static mercer_status place(mrc_csr_owned *csr, int64_t rows, const mrc_entries *
                            mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_budget_take(entries->budget, rows + 1, sizeof *csr->start, too_many, err));
+    MRC_TRY(mrc_budget_take(entries->budget, entries->count, PLACED_BYTES, too_many, err));
     MRC_TRY(mrc_grow(&csr->start, rows + 1, sizeof *csr->start, err));
     MRC_TRY(mrc_grow(&csr->column, entries->count, sizeof *csr->column, err));
     MRC_TRY(mrc_grow(&csr->value, entries->count, sizeof *csr->value, err));
@@ -98,7 +111,8 @@ static bool in_order(const mrc_csr_owned *csr, int64_t from, int64_t to)
 }
 
 /* Sort every row by column and add up what is in one place. */
-static mercer_status put_in_order(mrc_csr_owned *csr, int64_t rows, mercer_error *err)
+static mercer_status put_in_order(mrc_csr_owned *csr, int64_t rows, const mrc_budget *budget,
+                                  mercer_error *err)
 {
     struct entry *row = NULL;
     int64_t room = 0, used = 0, from = 0;
@@ -106,6 +120,8 @@ static mercer_status put_in_order(mrc_csr_owned *csr, int64_t rows, mercer_error
     for (int64_t i = 0; i < rows; i++) {
         int64_t to = csr->start[i + 1], length = to - from, first = used;
         if (!in_order(csr, from, to)) {
+            if (length > room && length > mrc_budget_left(budget) / (int64_t)sizeof *row)
+                MRC_TRY(mrc_budget_fail(budget, too_many, (double)length * sizeof *row, err));
             if (length > room) {
                 MRC_TRY(mrc_grow(&row, length, sizeof *row, err));
                 room = length;
@@ -141,7 +157,7 @@ mercer_status mrc_sparse_build(mrc_matrix *matrix, const mrc_entries *entries, m
         MRC_FAIL(err, MERCER_ERR_DATA, "%s: has %lld entries in %lld rows; nearly all are empty",
                  matrix->shown, (long long)entries->count, (long long)matrix->rows);
     MRC_TRY(place(&csr, matrix->rows, entries, err));
-    MRC_TRY(put_in_order(&csr, matrix->rows, err));
+    MRC_TRY(put_in_order(&csr, matrix->rows, entries->budget, err));
     MRC_TRY(mrc_csr_check(&(mrc_csr){csr.start, csr.column, csr.value}, matrix->rows,
                           matrix->columns, matrix->shown, err));
     matrix->csr = csr;
@@ -153,6 +169,7 @@ out:
 
 void mrc_entries_destroy(mrc_entries *entries)
 {
+    mrc_budget_give(entries->budget, entries->capacity, LISTED_BYTES);
     mrc_free(entries->row);
     mrc_free(entries->column);
     mrc_free(entries->value);

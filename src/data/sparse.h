@@ -9,6 +9,7 @@ typedef struct mrc_entries {
     int64_t *row; /* from 0, as the columns */
     int32_t *column;
     double *value;
+    mrc_budget *budget; /* that they are taken from, borrowed; or NULL */
 } mrc_entries;
 
 /* Room for exactly that many entries in all, and one more entry. The caller checks the ranges. */

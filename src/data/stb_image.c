@@ -94,6 +94,33 @@ static bool png_is_safe(const unsigned char *bytes, size_t length)
     return true;
 }
 
+/* Whether stb_image can be given these bytes; *reason says why not. */
+static bool is_safe(const unsigned char *bytes, size_t length, const char **reason)
+{
+    *reason = "it is too large";
+    if (length > INT_MAX)
+        return false;
+    *reason = "bad Huffman table";
+    if (length > 2 && bytes[0] == 0xff && !jpeg_is_safe(bytes, length))
+        return false;
+    *reason = "it begins with an empty chunk of data";
+    return !(length > 1 && bytes[0] == 0x89 && !png_is_safe(bytes, length));
+}
+
+double mrc_stb_room(const unsigned char *bytes, size_t length)
+{
+    /* Of PNG the unpacked file, the pixels and their final form are there at once; of JPEG the
+     * coefficients, the planes and the pixels. */
+    enum { CHANNELS = 4, COPIES = 3 };
+    int width = 0, height = 0, channels = 0;
+    const char *reason;
+    if (!is_safe(bytes, length, &reason) ||
+        !stbi_info_from_memory(bytes, (int)length, &width, &height, &channels))
+        return 0;
+    int wide = stbi_is_16_bit_from_memory(bytes, (int)length) ? 2 : 1;
+    return (double)width * height * CHANNELS * COPIES * wide;
+}
+
 /* The pixels of 16 bits as bytes, rounded: stb_image itself cuts the lower bits off. */
 static unsigned char *load_16(const unsigned char *bytes, int length, int channels)
 {
@@ -114,14 +141,7 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
 {
     int width = 0, height = 0, channels = 0;
     *out = (mrc_pixels){0};
-    *reason = "it is too large";
-    if (length > INT_MAX)
-        return false;
-    *reason = "bad Huffman table";
-    if (length > 2 && bytes[0] == 0xff && !jpeg_is_safe(bytes, length))
-        return false;
-    *reason = "it begins with an empty chunk of data";
-    if (length > 1 && bytes[0] == 0x89 && !png_is_safe(bytes, length))
+    if (!is_safe(bytes, length, reason))
         return false;
     *reason = "it is too large";
     bool known = stbi_info_from_memory(bytes, (int)length, &width, &height, &channels);
@@ -146,6 +166,13 @@ bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, 
     return true;
 }
 #else
+double mrc_stb_room(const unsigned char *bytes, size_t length)
+{
+    (void)bytes;
+    (void)length;
+    return 0;
+}
+
 bool mrc_stb_decode(const unsigned char *bytes, size_t length, mrc_pixels *out, const char **reason)
 {
     (void)bytes;

@@ -1,4 +1,5 @@
 /* Targets that do not come from a file: made from arrays, or scaled. */
+#include "data/reader.h"
 #include "data/scale.h"
 
 #include <math.h>
@@ -64,6 +65,51 @@ mercer_status mercer_targets_new_values(const double *values, int64_t n, int64_t
 out:
     mercer_targets_free(targets);
     return rc;
+}
+
+/* Whether a class is a number, or several separated by commas; *whole is cleared when one of them
+ * is not whole. */
+static bool is_numeric(const char *name, bool *whole)
+{
+    for (const char *p = name;; p++) {
+        size_t length = strcspn(p, ",");
+        double value;
+        if (!mrc_parse_double(p, length, &value) || !isfinite(value))
+            return false;
+        *whole &= value == floor(value);
+        p += length;
+        if (!*p)
+            return true;
+    }
+}
+
+mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
+                                        const char *origin, const mercer_targets *targets,
+                                        mercer_error *err)
+{
+    enum { ALWAYS = 20, MOST = 100, ROWS_PER_CLASS = 5 };
+    int64_t numbers = 0, words = 0, usual = targets->n / ROWS_PER_CLASS;
+    const char *fraction = NULL;
+    for (int64_t i = 0; i < targets->classes; i++) {
+        const char *name = targets->class_names[i];
+        bool whole = true, number = is_numeric(name, &whole);
+        numbers += number;
+        words += !number && !mrc_means_missing(name, strlen(name), false);
+        fraction = number && !whole && !fraction ? name : fraction;
+    }
+    char sample[MRC_SHOWN_SIZE];
+    if (fraction && words == 0)
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "%s: %s are numbers, and not all are whole ('%s'): these are values, not "
+                        "classes; a column of values is given by --target",
+                        shown, origin, mrc_show(sample, fraction, strlen(fraction)));
+    usual = usual < ALWAYS ? ALWAYS : usual > MOST ? MOST : usual;
+    if (numbers > usual)
+        mrc_notice(ctx,
+                   "%s: %s are %lld different numbers; if these are values rather than classes, "
+                   "--target takes them",
+                   shown, origin, (long long)numbers);
+    return MERCER_OK;
 }
 
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,

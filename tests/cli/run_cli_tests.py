@@ -18,6 +18,7 @@ import random
 import re
 import resource
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -30,6 +31,7 @@ import threading
 import time
 import traceback
 import unicodedata
+import zipfile
 import zlib
 
 import numpy as np
@@ -1409,6 +1411,211 @@ def test_labels_by_position_and_from_a_file():
     assert "labels.txt" in result["labels"]
     kept = mercer("transform", "y.model", "y.csv", "--labels", "labels.txt", "--keep-label").out
     assert [line.split(",")[0] for line in kept.splitlines()[1:]] == ["u", "v", "u", "v"]
+
+
+# First line, lines below, options; what the first line is, and a word of the notice if there is one.
+HEADERS = [
+    ("2019,2020,kind", "1.5,2.5,a|2,3,b", "--label kind", "names", None),
+    ("2019,2020,kind", "1.5,2.5,a|2,3,b", "--label 3", "row", "no other row is of class 'kind'"),
+    ("2019,2020,kind", "1.5,2.5,a|2,3,kind", "--label 3", "row", None),
+    ("2019.5,2020,kind", "1.5,2.5,a|2,3,b", "--label 3", "row", None),
+    ("7,7,kind", "1.5,2.5,a|2,3,b", "--label 3", "row", None),
+    ("2019,2020,kind", "1.5,2.5,a|2,3,b", "--label 3 --header yes", "names", None),
+    ("2019,2020,kind", "1.5,2.5,a|2,3,b", "--label 3 --header no", "row", None),
+    ("kind,2019,2020", "a,1.5,2.5|b,2,3", "--label kind", "names", None),
+    ("2019,2020,kind", "1.5,2.5,7|2,3,8", "--target kind", "names", None),
+    ("2019,2020,2021,2022", "1,2,3,4|5,6,7,8", "--target 2022,2021", "names", None),
+    ("2019,2020,2021", "1,2,3|4,5,6", "--label 2021", "names", None),
+    ("2019,2020,label", "1.5,2.5,a|2,3,b", "", "names", "2 of its 3 cells are numbers"),
+    ("2019,2020,target", "1.5,2.5,3|2,3,4", "", "names", "2 of its 3 cells are numbers"),
+    ("2019,2020,label", "1.5,2.5,a|2,3,b", "--header no --label 3", "row", None),
+    ("1,2,3", "1,2,4|4,5,6", "--label 3", "row", "counts up by one"),  # 3 is a position
+    ("0,1,2", "1,2,4|4,5,6", "", "row", "counts up by one"),
+    ("0,1,2", "1,2,4|4,5,6", "--header yes", "names", None),
+    ("0,1,2", "1,2,4|4,5,6", "--header no", "row", None),
+    ("0,1", "1,2|4,5", "", "row", "counts up by one"),
+    ("1,2", "1,2|4,5", "", "row", "counts up by one"),
+    ("2,3", "1,2|4,5", "", "row", None),
+    ("2019,2020,2021", "1,2,3|4,5,6", "", "row", "counts up by one"),
+    ("2,1,0", "1,2,3|4,5,6", "", "row", None),
+    ("0,1,2,a", "1,2,3,b|4,5,6,a", "--label 4", "row", "counts up by one"),
+    ("0", "1|2", "", "row", None),
+    ("0", "1|2", "--header yes", "names", None),
+    ("5.1,3.5,setosa", "4.9,3,virginica|1,2,virginica", "--label 3", "row", None),
+    ("x,y,2010", "1,2,3|4,5,6", "", "names", "1 of its 3 cells are numbers"),
+    ("x,y", "1,2|3,4", "", "names", None),
+    ('"2019","2020"', "1,2|3,4", "", "names", "2 of its 2 cells are numbers"),
+    ('"0","1"', '"1","2"|"3","4"', "", "row", "counts up by one"),
+    ('"2019","2020","kind, sort"', '1,2,a|3,4,b', "--label 'kind, sort'", "names", None),
+    ('"20""19",2020,kind', "1,2,a|3,4,b", "--label kind", "names", None),
+    ('2019 , 2020 , kind', "1,2,a|3,4,b", "--label kind", "names", None),
+]
+
+
+@test
+def test_header_of_numbers():
+    """Every first line in some dresses: line ends, a byte order mark, tabs, gzip, a pipe."""
+    dresses = ("crlf", "cr", "bom", "gz", "pipe", "tsv", "unfinished")
+    for i, (first, below, words, kind, notice) in enumerate(HEADERS):
+        words = shlex.split(words)
+        text = "\n".join([first, *below.split("|")]) + "\n"
+        for dress in ("plain", dresses[i % 7], dresses[(i + 3) % 7]):
+            if dress == "tsv" and '"' in first:
+                continue
+            data, name, stdin = text, "t.csv", b""
+            if dress in ("crlf", "cr"):
+                data = text.replace("\n", "\r\n" if dress == "crlf" else "\r")
+            if dress == "tsv":
+                data, name = text.replace(",", "\t"), "t.tsv"
+            data = data.encode("utf-8-sig" if dress == "bom" else "utf-8")
+            if dress == "gz":
+                data, name = gzip.compress(data), "t.csv.gz"
+            if dress == "unfinished":
+                data = data[:-1]
+            if dress == "pipe":
+                stdin, name = data, "-"
+            else:
+                pathlib.Path(name).write_bytes(data)
+            result = report("fit", name, "-m", "pca", *words, stdin=stdin)
+            said = " ".join(result["notices"])
+            about = f"{dress}: {first!r} {words}: {result['rows']} rows; {said}"
+            assert result["rows"] == len(below.split("|")) + (kind == "row"), about
+            assert notice in said if notice else "header" not in said, about
+
+
+@test
+def test_header_equal_to_the_names_of_the_model():
+    x = cloud(50, 3)
+    names = ["2019", "2020", "2021"]
+    table("x.csv", x, names=[*names[:2], "z"])
+    mercer("fit", "x.csv", "-m", "pca", "-n", 2, "-o", "z.model", "--quiet")
+    table("y.csv", x, names=names)
+    mercer("fit", "y.csv", "-m", "pca", "-n", 2, "--header", "yes", "-o", "y.model", "--quiet")
+    assert report("info", "y.model")["column_names"] == names
+    wanted = mercer("transform", "y.model", "y.csv")
+    assert len(wanted.out.splitlines()) == 51 and not wanted.err, wanted.err
+    # In another order and among other columns they are the names, too.
+    turned = np.column_stack([x[:, 2], x[:, 0], x[:, 1]])
+    table("turned.csv", turned, names=[names[2], *names[:2]])
+    assert mercer("transform", "y.model", "turned.csv").out == wanted.out
+    lines = pathlib.Path("y.csv").read_text().splitlines()
+    write("kind.csv", "\n".join([lines[0] + ",kind", *(line + ",a" for line in lines[1:])]) + "\n")
+    assert mercer("transform", "y.model", "kind.csv").out == wanted.out
+    piped = mercer("transform", "y.model", "-", stdin=pathlib.Path("y.csv").read_bytes())
+    assert piped.out == wanted.out
+    # Rows without names are rows, and --header no makes a row of any line.
+    table("rows.csv", x)
+    assert mercer("transform", "y.model", "rows.csv").out == wanted.out
+    assert len(mercer("transform", "y.model", "y.csv", "--header", "no").out.splitlines()) == 52
+    # Names that count: in their order they decide, in another a row may have them as well.
+    table("c.csv", x, names=["0", "1", "2"])
+    mercer("fit", "c.csv", "-m", "pca", "-n", 2, "--header", "yes", "-o", "c.model", "--quiet")
+    assert len(mercer("transform", "c.model", "c.csv").out.splitlines()) == 51
+    write("row.csv", "2,1,0\n" + "\n".join(lines[1:]) + "\n")
+    assert len(mercer("transform", "c.model", "row.csv").out.splitlines()) == 52
+    for command in ("predict", "update"):
+        words = ["-m", "ikpca", "-n", 2] if command == "update" else ["-m", "pls", "--target", "2021"]
+        mercer("fit", "y.csv", *words, "--header", "yes", "-o", "o.model", "--quiet")
+        result = report(command, "o.model", "y.csv", *(["-o", "new.model"] if command == "update" else
+                                                      ["-o", "new.csv", "--target", "2021"]))
+        assert result["rows"] in (50, 100), (command, result["rows"])
+
+
+@test
+def test_header_of_every_file_of_a_call():
+    x = cloud(40, 2)
+    names = ["1", "2"]
+    label = ["a", "b"] * 20
+    table("x.csv", x, names=names)
+    write("labels.csv", "kind\n" + "\n".join(label) + "\n")
+    write("plain.csv", "\n".join(label) + "\n")
+    write("usual.csv", "label\n" + "\n".join(label) + "\n")
+    words = ("evaluate", "x.csv", "-m", "kpca", "-n", 2, "--head", "knn", "--cv", 4, "--labels")
+    wanted = report(*words, "labels.csv", "--header", "yes")
+    assert wanted["rows"] == 40, wanted
+    refused(*words, "plain.csv", "--header", "yes", says=["plain.csv", "39 labels", "first line"])
+    table("data.csv", x, names=["p", "q"])
+    assert report("evaluate", "data.csv", *words[2:], "plain.csv")["mean"] == wanted["mean"]
+    assert report("evaluate", "data.csv", *words[2:], "usual.csv")["mean"] == wanted["mean"]
+    refused("evaluate", "data.csv", *words[2:], "labels.csv", says=["labels.csv", "--header yes"])
+    # Tables of other options, and splits.
+    mercer("evaluate", "x.csv", *words[2:8], "--header", "yes", "--labels", "labels.csv", "--test", "x.csv",
+           "--test-labels", "labels.csv")
+    write("split.csv", "0,1\n" + ",".join(map(str, range(20))) + "\n")
+    fit = ("-m", "kpca", "-n", 2, "--metric", "columns")
+    assert len(report("evaluate", "x.csv", *fit, "--split", "split.csv")["folds"]) == 2
+    split = report("evaluate", "x.csv", *fit, "--split", "split.csv", "--header", "yes")
+    assert len(split["folds"]) == 1
+    write("names.csv", "one,two\n0,1\n")
+    refused("evaluate", "x.csv", *fit, "--split", "names.csv", "--header", "no",
+            says=["names.csv:1", "'one'"])
+    write("few.csv", "1,2\n0.5,0.25\n1,1\n-1,0.5\n")
+    for header, points in (("yes", 3), ("no", 4)):
+        result = report("fit", "x.csv", "-m", "nystroem", "--landmarks", "few.csv", "--header", header)
+        assert result["expansion_points"] == points, result["expansion_points"]
+    np.save("few.npy", x[:3])
+    assert report("fit", "x.csv", "-m", "nystroem", "--landmarks", "few.npy", "--header",
+                  "yes")["expansion_points"] == 3
+    refused("fit", "few.npy", "-m", "pca", "--header", "yes", status=2, says=["few.npy", "CSV"])
+    refused("fit", "x.csv", "-m", "pca", "--header", "maybe", status=2, says=["yes, no"])
+    write("one.csv", "1,2\n")
+    refused("fit", "one.csv", "-m", "pca", "--header", "yes", says=["one.csv", "no rows"])
+    write("words.csv", "p,q\n1,2\n")
+    refused("fit", "words.csv", "-m", "pca", "--header", "no", says=["words.csv:1", "'p'"])
+    mercer("fit", "x.csv", "-m", "pca", "-n", 2, "--header", "yes", "-o", "x.model", "--quiet")
+    mercer("transform", "x.model", "x.csv", "-o", "f.csv", "--quiet")
+    text = pathlib.Path("f.csv").read_text().split("\n", 1)[1]
+    write("f.csv", "1,2\n" + text)
+    refused("inverse", "x.model", "f.csv", "--header", "yes", says=["f.csv", "'f1'"])
+    assert len(mercer("inverse", "x.model", "f.csv", "--header", "no").out.splitlines()) == 42
+
+
+@test
+def test_numbers_that_are_no_classes():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(200, 2))
+    y = rng.normal(size=200)
+    fit = ("-m", "kpls", "-n", 2)
+    table("x.csv", x)
+    table("xy.csv", np.column_stack([x, y]), names=["p", "q", "y"])
+    table("label.csv", np.column_stack([x, y]), names=["p", "q", "label"])
+    write("y.txt", "\n".join(map(repr, y.tolist())) + "\n")
+    np.save("xy.npy", np.column_stack([x, y]))
+    write("xy.svm", "".join(f"{v!r} 1:{a!r} 2:{b!r}\n" for v, (a, b) in zip(y.tolist(), x.tolist())))
+    for command in ("fit", "evaluate", "compare"):
+        words = (*fit, "-m", "kpca") if command == "compare" else fit
+        for data, options in (("x.csv", ("--labels", "y.txt")), ("xy.csv", ("--label", "y")),
+                              ("xy.csv", ("--label", 3)), ("label.csv", ()), ("xy.npy", ("--label", 3)),
+                              ("xy.svm", ("--label", "label"))):
+            refused(command, data, *words, *options, status=1, says=[data, "not all are whole", "--target"])
+    assert report("fit", "xy.svm", *fit)["rows"] == 200  # without a word they are values
+    assert report("fit", "xy.csv", *fit, "--target", "y")["rows"] == 200
+    # A single number that is not whole is enough; among words numbers are classes; but a word for
+    # what is missing is none.
+    for labels, good in ((["1", "2", "1.5"], False), (["1", "2", "3"], True), (["1", "2.0", "3"], True),
+                         (["1.5", "2.5", "x"], True), (["1.5", "NA", "2"], False), (["1", "nan", "2"], True),
+                         (["1e3", "-7", "+2"], True), (["v1.5", "v2"], True), (["inf", "1.5"], True)):
+        write("l.txt", "\n".join((labels * 200)[:200]) + "\n")
+        words = ("fit", "x.csv", *fit, "--labels", "l.txt")
+        if good:
+            assert "notices" in report(*words)
+        else:
+            refused(*words, status=1, says=["l.txt", "--target"])
+
+
+@test
+def test_many_whole_numbers_as_classes_give_a_notice():
+    def notices(rows, classes, word=""):
+        table("x.csv", cloud(rows, 2))
+        write("l.txt", "".join(f"{word}{i % classes}\n" for i in range(rows)))
+        return " ".join(report("fit", "x.csv", "-m", "pca", "--labels", "l.txt")["notices"])
+    for rows, most in ((60, 20), (100, 20), (150, 30), (500, 100), (600, 100)):
+        assert "--target" not in notices(rows, most), (rows, most)
+        said = notices(rows, most + 1)
+        assert "--target" in said and f"{most + 1} different numbers" in said, (rows, said)
+    assert "--target" not in notices(200, 200, "w")
+    write("x.svm", "".join(f"{i} 1:{i}\n" for i in range(100)))
+    assert "--target" in " ".join(report("fit", "x.svm", "-m", "pca")["notices"])
 
 
 @test
@@ -3087,6 +3294,219 @@ def test_text_columns():
     write("ids.csv", "id,x\n" + "".join(f"n{i},{i}\n" for i in range(2000)))
     refused("fit", "ids.csv", "-m", "kpca", "--encode", "onehot", "--memory", "16M", status=1,
             says=["ids.csv", "2001 columns", "--memory"])
+
+
+# ----------------------------------------------------------------------------- memory of reading
+
+BUDGET = 40 << 20
+BESIDES = 48 << 20  # what the program itself takes
+# The most memory of a process counts that of the one it was forked from, so a small one is between.
+MEASURE = """import os, sys
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024)
+"""
+
+
+def peak_of(*words):
+    """Run mercer with the budget; status, standard error and the most memory it had."""
+    done = subprocess.run([sys.executable, "-ISc", MEASURE, MERCER, *map(str, words), "--memory", "40M",
+                           "--quiet"], capture_output=True, timeout=LIMIT, check=True,
+                          env=dict(os.environ, **plain_memory()))
+    status, peak = done.stdout.split()[-2:]
+    return int(status), done.stderr.decode(), int(peak)
+
+
+def too_large(*words, says=()):
+    """The call must be refused by one line, with no more memory than the budget and a constant."""
+    status, err, peak = peak_of(*words)
+    shown = " ".join(map(str, words))
+    assert status == 1 and err.count("\n") == 1, f"mercer {shown}: status {status}, {err!r}"
+    for word in ("40.0 MB", "--memory", *([says] if isinstance(says, str) else says)):
+        assert word in err, f"mercer {shown}: {word!r} is not in {err!r}"
+    assert peak < BUDGET + BESIDES, f"mercer {shown}: took {peak / 1e6:.0f} MB; {err}"
+
+
+def unpacked(name, *pieces):
+    """A gzip file of pieces, each bytes or (bytes, how often)."""
+    with gzip.open(name, "wb", compresslevel=1) as file:
+        for piece, count in ((p, 1) if isinstance(p, bytes) else p for p in pieces):
+            at_once = max(1, (1 << 20) // len(piece))
+            for _ in range(count // at_once):
+                file.write(piece * at_once)
+            file.write(piece * (count % at_once))
+    return name
+
+
+def npy_head(dtype, shape, fortran=False):
+    head = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
+
+
+@test
+def test_text_is_read_within_the_budget():
+    fit = ("-m", "pca", "-n", 1)
+    unpacked("rows.csv.gz", (b"1,2,3,4,5,6,7,8\n", 5000000))
+    too_large("fit", "rows.csv.gz", *fit, says=["rows.csv.gz", "its rows", "in all"])
+    too_large("scale", "rows.csv.gz", says="rows.csv.gz")
+    for name, piece in (("line.csv.gz", b"1,"), ("names.csv.gz", b"a,"), ("empty.csv.gz", b","),
+                        ("quoted.csv.gz", b'"",'), ("blank.csv.gz", b" "), ("word.csv.gz", b"a")):
+        too_large("fit", unpacked(name, (piece, 150000000 // len(piece))), *fit, says=name)
+    too_large("fit", unpacked("open.csv.gz", b'x,y\n1,"', (b"a\n", 75000000)), *fit, says="open.csv")
+    rows = "".join(f"{i % 7},w{i}\n" for i in range(300000)).encode()
+    unpacked("classes.csv.gz", b"x,label\n", rows)
+    too_large("fit", "classes.csv.gz", *fit, says=["classes.csv.gz", "classes"])
+    unpacked("texts.csv.gz", b"x,text\n", rows)
+    too_large("fit", "texts.csv.gz", *fit, "--encode", "onehot", says="texts.csv.gz")
+    unpacked("few.csv.gz", (b"1,2\n3,1\n", 150000))
+    unpacked("labels.gz", rows)
+    too_large("fit", "few.csv.gz", "--labels", "labels.gz", *fit, says="few.csv.gz")
+    unpacked("long.gz", (b"a", 200000000))
+    too_large("fit", "few.csv.gz", "--labels", "long.gz", *fit, says="few.csv.gz")
+    unpacked("rows.svm.gz", (b"1 1:1 2:1 3:1\n", 5000000))
+    too_large("fit", "rows.svm.gz", *fit, says=["rows.svm.gz", "its rows"])
+    unpacked("entries.svm.gz", b"1", "".join(f" {i}:1" for i in range(1, 9000000)).encode(), b"\n")
+    too_large("fit", "entries.svm.gz", *fit, says="entries.svm.gz")
+    unpacked("labels.svm.gz", b"1", (b",1", 20000000), b" 1:1\n")
+    too_large("fit", "labels.svm.gz", *fit, says="labels.svm.gz")
+    table("small.csv", cloud())
+    unpacked("split.gz", b"0", (b",1", 100000000))
+    too_large("evaluate", "small.csv", "-m", "pca", "--metric", "columns", "--split", "split.gz",
+              says="split.gz")
+    unpacked("splits.gz", (b"0\n", 3000000))
+    too_large("evaluate", "small.csv", "-m", "pca", "--metric", "columns", "--split", "splits.gz",
+              says="splits.gz")
+    for option in ("--landmarks", "--validation"):
+        method = "nystroem" if option == "--landmarks" else "koca"
+        table("named.csv", cloud(), label=["a", "b"] * 30, names="pqrs")
+        unpacked("more.csv.gz", b"label,p,q,r,s\n", (b"a,1,2,3,4\n", 5000000))
+        too_large("fit", "named.csv", "-m", method, option, "more.csv.gz", says="more.csv.gz")
+
+
+@test
+def test_arrays_are_read_within_the_budget():
+    fit = ("-m", "pca", "-n", 1)
+    unpacked("c.npy.gz", npy_head("<f8", (10000000, 8)), (b"\0", 1 << 20))
+    too_large("fit", "c.npy.gz", *fit, says=["c.npy.gz", "10000000 rows of 8 columns"])
+    unpacked("f.npy.gz", npy_head("<f8", (10000000, 8), True), (b"\0", 1 << 20))
+    too_large("fit", "f.npy.gz", *fit, says=["f.npy.gz", "Fortran"])
+    unpacked("axes.npy.gz", npy_head("<f8", (2, 100000000, 2), True), (b"\0", 1 << 20))
+    too_large("fit", "axes.npy.gz", *fit, says="axes.npy.gz")
+    for rows in (1, 2):
+        unpacked("wide.npy.gz", npy_head("|u1", (rows, 300000000)), (b"\0", 1 << 20))
+        too_large("fit", "wide.npy.gz", *fit, says="wide.npy.gz")
+    with zipfile.ZipFile("z.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("a.npy", "w", force_zip64=True) as file:
+            file.write(npy_head("<f8", (100000, 1000)))
+            for _ in range(100):
+                file.write(bytes(8000000))
+    too_large("fit", "z.npz", *fit, says=["z.npz:a", "100000 rows of 1000 columns"])
+    entries = 4000000
+    for form, arrays in (("csr", (("indices", entries), ("indptr", 1001))),
+                         ("coo", (("row", entries), ("col", entries)))):
+        with zipfile.ZipFile("s.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            archive.writestr("format.npy", npy_head("|S3", ()) + form.encode())
+            archive.writestr("shape.npy", npy_head("<i8", (2,)) + struct.pack("<qq", 1000, 9))
+            for name, count in (("data", entries), *arrays):
+                archive.writestr(name + ".npy", npy_head("<i8", (count,)) + bytes(8 * count))
+        too_large("fit", "s.npz", *fit, says="s.npz")
+    unpacked("c.mtx.gz", b"%%MatrixMarket matrix coordinate real general\n9 9 20000000\n",
+             (b"1 1 1\n", 20000000))
+    too_large("fit", "c.mtx.gz", *fit, says="c.mtx.gz")
+    unpacked("a.mtx.gz", b"%%MatrixMarket matrix array real general\n10000 10000\n")
+    too_large("fit", "a.mtx.gz", *fit, says="a.mtx.gz")
+    unpacked("e.mtx.gz", b"%%MatrixMarket matrix coordinate pattern general\n900000000 9 1000000\n",
+             (b"1 1\n", 1000000))
+    too_large("fit", "e.mtx.gz", *fit, says="e.mtx.gz")
+    write_mat("m.mat", 100000, 1000)
+    too_large("fit", "m.mat", *fit, says=["m.mat", "100000 rows of 1000 columns"])
+
+
+def write_mat(name, rows, columns):
+    """A compressed MAT file of version 5 with a matrix of zeroes."""
+    def element(kind, data):
+        return struct.pack("<II", kind, len(data)) + data + bytes(-len(data) % 8)
+    parts = element(6, struct.pack("<II", 6, 0)) + element(5, struct.pack("<ii", rows, columns)) + \
+        element(1, b"x")
+    size = 8 * rows * columns
+    packer = zlib.compressobj(1)
+    packed = packer.compress(struct.pack("<II", 14, len(parts) + 8 + size) + parts +
+                             struct.pack("<II", 9, size))
+    for _ in range(rows):
+        packed += packer.compress(bytes(8 * columns))
+    packed += packer.flush()
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x100) + b"IM"
+    pathlib.Path(name).write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)
+
+
+@test
+def test_hdf5_is_read_within_the_budget():
+    try:
+        import h5py
+    except ImportError:
+        raise Skip("h5py is not installed")
+    with h5py.File("fill.h5", "w") as file:  # no values are stored at all
+        file.create_dataset("x", shape=(1000000, 800), dtype="f8", chunks=(1000, 800))
+    with h5py.File("block.h5", "w") as file:
+        data = file.create_dataset("x", shape=(10, 10), maxshape=(None, None), dtype="f8",
+                                   chunks=(20000, 20000), compression="gzip")
+        assert data.shape == (10, 10)
+    too_large("fit", "fill.h5", "-m", "pca", says=["fill.h5", "1000000 rows of 800 columns"])
+    too_large("fit", "block.h5", "-m", "pca", says="block.h5")
+
+
+@test
+def test_images_are_read_within_the_budget():
+    os.makedirs("one")
+    pathlib.Path("one/a.png").write_bytes(png(np.zeros((8000, 8000, 3), "u1"), 8))
+    too_large("fit", "one", "-m", "pca", says=["one/a.png", "image"])
+    too_large("fit", "one", "-m", "pca", "--resize", "8x8", says="one/a.png")
+    pathlib.Path("one/a.png").write_bytes(png(np.zeros((1000000, 1, 1), "u1"), 8))
+    too_large("fit", "one", "-m", "pca", "--resize", "100x10", says="one/a.png")
+    with open("one/a.png", "wb") as file:
+        file.truncate(900000000)
+    too_large("fit", "one", "-m", "pca", says="one/a.png")
+    os.makedirs("many")
+    image = png(np.zeros((1000, 1000, 1), "u1"), 8)
+    for i in range(100):
+        pathlib.Path(f"many/{i}.png").write_bytes(image)
+    too_large("fit", "many", "-m", "pca", says=["many", "100 rows of 1000000 columns"])
+    too_large("fit", "many", "-m", "pca", "--resize", "600x600",
+              says=["many", "100 rows of 360000 columns"])
+
+
+@test
+def test_blocks_end_where_the_budget_does():
+    """transform reads files that are larger than the budget; the result does not depend on it."""
+    x = cloud(400, 30)
+    table("x.csv", x, names=[f"c{j}" for j in range(30)])
+    mercer("fit", "x.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 3, "-o", "x.model", "--quiet")
+    mercer("fit", "x.csv", "-m", "ikpca", "-k", "rbf:sigma=4", "-n", 3, "-o", "i.model", "--quiet")
+    big = np.tile(x, (40, 1))
+    table("big.csv", big, names=[f"c{j}" for j in range(30)])
+    np.save("big.npy", big)
+    np.savez_compressed("big.npz", x=big)
+    np.save("small.npy", big.astype("f4"))
+    text = "".join(" ".join(["1"] + [f"{j + 1}:{v!r}" for j, v in enumerate(row)]) + "\n"
+                   for row in big.tolist())
+    write("big.svm", text)
+    _, wanted = numbers(mercer("transform", "x.model", "big.csv").out)
+    for name in ("big.csv", "big.npy", "big.npz", "small.npy", "big.svm"):
+        assert os.path.getsize(name) > 1 << 20, name
+        done = mercer("transform", "x.model", name, "--memory", "1M")
+        got = numbers(done.out)[1]
+        assert np.allclose(got, wanted, atol=1e-4 if name == "small.npy" else 1e-12), name
+        mercer("update", "i.model", name, "-o", "more.model", "--memory", "64M")
+        mercer("update", "i.model", name, "-o", "less.model", "--memory", "3M")
+        assert report("info", "more.model")["spectrum"] == report("info", "less.model")["spectrum"]
+    # A single row that does not fit is refused.
+    unpacked("wide.csv.gz", ",".join(f"c{j}" for j in range(30)).encode() + b",rest\n",
+             b"1," * 30, (b"1", 3000000), b"\n")
+    refused("transform", "x.model", "wide.csv.gz", "--memory", "1M", status=1,
+            says=["wide.csv.gz", "1.0 MB", "--memory"])
 
 
 # ------------------------------------------------------------------------------- evaluate, compare

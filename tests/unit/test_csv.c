@@ -135,6 +135,99 @@ static void test_header_rule(void **state)
     refuses("1,nan\n1,2\n", MERCER_ERR_DATA, ":1: column 2: 'nan' is not finite");
 }
 
+/* What the first line is when the caller says so, when he names a column, and to a caller who was
+ * compiled before the option was there. */
+static void test_header_given(void **state)
+{
+    static const char text[] = "2019,2020,kind\n1,2,a\n3,4,b\n";
+    static const char *const model[] = {"2020", "2019"};
+    (void)state;
+    fresh();
+    mercer_ctx_set_notice(ctx, keep_notice, NULL);
+    options.label = "3";
+    options.header = "yes";
+    notice[0] = 0;
+    reads(text);
+    shape(2, 2);
+    named(0, "2019");
+    assert_string_equal(notice, "");
+    options.header = "no";
+    reads(text);
+    shape(3, 2);
+    assert_string_equal(notice, "");
+    options.header = NULL;
+    reads(text);
+    shape(3, 2);
+    assert_non_null(strstr(notice, "no other row is of class 'kind'"));
+    notice[0] = 0;
+    options.label = "kind";
+    reads(text);
+    shape(2, 2);
+    assert_string_equal(notice, "");
+    options.label = NULL;
+    options.only = model;
+    options.only_count = 2;
+    reads(text);
+    shape(2, 2);
+    named(0, "2020");
+    assert_true(at(0, 0) == 2 && at(1, 1) == 3);
+    fresh();
+    options.header = "maybe";
+    mercer_table *none;
+    assert_fails(mercer_table_read(ctx, put_text("data.csv", text), &options, &none, &err),
+                 MERCER_ERR_ARGUMENT, "header 'maybe' is not one of yes, no");
+    options.label = "3"; /* the field lies beyond the end of an older struct */
+    options.struct_size = offsetof(mercer_read_options, header);
+    reads(text);
+    shape(3, 2);
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    fresh();
+}
+
+/* Blocks get shorter where they would not fit the budget, and hold the same rows; a whole table is
+ * refused. */
+static void test_budget(void **state)
+{
+    enum { ROWS = 30000, COLUMNS = 10 };
+    int64_t memory = mercer_ctx_memory(ctx), rows = 0, blocks = 0;
+    mercer_reader *reader = NULL;
+    mercer_table *block = NULL, *none;
+    char *text = NULL;
+    size_t used = 0;
+    (void)state;
+    fresh();
+    assert_ok(mrc_grow(&text, ROWS * COLUMNS * 8, 1, &err));
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            used += (size_t)snprintf(text + used, 8, "%d%c", (i + j) % 1000, j < 9 ? ',' : '\n');
+    const char *path = put_text("data.csv", text);
+    assert_ok(mercer_ctx_set_memory(ctx, 1 << 20, &err));
+    assert_fails(mercer_table_read(ctx, path, &options, &none, &err), MERCER_ERR_BUDGET,
+                 "data.csv: its rows take more than the memory budget of 1.0 MB (about ");
+    assert_null(none);
+    assert_ok(mercer_reader_open(ctx, path, &options, &reader, &err));
+    for (;; blocks++) {
+        assert_ok(mercer_reader_next(ctx, reader, 20000, &block, &err));
+        if (!block)
+            break;
+        const mercer_rows *got = mercer_table_rows(block);
+        assert_true(got->n * COLUMNS * 8 <= 1 << 19);
+        for (int64_t i = 0; i < got->n; i++)
+            for (int64_t j = 0; j < COLUMNS; j++)
+                assert_true(got->x[i * got->ld + j] == (double)((rows + i + j) % 1000));
+        rows += got->n;
+        mercer_table_free(block);
+    }
+    assert_true(rows == ROWS && blocks > 4);
+    mercer_reader_close(reader);
+    assert_ok(mercer_ctx_set_memory(ctx, 4 << 20, &err));
+    assert_ok(mercer_table_read(ctx, path, &options, &table, &err));
+    shape(ROWS, COLUMNS);
+    assert_ok(mercer_ctx_set_memory(ctx, memory, &err));
+    mrc_free(text);
+    fresh();
+}
+
 static void test_quotes(void **state)
 {
     (void)state;
@@ -691,6 +784,8 @@ int main(void)
         TEST(test_plain),
         TEST(test_line_ends_and_blanks),
         TEST(test_header_rule),
+        TEST(test_header_given),
+        TEST(test_budget),
         TEST(test_quotes),
         TEST(test_labels_by_rule),
         TEST(test_label_and_targets_given),

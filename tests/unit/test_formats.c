@@ -53,8 +53,8 @@ static void open_failing(mrc_format format, const char *path, const char *array)
         double x[6];
         assert_true(k < 1000);
         mrc_alloc_fail_after(k);
-        rc = format == MRC_FORMAT_MAT ? mrc_mat_open(ctx, path, array, &matrix, &shown, &err)
-                                      : mrc_hdf5_open(ctx, path, array, &matrix, &shown, &err);
+        rc = format == MRC_FORMAT_MAT ? mrc_mat_open(path, array, &matrix, &shown, &err)
+                                      : mrc_hdf5_open(path, array, &matrix, &shown, &err);
         mrc_alloc_fail_after(-1);
         if (rc != MERCER_OK && rc != MERCER_ERR_MEMORY)
             print_error("%s\n", err.text);

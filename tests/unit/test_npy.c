@@ -232,7 +232,7 @@ static void test_not_finite(void **state)
 
 static void test_columns_by_position(void **state)
 {
-    const double x[] = {1, 7, 2, 3, 7.5, 4, 5, 7, 6};
+    double x[] = {1, 7, 2, 3, -8, 4, 5, 7, 6};
     mercer_read_options options;
     mercer_table *got;
     (void)state;
@@ -243,18 +243,24 @@ static void test_columns_by_position(void **state)
     const mercer_targets *targets = mercer_table_targets(got);
     assert_int_equal(mercer_targets_classes(targets), 2);
     assert_string_equal(mercer_targets_class_name(targets, 0), "7");
-    assert_string_equal(mercer_targets_class_name(targets, 1), "7.5");
+    assert_string_equal(mercer_targets_class_name(targets, 1), "-8");
     assert_true(got->rows->d == 2 && got->rows->x[3] == 4);
     mercer_table_free(got);
     mercer_read_options_init(&options);
     options.target = "3,1";
     assert_ok(mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err));
     const double *values = mercer_targets_values(mercer_table_targets(got));
-    assert_true(values[0] == 2 && values[1] == 1 && values[4] == 6 && got->rows->x[1] == 7.5);
+    assert_true(values[0] == 2 && values[1] == 1 && values[4] == 6 && got->rows->x[1] == -8);
     mercer_table_free(got);
     options.target = "4";
     assert_fails(mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err),
                  MERCER_ERR_ARGUMENT, "no column '4' (it has 3 columns without names)");
+    x[4] = 7.5;
+    put_npy("<f8", 0, "(3, 3)", x, sizeof x);
+    mercer_read_options_init(&options);
+    options.label = "2";
+    assert_fails(mercer_table_read(ctx, in_scratch("a.npy"), &options, &got, &err), MERCER_ERR_DATA,
+                 "classes from column 2 are numbers, and not all are whole ('7.5')");
 }
 
 /* Whole and in blocks, plain and gzipped, in both orders, with and without a label. */

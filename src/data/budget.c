@@ -1,0 +1,39 @@
+/* The memory budget of reading. Bytes are counted where memory is asked for; what is counted is
+ * what pages hold in the end, not what an allocator adds to large arrays. */
+#include "data/budget.h"
+
+int64_t mrc_budget_left(const mrc_budget *budget)
+{
+    if (!budget)
+        return INT64_MAX;
+    return budget->most > budget->used ? budget->most - budget->used : 0;
+}
+
+mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double bytes,
+                              mercer_error *err)
+{
+    return mrc_fail(
+        err, MERCER_ERR_BUDGET,
+        "%s: %s would take %.1f MB, the memory budget is %.1f MB: raise --memory, or read "
+        "fewer rows or columns",
+        budget->input->shown ? budget->input->shown : "the input", what,
+        (bytes + (double)budget->used) / 0x1p20, (double)budget->most / 0x1p20);
+}
+
+mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,
+                              mercer_error *err)
+{
+    int64_t bytes;
+    if (!budget)
+        return MERCER_OK;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > mrc_budget_left(budget))
+        return mrc_budget_fail(budget, what, (double)count * (double)size, err);
+    budget->used += bytes;
+    return MERCER_OK;
+}
+
+void mrc_budget_give(mrc_budget *budget, int64_t count, int64_t size)
+{
+    if (budget)
+        budget->used = count * size < budget->used ? budget->used - count * size : 0;
+}
