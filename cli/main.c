@@ -153,11 +153,8 @@ static int early_option(const char *word)
 
 static char *join_words(int argc, char **argv)
 {
-    size_t size = 0;
     char *line = NULL;
-    FILE *out = open_memstream(&line, &size);
-    if (!out)
-        return cli_copy("mercer");
+    FILE *out = cli_text_open(&line);
     fputs("mercer", out);
     for (int i = 1; i < argc; i++) {
         char *word = cli_quote(argv[i]);
@@ -270,5 +267,6 @@ int main(int argc, char **argv)
     cli_take_wide_kernels(argv);
     mind_streams();
     mind_signals();
+    cli_mind_memory();
     return cli_finish_stdout(dispatch(argc, argv));
 }

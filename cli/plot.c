@@ -122,12 +122,7 @@ char **cli_plot_draw(const cli_plot *plot)
 
     char **lines = cli_alloc((size_t)plot->height, sizeof *lines);
     for (int line = 0; line < plot->height; line++) {
-        size_t size = 0;
-        FILE *out = open_memstream(&lines[line], &size);
-        if (!out) {
-            lines[line] = cli_copy("");
-            continue;
-        }
+        FILE *out = cli_text_open(&lines[line]);
         const int row = line - 2;
         if (line == 0) {
             fprintf(out, "%*s%-*.*s", LABEL + 1, "", wide + 1, wide, plot->title);

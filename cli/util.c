@@ -55,6 +55,50 @@ char *cli_format(const char *format, ...)
     return text;
 }
 
+/* A text that grows; open_memstream() does not tell when its own cannot. */
+struct growing {
+    char **text;
+    size_t size;
+};
+
+static ssize_t grow(void *cookie, const char *bytes, size_t count)
+{
+    struct growing *growing = cookie;
+    *growing->text = cli_resize(*growing->text, growing->size + count + 1, 1);
+    memcpy(*growing->text + growing->size, bytes, count);
+    growing->size += count;
+    (*growing->text)[growing->size] = 0;
+    return (ssize_t)count;
+}
+
+static int end_growing(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
+FILE *cli_text_open(char **text)
+{
+    struct growing *growing = cli_alloc(1, sizeof *growing);
+    growing->text = text;
+    *text = cli_copy("");
+    FILE *out =
+        fopencookie(growing, "w", (cookie_io_functions_t){.write = grow, .close = end_growing});
+    if (!out)
+        out_of_memory();
+    return out;
+}
+
+static void *json_alloc(size_t bytes)
+{
+    return cli_alloc(bytes, 1);
+}
+
+void cli_mind_memory(void)
+{
+    json_set_alloc_funcs(json_alloc, free);
+}
+
 double cli_now(void)
 {
     struct timespec now;

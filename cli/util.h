@@ -15,6 +15,13 @@ void *cli_resize(void *memory, size_t count, size_t size);
 char *cli_copy(const char *text);
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A file to print a text into, which is the caller's to free once fclose() was called. */
+FILE *cli_text_open(char **text);
+
+/* Let JSON values, too, have memory that never fails quietly: a report without some of its keys
+ * would be a wrong one. Only a program may do that; a library has a host that uses Jansson, too. */
+void cli_mind_memory(void);
+
 /* Seconds on a clock that never goes back. */
 double cli_now(void);
 

@@ -12,11 +12,11 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
+#include "model/json.h"
 #include "model/model.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,37 +46,6 @@ static const char *const head_kinds[] = {"none", "classes", "values"};
 
 /* ---- Text: JSON takes UTF-8 only, names from files can be any bytes ---- */
 
-/* Length of the UTF-8 sequence at s (which ends with a zero byte), or 0 when it is none. */
-static int utf8_length(const unsigned char *s)
-{
-    int more;
-    unsigned char least = 0x80, most = 0xBF; /* of the second byte */
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xC2 && s[0] <= 0xDF)
-        more = 1;
-    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
-        more = 2;
-    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
-        more = 3;
-    else
-        return 0;
-    if (s[0] == 0xE0)
-        least = 0xA0; /* shorter forms exist */
-    else if (s[0] == 0xED)
-        most = 0x9F; /* surrogates */
-    else if (s[0] == 0xF0)
-        least = 0x90;
-    else if (s[0] == 0xF4)
-        most = 0x8F; /* beyond Unicode */
-    if (s[1] < least || s[1] > most)
-        return 0;
-    for (int i = 2; i <= more; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    return more + 1;
-}
-
 /* U+EF80 .. U+EFFF stand for the bytes 0x80 .. 0xFF that are no UTF-8. */
 static bool is_byte_code(const unsigned char *s)
 {
@@ -92,7 +61,7 @@ static mercer_status text_encode(const char *text, char **out, mercer_error *err
         return rc;
     to = (unsigned char *)*out;
     while (*s) {
-        int length = utf8_length(s);
+        int length = mrc_utf8_length(s);
         if (length == 0 || is_byte_code(s)) {
             *to++ = 0xEE;
             *to++ = *s < 0xC0 ? 0xBE : 0xBF;
@@ -813,6 +782,14 @@ out:
     return rc;
 }
 
+/* The value of a JSON text in the metadata; NULL when it is none. */
+static mercer_status get_json(const char *text, json_t **out, mercer_error *err)
+{
+    const char *reason;
+    mercer_status rc = mrc_json_parse(text, strlen(text), out, &reason, err);
+    return rc == MERCER_ERR_FORMAT ? MERCER_OK : rc;
+}
+
 /* A list of as many names as there must be, or none at all. */
 static mercer_status get_names(const struct metadata *meta, const char *key, int64_t count,
                                char ***out, mercer_error *err)
@@ -823,7 +800,7 @@ static mercer_status get_names(const struct metadata *meta, const char *key, int
 
     if (!text)
         return MERCER_OK;
-    list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    MRC_TRY(get_json(text, &list, err));
     if (!json_is_array(list) || (int64_t)json_array_size(list) != count)
         MRC_TRY(damaged(meta->source, "not the right number of names in ", key, err));
     MRC_TRY(names_from_json(meta, list, count, out, err));
@@ -908,7 +885,7 @@ static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *
 
     if (!text)
         return MERCER_OK;
-    list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    MRC_TRY(get_json(text, &list, err));
     if (json_array_size(list) == 0) /* also of what is no array */
         MRC_TRY(damaged(meta->source, "encodings is not a list of columns", NULL, err));
     int64_t count = (int64_t)json_array_size(list);
@@ -1180,7 +1157,7 @@ static mercer_status read_header(struct source *source, char **header, size_t *l
         MRC_TRY(not_a_model(source, "it has no safetensors header", err));
     if (got < 1 || (source->size_known && source->size - 8 < *length))
         MRC_TRY(truncated(source, 8 + length64, got < 1 ? 8 : source->size, err));
-    MRC_TRY(mrc_alloc(header, (int64_t)*length, 1, err));
+    MRC_TRY(mrc_alloc(header, (int64_t)*length + 1, 1, err)); /* and a zero byte behind */
     (*header)[0] = first;
     MRC_TRY(source_read(source, *header + 1, *length - 1, &got, err));
     if (got < *length - 1)
@@ -1239,14 +1216,15 @@ static mercer_status load(mercer_ctx *ctx, struct source *source, mercer_model *
     int64_t count = 0, bytes = 0;
     char *header = NULL, digits[CHECKSUM_DIGITS];
     size_t length = 0;
-    json_error_t reason;
+    const char *reason;
     mercer_status rc = MERCER_OK;
 
     *out = NULL;
     MRC_TRY(read_header(source, &header, &length, err));
-    json = json_loadb(header, length, JSON_REJECT_DUPLICATES, &reason);
-    if (!json_is_object(json))
-        MRC_TRY(damaged(source, "its header is not valid JSON: ", reason.text, err));
+    rc = mrc_json_parse(header, length, &json, &reason, err);
+    if (rc == MERCER_ERR_FORMAT)
+        rc = damaged(source, "its header is not valid JSON: ", reason, err);
+    MRC_TRY(rc);
     meta.json = json_object_get(json, "__metadata__");
     MRC_TRY(check_format(&meta, err));
     MRC_TRY(take_checksum(source, header, length, digits, err));

@@ -1,0 +1,22 @@
+/* JSON texts to Jansson's values.
+ *
+ * Jansson's own reader drops bytes of a text, or takes it for invalid, when memory runs out inside
+ * it, and a library must not replace the allocator of a Jansson that its host may use, too. So the
+ * text is read here, and Jansson only makes the values, which says when it cannot. */
+#ifndef MRC_MODEL_JSON_H
+#define MRC_MODEL_JSON_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+
+/* Length of the UTF-8 sequence at s (which ends with a zero byte), or 0 when it is none. */
+int mrc_utf8_length(const unsigned char *s);
+
+/* The value that text says, which must end with a zero byte; the caller has *out freed by
+ * json_decref(). MERCER_ERR_FORMAT and *reason (static) when it is no JSON (RFC 8259), has a name
+ * twice in one object, or a zero byte in a string; then err is untouched. MERCER_ERR_MEMORY. */
+mercer_status mrc_json_parse(const char *text, size_t length, json_t **out, const char **reason,
+                             mercer_error *err);
+
+#endif
