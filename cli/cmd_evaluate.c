@@ -484,7 +484,8 @@ static int run_evaluate(cli_app *app)
         json_object_set_new(json, "notices", cli_json_notices(app));
         cli_json_print(out, json);
     } else if (!set->quiet) {
-        fprintf(out, "Evaluated %s on %s\n\n", set->method, cli_shown(set->operand[0]));
+        fprintf(out, "Evaluated %s on %s\n\n", cli_visible(set->method),
+                cli_visible(cli_shown(set->operand[0])));
         print_value(out, &info);
         cli_print_row(out, "which is", "%s", info.summary);
         if (info.positive && (set->positive || looks_for_one(&info)))
@@ -615,8 +616,8 @@ static void print_comparison(const cli_app *app, mercer_evaluation **all)
         cell_or_blank(&table, "%.4g", i ? s.spread : NAN);
         cli_table_cell(&table, "%.4g", s.points);
     }
-    printf("Compared on %s: %s, %lld fold%s\n\n", cli_shown(app->set.operand[0]), first.summary,
-           (long long)first.folds, first.folds == 1 ? "" : "s");
+    printf("Compared on %s: %s, %lld fold%s\n\n", cli_visible(cli_shown(app->set.operand[0])),
+           first.summary, (long long)first.folds, first.folds == 1 ? "" : "s");
     cli_table_print(&table, stdout, 2);
     cli_print_notices(app);
 }

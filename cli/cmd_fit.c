@@ -92,14 +92,14 @@ static bool has_preimages(const mercer_model_info *info)
 static void print_next(FILE *out, const cli_app *app, const outcome *o)
 {
     const bool piped = strcmp(app->set.operand[0], "-") == 0;
-    char *data = piped ? cli_copy("DATA") : cli_quote(app->set.operand[0]);
+    char *data = piped ? cli_copy("DATA") : cli_clean(cli_quote(app->set.operand[0]));
     fprintf(out, "\nNext:\n");
     if (!app->set.output) {
-        fprintf(out, "  %s -o my.model\n", app->command_line);
+        fprintf(out, "  %s -o my.model\n", cli_visible(app->command_line));
     } else if (cli_is_stdout(app->set.output)) {
         fprintf(out, "  mercer transform MODEL %s -o features.csv\n", data);
     } else {
-        char *model = cli_quote(app->set.output);
+        char *model = cli_clean(cli_quote(app->set.output));
         fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
         if (o->info.head)
             fprintf(out, "  mercer predict %s %s -o predictions.csv\n", model, data);
@@ -120,7 +120,8 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     const double factor = share_factor(o);
 
     const int name = (int)strcspn(info->method, ":");
-    fprintf(out, "Fitted %.*s to %s\n\n", name, info->method, cli_shown(app->set.operand[0]));
+    fprintf(out, "Fitted %.*s to %s\n\n", name, info->method,
+            cli_visible(cli_shown(app->set.operand[0])));
     char *sparse = cli_sparse_text(o->entries, info->rows, o->columns);
     cli_print_row(out, "data", "%s rows x %s column%s%s", cli_text_count(info->rows).text,
                   cli_text_count(o->columns).text, o->columns == 1 ? "" : "s", sparse);

@@ -68,7 +68,7 @@ static int run_generate(cli_app *app)
         goto out;
     cli_print_notices(app);
     if (!cli_is_stdout(set->output) && !set->quiet)
-        printf("%s: %s rows x %s columns\n", sink.path, cli_text_count(n).text,
+        printf("%s: %s rows x %s columns\n", cli_visible(sink.path), cli_text_count(n).text,
                cli_text_count(d).text);
 out:
     if (rc != MERCER_OK)

@@ -82,7 +82,7 @@ static int run_info(cli_app *app)
         mercer_model_free(model);
         return CLI_DONE;
     }
-    printf("Model %s\n\n", cli_shown(path));
+    printf("Model %s\n\n", cli_visible(cli_shown(path)));
     cli_print_row(stdout, "method", "%s", info.method);
     cli_print_row(stdout, "kernel", "%s", info.kernel);
     cli_print_row(stdout, "centring", "%s", info.center);

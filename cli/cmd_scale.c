@@ -60,8 +60,8 @@ static int run_scale(cli_app *app)
     } else {
         cli_print_notices(app);
         if (!on_stdout && !set->quiet)
-            printf("%s: %s rows x %s columns, scaled: %s\n", sink.path, cli_text_count(n).text,
-                   cli_text_count(d).text, kind);
+            printf("%s: %s rows x %s columns, scaled: %s\n", cli_visible(sink.path),
+                   cli_text_count(n).text, cli_text_count(d).text, kind);
     }
 out:
     if (rc != MERCER_OK)

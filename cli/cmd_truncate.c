@@ -23,8 +23,8 @@ static void print_report(FILE *out, const cli_app *app, const char *output,
         return;
     const cli_text error = cli_text_number(after->reconstruction_error);
     fprintf(out, "%s: %lld of %lld components kept; reconstruction error %s, was %s\n",
-            strcmp(output, "-") == 0 ? "standard output" : output, (long long)after->components,
-            (long long)before->components, error.text,
+            strcmp(output, "-") == 0 ? "standard output" : cli_visible(output),
+            (long long)after->components, (long long)before->components, error.text,
             cli_text_number(before->reconstruction_error).text);
 }
 

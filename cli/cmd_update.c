@@ -49,7 +49,7 @@ static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
     fprintf(out,
             "%s: %s row%s learnt in %s, %s in all; %lld components on %lld points, error %s; %s "
             "kernel values in %s block%s\n",
-            strcmp(feed->output, "-") == 0 ? "standard output" : feed->output,
+            strcmp(feed->output, "-") == 0 ? "standard output" : cli_visible(feed->output),
             cli_text_count(feed->learnt).text, feed->learnt == 1 ? "" : "s",
             cli_text_seconds(seconds).text, cli_text_count(info.rows).text,
             (long long)info.components, (long long)info.expansion_points,

@@ -16,10 +16,7 @@ int cli_fail(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    /* One line, whatever the file is called. */
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
+    cli_clean(text); /* one line, whatever the file is called */
     cli_progress_clear();
     fflush(stdout);
     fprintf(stderr, "mercer: %s\n", text);
@@ -113,7 +110,7 @@ void cli_print_notices(const cli_app *app)
         return;
     cli_progress_clear();
     for (int64_t i = 0; i < app->notice_count; i++)
-        fprintf(stderr, "mercer: note: %s\n", app->notices[i]);
+        fprintf(stderr, "mercer: note: %s\n", cli_visible(app->notices[i]));
 }
 
 void cli_read_options(const cli_settings *set, mercer_read_options *options)
@@ -529,7 +526,9 @@ json_t *cli_json_text(const char *text)
 
 void cli_json_method(json_t *json, const char *spec)
 {
-    json_object_set_new(json, "method", json_stringn(spec, strcspn(spec, ":")));
+    char *name = cli_format("%.*s", (int)strcspn(spec, ":"), spec);
+    json_object_set_new(json, "method", cli_json_text(name));
+    free(name);
     json_object_set_new(json, "method_spec", cli_json_text(spec));
 }
 
@@ -563,7 +562,8 @@ void cli_json_print(FILE *out, json_t *object)
     json_object_foreach(object, key, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY);
-        fprintf(out, "%s  \"%s\": %s", before, key, text ? text : "null");
+        fprintf(out, "%s  \"%s\": ", before, key);
+        cli_put_json(out, text);
         free(text);
         before = ",\n";
     }

@@ -168,13 +168,14 @@ mercer_status cli_passage_finish(cli_passage *p, const char *what, const char *w
     if (p->extra == 2)
         snprintf(p->note, sizeof p->note, "; %s novel", cli_text_count(p->novel).text);
     if (images && !set->quiet)
-        printf("%s: %s image%s of %lldx%lld pixels in %s\n", set->output,
+        printf("%s: %s image%s of %lldx%lld pixels in %s\n", cli_visible(set->output),
                cli_text_count(p->done).text, p->done == 1 ? "" : "s",
                (long long)p->info.image_width, (long long)p->info.image_height,
                cli_text_seconds(seconds).text);
     else if (!on_stdout && !set->quiet)
-        printf("%s: %s rows x %lld %s in %s%s\n", p->sink.path, cli_text_count(p->done).text,
-               (long long)p->width, what, cli_text_seconds(seconds).text, p->note);
+        printf("%s: %s rows x %lld %s in %s%s\n", cli_visible(p->sink.path),
+               cli_text_count(p->done).text, (long long)p->width, what,
+               cli_text_seconds(seconds).text, p->note);
     return MERCER_OK;
 }
 

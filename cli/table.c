@@ -8,10 +8,9 @@
 
 void cli_table_cell(cli_table *table, const char *format, ...)
 {
-    char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    char *text = cli_clean(cli_format_list(format, args));
     va_end(args);
     /* Room doubles whenever the count is a power of two. */
     if ((table->count & (table->count - 1)) == 0) {
@@ -21,7 +20,7 @@ void cli_table_cell(cli_table *table, const char *format, ...)
         free(table->cells);
         table->cells = grown;
     }
-    table->cells[table->count++] = cli_copy(text);
+    table->cells[table->count++] = text;
 }
 
 void cli_table_print(cli_table *table, FILE *out, int indent)
@@ -81,14 +80,14 @@ void cli_table_print(cli_table *table, FILE *out, int indent)
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
 {
     enum { COLUMN = 24 };
-    char text[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    char *text = cli_clean(cli_format_list(format, args));
     va_end(args);
     const int width = cli_terminal_width();
     fprintf(out, "  %-*s", COLUMN - 2, name);
     cli_print_wrapped(out, text, COLUMN, width < COLUMN + 30 ? COLUMN + 30 : width);
+    free(text);
 }
 
 void cli_print_novelty(FILE *out, const mercer_model_info *info)

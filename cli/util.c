@@ -43,15 +43,20 @@ char *cli_copy(const char *text)
     return copy;
 }
 
-char *cli_format(const char *format, ...)
+char *cli_format_list(const char *format, va_list args)
 {
     char *text = NULL;
+    if (vasprintf(&text, format, args) < 0)
+        out_of_memory();
+    return text;
+}
+
+char *cli_format(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    const int length = vasprintf(&text, format, args);
+    char *text = cli_format_list(format, args);
     va_end(args);
-    if (length < 0)
-        out_of_memory();
     return text;
 }
 
@@ -174,6 +179,76 @@ cli_text cli_text_number(double value)
     else
         snprintf(out.text, sizeof out.text, "%.4g", value);
     return out;
+}
+
+/* Bytes of the UTF-8 sequence at s, 1 for a byte that begins none. */
+static size_t sequence_length(const unsigned char *s)
+{
+    const size_t length = s[0] >= 0xC2 && s[0] <= 0xDF   ? 2
+                          : s[0] >= 0xE0 && s[0] <= 0xEF ? 3
+                          : s[0] >= 0xF0 && s[0] <= 0xF4 ? 4
+                                                         : 1;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 1;
+    return length;
+}
+
+/* Whether a terminal could take the sequence for a command, or show what is beside it in another
+ * place: control characters, also those above 127; ends of lines; turns of the writing direction.
+ */
+static bool is_unsafe(const unsigned char *s, size_t length)
+{
+    if (length == 1)
+        return s[0] < 0x20 || (s[0] >= 0x7F && s[0] < 0xA0);
+    if (length == 2)
+        return s[0] == 0xC2 && s[1] < 0xA0;
+    return length == 3 && s[0] == 0xE2 &&
+           ((s[1] == 0x80 && s[2] >= 0xA8 && s[2] <= 0xAE) ||
+            (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9));
+}
+
+char *cli_clean(char *text)
+{
+    const unsigned char *from = (const unsigned char *)text;
+    char *to = text;
+    for (size_t length; *from; from += length) {
+        length = sequence_length(from);
+        if (is_unsafe(from, length)) {
+            *to++ = '?';
+            continue;
+        }
+        memmove(to, from, length);
+        to += length;
+    }
+    *to = 0;
+    return text;
+}
+
+const char *cli_visible(const char *text)
+{
+    enum { AT_A_TIME = 8 };
+    static char *kept[AT_A_TIME];
+    static int next;
+    next = (next + 1) % AT_A_TIME;
+    free(kept[next]);
+    kept[next] = cli_clean(cli_copy(text));
+    return kept[next];
+}
+
+void cli_put_json(FILE *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t length; *s; s += length) {
+        length = sequence_length(s);
+        if (!is_unsafe(s, length))
+            fwrite(s, 1, length, out);
+        else
+            fprintf(out, "\\u%04x",
+                    length == 1   ? s[0]
+                    : length == 2 ? (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu)
+                                  : (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu));
+    }
 }
 
 char *cli_quote(const char *word)

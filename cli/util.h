@@ -2,6 +2,7 @@
 #ifndef CLI_UTIL_H
 #define CLI_UTIL_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,18 @@ void *cli_alloc(size_t count, size_t size);
 void *cli_resize(void *memory, size_t count, size_t size);
 char *cli_copy(const char *text);
 char *cli_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *cli_format_list(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
+
+/* Texts of others, from files or their names, for a terminal: what it could take for a command
+ * (control characters, escape sequences), or for an end of the line, becomes '?'. In place; or of a
+ * copy, of which the last eight are there. Every text for people goes through one of them: errors,
+ * notices, cells and rows of tables by themselves. Data (CSV) and JSON do not. */
+char *cli_clean(char *text);
+const char *cli_visible(const char *text);
+
+/* Print a JSON text, in one line, with the same characters escaped as JSON does it: Jansson leaves
+ * those above 31 as they are. */
+void cli_put_json(FILE *out, const char *text);
 
 /* A file to print a text into, which is the caller's to free once fclose() was called. */
 FILE *cli_text_open(char **text);

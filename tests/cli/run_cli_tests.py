@@ -2654,6 +2654,59 @@ def test_memory_that_runs_out_anywhere():
 
 
 @test
+def test_texts_of_others_do_not_reach_the_terminal_raw():
+    """Escape sequences in names, classes, commands and file names: shown as '?' wherever people read; data and JSON keep
+    them."""
+    bad = "\x1b[31m\x07\x7f\u009b32m\u202e\u2028"
+    raw = b"\x9b33m"  # a control character of terminals that do not read UTF-8
+    folder = pathlib.Path(f"folder{bad}")
+    folder.mkdir()
+    data, model = folder / "x.csv", folder / "m.model"
+    rows = "".join(f"{i % 5},{i * i % 7},w{bad}{i % 3},k{bad}{i % 2}\n" for i in range(30))
+    head = f'a{bad},b{bad},"c{bad}\n",label\n'
+    data.write_bytes(head.encode() + rows.encode() + b"1,2,w" + raw + b",k" + raw + b"\n")
+
+    def check(done):
+        for text in (done.stdout, done.stderr):
+            shown = text.decode("utf-8", errors="surrogateescape")
+            wrong = [c for c in shown if c != "\n" and (unicodedata.category(c) in ("Cc", "Zl")
+                     or "\u202a" <= c <= "\u202e" or "\udc80" <= c < "\udca0")]
+            assert not wrong, (wrong, shown)
+        return done
+
+    fit = ("fit", data, "-m", "kpca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1")
+    assert "?[31m" in check(mercer(*fit, "-o", model)).out
+    check(mercer(*fit))
+    assert "?[31m" in check(mercer("info", model)).out
+    check(mercer("evaluate", data, "-m", "kpca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1", "--cv", 2))
+    check(mercer("compare", data, "-m", "kpca", "-m", "pca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1", "--cv", 2))
+    out = folder / "out.csv"
+    for words in (("transform", model, data), ("predict", model, data), ("truncate", model, "-n", 1),
+                  ("generate", "circle"), ("scale", data, "--scale", "standard", "--encode", "onehot")):
+        check(mercer(*words, "-o", out, status=(0, 1)))
+    check(refused("fit", folder / "none.csv", "-m", "kpca", status=1))
+    check(refused("fit", data, "-m", "kpca", status=1))
+    check(refused("info", data, status=1))
+    stream = folder / "s.model"
+    data.write_text(f"a{bad},b\n" + "".join(f"{i % 5},{i * i % 7}\n" for i in range(30)))
+    check(mercer("fit", data, "-m", "ikpca", "-n", 2, "-o", stream))
+    check(mercer("update", stream, data))
+    check(mercer("update", stream, data, "--checkpoint", 10))
+    # JSON has the texts themselves, with nothing that a terminal would take for a command.
+    assert check(mercer("info", model, "--json")).out
+    names = report("info", model)["column_names"]
+    assert names[0] == f"a{bad}" and f"k{bad}0" in report("info", model)["head_names"]
+    assert bad in report("info", model)["command"]
+    # A long command is shown to its end.
+    deep = "d" * 200
+    for _ in range(6):
+        folder = folder / deep
+        folder.mkdir()
+    mercer("fit", data, "-m", "kpca", "-n", 2, "-o", folder / "end.model", "--quiet")
+    assert "end.model" in "".join(mercer("info", folder / "end.model").out.split("command")[1].split())
+
+
+@test
 def test_a_killed_writer_leaves_nothing_for_long():
     stream_model()
     run = subprocess.Popen([MERCER, "transform", "head.model", "-", "-o", "out.csv"], stdin=subprocess.PIPE)
