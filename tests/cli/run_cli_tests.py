@@ -2707,6 +2707,20 @@ def test_texts_of_others_do_not_reach_the_terminal_raw():
 
 
 @test
+def test_a_file_that_grows_too_large():
+    """One line that names the limit; the old file stays, and nothing else is left."""
+    stream_model()
+    before = pathlib.Path("head.model").read_bytes()
+    there = sorted(os.listdir())
+    # A run of Python ignores the signal, and so do its children when it leaves their signals alone.
+    limited = {"restore_signals": False, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))}
+    for words in (("fit", "x.csv", "-m", "kpca", "-o", "head.model"), ("update", "head.model", "tail.csv"),
+                  ("transform", "head.model", "x.csv", "-o", "f.csv")):
+        refused(*words, status=1, says=("larger than the limit", "nothing was written"), **limited)
+        assert sorted(os.listdir()) == there and pathlib.Path("head.model").read_bytes() == before, os.listdir()
+
+
+@test
 def test_a_killed_writer_leaves_nothing_for_long():
     stream_model()
     run = subprocess.Popen([MERCER, "transform", "head.model", "-", "-o", "out.csv"], stdin=subprocess.PIPE)
