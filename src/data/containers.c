@@ -122,7 +122,11 @@ static mercer_status send_request(struct remote *remote, mercer_ctx *ctx, const 
                                 .memory = ctx->memory,
                                 .time_seconds = TIME_LEAST};
     mercer_status rc = MERCER_OK;
-    if (stat(file, &info) == 0 && info.st_size > 0)
+    bool known = stat(file, &info) == 0;
+    if (known && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s data have to be a plain file (no pipe, no .gz)",
+                 file, remote->format == MRC_FORMAT_MAT ? "MAT" : "HDF5"); /* opening may wait */
+    if (known && info.st_size > 0)
         request.time_seconds += info.st_size / TIME_BYTES;
     MRC_TRY(mrc_helper_send(&remote->helper, ctx, &request, sizeof request, err));
     MRC_TRY(mrc_helper_send(&remote->helper, ctx, file, (size_t)request.file_bytes, err));

@@ -497,6 +497,9 @@ def test_hdf5_alone():
         for name in ("x", "own"):
             refuses(f"mat 7.3 {fill.__name__} {name}", f"p.mat:{name}",
                     ["p.mat: '" + ("away" if fill is soft else "x") + "'", own])
+    for name in ("pipe.h5", "pipe.mat"):
+        os.mkfifo(name)
+        refuses(f"{name}, which nobody writes to", name, [name, "plain file"], status=2)
     # A dataset behind a filter that would have to be loaded as a plugin.
     with h5py.File("p.h5", "w") as f:
         plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
