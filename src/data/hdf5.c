@@ -108,11 +108,36 @@ static mercer_status fail_library(const char *shown, const char *what, mercer_er
     return mrc_fail(err, MERCER_ERR_FORMAT, "%s: %s (%s)", shown, what, reason);
 }
 
+/* Whether floating-point numbers are of a form that processors have. HDF5 can describe any other,
+ * by the places of its bits; a damaged file does, and the library's conversion of such numbers
+ * depends on how many it converts at a time. */
+static bool is_plain_float(hid_t type)
+{
+    static const struct {
+        size_t bytes, exponent_at, exponent_bits, bias;
+    } forms[] = {{2, 10, 5, 15}, {4, 23, 8, 127}, {8, 52, 11, 1023}};
+    size_t sign, exponent_at, exponent_bits, fraction_at, fraction_bits;
+    H5T_order_t order = H5Tget_order(type);
+    if (H5Tequal(type, H5T_NATIVE_LDOUBLE) > 0)
+        return true;
+    if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &fraction_at, &fraction_bits) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (H5Tget_size(type) == forms[i].bytes)
+            return (order == H5T_ORDER_LE || order == H5T_ORDER_BE) && H5Tget_offset(type) == 0 &&
+                   H5Tget_precision(type) == 8 * forms[i].bytes && sign == 8 * forms[i].bytes - 1 &&
+                   exponent_at == forms[i].exponent_at && exponent_bits == forms[i].exponent_bits &&
+                   fraction_at == 0 && fraction_bits == forms[i].exponent_at &&
+                   H5Tget_ebias(type) == forms[i].bias && H5Tget_norm(type) == H5T_NORM_IMPLIED;
+    return false;
+}
+
 /* What the values of a dataset are, when they are no numbers; else NULL. */
 static const char *not_numbers(hid_t type)
 {
     switch (H5Tget_class(type)) {
     case H5T_FLOAT:
+        return is_plain_float(type) ? NULL : "of floating-point numbers of an unknown form";
     case H5T_INTEGER:
         return NULL;
     case H5T_STRING:
