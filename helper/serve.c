@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -68,10 +69,11 @@ bool serve_confine(void)
 static int64_t addresses(void)
 {
     long long pages = 0;
+    char text[64];
     FILE *file = fopen("/proc/self/statm", "re");
     if (file) {
-        if (fscanf(file, "%lld", &pages) != 1)
-            pages = 0;
+        if (fgets(text, sizeof text, file))
+            pages = strtoll(text, NULL, 10);
         fclose(file);
     }
     return pages * sysconf(_SC_PAGESIZE);
