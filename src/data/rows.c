@@ -255,6 +255,24 @@ int64_t mercer_rows_entries(const mercer_rows *rows)
     return is_sparse(rows) ? rows->csr.start[rows->n] : rows->n * rows->d;
 }
 
+double mrc_rows_largest(const mercer_rows *rows, int64_t first, int64_t count, int64_t *column)
+{
+    double largest = 0;
+    *column = 0;
+    for (int64_t i = first; i < first + count; i++) {
+        int64_t begin = is_sparse(rows) ? rows->csr.start[i] : 0;
+        int64_t end = is_sparse(rows) ? rows->csr.start[i + 1] : rows->d;
+        for (int64_t k = begin; k < end; k++) {
+            double value = is_sparse(rows) ? rows->csr.value[k] : mrc_rows_at(rows, i, k);
+            if (fabs(value) > fabs(largest)) {
+                largest = value;
+                *column = is_sparse(rows) ? rows->csr.column[k] : k;
+            }
+        }
+    }
+    return largest;
+}
+
 double mrc_rows_bytes(const mercer_rows *rows)
 {
     size_t one = mrc_dtype_bytes(rows->dtype) + (is_sparse(rows) ? sizeof *rows->csr.column : 0);

@@ -59,6 +59,8 @@ static inline double mrc_rows_at(const mercer_rows *rows, int64_t i, int64_t j)
     return rows->dtype == MRC_F32 ? (double)((const float *)rows->packed)[at]
                                   : ((const uint8_t *)rows->packed)[at];
 }
+/* The value of largest modulus in rows first .. first + count, and its column. */
+double mrc_rows_largest(const mercer_rows *rows, int64_t first, int64_t count, int64_t *column);
 /* A dense or packed row: borrowed from the rows, or unpacked into scratch (d doubles). */
 const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch);
 

@@ -149,6 +149,26 @@ static double largest_entry(const mercer_rows *rows)
     return largest;
 }
 
+static mercer_status check_range(const mrc_gram *g, mercer_error *err)
+{
+    for (int64_t i = 0; i < g->n; i++)
+        if (!isfinite(g->raw_diag[i])) {
+            int64_t column;
+            double value = mrc_rows_largest(g->rows, i, 1, &column);
+            return mrc_fail(err, MERCER_ERR_DATA,
+                            "the kernel overflows on row %lld: column %lld holds %g; scale the "
+                            "data (--scale standard)",
+                            (long long)(i + 1), (long long)(column + 1), value);
+        }
+    /* Entries of 1e-7 of the largest one are still whole numbers of single precision. */
+    if (g->single && (g->kmax > FLT_MAX || (g->kmax > 0 && g->kmax < FLT_MIN / FLT_EPSILON)))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "kernel values of about %.0e are out of the range of single precision, "
+                        "%.0e to %.0e: scale the data, or take double precision",
+                        g->kmax, (double)FLT_MIN / FLT_EPSILON, (double)FLT_MAX);
+    return MERCER_OK;
+}
+
 /* Symmetry of the caller's matrix, up to rounding; its lower triangle is used. */
 static mercer_status check_precomputed(const mrc_gram *g, mercer_error *err)
 {
@@ -284,6 +304,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     g->single = request->single;
     g->centered = request->centered;
     g->eps = request->single ? FLT_EPSILON : DBL_EPSILON;
+    g->unit = g->scale = 1;
     MRC_TRY(mrc_alloc(&g->raw_diag, g->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&g->diag, g->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&g->means, g->n, sizeof(double), err));
@@ -302,18 +323,14 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
             MRC_TRY(mrc_points_shift(&g->points, rows, err));
         mrc_kernel_diag(kernel, &g->points, 0, g->n, g->raw_diag);
     }
-    for (int64_t i = 0; i < g->n; i++) {
-        if (!isfinite(g->raw_diag[i]))
-            MRC_FAIL(err, MERCER_ERR_DATA,
-                     "the kernel overflows on row %lld: scale the data (--scale standard)",
-                     (long long)(i + 1));
+    for (int64_t i = 0; i < g->n; i++)
         g->kmax = fmax(g->kmax, fabs(g->raw_diag[i]));
-    }
     /* Only a semidefinite matrix has its largest entry on the diagonal. */
     if (kernel->kind == MRC_KERNEL_precomputed)
         g->kmax = largest_entry(rows);
     else if (kernel->kind == MRC_KERNEL_sigmoid)
         g->kmax = 1;
+    MRC_TRY(check_range(g, err));
     memcpy(g->diag, g->raw_diag, (size_t)g->n * sizeof *g->diag);
     MRC_TRY(build_store(g, request, reason, sizeof reason, err));
     if (g->store == MRC_STORE_LOWRANK && g->centered)
@@ -378,6 +395,46 @@ double mrc_gram_kmax(const mrc_gram *g)
 double mrc_gram_left_out(const mrc_gram *g)
 {
     return g->left_out;
+}
+
+enum { PLAIN = 128 }; /* kmax from 2^-128 to 2^128 has a fourth power, and 1e-77 of it */
+
+double mrc_usual_unit(double kmax)
+{
+    int exponent;
+    if (!(kmax > 0 && kmax <= DBL_MAX))
+        return 1;
+    frexp(kmax, &exponent);
+    if (exponent >= -PLAIN && exponent <= PLAIN)
+        return 1;
+    return ldexp(1, exponent - (exponent % 2 + 2) % 2);
+}
+
+double mrc_gram_usual_unit(const mrc_gram *g)
+{
+    return g->single ? 1 : mrc_usual_unit(g->kmax * g->unit);
+}
+
+void mrc_gram_set_unit(mrc_gram *g, double unit)
+{
+    double factor = g->unit / unit, root = sqrt(factor);
+    if (factor == 1)
+        return;
+    g->unit = unit;
+    for (int64_t i = 0; i < g->n; i++) {
+        g->raw_diag[i] *= factor;
+        g->diag[i] *= factor;
+        g->means[i] *= factor;
+    }
+    g->grand *= factor;
+    g->kmax *= factor;
+    g->left_out *= factor;
+    if (g->store == MRC_STORE_DENSE)
+        mrc_tiled_scale(g, factor);
+    else if (g->store == MRC_STORE_LOWRANK)
+        mrc_lowrank_scale(g, root);
+    else
+        g->scale *= factor;
 }
 
 mrc_store_kind mrc_gram_store(const mrc_gram *g)
@@ -850,6 +907,8 @@ static void cross_group(void *arg, int64_t task, int worker)
         const mrc_points *b = mrc_points_window(&g->points, &b0, cols, scratch, &b_own);
         mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, out + c, g->n);
     }
+    for (int64_t i = 0; g->unit != 1 && i < rows * g->n; i++)
+        out[i] /= g->unit;
     for (int64_t i = 0; g->centered && i < rows; i++) {
         double *row = out + i * g->n, mean = 0;
         for (int64_t t = 0; t < g->n; t++)

@@ -48,6 +48,14 @@ bool mrc_gram_centered(const mrc_gram *gram);
  * of the uncentred matrix: rounding errors are of the order of their product. */
 double mrc_gram_eps(const mrc_gram *gram);
 double mrc_gram_kmax(const mrc_gram *gram);
+/* Values in units of a power of four: products of kernel values of 1e-200 or 1e200 are no numbers
+ * any more, in units of the largest they are. It is exact, since factors and roots are powers of
+ * two. usual: the power of four next to kmax, or 1 where squares and their squares are numbers
+ * anyway. set: all that the operator gives is in this unit from now on; 1 at first, not for single
+ * precision. */
+double mrc_usual_unit(double kmax);
+double mrc_gram_usual_unit(const mrc_gram *gram);
+void mrc_gram_set_unit(mrc_gram *gram, double unit);
 /* Largest diagonal entry of K that a low-rank store leaves out; 0 for others. */
 double mrc_gram_left_out(const mrc_gram *gram);
 /* Diagonal of the (centred) matrix, n values, borrowed. Costs a pass when the operator is centred

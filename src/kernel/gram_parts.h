@@ -23,6 +23,8 @@ struct mrc_gram {
     mrc_store_kind store;
     bool single, centered;
     double eps, kmax;
+    double unit;       /* of all values; see mrc_gram_set_unit() */
+    double scale;      /* what values are multiplied with as they are read: stores that keep none */
     mrc_points points; /* not for precomputed */
     double *raw_diag;  /* n, uncentred */
     double *diag;      /* n, centred when the operator is; filled with the means */
@@ -50,6 +52,7 @@ enum { MRC_PANEL = 32 };
 
 /* Tiled stores. init allocates what the store needs and computes the tiles of a dense one. */
 mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err);
+void mrc_tiled_scale(mrc_gram *g, double factor); /* the stored values, in place */
 int64_t mrc_tiled_dense_bytes(int64_t n, bool single);
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g);
 /* Uncentred out (n x l) = K v. */
@@ -74,6 +77,7 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
 mercer_status mrc_lowrank_init_linear(mrc_gram *g, mercer_error *err);
 /* Means, diagonal and centring in place; called once after init. */
 mercer_status mrc_lowrank_center(mrc_gram *g, mercer_error *err);
+void mrc_lowrank_scale(mrc_gram *g, double factor); /* F, in place */
 mercer_status mrc_lowrank_apply(mrc_gram *g, const double *v, int64_t l, double *out,
                                 mercer_error *err);
 /* out (count x rank): rows J of F. */

@@ -105,6 +105,8 @@ static void times_row(const struct implicit_work *w, int64_t i, double *out)
         const double *panel = w->inner + first * d; /* panel first / PANEL */
         double sum[PANEL];
         loops->gather(row.column, row.value, row.count, panel, sum);
+        for (int64_t j = 0; w->g->scale != 1 && j < PANEL; j++)
+            sum[j] *= w->g->scale;
         memcpy(out + first, sum, (size_t)least(PANEL, w->l - first) * sizeof *sum);
     }
 }

@@ -462,6 +462,15 @@ out:
     return rc;
 }
 
+void mrc_lowrank_scale(mrc_gram *g, double factor)
+{
+    for (int64_t c = 0; c < g->rank; c++) {
+        double *panel = g->factor + c / MRC_PANEL * MRC_PANEL * g->n;
+        for (int64_t i = 0; i < g->n; i++)
+            panel[i * MRC_PANEL + c % MRC_PANEL] *= factor;
+    }
+}
+
 static void times_strip(void *arg, int64_t task, int worker)
 {
     struct strip_work *w = arg;

@@ -81,6 +81,9 @@ static void compute_tile(const mrc_gram *g, int64_t i, int64_t j, int worker, do
     const mrc_points *a = mrc_points_window(&g->points, &a0, rows, space->windows, &a_own);
     const mrc_points *b = mrc_points_window(&g->points, &b0, cols, second, &b_own);
     mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, values, MRC_TILE);
+    for (int64_t r = 0; g->scale != 1 && r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            values[r * MRC_TILE + c] *= g->scale;
     if (i != j)
         return;
     for (int64_t r = 0; r < rows; r++) {
@@ -95,7 +98,7 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
 {
     *stride = MRC_TILE;
     if (g->store == MRC_STORE_PRECOMPUTED) {
-        if (i != j && g->rows->x) {
+        if (i != j && g->rows->x && g->scale == 1) {
             *stride = g->rows->ld;
             return g->rows->x + i * MRC_TILE * g->rows->ld + j * MRC_TILE;
         }
@@ -104,6 +107,7 @@ static const double *tile_of(const mrc_gram *g, int64_t i, int64_t j, int worker
             for (int64_t c = 0; c < tile_rows(g, j); c++) { /* the lower triangle, mirrored */
                 int64_t row = i * MRC_TILE + r, column = j * MRC_TILE + c;
                 own->tile[r * MRC_TILE + c] =
+                    g->scale *
                     mrc_rows_at(g->rows, row > column ? row : column, row > column ? column : row);
             }
         return own->tile;
@@ -174,6 +178,13 @@ mercer_status mrc_tiled_init(mrc_gram *g, mercer_error *err)
     MRC_TRY(mrc_check_cancel(g->ctx, err));
 out:
     return rc;
+}
+
+void mrc_tiled_scale(mrc_gram *g, double factor)
+{
+    int64_t values = (int64_t)dense_values(g->n);
+    for (int64_t i = 0; i < values; i++)
+        g->tile_values[i] *= factor;
 }
 
 /* What a sweep does with tile (I, J), I >= J. It may compute at once, but must call await_turn()
@@ -384,7 +395,7 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
         for (int64_t i = 0; i < nrows; i++)
             for (int64_t t = 0; t < count; t++) {
                 int64_t a = rows[i], b = first + t;
-                out[i * ldo + t] = mrc_rows_at(g->rows, a >= b ? a : b, a >= b ? b : a);
+                out[i * ldo + t] = g->scale * mrc_rows_at(g->rows, a >= b ? a : b, a >= b ? b : a);
             }
         return;
     }
@@ -405,6 +416,8 @@ void mrc_tiled_block(const mrc_gram *g, const int64_t *rows, int64_t nrows, int6
     mrc_kernel_tile_gather(g->kernel, g->ctx->simd, &g->points, rows, nrows, b, b0, count,
                            space->gathered, out, ldo);
     for (int64_t i = 0; i < nrows; i++) {
+        for (int64_t t = 0; g->scale != 1 && t < count; t++)
+            out[i * ldo + t] *= g->scale;
         if (rows[i] >= first && rows[i] < first + count)
             out[i * ldo + rows[i] - first] = g->raw_diag[rows[i]];
         if (g->single)

@@ -306,6 +306,24 @@ out:
 
 /* ---- the model ---- */
 
+void mrc_dual_leave_unit(mrc_dual *dual, double unit)
+{
+    double root = sqrt(unit);
+    int64_t k = dual->count, size = dual->sparse ? dual->start[k] : k * dual->n;
+    mrc_gram_set_unit(dual->gram, 1);
+    if (unit == 1)
+        return;
+    for (int64_t i = 0; i < size; i++)
+        dual->values[i] /= root;
+    for (int64_t j = 0; j < k; j++) {
+        dual->norms[j] *= root;
+        dual->given[j] *= root;
+        dual->covariance[j] *= unit;
+    }
+    mrc_free(dual->column_norms2); /* which may be no numbers now */
+    dual->column_norms2 = NULL;
+}
+
 struct solve {
     const double *m; /* k x k */
     int64_t points, k;

@@ -78,6 +78,10 @@ typedef enum mrc_dual_scale {
     MRC_AS_GIVEN,        /* K beta as the method gave it, not deflated: A = B */
 } mrc_dual_scale;
 
+/* All features were added with the operator in this unit (kernel/gram.h), not MRC_AS_GIVEN: back to
+ * units of one. */
+void mrc_dual_leave_unit(mrc_dual *dual, double unit);
+
 /* Fill the model: points, A, offsets, mean, alignment, covariance and the bound. */
 mercer_status mrc_dual_finish(mrc_dual *dual, const mrc_problem *problem, mrc_dual_scale scale,
                               mercer_model *model, mercer_error *err);

@@ -101,8 +101,9 @@ static mercer_status choose_landmarks(mercer_ctx *ctx, mrc_library *lib, const m
         targets[i * k + q] = mean;
     }
     MRC_TRY(mrc_svd_left(ctx, m, n, scatter, singular, vectors, err));
+    double weight = singular[0] / sqrt(mrc_usual_unit(singular[0] * singular[0]));
     for (int64_t i = 0; i < m; i++) {
-        targets[i * k + q] *= singular[0];
+        targets[i * k + q] *= weight;
         for (int64_t j = 0; j < q; j++)
             targets[i * k + j] = vectors[i * q + j] * singular[j];
     }
@@ -164,17 +165,18 @@ static bool has_diverged(const struct work *w)
     return false;
 }
 
-/* Variances along the directions, and what they make of the rates. */
+/* Variances along the directions, and what they make of the rates. Squares of variances may be no
+ * numbers, but in units of the longest image they are. */
 static void set_gains(const struct work *w)
 {
-    double sum2 = 0;
+    double sum2 = 0, unit = mrc_usual_unit(w->s->reach);
     for (int64_t j = 0; j < w->r; j++) {
         double *v = w->w + j * w->m, norm2 = mrc_dot(v, v, w->m), along = 0;
         for (int64_t t = 0; t < w->n; t++) {
             double y = mrc_dot(v, w->x + t * w->m, w->m);
             along += y * y / (double)w->n;
         }
-        w->gain[j] = norm2 > 0 ? along / norm2 : 0;
+        w->gain[j] = norm2 > 0 ? along / unit / norm2 : 0;
         sum2 += w->gain[j] * w->gain[j];
     }
     for (int64_t j = 0; j < w->r; j++)

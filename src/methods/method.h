@@ -33,6 +33,9 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
 
 /* MERCER_ERR_DATA: the matrix is zero to rounding. */
 mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err);
+/* MERCER_ERR_DATA, naming the column, where the rows are so small or large that their kernel values
+ * are no numbers: the reason to look at before others. */
+mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err);
 
 enum { MRC_METHOD_ABI = 1 };
 

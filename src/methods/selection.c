@@ -5,7 +5,11 @@
  * stored in single precision: what is stored is computed with exactly). Rows that this leaves as
  * possible winners are evaluated from the matrix itself, until the winner and its rivals all are.
  * Mostly that is one row a step or none. Cost of l rows: l products with the operator (one more at
- * the start) and 4 n l^2. */
+ * the start) and 4 n l^2.
+ *
+ * Energies are squares of kernel values. Where these would leave the range of numbers the operator
+ * gives its values in units of the largest while rows are taken; all results are in units of one
+ * again. Nothing else changes: the unit is a power of four. */
 #include "methods/selection.h"
 
 #include "base/share.h"
@@ -342,10 +346,10 @@ static bool is_done(const mrc_selection *s)
     if (count >= rule->most ||
         (rule->captured > 0 &&
          s->variance[count - 1] >= mrc_share_target(rule->captured, s->total_variance)) ||
-        (rule->mserr > 0 && s->error[count - 1] <= rule->mserr))
+        (rule->mserr > 0 && s->error[count - 1] <= rule->mserr / s->unit))
         return true;
     for (int64_t j = 0; rule->maxerr > 0 && j < s->def.n; j++)
-        if (s->def.residual[j] > rule->maxerr)
+        if (s->def.residual[j] > rule->maxerr / s->unit)
             return false;
     return rule->maxerr > 0;
 }
@@ -380,7 +384,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     share = fmax(LEAST_SHARE, share);
     s->least_residual = fmax(share * s->largest, SAFETY * rounding * mrc_gram_kmax(gram));
     MRC_TRY(measure_total(s, err));
-    s->delta = rule->delta * (rule->relative ? s->total_variance : 1);
+    s->delta = rule->delta * (rule->relative ? s->total_variance : 1 / s->unit);
     MRC_TRY(mrc_alloc(&s->scores, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s->list, n, sizeof *s->list, err));
     MRC_TRY(mrc_alloc(&s->fresh, n, sizeof *s->fresh, err));
@@ -410,11 +414,40 @@ out:
     return rc;
 }
 
+/* Results in units of one. Scores by the l1 norm are in squares of kernel values, which may be too
+ * large for a number: then they are the largest one. */
+static void leave_unit(mrc_selection *s)
+{
+    double unit = s->unit, root = sqrt(unit);
+    bool squares = s->rule->score == MRC_SCORE_L1_IMAGES || s->rule->score == MRC_SCORE_L1_FEATURES;
+    int64_t count = s->def.count;
+    if (unit == 1)
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        s->score[i] = fmin(s->score[i] * unit * (squares ? unit : 1), DBL_MAX);
+        s->residual[i] *= unit;
+        s->error[i] *= unit;
+        s->variance[i] *= unit;
+    }
+    for (int64_t i = 0; i < count * s->def.n; i++)
+        s->def.projections[i] *= root;
+    for (int64_t i = 0; i < count * (count + 1) / 2; i++)
+        s->def.coefficients[i] /= root;
+    for (int64_t j = 0; j < s->def.n; j++)
+        s->def.residual[j] *= unit;
+    s->total_variance *= unit;
+    s->largest *= unit;
+    s->least_residual *= unit;
+    s->delta *= unit;
+}
+
 mercer_status mrc_selection_run(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram,
                                 const mrc_selection_rule *rule, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     s->rule = rule;
+    s->unit = mrc_gram_usual_unit(gram);
+    mrc_gram_set_unit(gram, s->unit);
     MRC_TRY(start(s, ctx, gram, err));
     while (!is_done(s)) {
         int64_t p, count = s->def.count;
@@ -434,5 +467,8 @@ mercer_status mrc_selection_run(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gra
         record(s, score, residual);
     }
 out:
+    if (rc == MERCER_OK)
+        leave_unit(s);
+    mrc_gram_set_unit(gram, 1);
     return rc;
 }

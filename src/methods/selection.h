@@ -57,6 +57,7 @@ struct mrc_selection {
     double largest;        /* entry of the diagonal before any row was taken */
     double least_residual; /* candidates have more */
     double delta;          /* as used */
+    double unit;           /* of kernel values while rows are taken */
     bool exhausted;        /* no candidate was left before the rule stopped */
     int64_t cut;           /* rows that fell below delta */
     /* Work, n each. */

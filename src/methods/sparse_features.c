@@ -48,6 +48,7 @@ static mercer_status solve_mean(struct span *p, mercer_ctx *ctx, const mrc_defla
                                 mercer_error *err)
 {
     int64_t l = p->l;
+    double unit = mrc_gram_usual_unit(def->gram); /* LAPACK scales by other numbers */
     double *k = NULL, *values = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&k, l, l, sizeof *k, err));
@@ -58,7 +59,7 @@ static mercer_status solve_mean(struct span *p, mercer_ctx *ctx, const mrc_defla
             for (int64_t j = 0; j <= t; j++) /* U_sj = 0 for j > s */
                 sum += def->projections[j * def->n + def->selected[s]] *
                        def->projections[j * def->n + def->selected[t]];
-            k[s * l + t] = k[t * l + s] = sum;
+            k[s * l + t] = k[t * l + s] = sum / unit;
         }
     MRC_TRY(mrc_eigen_symmetric(ctx, l, k, values, err));
     for (int64_t e = 0; e < l; e++) {
@@ -67,7 +68,7 @@ static mercer_status solve_mean(struct span *p, mercer_ctx *ctx, const mrc_defla
         if (values[e] <= 1e-13 * values[l - 1])
             continue;
         for (int64_t s = 0; s < l; s++)
-            dot += vector[s] * p->products[s];
+            dot += vector[s] * (p->products[s] / unit);
         for (int64_t s = 0; s < l; s++)
             p->mean[s] += dot / values[e] * vector[s];
     }
@@ -123,6 +124,7 @@ static mercer_status compare_features(struct span *p, mercer_ctx *ctx, const mrc
 {
     int64_t l = p->l, n = def->n;
     double *h = NULL, *dots = NULL, left = 1, norm2 = 0;
+    double root = sqrt(mrc_gram_usual_unit(def->gram));
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&h, n, sizeof *h, err));
     MRC_TRY(mrc_alloc(&dots, l, sizeof *dots, err));
@@ -134,15 +136,17 @@ static mercer_status compare_features(struct span *p, mercer_ctx *ctx, const mrc
     for (int64_t i = 0; i < n; i++)
         h[i] = (means[i] - p->grand) * left;
     mrc_wide_times(ctx, def->projections, l, n, -1, dots, 1, h);
+    for (int64_t i = 0; i < n; i++) /* h goes with c: squares of kernel values may be no numbers */
+        h[i] /= root;
     MRC_TRY(mrc_wide_gram(ctx, def->projections, l, n, p->inner, err));
     MRC_TRY(mrc_wide_dots(ctx, def->projections, l, n, h, dots, err));
     for (int64_t i = 0; i < n; i++)
         norm2 += h[i] * h[i];
     for (int64_t i = 0; i < l; i++)
         for (int64_t j = 0; j < l; j++) {
-            p->across[i * l + j] = p->inner[i * l + j] + dots[i] * p->c[j];
-            p->moved[i * l + j] =
-                p->across[i * l + j] + p->c[i] * dots[j] + norm2 * p->c[i] * p->c[j];
+            double own = p->c[i] * root, other = p->c[j] * root;
+            p->across[i * l + j] = p->inner[i * l + j] + dots[i] * other;
+            p->moved[i * l + j] = p->across[i * l + j] + own * dots[j] + norm2 * own * other;
         }
 out:
     mrc_free(h);

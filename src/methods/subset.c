@@ -261,15 +261,18 @@ static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      mercer_model *model, mercer_error *err)
 {
     int64_t m = f->m, l;
+    double unit = mrc_usual_unit(f->diagonal);
     double *scatter = NULL, *values = NULL, *leading = NULL, *w = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_alloc(&leading, m, sizeof *leading, err));
     MRC_TRY(mrc_wide_gram(ctx, f->coordinates, m, f->n, scatter, err));
+    for (int64_t i = 0; i < m * m; i++) /* LAPACK would scale, too, but not by a power of two */
+        scatter[i] /= unit;
     MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
     for (int64_t j = 0; j < m; j++)
-        leading[j] = values[m - 1 - j];
+        leading[j] = values[m - 1 - j] * unit;
     l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
                          total * (double)f->n);
     if (l == 0)

@@ -100,6 +100,9 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                                 method->work_columns,
                                 .solver_columns = method->solver_columns};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    /* Matches are squares of kernel values. Features as given are what the method makes of them. */
+    double unit = method->scale == MRC_AS_GIVEN ? 1 : mrc_gram_usual_unit(gram);
+    mrc_gram_set_unit(gram, unit);
     MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {
         mrc_progress(ctx, "features", (double)dual.count / (double)most);
@@ -107,6 +110,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_TRY(method->choose(method->self, &dual, &added, err));
         explained += added ? dual.aligned[dual.count - 1] : 0;
     }
+    if (dual.count == 0)
+        MRC_TRY(mrc_problem_check_range(problem, err));
     if (dual.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows do not differ, or their kernel values have nothing to do with the "
@@ -120,6 +125,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     problem->report->passes = dual.count;
     if (!request.few_columns)
         MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
+    mrc_dual_leave_unit(&dual, unit);
     MRC_TRY(mrc_dual_finish(&dual, problem, method->scale, model, err));
 out:
     mrc_free(y);

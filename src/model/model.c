@@ -114,7 +114,9 @@ static mercer_status check_finite(const char *what, const double *x, int64_t row
         return MERCER_OK;
     for (int64_t i = 0; i < rows * cols; i++)
         if (!isfinite(x[i]))
-            return mrc_fail(err, MERCER_ERR_NUMERIC, "model: %s holds a value that is not finite",
+            return mrc_fail(err, MERCER_ERR_NUMERIC,
+                            "model: %s holds a value that is not finite: kernel values or sums of "
+                            "them are out of the range of numbers; scale the columns",
                             what);
     return MERCER_OK;
 }
@@ -142,11 +144,19 @@ static mercer_status check_sizes(const mercer_model *model, mercer_error *err)
 
 static mercer_status check_kernel(const mrc_kernel *kernel, mercer_error *err)
 {
-    /* Words stand beyond 1e299 (MRC_WORD): a parameter that was never resolved. */
-    if (mrc_kernel_is_open(kernel) || !(fabs(kernel->gamma) < 1e290) ||
-        !(fabs(kernel->sigma) < 1e290) || !(fabs(kernel->coef0) < 1e290))
+    /* Words are negative numbers beyond 1e299 (MRC_WORD): a parameter that was never resolved. */
+    static const double MOST = 1e290;
+    const double values[] = {kernel->gamma, kernel->sigma, kernel->coef0};
+    static const char *const names[] = {"gamma", "sigma", "coef0"};
+    if (mrc_kernel_is_open(kernel) || kernel->gamma < -MOST || kernel->sigma < -MOST)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "model: the kernel has a parameter without a number");
+    for (int i = 0; i < 3; i++)
+        if (!(fabs(values[i]) < MOST))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "kernel: %s is %g, out of the range of a model (%.0e): distances of "
+                            "the rows are too small or too large; scale the columns",
+                            names[i], values[i], MOST);
     return MERCER_OK;
 }
 

@@ -1,0 +1,213 @@
+/* Rows times a power of two: selection methods take the same rows, and features are the same
+ * numbers times that power, to the last bit, wherever kernel values are numbers at all. */
+#include "selection_support.h"
+
+enum { N = 60, D = 4, L = 6 };
+
+/* A fit, and what a power of two in the rows becomes in its kernel values and features. */
+struct case_of {
+    const char *method, *kernel, *center, *store;
+    int degree; /* of the kernel in the rows, and of features: degree / 2 */
+    bool labels;
+    bool unit; /* features are of length one, whatever the rows are */
+};
+
+static const struct case_of cases[] = {
+    {"akfa", "linear", "exact", "dense", 2, false, false},
+    {"akfa", "linear", "none", "stream", 2, false, false},
+    {"akfa", "linear", "span", "lowrank", 2, false, false},
+    {"akfa:candidates=20", "linear", "exact", "dense", 2, false, false},
+    {"skfa", "linear", "exact", "dense", 2, false, false},
+    {"skfa:terms=6", "linear", "none", "dense", 2, false, false},
+    {"skfa:l1=features,criterion=variance", "linear", "none", "lowrank", 2, false, false},
+    {"ackfa:delta=0.01,relative=on", "linear", "exact", "dense", 2, false, false},
+    {"rkpca:points=4", "linear", "span", "dense", 2, false, false},
+    {"rkpca:points=4,criterion=top", "linear", "span", "stream", 2, false, false},
+    {"rkpca:points=4", "linear", "exact", "lowrank", 2, false, false},
+    {"greedy:points=4", "linear", "span", "dense", 2, false, false},
+    {"greedy:points=4,depth=1", "linear", "span", "stream", 2, false, false},
+    {"nystroem:points=4", "linear", "span", "dense", 2, false, false},
+    {"akfa", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, false, false},
+    {"akfa", "poly:degree=2,coef0=0,gamma=1", "span", "stream", 4, false, false},
+    {"rkpca:points=8", "poly:degree=2,coef0=0,gamma=1", "span", "dense", 4, false, false},
+    {"skfa", "poly:degree=2,coef0=0,gamma=1", "exact", "lowrank", 4, false, false},
+    {"akfa", "precomputed", "none", NULL, 1, false, false},
+    {"rkpca:points=4", "precomputed", "span", NULL, 1, false, false},
+    {"sma", "linear", "none", "dense", 2, true, true},
+    {"smc", "linear", "none", "stream", 2, true, false},
+    {"smc", "linear", "exact", "lowrank", 2, true, false},
+    {"sma:candidates=20", "linear", "none", "dense", 2, true, true},
+    {"sma:sparsity=2", "linear", "none", "dense", 2, true, true},
+    {"smc:sparsity=2", "linear", "none", "dense", 2, true, false},
+    {"kpls", "linear", "exact", "dense", 2, true, false},
+    {"pls", "linear", "exact", NULL, 2, true, false},
+    {"skpls", "linear", "none", "dense", 2, true, false},
+    {"blf", "linear", "exact", "dense", 2, true, true},
+    {"rkopls", "linear", "none", "dense", 2, true, true},
+    {"kha:passes=3", "linear", "exact", NULL, 2, false, false},
+    {"kha:passes=3,schedule=decay", "linear", "none", NULL, 2, false, false},
+    {"kha:passes=3,block=20,first=20", "poly:degree=2,coef0=0,gamma=1", "exact", NULL, 4, false,
+     false},
+    {"ikpca", "linear", "exact", NULL, 2, false, false},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static const char *precision; /* of the next fits */
+
+static struct outcome fit_case(const struct case_of *c, const mercer_rows *rows)
+{
+    struct outcome o = {.info = {.struct_size = sizeof o.info},
+                        .report = {.struct_size = sizeof o.report}};
+    mercer_fit_options options;
+    mercer_targets *targets = NULL;
+    int64_t codes[N];
+    static const char *const names[] = {"a", "b"};
+    for (int i = 0; i < N; i++)
+        codes[i] = (i * i / 3 + i / 7) % 2;
+    mercer_fit_options_init(&options);
+    options.method = c->method;
+    options.kernel = c->kernel;
+    options.center = c->center;
+    options.store = c->store;
+    options.precision = precision;
+    options.components = L;
+    notice[0] = 0;
+    if (c->labels)
+        assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, err));
+    o.rc = mercer_fit(ctx, &options, rows, targets, &o.model, &o.report, &o.why);
+    if (o.rc == MERCER_OK)
+        mercer_model_get_info(o.model, &o.info);
+    mercer_targets_free(targets);
+    return o;
+}
+
+/* Rows of a case times 2^power; those of a precomputed kernel are its matrix. */
+static double *rows_of(const struct case_of *c, int power)
+{
+    bool given = strcmp(c->kernel, "precomputed") == 0;
+    double *x = normal_rows(77, N, D, 0, 1), *matrix;
+    for (int64_t i = 0; i < N * D; i++)
+        x[i] = x[i] * (double)(1 + i % D) + 0.25 * (double)(i % D);
+    matrix = given ? gram_of("rbf:sigma=4", x, N, D, false) : NULL;
+    for (int64_t i = 0; i < N * (given ? N : D); i++)
+        (given ? matrix : x)[i] = ldexp((given ? matrix : x)[i], power);
+    if (given)
+        free(x);
+    return given ? matrix : x;
+}
+
+static void compare_powers(const struct case_of *c, const int *powers, int count)
+{
+    bool given = strcmp(c->kernel, "precomputed") == 0;
+    struct outcome first = {0};
+    double *expected = NULL;
+    char what[256];
+    for (int p = 0; p <= count; p++) {
+        int power = p == 0 ? 0 : powers[p - 1];
+        double *x = rows_of(c, power);
+        mercer_rows *rows = view(ctx, x, N, given ? N : D);
+        mercer_ctx_set_seed(ctx, 1);
+        struct outcome o = fit_case(c, rows);
+        snprintf(what, sizeof what, "%s, %s, center %s, %s, times 2^%d", c->method, c->kernel,
+                 c->center, c->store ? c->store : "auto", power);
+        if (o.rc != MERCER_OK) {
+            complain(what, "status %d: %s", (int)o.rc, o.why.text);
+        } else {
+            int64_t values = N * o.info.components, off = 0;
+            double *y = features_of(&o, rows, NULL, NULL);
+            if (p == 0) {
+                first = o;
+                expected = y;
+            } else if (o.info.components != first.info.components ||
+                       o.info.selected_count != first.info.selected_count ||
+                       (o.info.selected &&
+                        memcmp(o.info.selected, first.info.selected,
+                               (size_t)o.info.selected_count * sizeof(int64_t)) != 0)) {
+                complain(what, "other rows or components: %lld and %lld instead of %lld and %lld",
+                         (long long)o.info.selected_count, (long long)o.info.components,
+                         (long long)first.info.selected_count, (long long)first.info.components);
+            } else {
+                for (int64_t i = 0; i < values; i++)
+                    off += y[i] != ldexp(expected[i], c->unit ? 0 : power * c->degree / 2);
+                double error = ldexp(first.info.reconstruction_error, power * c->degree);
+                if (off > 0)
+                    complain(what, "%lld of %lld features differ", (long long)off,
+                             (long long)values);
+                if (o.info.orthonormal && o.info.reconstruction_error != error)
+                    complain(what, "mean error %.17g instead of %.17g", o.info.reconstruction_error,
+                             error);
+            }
+            if (p > 0) {
+                free(y);
+                mercer_model_free(o.model);
+            }
+        }
+        mercer_rows_free(rows);
+        free(x);
+        if (p == 0 && o.rc != MERCER_OK)
+            return;
+    }
+    free(expected);
+    mercer_model_free(first.model);
+}
+
+static void test_units_do_not_change_a_selection(void **state)
+{
+    static const int twice[] = {-330, -300, -240, -150, -66, -10, 8, 66, 240, 330};
+    static const int four[] = {-200, -150, -66, -32, -10, 8, 32, 66, 150, 200};
+    static const int once[] = {-600, -480, -300, -130, -20, 16, 130, 300, 480, 600};
+    (void)state;
+    for (int c = 0; c < CASES; c++)
+        compare_powers(&cases[c],
+                       cases[c].degree == 4   ? four
+                       : cases[c].degree == 1 ? once
+                                              : twice,
+                       10);
+    assert_int_equal(failures, 0);
+}
+
+/* Rows whose kernel values are no numbers: the column is named, and what to do. */
+static void test_units_beyond_all_numbers_are_named(void **state)
+{
+    static const struct {
+        const char *method, *kernel, *precision;
+        int power;
+        bool labels;
+        const char *words[3];
+    } refused[] = {
+        {"akfa", "linear", NULL, -580, false, {"column 3", "scale", "out of the range"}},
+        {"kpca", "linear", NULL, -580, false, {"column 3", "scale", "out of the range"}},
+        {"sma", "linear", NULL, -580, true, {"column 3", "scale", "out of the range"}},
+        {"rkpca", "linear", NULL, 580, false, {"overflows on row 1", "column", "scale"}},
+        {"akfa", "linear", "single", 70, false, {"single precision", "scale", "double"}},
+        {"akfa", "linear", "single", -70, false, {"single precision", "scale", "double"}},
+        {"akfa", "rbf", NULL, -490, false, {"gamma", "out of the range", "scale"}},
+    };
+    (void)state;
+    for (size_t r = 0; r < sizeof refused / sizeof *refused; r++) {
+        struct case_of c = {
+            refused[r].method, refused[r].kernel, NULL, NULL, 2, refused[r].labels, false};
+        double *x = rows_of(&c, refused[r].power);
+        mercer_rows *rows = view(ctx, x, N, D);
+        precision = refused[r].precision;
+        struct outcome o = fit_case(&c, rows);
+        precision = NULL;
+        assert_int_not_equal(o.rc, MERCER_OK);
+        for (int w = 0; w < 3; w++)
+            if (!strstr(o.why.text, refused[r].words[w]))
+                complain(c.method, "times 2^%d: \"%s\" lacks \"%s\"", refused[r].power, o.why.text,
+                         refused[r].words[w]);
+        mercer_rows_free(rows);
+        free(x);
+    }
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_units_do_not_change_a_selection),
+        TEST(test_units_beyond_all_numbers_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
