@@ -182,7 +182,7 @@ static mercer_status await_work(mercer_ctx *ctx, struct aside *a, mercer_error *
     mercer_status rc = MERCER_OK;
     pthread_mutex_lock(&a->lock);
     while (!a->finished && rc == MERCER_OK) {
-        mrc_cond_wait(&a->done, &a->lock, MRC_POLL_SECONDS);
+        mrc_cond_wait(&a->done, &a->lock, MRC_WAIT_SECONDS);
         if (a->finished)
             break;
         pthread_mutex_unlock(&a->lock);

@@ -249,16 +249,16 @@ void mrc_poll(mercer_ctx *ctx)
         mercer_ctx_cancel(ctx);
 }
 
-static bool is_cancelled(const mercer_ctx *ctx)
+bool mrc_is_cancelled(const mercer_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
-           (ctx->parent && is_cancelled(ctx->parent));
+           (ctx->parent && mrc_is_cancelled(ctx->parent));
 }
 
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
 {
     mrc_poll(ctx);
-    return is_cancelled(ctx) ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled") : MERCER_OK;
+    return mrc_is_cancelled(ctx) ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled") : MERCER_OK;
 }
 
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done)

@@ -94,8 +94,14 @@ void mrc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, double seconds);
  * ctx->threads parts). BLAS called inside runs on one thread. */
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg);
 
-/* The same for a loop of `flops` operations in all: a short one runs on the calling thread, because
- * waking the others would cost more; on a busy machine, where they come late, a longer one too. */
+/* The same; tasks that were not begun when ctx was cancelled are dropped, which is then the status.
+ */
+mercer_status mrc_parfor_checked(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg,
+                                 mercer_error *err);
+
+/* The same as mrc_parfor for a loop of `flops` operations in all: a short one runs on the calling
+ * thread, because waking the others would cost more; on a busy machine, where they come late, a
+ * longer one too. */
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
                       void *arg);
 
@@ -106,11 +112,14 @@ void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 /* Long loops call this, every 50 ms or oftener: polls (below), and MERCER_ERR_CANCELLED once the
  * caller has asked to stop. */
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
+bool mrc_is_cancelled(const mercer_ctx *ctx); /* without polling */
 
 /* Let the host look for its signals, if it wants to, this is the thread that called us, and the
  * last time was MRC_POLL_SECONDS ago. */
 void mrc_poll(mercer_ctx *ctx);
 #define MRC_POLL_SECONDS 0.05
+/* Who waits wakes up to poll after this time, a little more for a clock of coarse ticks. */
+#define MRC_WAIT_SECONDS 0.06
 
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done);
 void mrc_notice(const mercer_ctx *ctx, const char *format, ...)

@@ -58,6 +58,8 @@ struct seat {
 struct loop {
     _Atomic int64_t next;
     int64_t tasks;
+    mercer_ctx *ctx;
+    bool drops; /* tasks not begun when ctx is cancelled */
     mercer_parfor_body body;
     void *arg;
 };
@@ -124,10 +126,17 @@ static void tell(struct seat *seat, int state)
     pthread_mutex_unlock(&seat->lock);
 }
 
+/* The next task of a loop; false: there is none. */
+static bool take_task(struct loop *loop, int64_t *task)
+{
+    *task = atomic_fetch_add(&loop->next, 1);
+    return *task < loop->tasks && !(loop->drops && mrc_is_cancelled(loop->ctx));
+}
+
 static void work(struct loop *loop, int worker)
 {
     int64_t task;
-    while ((task = atomic_fetch_add(&loop->next, 1)) < loop->tasks)
+    while (take_task(loop, &task))
         loop->body(loop->arg, task, worker);
 }
 
@@ -293,7 +302,7 @@ static void await_helpers(mercer_ctx *ctx, int helpers)
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->awaited, true);
     while (any_works(pool, helpers)) {
-        mrc_cond_wait(&pool->idle, &pool->lock, MRC_POLL_SECONDS);
+        mrc_cond_wait(&pool->idle, &pool->lock, MRC_WAIT_SECONDS);
         pthread_mutex_unlock(&pool->lock);
         mrc_poll(ctx);
         pthread_mutex_lock(&pool->lock);
@@ -310,43 +319,36 @@ static double worked_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-struct own_part {
-    mercer_ctx *ctx;
-    struct loop *loop;
-};
-
 static void run_own_part(void *arg)
 {
-    const struct own_part *own = arg;
-    struct loop *loop = own->loop;
+    struct loop *loop = arg;
     int64_t task;
-    while ((task = atomic_fetch_add(&loop->next, 1)) < loop->tasks) {
+    while (take_task(loop, &task)) {
         loop->body(loop->arg, task, 0);
-        mrc_poll(own->ctx);
+        mrc_poll(loop->ctx);
     }
 }
 
 /* Run the loop on the calling thread and up to threads - 1 others. Returns the seconds lost by
  * waiting for them: 0 unless that took much longer than the calling thread's part of the work. */
-static double run_team(mercer_ctx *ctx, int64_t tasks, int threads, mercer_parfor_body body,
-                       void *arg)
+static double run_team(struct loop *loop, int threads)
 {
     static const double LEAST_WAIT = 1e-4; /* a thread that sleeps wakes up in less */
-    struct loop loop = {.tasks = tasks, .body = body, .arg = arg};
-    struct own_part own = {.ctx = ctx, .loop = &loop};
+    mercer_ctx *ctx = loop->ctx;
+    int64_t wanted = loop->tasks < threads ? loop->tasks : threads;
     /* A loop inside a task of another one stays where it is. */
-    int helpers = ctx->inside ? 0 : enlist(ctx->pool, (tasks < threads ? tasks : threads) - 1);
+    int helpers = ctx->inside ? 0 : enlist(ctx->pool, wanted - 1);
     if (helpers == 0) {
-        mrc_on_one_thread(run_own_part, &own);
+        mrc_on_one_thread(run_own_part, loop);
         return 0;
     }
-    ctx->pool->loop = &loop;
+    ctx->pool->loop = loop;
     ctx->caller = pthread_self();
     ctx->inside = true;
     for (int i = 0; i < helpers; i++)
         tell(&ctx->pool->seat[i], INVITED);
     double start = worked_seconds();
-    mrc_on_one_thread(run_own_part, &own);
+    mrc_on_one_thread(run_own_part, loop);
     double worked = worked_seconds() - start, idle = mrc_seconds();
     await_helpers(ctx, helpers);
     ctx->inside = false;
@@ -355,14 +357,8 @@ static double run_team(mercer_ctx *ctx, int64_t tasks, int threads, mercer_parfo
 }
 
 /* A task run by the host's loop, whose threads know nothing of our care for BLAS. */
-struct hosted {
-    mercer_ctx *ctx;
-    mercer_parfor_body body;
-    void *arg;
-};
-
 struct hosted_task {
-    const struct hosted *hosted;
+    struct loop *loop;
     int64_t task;
     int worker;
 };
@@ -370,29 +366,46 @@ struct hosted_task {
 static void run_hosted_task(void *arg)
 {
     const struct hosted_task *t = arg;
-    t->hosted->body(t->hosted->arg, t->task, t->worker);
-    mrc_poll(t->hosted->ctx);
+    struct loop *loop = t->loop;
+    if (loop->drops && mrc_is_cancelled(loop->ctx))
+        return;
+    loop->body(loop->arg, t->task, t->worker);
+    mrc_poll(loop->ctx);
 }
 
 static void run_hosted(void *arg, int64_t task, int worker)
 {
-    struct hosted_task t = {.hosted = arg, .task = task, .worker = worker};
+    struct hosted_task t = {.loop = arg, .task = task, .worker = worker};
     mrc_on_one_thread(run_hosted_task, &t);
+}
+
+static void run_loop(struct loop *loop)
+{
+    mercer_ctx *ctx = loop->ctx;
+    if (loop->tasks <= 0)
+        return;
+    if (!ctx->parfor || ctx->inside) {
+        run_team(loop, ctx->threads);
+        return;
+    }
+    ctx->caller = pthread_self();
+    ctx->inside = true;
+    ctx->parfor(ctx->parfor_host, loop->tasks, ctx->threads, run_hosted, loop);
+    ctx->inside = false;
 }
 
 void mrc_parfor(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg)
 {
-    if (tasks <= 0)
-        return;
-    if (!ctx->parfor || ctx->inside) {
-        run_team(ctx, tasks, ctx->threads, body, arg);
-        return;
-    }
-    struct hosted hosted = {.ctx = ctx, .body = body, .arg = arg};
-    ctx->caller = pthread_self();
-    ctx->inside = true;
-    ctx->parfor(ctx->parfor_host, tasks, ctx->threads, run_hosted, &hosted);
-    ctx->inside = false;
+    struct loop loop = {.ctx = ctx, .tasks = tasks, .body = body, .arg = arg};
+    run_loop(&loop);
+}
+
+mercer_status mrc_parfor_checked(mercer_ctx *ctx, int64_t tasks, mercer_parfor_body body, void *arg,
+                                 mercer_error *err)
+{
+    struct loop loop = {.ctx = ctx, .tasks = tasks, .drops = true, .body = body, .arg = arg};
+    run_loop(&loop);
+    return mrc_check_cancel(ctx, err);
 }
 
 void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfor_body body,
@@ -404,12 +417,13 @@ void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfo
      * for them spin. Once that was seen, loops below this size stay on the calling thread until the
      * loss is small beside the time since. */
     static const double WORTH_WAITING = 4e8, REPAYMENT = 20;
+    struct loop loop = {.ctx = ctx, .tasks = tasks, .body = body, .arg = arg};
     if (flops < WORTH_WAKING || (flops < WORTH_WAITING && mrc_seconds() < ctx->alone_until)) {
-        run_team(ctx, tasks, 1, body, arg);
+        run_team(&loop, 1);
     } else if (ctx->parfor) {
-        mrc_parfor(ctx, tasks, body, arg);
+        run_loop(&loop);
     } else {
-        double lost = run_team(ctx, tasks, ctx->threads, body, arg);
+        double lost = run_team(&loop, ctx->threads);
         if (lost > 0)
             ctx->alone_until = mrc_seconds() + REPAYMENT * lost;
     }
@@ -417,5 +431,6 @@ void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfo
 
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg)
 {
-    run_team(ctx, 1, 1, body, arg);
+    struct loop loop = {.ctx = ctx, .tasks = 1, .body = body, .arg = arg};
+    run_team(&loop, 1);
 }

@@ -318,9 +318,11 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
             g->raw_diag[i] = mrc_rows_at(rows, i, i);
     } else {
         MRC_TRY(mrc_kernel_check_rows(kernel, rows, 0, err));
+        MRC_TRY(mrc_check_cancel(ctx, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
         if (kernel_is_linear(kernel) && g->centered && !rows->csr.start)
             MRC_TRY(mrc_points_shift(&g->points, rows, err));
+        MRC_TRY(mrc_check_cancel(ctx, err)); /* the rows may be many */
         mrc_kernel_diag(kernel, &g->points, 0, g->n, g->raw_diag);
     }
     for (int64_t i = 0; i < g->n; i++)

@@ -321,7 +321,7 @@ mercer_status mrc_lowrank_init(mrc_gram *g, int64_t most, bool eager, int64_t *r
         choose_pool(&f);
         mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
         gather_pivots(&f);
-        mrc_parfor(g->ctx, (g->n + STRIP - 1) / STRIP, extend_strip, &f);
+        MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + STRIP - 1) / STRIP, extend_strip, &f, err));
         for (int64_t t = 0; t < f.pivot_count; t++)
             f.residual[f.pivots[t]] = 0;
         f.columns += f.pivot_count;
@@ -356,6 +356,8 @@ mercer_status mrc_lowrank_init_linear(mrc_gram *g, mercer_error *err)
     g->rank = d;
     for (int64_t i = 0; i < g->n; i++) {
         const double *x = mrc_points_row(&g->points, i, scratch);
+        if (i % STRIP == 0)
+            MRC_TRY(mrc_check_cancel(g->ctx, err));
         for (int64_t c = 0; c < d; c += MRC_PANEL)
             memcpy(panel(g, c) + i * MRC_PANEL, x + c,
                    (size_t)least(MRC_PANEL, d - c) * sizeof(double));
@@ -393,7 +395,7 @@ static mercer_status run_strips(struct strip_work *w, mercer_parfor_body body, m
 {
     mercer_status rc = strip_scratch(w->g, &w->scratch, err);
     if (rc == MERCER_OK)
-        mrc_parfor(w->g->ctx, (w->g->n + STRIP - 1) / STRIP, body, w);
+        rc = mrc_parfor_checked(w->g->ctx, (w->g->n + STRIP - 1) / STRIP, body, w, err);
     strip_scratch_free(w->g, w->scratch);
     return rc;
 }
@@ -545,6 +547,8 @@ static void inner_part(void *arg, int64_t part, int worker)
     double *strip = w->scratch[worker], *sum = w->partial + part * q * w->width;
     for (int64_t s = part * w->strips_per_part; s < end; s++) {
         int64_t first = s * STRIP, rows = least(STRIP, g->n - first);
+        if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
+            return; /* the caller sees it, too */
         pack_strip(g, first, rows, q, strip);
         for (int64_t i = 0; w->mean && i < rows * q; i++)
             strip[i] -= w->mean[i % q];
@@ -573,7 +577,7 @@ static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
     w->strips_per_part = (strips + parts - 1) / parts;
     MRC_TRY(strip_scratch(g, &w->scratch, err));
     MRC_TRY(mrc_alloc2(&w->partial, parts, q * w->width, sizeof *w->partial, err));
-    mrc_parfor(g->ctx, parts, inner_part, w);
+    MRC_TRY(mrc_parfor_checked(g->ctx, parts, inner_part, w, err));
     memcpy(out, w->partial, (size_t)(q * w->width) * sizeof *out);
     for (int64_t part = 1; part < parts; part++)
         for (int64_t i = 0; i < q * w->width; i++)

@@ -75,6 +75,7 @@ void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to
 enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };
 
 struct tall_product {
+    mercer_ctx *ctx;
     const double *a, *b;
     int64_t ka, lda, kb, ldb, n, per_part;
     double *partial;
@@ -90,6 +91,8 @@ static void tall_product_part(void *arg, int64_t part, int worker)
     (void)worker;
     for (int64_t i = part * p->per_part; i < end; i += STRIP) {
         int64_t rows = end - i < STRIP ? end - i : STRIP;
+        if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
+            return; /* the caller sees it, too */
         if (p->symmetric)
             cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, mrc_blas_int(p->ka),
                         mrc_blas_int(rows), 1, p->a + i * p->lda, mrc_blas_int(p->lda), 1, c,
@@ -112,17 +115,20 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     parts = parts > most ? most : parts;
     parts = parts < 1 ? 1 : parts;
     p->per_part = (p->n + parts - 1) / parts;
+    p->ctx = ctx;
     mercer_status rc = mrc_alloc2(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
     if (rc != MERCER_OK)
         return rc;
     double flops = 2 * (double)p->n * (double)p->ka * (double)p->kb;
     mrc_parfor_sized(ctx, parts, p->symmetric ? flops / 2 : flops, tall_product_part, p);
+    MRC_TRY(mrc_check_cancel(ctx, err));
     memcpy(c, p->partial, (size_t)(p->ka * p->kb) * sizeof *c);
     for (int64_t part = 1; part < parts; part++)
         for (int64_t i = 0; i < p->ka * p->kb; i++)
             c[i] += p->partial[part * p->ka * p->kb + i];
+out:
     mrc_free(p->partial);
-    return MERCER_OK;
+    return rc;
 }
 
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
