@@ -273,11 +273,46 @@ static void take_mean_off(const struct work *w, const mrc_state *old, bool centr
         s->reach = fmax(s->reach, mrc_dot(w->x + t * m, w->x + t * m, m));
 }
 
+/* Directions of the first block that there is anything along. Its rows span all m coordinates, so
+ * taking their mean off can cost one of them, no more: as many as that are never asked about. */
+static mercer_status count_directions(struct work *w, bool centred, mercer_error *err)
+{
+    static const double NOISE = 1e-10; /* of the scatter: TOLERANCE, squared */
+    int64_t n = w->n, m = w->m;
+    double *x = NULL, *scatter = NULL, *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (w->r < m || !centred || m < 2)
+        goto out;
+    MRC_TRY(mrc_alloc2(&x, n, m, sizeof *x, err));
+    MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    for (int64_t i = 0; i < m; i++) {
+        double mean = 0;
+        for (int64_t t = 0; t < n; t++)
+            mean += w->x[t * m + i] / (double)n;
+        for (int64_t t = 0; t < n; t++)
+            x[t * m + i] = w->x[t * m + i] - mean;
+    }
+    MRC_TRY(mrc_gram_of_columns(w->ctx, x, n, m, m, scatter, err));
+    MRC_TRY(mrc_eigen_symmetric(w->ctx, m, scatter, values, err)); /* increasing */
+    if (values[0] <= NOISE * values[m - 1])
+        w->r = m - 1;
+out:
+    mrc_free(x);
+    mrc_free(scatter);
+    mrc_free(values);
+    return rc;
+}
+
 static mercer_status learn_block(struct work *w, const mrc_state *old, bool centred,
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     w->r = w->r < w->m ? w->r : w->m;
+    if (!old->basis)
+        MRC_TRY(count_directions(w, centred, err));
+    else if (old->rank == w->r - 1) /* the first block had no more */
+        w->r = old->rank;
     if (old->basis && old->rank != w->r) /* only a file that was tampered with says so */
         MRC_FAIL(err, MERCER_ERR_FORMAT, "method kha: %lld directions, where there are %lld",
                  (long long)w->r, (long long)old->rank);

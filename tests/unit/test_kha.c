@@ -154,11 +154,43 @@ static void test_kha_tells_what_lies_outside_the_landmarks(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* No more components than kernel PCA finds: few rows, rows twice, few columns, one more block. */
+static void test_kha_has_no_more_components_than_the_rank(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=2", "linear", "poly:degree=2"};
+    static const char *const centers[] = {"exact", "none"};
+    enum { D = 2, MOST = 9 };
+    (void)state;
+    for (int c = 0; c < 3 * 2 * 2; c++)
+        for (int64_t n = 2; n <= MOST; n++) {
+            const char *kernel = kernels[c % 3], *center = centers[c / 3 % 2];
+            bool twice = c / 6;
+            mercer_ctx *ctx = new_ctx(1);
+            double *x = normal_rows(20 + (uint64_t)n, 2 * n, D, 1, 1);
+            char method[64];
+            if (twice)
+                memcpy(x + n * D, x, (size_t)(n * D) * sizeof *x);
+            snprintf(method, sizeof method, "kpca:components=%d", MOST + 1);
+            mercer_model *pca = fit_model(ctx, method, kernel, center, x, n, D);
+            snprintf(method, sizeof method, "kha:components=%d,first=%lld", MOST + 1, (long long)n);
+            mercer_model *kha = fit_model(ctx, method, kernel, center, x, twice ? 2 * n : n, D);
+            if (info_of(kha).components != info_of(pca).components)
+                fail_msg("%s, center %s, %lld rows%s: %lld components, the rank is %lld", kernel,
+                         center, (long long)n, twice ? " twice" : "",
+                         (long long)info_of(kha).components, (long long)info_of(pca).components);
+            mercer_model_free(pca);
+            mercer_model_free(kha);
+            mercer_ctx_free(ctx);
+            free(x);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kha_finds_the_subspace_of_kernel_pca),
         cmocka_unit_test(test_kha_without_centring),
+        cmocka_unit_test(test_kha_has_no_more_components_than_the_rank),
         cmocka_unit_test(test_kha_catches_a_rate_that_is_too_large),
         cmocka_unit_test(test_kha_tells_what_lies_outside_the_landmarks),
     };
