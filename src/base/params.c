@@ -166,7 +166,8 @@ static void describe_allowed(const mrc_param *param, char *text, size_t size)
 static const mrc_param *find_key(const mrc_param *schema, struct piece key)
 {
     for (; schema && schema->type != MRC_TYPE_END; schema++)
-        if (piece_is(key, schema->key, strlen(schema->key)))
+        if (piece_is(key, schema->key, strlen(schema->key)) ||
+            (schema->also && piece_is(key, schema->also, strlen(schema->also))))
             return schema;
     return NULL;
 }

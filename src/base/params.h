@@ -23,6 +23,7 @@ typedef struct mrc_param {
     const char
         *choices; /* of a choice: "a|b|c"; of a number: words allowed in its place, or NULL */
     const char *help;
+    const char *also; /* another spelling of the key that is understood, or NULL */
 } mrc_param;
 
 /* A word allowed in the place of a number ("median", "learn") is stored as MRC_WORD(index of the
@@ -31,23 +32,27 @@ typedef struct mrc_param {
 
 #define MRC_INT(type, field, initial, least, most, help)                                           \
     {                                                                                              \
-        MRC_TYPE_INT, #field, offsetof(type, field), initial, least, most, NULL, help              \
+        MRC_TYPE_INT, #field, offsetof(type, field), initial, least, most, NULL, help, NULL        \
     }
 #define MRC_REAL(type, field, initial, least, most, help)                                          \
     {                                                                                              \
-        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, NULL, help             \
+        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, NULL, help, NULL       \
+    }
+#define MRC_REAL_ALSO(type, field, another, initial, least, most, help)                            \
+    {                                                                                              \
+        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, NULL, help, another    \
     }
 #define MRC_REAL_OR(type, field, initial, least, most, words, help)                                \
     {                                                                                              \
-        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, words, help            \
+        MRC_TYPE_REAL, #field, offsetof(type, field), initial, least, most, words, help, NULL      \
     }
 #define MRC_CHOICE(type, field, initial, choices, help)                                            \
     {                                                                                              \
-        MRC_TYPE_CHOICE, #field, offsetof(type, field), initial, 0, 0, choices, help               \
+        MRC_TYPE_CHOICE, #field, offsetof(type, field), initial, 0, 0, choices, help, NULL         \
     }
 #define MRC_PARAM_END                                                                              \
     {                                                                                              \
-        MRC_TYPE_END, NULL, 0, 0, 0, 0, NULL, NULL                                                 \
+        MRC_TYPE_END, NULL, 0, 0, 0, 0, NULL, NULL, NULL                                           \
     }
 
 /* Set every parameter to its default. */

@@ -114,18 +114,41 @@ static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer
 /* What the inner folds say of every choice and number: choices x numbers each. */
 struct tally {
     double *sums;
-    double *folds; /* that could tell */
+    double *folds;    /* that could tell */
+    bool *failed;     /* by choice: some fold cannot be fitted with it */
+    char *why;        /* of the first that failed; room for MOST_WHY */
+    mercer_status rc; /* and its status */
 };
+enum { MOST_WHY = 512 };
+
+/* A choice may not go with the rows of an inner fold (too few of a class for nu, a width that makes
+ * all rows equal): it cannot be chosen then. What has to do with the call or the machine ends the
+ * run. */
+static mercer_status note_failure(struct tally *tally, const mrc_grid *grid, int64_t choice,
+                                  mercer_status rc, mercer_error *err)
+{
+    mercer_error why = *err;
+    if (grid->count > 1 && rc != MERCER_ERR_CANCELLED)
+        mrc_fail(err, rc, "%.100s: %.350s", grid->choices[choice].text, why.text);
+    if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
+        return rc;
+    tally->failed[choice] = true;
+    if (tally->rc == MERCER_OK)
+        snprintf(tally->why, MOST_WHY, "%s", err->text);
+    tally->rc = tally->rc == MERCER_OK ? rc : tally->rc;
+    return MERCER_OK;
+}
 
 /* Every choice on one inner fold: its values are added to the tally. */
 static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
-                                 const mrc_split *split, const mrc_trial *as,
-                                 const struct tally *tally, mercer_error *err)
+                                 const mrc_split *split, const mrc_trial *as, struct tally *tally,
+                                 mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     mrc_known_rows known = {0};
     mrc_portion learn = {0}, held = {0};
     mrc_kept_features *kept = NULL; /* one a number */
+    mercer_error why;
     mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
@@ -143,13 +166,16 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
         trial.choice = &grid->choices[c];
-        rc = mrc_try(ctx, &trial, err);
-        if (rc != MERCER_OK && rc != MERCER_ERR_CANCELLED && grid->count > 1 && err) {
-            mercer_error why = *err;
-            MRC_FAIL(err, rc, "%.100s: %.350s", grid->choices[c].text, why.text);
+        if (tally->failed[c]) {
+            count_step(ctx, job);
+            continue;
         }
-        MRC_TRY(rc);
-        for (int64_t k = 0; k < trial.count; k++)
+        rc = mrc_try(ctx, &trial, &why);
+        if (rc != MERCER_OK)
+            rc = note_failure(tally, grid, c, rc, &why);
+        if (rc != MERCER_OK)
+            MRC_FAIL(err, rc, "%s", why.text);
+        for (int64_t k = 0; k < trial.count && !tally->failed[c]; k++)
             if (!isnan(trial.values[k])) {
                 tally->sums[c * trial.count + k] += trial.values[k];
                 tally->folds[c * trial.count + k]++;
@@ -168,7 +194,7 @@ out:
 
 /* Every choice on the inner folds of train. */
 static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
-                             const double *numbers, int64_t count, const struct tally *tally,
+                             const double *numbers, int64_t count, struct tally *tally,
                              mercer_error *err)
 {
     const mercer_targets *targets = train->targets;
@@ -286,17 +312,31 @@ static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of the
 /* The best of all choices and numbers by the inner folds of train, the first among equals. */
 static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
                             const double *numbers, int64_t count, int64_t *best, double *value,
-                            mercer_error *err)
+                            struct fold *fold, mercer_error *err)
 {
-    int64_t all = job->result->grid.count * count;
+    int64_t choices = job->result->grid.count, all = choices * count, failed = 0;
+    char text[MOST_WHY + 64];
     bool larger_wins = job->result->metric->larger_wins;
     struct tally tally = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
     MRC_TRY(mrc_alloc(&tally.folds, all, sizeof *tally.folds, err));
+    MRC_TRY(mrc_alloc(&tally.failed, choices, sizeof *tally.failed, err));
+    MRC_TRY(mrc_alloc(&tally.why, MOST_WHY, 1, err));
     MRC_TRY(try_all(ctx, job, train, numbers, count, &tally, err));
     *value = NAN;
+    for (int64_t c = 0; c < choices; c++)
+        failed += tally.failed[c];
+    if (failed == choices)
+        MRC_FAIL(err, tally.rc, "%s", tally.why);
+    if (failed > 0) {
+        snprintf(text, sizeof text, "tune: %lld of %lld choices cannot be fitted, and are out: %s",
+                 (long long)failed, (long long)choices, tally.why);
+        keep_notice(fold, text);
+    }
     for (int64_t c = 0; c < all; c++) {
+        if (tally.failed[c / count])
+            continue;
         double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
         double margin = isinf(*value) ? 0 : EQUAL * fabs(*value);
         if (isnan(*value) || (larger_wins ? mean > *value + margin : mean < *value - margin)) {
@@ -310,6 +350,8 @@ static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion 
 out:
     mrc_free(tally.sums);
     mrc_free(tally.folds);
+    mrc_free(tally.failed);
+    mrc_free(tally.why);
     return rc;
 }
 
@@ -327,7 +369,7 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
     if (grid->count * count > 1)
-        MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, err));
+        MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, fold, err));
     fold->choice = best / count;
     mercer_ctx_set_notice(ctx, keep_notice, fold);
     note_missing_classes(ctx, train->targets, test->targets);

@@ -24,7 +24,8 @@ struct linsvm_params {
 enum { LOSS_SQUARED, LOSS_HINGE };
 
 static const mrc_param linsvm_schema[] = {
-    MRC_REAL(struct linsvm_params, c, 1, DBL_MIN, DBL_MAX, "cost of errors"),
+    MRC_REAL_ALSO(struct linsvm_params, c, "C", 1, DBL_MIN, DBL_MAX,
+                  "cost of errors; C is understood, too"),
     MRC_CHOICE(struct linsvm_params, loss, LOSS_SQUARED, "squared|hinge",
                "squares of what misses the margin, or what misses it"),
     MRC_CHOICE(struct linsvm_params, weight, 0, MRC_CLASS_WEIGHTS,

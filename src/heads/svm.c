@@ -9,6 +9,7 @@
  * class's decision values, which stays below half a vote. Cost: LIBSVM's, between n^2 l and n^3; a
  * row costs (l + functions) operations a support vector.
  */
+#include "base/share.h"
 #include "heads/heads.h"
 #include "heads/training.h"
 #include "linalg/linalg.h"
@@ -33,7 +34,8 @@ enum { GAMMA_SCALE, GAMMA_AUTO };
 static const mrc_param svm_schema[] = {
     MRC_CHOICE(struct svm_params, type, TYPE_AUTO, "auto|c|nu|svr",
                "C- or nu-classification, or regression; auto: c for classes, svr for values"),
-    MRC_REAL(struct svm_params, c, 1, DBL_MIN, DBL_MAX, "cost of errors (c, svr)"),
+    MRC_REAL_ALSO(struct svm_params, c, "C", 1, DBL_MIN, DBL_MAX,
+                  "cost of errors (c, svr); C is understood, too"),
     MRC_REAL(struct svm_params, nu, 0.5, DBL_MIN, 1,
              "nu: share of support vectors at least, of margin errors at most"),
     MRC_REAL(struct svm_params, epsilon, 0.1, 0, DBL_MAX,
@@ -61,6 +63,53 @@ static mercer_status svm_check(const void *params, mercer_target_kind kind, merc
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "head svm: weight is for type=c, whose cost it changes");
     return MERCER_OK;
+}
+
+/* The largest nu of two classes is twice the share of the smaller one, and leaves it no row off the
+ * bound. */
+static mercer_status check_nu(const struct svm_params *p, const mrc_lesson *lesson,
+                              const mrc_head *head, mercer_error *err)
+{
+    int64_t classes = lesson->outputs, *count = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&count, classes, sizeof *count, err));
+    for (int64_t i = 0; i < lesson->n; i++)
+        count[lesson->codes[i]]++;
+    for (int64_t a = 0; a < classes; a++)
+        for (int64_t b = a + 1; b < classes; b++) {
+            int64_t fewer = count[a] < count[b] ? count[a] : count[b], both = count[a] + count[b];
+            if (mrc_share_floor(p->nu, both) >= 2 * fewer)
+                MRC_FAIL(err, MERCER_ERR_DATA,
+                         "head svm: nu=%g is too large for classes '%s' and '%s' of %lld and %lld "
+                         "rows: it must be below %.6g",
+                         p->nu, head->names[a], head->names[b], (long long)count[a],
+                         (long long)count[b], 2 * (double)fewer / (double)both);
+        }
+out:
+    mrc_free(count);
+    return rc;
+}
+
+/* Where no plane has a margin with so few errors as a small nu allows, the weights vanish up to the
+ * tolerance of the solver, and what they are divided by does. Of the n rows of two classes the
+ * coefficients of one class come to nu n / 2 over the margin. */
+static void tell_margins(const mercer_ctx *ctx, const struct svm_params *p,
+                         const mrc_lesson *lesson, const mrc_head *head)
+{
+    int64_t functions = mrc_head_functions(head), f = 0;
+    for (int64_t a = 0; a < head->outputs; a++)
+        for (int64_t b = a + 1; b < head->outputs; b++, f++) {
+            double both = 0, sum = 0;
+            for (int64_t i = 0; i < lesson->n; i++)
+                both += lesson->codes[i] == a || lesson->codes[i] == b;
+            for (int64_t s = 0; s < head->rows; s++)
+                sum += fmax(head->dual[s * functions + f], 0);
+            if (!(p->nu * both / 2 > p->tolerance * sum))
+                mrc_notice(ctx,
+                           "head svm: nu=%g leaves no margin between classes '%s' and '%s', so "
+                           "their scores mean little: a larger nu may",
+                           p->nu, head->names[a], head->names[b]);
+        }
 }
 
 /* The number behind gamma=scale or auto. */
@@ -241,9 +290,14 @@ static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_lesson *le
     struct training t = {0};
     mercer_status rc = MERCER_OK;
     p->gamma = p->kernel == KERNEL_RBF ? find_gamma(lesson, p->gamma) : p->gamma;
+    bool nu = lesson->codes && p->type == TYPE_NU;
+    if (nu)
+        MRC_TRY(check_nu(p, lesson, head, err));
     MRC_TRY(pose(ctx, p, lesson, &t, err));
     MRC_TRY(train_all(ctx, lesson, &t, err));
     MRC_TRY(take_vectors(&t, lesson, head, err));
+    if (nu)
+        tell_margins(ctx, p, lesson, head);
     if (p->kernel == KERNEL_LINEAR || head->rows == 0)
         MRC_TRY(collapse(ctx, lesson->l, head, err));
 out:

@@ -572,6 +572,54 @@ static void expect_refusal(mercer_evaluate_options options, const struct set *s,
         fail_msg("'%s' does not say '%s'", why.text, text);
 }
 
+static char told[512];
+
+static void keep_told(void *host, const char *text)
+{
+    (void)host;
+    snprintf(told, sizeof told, "%s", text);
+}
+
+/* A value that does not go with the rows of an inner fold cannot be chosen, and that is said; the
+ * run ends only when no value is left. */
+static void test_values_that_cannot_be_fitted(void **state)
+{
+    static const char *const some[] = {"head.nu=0.05,0.9"}, *const none[] = {"head.nu=0.8,0.9"},
+                             *const widths[] = {"kernel.sigma=2,1e9"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    static const char *const names[] = {"a", "b"};
+    mercer_targets *uneven = NULL;
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < N; i++)
+        s.codes[i] = i % 5 == 0;
+    assert_ok(mercer_targets_new_classes(s.codes, N, names, 2, NULL, &uneven, err));
+    mercer_ctx_set_notice(ctx, keep_told, NULL);
+    fit.head = "svm:type=nu";
+    options.tune = some;
+    options.tune_count = 1;
+    mercer_evaluation *e = evaluate(&options, &s, uneven);
+    for (int64_t f = 0; f < 3; f++)
+        assert_string_equal(fold_of(e, f).chosen, "head.nu=0.05");
+    mercer_evaluation_free(e);
+    options.tune = none;
+    expect_refusal(options, &s, uneven, "head.nu=0.8: head svm: nu=0.8 is too large");
+    fit.head = "ls";
+    options.tune = widths;
+    told[0] = 0;
+    e = evaluate(&options, &s, uneven);
+    for (int64_t f = 0; f < 3; f++)
+        assert_string_equal(fold_of(e, f).chosen, "kernel.sigma=2");
+    if (!strstr(told, "tune: 1 of 2 choices cannot be fitted, and are out: kernel.sigma=1e9"))
+        fail_msg("told: %s", told);
+    mercer_evaluation_free(e);
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    mercer_targets_free(uneven);
+    free_set(&s);
+}
+
 /* Heads on shared features are those of fits of their own: open parameters, targets that are
  * scaled, targets they are not for. */
 static void test_heads_on_features_are_those_of_fits(void **state)
@@ -762,6 +810,7 @@ int main(void)
         cmocka_unit_test(test_whole_heads),
         cmocka_unit_test(test_threads_and_rows_left_out),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_values_that_cannot_be_fitted),
         cmocka_unit_test(test_heads_on_features_are_those_of_fits),
         cmocka_unit_test(test_leave_one_out_tunes),
         cmocka_unit_test(test_metrics_without_labels_are_blind),

@@ -302,7 +302,7 @@ static void test_what_is_refused(void **state)
          "head svm: type=svr is for target values, not for classes"},
         {"svm:type=nu,weight=balanced", false, MERCER_ERR_ARGUMENT,
          "head svm: weight is for type=c, whose cost it changes"},
-        {"svm:type=nu,nu=1", false, MERCER_ERR_DATA, "head svm: specified nu is infeasible"},
+        {"svm:c=1,C=2", false, MERCER_ERR_ARGUMENT, "head svm: key 'c' is given twice"},
         {"svm:c=0", false, MERCER_ERR_ARGUMENT, "head svm: c=0 is out of range (> 0)"},
         {"linsvm", true, MERCER_ERR_DATA,
          "head linsvm is for classes; target values are for heads ls, lad, knn and svm"},
@@ -316,6 +316,97 @@ static void test_what_is_refused(void **state)
         refuse(&s, &options, cases[c].values ? s.values : s.classes, cases[c].status,
                cases[c].text);
     }
+    free_set(&s);
+}
+
+/* Two classes of which `few` rows of N are the first, told apart by a column but for noise. */
+static mercer_targets *two_classes(const struct set *s, int64_t few, double noise)
+{
+    static const char *const names[] = {"few", "many"};
+    mercer_targets *targets = NULL;
+    int64_t codes[N], left = few;
+    mrc_rng rng;
+    mrc_rng_seed(&rng, 4);
+    for (int64_t i = 0; i < N; i++) {
+        bool first = s->x[i * D] + noise * mrc_rng_normal(&rng) > 0.1;
+        codes[i] = !(left > 0 && (first || N - i <= left));
+        left -= codes[i] == 0;
+    }
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, &err));
+    return targets;
+}
+
+/* A nu up to twice the share of the smaller class, which itself leaves nothing to decide by. */
+static void test_nu_that_is_too_large(void **state)
+{
+    static const struct {
+        int64_t few;
+        const char *head, *text; /* NULL: it can be had */
+    } cases[] = {
+        {12, "svm:type=nu,nu=0.2",
+         "head svm: nu=0.2 is too large for classes 'few' and 'many' of 12 and 108 rows: it must "
+         "be below 0.2"},
+        {12, "svm:type=nu,nu=0.5",
+         "head svm: nu=0.5 is too large for classes 'few' and 'many' of 12 and 108 rows: it must "
+         "be below 0.2"},
+        {12, "svm:type=nu,nu=0.199", NULL},
+        {60, "svm:type=nu,nu=1,kernel=rbf",
+         "head svm: nu=1 is too large for classes 'few' and 'many' of 60 and 60 rows: it must be "
+         "below 1"},
+        {60, "svm:type=nu,nu=0.99,kernel=rbf", NULL},
+    };
+    struct set s = make_set();
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        mercer_fit_options options = options_of("kpca", cases[c].head);
+        mercer_targets *targets = two_classes(&s, cases[c].few, 0.2);
+        mercer_model *model = NULL;
+        if (cases[c].text) {
+            refuse(&s, &options, targets, MERCER_ERR_DATA, cases[c].text);
+        } else {
+            assert_ok(mercer_fit(ctx, &options, s.rows, targets, &model, NULL, &err));
+            mercer_model_free(model);
+        }
+        mercer_targets_free(targets);
+    }
+    free_set(&s);
+}
+
+/* A nu so small that no plane has a margin is told; one that leaves a margin is not. */
+static void test_nu_without_a_margin_is_told(void **state)
+{
+    struct set s = make_set();
+    mercer_targets *mixed = two_classes(&s, 60, 1e6), *apart = two_classes(&s, 60, 0);
+    (void)state;
+    mercer_ctx_set_notice(ctx, keep_notice, NULL);
+    notice[0] = 0;
+    mercer_model_free(fit(&s, "kpca", "svm:type=nu,nu=0.01", mixed));
+    assert_string_equal(notice, "head svm: nu=0.01 leaves no margin between classes 'few' and "
+                                "'many', so their scores mean little: a larger nu may");
+    notice[0] = 0;
+    mercer_model_free(fit(&s, "kpca", "svm:type=nu,nu=0.9", mixed));
+    mercer_model_free(fit(&s, "kpca", "svm:type=nu,nu=0.5", apart));
+    assert_string_equal(notice, "");
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    mercer_targets_free(mixed);
+    mercer_targets_free(apart);
+    free_set(&s);
+}
+
+/* The cost is called c, and C is understood; the model says c. */
+static void test_cost_by_both_names(void **state)
+{
+    static const char *const heads[][2] = {{"svm:C=3", "svm:c=3"}, {"linsvm:C=3", "linsvm:c=3"}};
+    struct set s = make_set();
+    (void)state;
+    for (int h = 0; h < 2; h++)
+        for (int way = 0; way < 2; way++) {
+            mercer_model *model = fit(&s, "kpca", heads[h][way], s.classes);
+            mercer_model_info info = {.struct_size = sizeof info};
+            mercer_model_get_info(model, &info);
+            assert_string_equal(info.head, heads[h][1]);
+            mercer_model_free(model);
+        }
     free_set(&s);
 }
 
@@ -339,6 +430,9 @@ int main(void)
         TEST(test_all_features_or_none),
         TEST(test_few_rows),
         TEST(test_what_is_refused),
+        TEST(test_nu_that_is_too_large),
+        TEST(test_nu_without_a_margin_is_told),
+        TEST(test_cost_by_both_names),
         TEST(test_every_allocation_may_fail),
     };
     return RUN_TESTS(tests);
