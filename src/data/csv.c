@@ -40,6 +40,20 @@ enum {
     TEXT_MOST = 1 << 26   /* longest row; more would be a file that is no table */
 };
 
+static mercer_status make_room(mrc_text *text, size_t capacity, mercer_error *err)
+{
+    int64_t more = (int64_t)(capacity - text->capacity);
+    if (more > mrc_budget_left(text->budget))
+        return mrc_fail(
+            err, MERCER_ERR_BUDGET,
+            "%s:%lld: a row of more than %.1f MB does not fit the memory budget of %.1f "
+            "MB: raise --memory (or does a quote or a line never end?)",
+            text->input->shown, (long long)text->line, (double)text->capacity / 0x1p20,
+            (double)text->budget->most / 0x1p20);
+    mercer_status rc = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
+    return rc == MERCER_OK ? mrc_budget_take(text->budget, more, 1, "", err) : rc;
+}
+
 mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
 {
     size_t kept = text->end - text->start, got;
@@ -53,10 +67,7 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
                             "%s:%lld: a row of more than %d MB (a quote that is never closed?)",
                             text->input->shown, (long long)text->line, TEXT_MOST >> 20);
         size_t capacity = text->capacity ? 2 * text->capacity : TEXT_FIRST;
-        mercer_status grown = mrc_budget_take(text->budget, (int64_t)(capacity - text->capacity), 1,
-                                              "rows as long as this one", err);
-        if (grown == MERCER_OK)
-            grown = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
+        mercer_status grown = make_room(text, capacity, err);
         if (grown != MERCER_OK)
             return grown;
         text->capacity = capacity;

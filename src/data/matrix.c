@@ -165,6 +165,17 @@ out:
     return rc;
 }
 
+/* Rows to ask for at a time, of a small budget few; the same from the first block on. */
+static int64_t fit_chunk(mrc_matrix *matrix, const mrc_budget *budget)
+{
+    int64_t row = matrix->columns * (int64_t)sizeof *matrix->wide;
+    int64_t fitting = mrc_budget_left(budget) / 4 / row, chunk = mrc_matrix_chunk(matrix);
+    fitting = fitting > 1 ? fitting : 1;
+    if (matrix->next == 0)
+        matrix->chunk_rows = fitting < chunk ? fitting : chunk;
+    return mrc_matrix_chunk(matrix);
+}
+
 /* See that rows up to *most fit the budget; an elastic block gets fewer. */
 static mercer_status fit_budget(const mrc_matrix *matrix, const mrc_columns *columns,
                                 mrc_block *block, int64_t *most, mercer_error *err)
@@ -188,7 +199,6 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
 {
     mercer_status rc = MERCER_OK;
     bool whole = columns->data == matrix->columns; /* no column is taken apart */
-    int64_t chunk = mrc_matrix_chunk(matrix);
     if (most - block->n > matrix->rows - matrix->next)
         most = block->n + matrix->rows - matrix->next;
     if (matrix->csr.start) {
@@ -196,6 +206,7 @@ mercer_status mrc_matrix_rows(mrc_matrix *matrix, mercer_ctx *ctx, const mrc_col
         goto out;
     }
     bool direct = whole && block->dtype == MRC_F64;
+    int64_t chunk = fit_chunk(matrix, block->budget);
     if (!direct && !matrix->wide) {
         int64_t rows = chunk < matrix->rows ? chunk : matrix->rows;
         char shape[SHAPE_SIZE];

@@ -239,7 +239,7 @@ static int64_t rows_that_fit(const mrc_block *block, const mrc_columns *columns)
 {
     int64_t left = mrc_budget_left(block->budget) - block->entry_capacity * ENTRY_BYTES;
     int64_t row = mrc_block_row_bytes(block, columns);
-    int64_t fitting = left > row ? left / row - block->sparse : 0; /* one start more than rows */
+    int64_t fitting = left >= row ? left / row - block->sparse : 0; /* one start more than rows */
     int64_t half = fitting / 2 > 1 ? fitting / 2 : 1;
     return block->elastic && half < fitting ? half : fitting;
 }
