@@ -109,6 +109,7 @@ int64_t cli_block_rows(int64_t numbers, int64_t most);
 typedef struct cli_splits {
     int64_t count;
     int64_t *start, *rows; /* owned */
+    int64_t start_room, rows_room;
 } cli_splits;
 /* Those of a file for n rows. To be freed, also after a failure. */
 int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits *out);

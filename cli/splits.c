@@ -24,7 +24,7 @@ static char *read_all(const char *path, int64_t most, size_t *size)
 {
     const char *why = NULL;
     char *text = NULL;
-    size_t used = 0;
+    size_t used = 0, room = 0;
     int got, code = Z_OK;
     errno = 0;
     gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "r") : gzopen(path, "r");
@@ -33,7 +33,10 @@ static char *read_all(const char *path, int64_t most, size_t *size)
         return NULL;
     }
     do {
-        text = cli_resize(text, used + READ_BYTES + 1, 1);
+        if (used + READ_BYTES + 1 > room) {
+            room = used + used / 2 + READ_BYTES + 1;
+            text = cli_resize(text, room, 1);
+        }
         got = gzread(file, text + used, READ_BYTES);
         used += got > 0 ? (size_t)got : 0;
     } while (got > 0 && (int64_t)used <= most);
@@ -154,6 +157,15 @@ static bool read_line(const char *path, int64_t number, char *line, const names 
     return false;
 }
 
+/* Room for `least` numbers, half as many more than there was if it has to grow. */
+static int64_t *make_room(int64_t *numbers, int64_t *room, int64_t least)
+{
+    if (least <= *room)
+        return numbers;
+    *room = least > *room + *room / 2 ? least : *room + *room / 2;
+    return cli_resize(numbers, (size_t)*room, sizeof *numbers);
+}
+
 static bool add_split(const char *path, int64_t number, char *line, const names *columns, int64_t n,
                       int64_t most, cli_splits *out)
 {
@@ -165,11 +177,11 @@ static bool add_split(const char *path, int64_t number, char *line, const names 
     memset(held, true, (size_t)n * sizeof *held);
     const bool good = read_line(path, number, line, columns, n, held);
     if (good) {
-        out->start = cli_resize(out->start, (size_t)out->count + 2, sizeof *out->start);
+        out->start = make_room(out->start, &out->start_room, out->count + 2);
         if (out->count == 0)
             out->start[0] = 0;
         int64_t at = out->start[out->count];
-        out->rows = cli_resize(out->rows, (size_t)(at + n), sizeof *out->rows);
+        out->rows = make_room(out->rows, &out->rows_room, at + n);
         for (int64_t i = 0; i < n; i++)
             if (held[i])
                 out->rows[at++] = i;
