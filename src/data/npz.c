@@ -380,6 +380,7 @@ static mercer_status take_coordinates(struct archive *archive, mercer_ctx *ctx,
     mercer_status rc = MERCER_OK;
     MRC_TRY(read_column(archive, ctx, "row", &row, err));
     MRC_TRY(read_column(archive, ctx, "col", &column, err));
+    assert(row.values && column.values); /* empty arrays are refused */
     if (row.count != data->count || column.count != data->count)
         MRC_TRY(fail_sparse(archive, err));
     MRC_TRY(mrc_entries_reserve(entries, data->count, err));
