@@ -37,6 +37,8 @@ mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *
 {
     static const double MOST = 1e140; /* the square of it, of sums of it, and of their inverses */
     int64_t column;
+    if (!problem->rows) /* a stream, whose rows have gone by */
+        return MERCER_OK;
     double value = mrc_rows_largest(problem->rows, 0, problem->rows->n, &column);
     if (value == 0 || (fabs(value) < MOST && fabs(value) > 1 / MOST))
         return MERCER_OK;
