@@ -24,6 +24,8 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
 {
     if (m == 0 || n == 0)
         return;
+    lda = lda > 0 ? lda : 1; /* k = 0: arrays without columns, which the reference BLAS refuses */
+    ldb = ldb > 0 ? ldb : 1;
     cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, mrc_blas_int(m), mrc_blas_int(n),
                 mrc_blas_int(k), alpha, a, mrc_blas_int(lda), b, mrc_blas_int(ldb), beta, c,
