@@ -545,6 +545,7 @@ static void inner_part(void *arg, int64_t part, int worker)
     int64_t q = g->rank, strips = (g->n + STRIP - 1) / STRIP;
     int64_t end = least(strips, (part + 1) * w->strips_per_part);
     double *strip = w->scratch[worker], *sum = w->partial + part * q * w->width;
+    memset(sum, 0, (size_t)(q * w->width) * sizeof *sum);
     for (int64_t s = part * w->strips_per_part; s < end; s++) {
         int64_t first = s * STRIP, rows = least(STRIP, g->n - first);
         if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
@@ -576,7 +577,7 @@ static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
     w->width = w->v ? w->l : q;
     w->strips_per_part = (strips + parts - 1) / parts;
     MRC_TRY(strip_scratch(g, &w->scratch, err));
-    MRC_TRY(mrc_alloc2(&w->partial, parts, q * w->width, sizeof *w->partial, err));
+    MRC_TRY(mrc_alloc2_raw(&w->partial, parts, q * w->width, sizeof *w->partial, err));
     MRC_TRY(mrc_parfor_checked(g->ctx, parts, inner_part, w, err));
     memcpy(out, w->partial, (size_t)(q * w->width) * sizeof *out);
     for (int64_t part = 1; part < parts; part++)

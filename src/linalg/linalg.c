@@ -91,6 +91,7 @@ static void tall_product_part(void *arg, int64_t part, int worker)
     double *c = p->partial + part * p->ka * p->kb;
     int64_t end = (part + 1) * p->per_part < p->n ? (part + 1) * p->per_part : p->n;
     (void)worker;
+    memset(c, 0, (size_t)(p->ka * p->kb) * sizeof *c);
     for (int64_t i = part * p->per_part; i < end; i += STRIP) {
         int64_t rows = end - i < STRIP ? end - i : STRIP;
         if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
@@ -118,7 +119,7 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     parts = parts < 1 ? 1 : parts;
     p->per_part = (p->n + parts - 1) / parts;
     p->ctx = ctx;
-    mercer_status rc = mrc_alloc2(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
+    mercer_status rc = mrc_alloc2_raw(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
     if (rc != MERCER_OK)
         return rc;
     double flops = 2 * (double)p->n * (double)p->ka * (double)p->kb;
@@ -206,6 +207,7 @@ void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alp
 enum { WIDE_RANGE = 2048 }; /* elements of each vector a task works on */
 
 struct wide {
+    mercer_ctx *ctx;
     int64_t k, n;
     double alpha, beta;
     const double *a, *w;
@@ -264,11 +266,19 @@ out:
 
 static void wide_gram_range(void *arg, int64_t task, int worker)
 {
+    /* Beyond some tenths of a second a range is summed in strips, between which it can end. */
+    static const double LONG = 4e9;
     const struct wide *p = arg;
     int64_t c = task * p->range, cols = p->n - c < p->range ? p->n - c : p->range;
+    int64_t strip = (double)p->k * (double)p->k * (double)p->range > LONG ? STRIP / 2 : p->range;
     (void)worker;
-    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(cols), 1,
-                p->a + c, mrc_blas_int(p->n), 0, p->out + task * p->k * p->k, mrc_blas_int(p->k));
+    for (int64_t i = 0; i < cols; i += strip) {
+        if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
+            return; /* the caller sees it, too */
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, mrc_blas_int(p->k),
+                    mrc_blas_int(cols - i < strip ? cols - i : strip), 1, p->a + c + i,
+                    mrc_blas_int(p->n), i > 0, p->out + task * p->k * p->k, mrc_blas_int(p->k));
+    }
 }
 
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
@@ -277,10 +287,11 @@ mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t
     /* The partial sums together stay below the size of a. */
     int64_t range = (n + PARTS - 1) / PARTS > 2 * k ? (n + PARTS - 1) / PARTS : 2 * k;
     int64_t ranges = (n + range - 1) / range;
-    struct wide p = {.k = k, .n = n, .a = a, .range = range};
+    struct wide p = {.ctx = ctx, .k = k, .n = n, .a = a, .range = range};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&p.out, ranges, k * k, sizeof *p.out, err));
+    MRC_TRY(mrc_alloc2_raw(&p.out, ranges, k * k, sizeof *p.out, err));
     mrc_parfor_sized(ctx, ranges, (double)n * (double)k * (double)k, wide_gram_range, &p);
+    MRC_TRY(mrc_check_cancel(ctx, err));
     for (int64_t i = 0; i < k; i++)
         for (int64_t j = 0; j <= i; j++) {
             double sum = 0;
