@@ -86,13 +86,16 @@ static void take_apart(struct steps *s, double size, int64_t j)
 }
 
 /* From R to the parts of the head. */
-static void solve(const mrc_lesson *lesson, const double *r, struct steps *s, mrc_head *head)
+static mercer_status solve(mercer_ctx *ctx, const mrc_lesson *lesson, const double *r,
+                           struct steps *s, mrc_head *head, mercer_error *err)
 {
+    mercer_status rc = MERCER_OK;
     int64_t l = lesson->l, o = lesson->outputs, w = 1 + l + o;
     for (int64_t k = 0; k < o; k++)
         head->intercept[k] = r[1 + l + k] / r[0];
     for (int64_t j = 0; j < l; j++) {
         double *basis = head->basis + j * l, *v = s->unit + j * l;
+        MRC_TRY(mrc_check_cancel(ctx, err));
         for (int64_t i = 0; i <= j; i++)
             v[i] = r[(1 + i) * w + 1 + j];
         head->center[j] = r[1 + j] / r[0];
@@ -105,6 +108,8 @@ static void solve(const mrc_lesson *lesson, const double *r, struct steps *s, mr
             for (int64_t k = 0; k < o && v[i] != 0; k++)
                 head->weights[j * o + k] += v[i] * r[(1 + i) * w + 1 + l + k] / s->length[j];
     }
+out:
+    return rc;
 }
 
 static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson, mrc_head *head,
@@ -123,7 +128,7 @@ static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_lesson *les
     MRC_TRY(mrc_alloc(&s.length, l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s.along, l, sizeof(double), err));
     MRC_TRY(factor_rows(ctx, lesson, &r, err));
-    solve(lesson, r, &s, head);
+    MRC_TRY(solve(ctx, lesson, r, &s, head, err));
     if (!s.correlated) {
         mrc_free(head->basis);
         head->basis = NULL;
