@@ -51,7 +51,7 @@ MERCER_API void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, 
 /* Experimental. Called on the calling thread during long work, every 50 to 100 ms, so that the host
  * can look for signals. Any other value than 0 cancels, as mercer_ctx_cancel() does. It must return
  * (no longjmp, no exception), and of the functions that take ctx it may call mercer_ctx_cancel()
- * alone. */
+ * alone. In a loop of the host's own it is called where the calling thread takes tasks. */
 typedef int (*mercer_poll_fn)(void *host);
 MERCER_API void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn, void *host);
 
