@@ -1,5 +1,9 @@
 #!/usr/bin/python3
 """Our own checks must be able to fail: each is shown a violation, and a clean case."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -227,6 +231,79 @@ int main(int argc, char **argv) {
         self.expect(1, "no program or library", "check_hardening", self.folder / "nowhere")
         self.expect(2, "check_hardening", "check_hardening")
 
+
+
+class Kernels(Case):
+    """tools/test-kernels on a machine of our own making: a library that names its kernels, and a
+    list of tests as Meson gives it."""
+    LIBRARY = """#include <stdlib.h>
+#include <string.h>
+const char *mercer_blas_kernels(void)
+{
+    const char *named = getenv("OPENBLAS_CORETYPE");
+    return named && strcmp(named, "Nehalem") != 0 ? named : "DEFAULT";
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        loader = importlib.machinery.SourceFileLoader("test_kernels", str(ROOT / "tools" / "test-kernels"))
+        self.tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("test_kernels", loader))
+        loader.exec_module(self.tool)
+
+    def build(self, default):
+        source = self.write("one.c", self.LIBRARY.replace("DEFAULT", default))
+        subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", self.folder / "libmercer.so"], check=True)
+
+    def test_sets_are_verified(self):
+        """A set the library does not take (Nehalem, here) is no set."""
+        self.build("Zen")
+        self.tool.processor_flags = lambda: {"pni", "sse4_2", "avx"}
+        self.assertEqual(self.tool.kernel_sets(self.folder), ["Zen", "Prescott", "Sandybridge"])
+        self.tool.processor_flags = lambda: {"pni", "avx2"}
+        self.assertEqual(self.tool.kernel_sets(self.folder), ["Zen", "Prescott"])
+
+    def test_blas_without_kernels(self):
+        self.build("")
+        self.assertEqual(self.tool.kernel_sets(self.folder), [])
+        self.expect(77, "no other kernels", "test-kernels", "--other", self.folder, "/bin/true")
+
+    def test_the_other_set(self):
+        self.assertEqual(self.tool.other_set(["Zen", "Prescott", "Nehalem", "Haswell"]), "Prescott")
+        self.assertEqual(self.tool.other_set(["Prescott", "Nehalem", "Haswell"]), "Haswell")
+        self.assertIsNone(self.tool.other_set(["Zen"]))
+
+    def test_a_command_on_the_other_set(self):
+        self.build("Zen")
+        if "pni" not in self.tool.processor_flags():
+            self.skipTest("no x86 processor")
+        self.expect(3, "took Prescott", "test-kernels", "--other", self.folder, "/bin/sh", "-c",
+                    "echo took $OPENBLAS_CORETYPE; exit 3")
+
+    def test_one_and_two_threads(self):
+        script = ("import os; print(os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_CORETYPE'], "
+                  "len(os.sched_getaffinity(0)))")
+        test = {"cmd": [sys.executable, "-c", script], "env": {}, "workdir": None, "timeout": 60}
+        processor = min(os.sched_getaffinity(0))
+        self.assertEqual(self.tool.run_one(test, "Zen", 1, processor), ("OK", "1 Zen 1\n"))
+        everywhere = len(os.sched_getaffinity(0))
+        self.assertEqual(self.tool.run_one(test, "Zen", 2, processor), ("OK", f"2 Zen {everywhere}\n"))
+
+    def test_failures_count(self):
+        def test(name, script):
+            return {"name": name, "cmd": ["/bin/sh", "-c", script], "env": {}, "workdir": None, "timeout": 1}
+        count = self.tool.load("test-summary").count_test
+        tests = [test("good", "echo 3 passed, 0 failed"), test("bad", "echo 2 passed, 1 failed; exit 1"),
+                 test("crash", "kill -11 $$"), test("left out", "exit 77")]
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            self.assertEqual(self.tool.run_suite(tests, None, 1, count), [5, 2, 1])
+        self.assertIn("-- bad: FAIL", shown.getvalue())
+
+    def test_wrong_calls(self):
+        self.build("Zen")
+        self.expect(1, "no kernels 'Pentium' here", "test-kernels", self.folder, "Pentium")
+        self.expect(1, "test-kernels:", "test-kernels", "--list", self.folder / "nowhere")
+        self.expect(2, "test-kernels BUILD", "test-kernels")
 
 
 class Docs(Case):
