@@ -602,6 +602,8 @@ static void test_koca_learns_the_width(void **state)
         }
         mercer_model_free(model);
     }
+    for (int k = 0; k < KERNELS; k++)
+        print_message("%s: %.5f with %s\n", kernels[k], last[k], found[k]);
     for (int k = 0; k < 4; k += 2) {
         assert_true(last[k] < 0.99); /* there is something to gain */
         assert_true(last[k + 1] > last[k]);
