@@ -97,7 +97,8 @@ MERCER_API mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *read
                                             int64_t max_rows, mercer_table **block,
                                             mercer_error *err);
 MERCER_API void mercer_reader_close(mercer_reader *reader);
-/* How many columns are skipped because of `only`, and the name of the first one (borrowed). */
+/* How many columns are skipped because of `only`, and the name of the first one (borrowed); first
+ * may be NULL. */
 MERCER_API int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first);
 
 /* Write a table of numbers, optionally with one leading text column. The file appears whole or not
@@ -138,7 +139,7 @@ MERCER_API mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, c
                                             int64_t channels, int64_t *clipped, mercer_error *err);
 
 /* The name of the format that a file of this name, or with this format, has: "csv", "libsvm", ...;
- * NULL when neither tells. format may be NULL. */
+ * NULL when neither tells. Both may be NULL. */
 MERCER_API const char *mercer_format_name(const char *path, const char *format);
 
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),

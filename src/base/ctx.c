@@ -109,8 +109,9 @@ static mercer_status comm_alone_broadcast(void *self, void *data, size_t bytes, 
 
 mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
 {
-    mercer_ctx *ctx;
+    MRC_NEED(out);
     *out = NULL;
+    mercer_ctx *ctx;
     mercer_status rc = mrc_alloc(&ctx, 1, sizeof *ctx, err);
     if (rc != MERCER_OK)
         return rc;
@@ -140,6 +141,7 @@ void mercer_ctx_free(mercer_ctx *ctx)
 
 mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error *err)
 {
+    MRC_NEED(ctx);
     if (threads < 1 || threads > 1024)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "threads: %d is not in 1 .. 1024", threads);
     if (threads > mrc_pool_threads(ctx->pool)) {
@@ -156,11 +158,14 @@ mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error 
 
 int mercer_ctx_threads(const mercer_ctx *ctx)
 {
+    if (!ctx)
+        return 0;
     return ctx->threads;
 }
 
 mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error *err)
 {
+    MRC_NEED(ctx);
     if (bytes < (1 << 20))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "memory: %lld bytes is less than 1 MiB",
                         (long long)bytes);
@@ -170,56 +175,76 @@ mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error
 
 int64_t mercer_ctx_memory(const mercer_ctx *ctx)
 {
+    if (!ctx)
+        return 0;
     return ctx->memory;
 }
 
 void mercer_ctx_set_seed(mercer_ctx *ctx, uint64_t seed)
 {
+    if (!ctx)
+        return;
     ctx->seed = seed;
     mrc_rng_seed(&ctx->rng, seed);
 }
 
 uint64_t mercer_ctx_seed(const mercer_ctx *ctx)
 {
+    if (!ctx)
+        return 0;
     return ctx->seed;
 }
 
 void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void *host)
 {
+    if (!ctx)
+        return;
     ctx->parfor = fn;
     ctx->parfor_host = host;
 }
 
 void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host)
 {
+    if (!ctx)
+        return;
     ctx->progress = fn;
     ctx->progress_host = host;
 }
 
 void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host)
 {
+    if (!ctx)
+        return;
     ctx->notice = fn;
     ctx->notice_host = host;
 }
 
 void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn, void *host)
 {
+    if (!ctx)
+        return;
     ctx->poll = fn;
     ctx->poll_host = host;
 }
 
 void mercer_ctx_cancel(mercer_ctx *ctx)
 {
+    if (!ctx)
+        return;
     atomic_store_explicit(&ctx->cancelled, 1, memory_order_relaxed);
 }
 
 void mercer_ctx_resume(mercer_ctx *ctx)
 {
+    if (!ctx)
+        return;
     atomic_store_explicit(&ctx->cancelled, 0, memory_order_relaxed);
 }
 
 void mercer_ctx_discard_temporaries(mercer_ctx *ctx)
 {
+    if (!ctx)
+        return;
     for (int i = 0; i < MRC_TEMPORARIES; i++)
         if (ctx->temporary_live[i])
             unlink(ctx->temporary[i]);

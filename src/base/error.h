@@ -27,6 +27,14 @@ mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum
             goto out;                                                                              \
     } while (0)
 
+/* Refuse a pointer of the caller's that is NULL where the header does not allow it: the first lines
+ * of a public function, before anything is looked at. */
+#define MRC_NEED(pointer)                                                                          \
+    do {                                                                                           \
+        if (!(pointer))                                                                            \
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer);       \
+    } while (0)
+
 /* Fail from a function that has an out: label. */
 #define MRC_FAIL(...)                                                                              \
     do {                                                                                           \

@@ -111,6 +111,8 @@ const char *mercer_generate_summary(int index)
 
 void mercer_generate_options_init_sized(mercer_generate_options *options, size_t size)
 {
+    if (!options)
+        return;
     const mercer_generate_options defaults = {.struct_size = size, .noise = -1};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
@@ -186,6 +188,9 @@ mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
                               const mercer_generate_options *options, mercer_table **out,
                               mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
     enum { CHECK_ROWS = 1024 };
     const struct set *set = NULL;
     mercer_generate_options taken;
@@ -193,7 +198,6 @@ mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
     double *x = NULL, weights[SPARSE_USED];
     int64_t unused = 0;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     MRC_TRY(find_set(name, &set, err));
     MRC_TRY(take_options(options, set, &taken, err));
     MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));

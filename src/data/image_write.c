@@ -106,6 +106,9 @@ mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, const char *
                                  const double *x, int64_t width, int64_t height, int64_t channels,
                                  int64_t *clipped, mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(path);
+    MRC_NEED(x);
     const mrc_image_size size = {width, height, channels};
     mrc_output *output = NULL;
     unsigned char *bytes = NULL;

@@ -52,6 +52,8 @@ struct mercer_reader {
 
 void mercer_read_options_init_sized(mercer_read_options *options, size_t size)
 {
+    if (!options)
+        return;
     const mercer_read_options defaults = {.struct_size = size};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
@@ -102,6 +104,8 @@ mercer_status mrc_format_find(const char *path, const char *name, mrc_format *ou
 
 const char *mercer_format_name(const char *path, const char *format)
 {
+    if (!path)
+        path = "";
     size_t length = strlen(path);
     int found = find_format(path, length - (has_ending(path, length, ".gz") ? 3 : 0), format);
     return found >= 0 ? known_formats[found].name : NULL;
@@ -543,11 +547,17 @@ out:
 
 int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first)
 {
+    if (first)
+        *first = NULL;
+    if (!reader)
+        return 0;
     const mrc_columns *columns = &reader->columns;
-    *first = NULL;
-    for (int64_t i = 0; columns->skipped && i < columns->count && !*first; i++)
+    const char *name = NULL;
+    for (int64_t i = 0; columns->skipped && i < columns->count && !name; i++)
         if (columns->role[i] == MRC_ROLE_SKIPPED)
-            *first = columns->names[i];
+            name = columns->names[i];
+    if (first)
+        *first = name;
     return columns->skipped;
 }
 
@@ -956,6 +966,10 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                                  const mercer_read_options *options, mercer_reader **out,
                                  mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(path);
     mercer_reader *reader = NULL;
     mercer_read_options taken;
     char *file = NULL;
@@ -964,7 +978,6 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     mrc_format format;
     bool gzip;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(ctx, &reader, err));
     MRC_TRY(begin_prepare(reader, &taken, err));
@@ -1326,11 +1339,14 @@ static mercer_status judge_classes(const mercer_reader *reader, const mercer_ctx
 mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
                                  mercer_table **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(reader);
     mercer_table *table = NULL;
     bool whole = max_rows == INT64_MAX;
     mrc_block block = {.budget = &reader->budget, .elastic = !whole && !learns(reader)};
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     if (max_rows < 1)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a block of %lld rows cannot be read",
                  (long long)max_rows);
@@ -1363,10 +1379,13 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
                                 const mercer_read_options *options, mercer_table **out,
                                 mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(path);
     mercer_reader *reader = NULL;
     mercer_table *table = NULL;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
     reader->csv.text.patient = reader->libsvm.text.patient = true;
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
@@ -1378,6 +1397,8 @@ out:
 
 void mercer_table_read_options(const mercer_table *table, mercer_read_options *options)
 {
+    if (!table || !options)
+        return;
     const mercer_rows *rows = table->rows;
     mercer_read_options taken = {.struct_size = sizeof taken};
     if (mrc_take_options("read", options, &taken, sizeof taken, NULL) != MERCER_OK)

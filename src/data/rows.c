@@ -133,6 +133,8 @@ out:
 mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t ld,
                                mercer_rows **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
     (void)ctx;
     return view(MRC_F64, x, n, d, ld, out, err);
 }
@@ -140,6 +142,8 @@ mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int6
 mercer_status mercer_rows_view_f32(mercer_ctx *ctx, const float *x, int64_t n, int64_t d,
                                    int64_t ld, mercer_rows **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
     (void)ctx;
     return view(MRC_F32, x, n, d, ld, out, err);
 }
@@ -202,11 +206,12 @@ mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const int64_t *start, const 
                                    const double *value, int64_t n, int64_t d, mercer_rows **out,
                                    mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
     mrc_csr csr = {.start = start, .column = column, .value = value};
     mercer_rows *rows = NULL;
     mercer_status rc = MERCER_OK;
     (void)ctx;
-    *out = NULL;
     if (!start || n < 0 || d < 0 || d > INT32_MAX)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: %lld x %lld sparse values cannot be viewed",
                  (long long)n, (long long)d);
@@ -247,11 +252,15 @@ void mrc_csr_owned_destroy(mrc_csr_owned *csr)
 
 int mercer_rows_is_sparse(const mercer_rows *rows)
 {
+    if (!rows)
+        return 0;
     return is_sparse(rows);
 }
 
 int64_t mercer_rows_entries(const mercer_rows *rows)
 {
+    if (!rows)
+        return 0;
     return is_sparse(rows) ? rows->csr.start[rows->n] : rows->n * rows->d;
 }
 
@@ -281,6 +290,7 @@ double mrc_rows_bytes(const mercer_rows *rows)
 
 mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names, mercer_error *err)
 {
+    MRC_NEED(rows);
     char **copy = NULL;
     for (int64_t i = 0; names && i < rows->d; i++)
         if (!names[i])
@@ -296,16 +306,22 @@ mercer_status mercer_rows_set_names(mercer_rows *rows, const char *const *names,
 
 int64_t mercer_rows_count(const mercer_rows *rows)
 {
+    if (!rows)
+        return 0;
     return rows->n;
 }
 
 int64_t mercer_rows_columns(const mercer_rows *rows)
 {
+    if (!rows)
+        return 0;
     return rows->d;
 }
 
 const char *mercer_rows_name(const mercer_rows *rows, int64_t column)
 {
+    if (!rows)
+        return NULL;
     return rows->names && column >= 0 && column < rows->d ? rows->names[column] : NULL;
 }
 
@@ -327,6 +343,8 @@ const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch)
 
 void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t count, double *out)
 {
+    if (!rows || !out)
+        return;
     for (int64_t i = 0; i < count; i++) {
         double *to = out + i * rows->d;
         if (!is_sparse(rows)) {
@@ -359,26 +377,36 @@ mercer_target_kind mercer_targets_kind(const mercer_targets *targets)
 
 int64_t mercer_targets_classes(const mercer_targets *targets)
 {
+    if (!targets)
+        return 0;
     return targets->classes;
 }
 
 const char *mercer_targets_class_name(const mercer_targets *targets, int64_t index)
 {
+    if (!targets)
+        return NULL;
     return index >= 0 && index < targets->classes ? targets->class_names[index] : NULL;
 }
 
 const int64_t *mercer_targets_codes(const mercer_targets *targets)
 {
+    if (!targets)
+        return NULL;
     return targets->codes;
 }
 
 int64_t mercer_targets_columns(const mercer_targets *targets)
 {
+    if (!targets)
+        return 0;
     return targets->columns;
 }
 
 const double *mercer_targets_values(const mercer_targets *targets)
 {
+    if (!targets)
+        return NULL;
     return targets->values;
 }
 
@@ -390,6 +418,8 @@ static int64_t target_names(const mercer_targets *targets)
 
 const char *mercer_targets_name(const mercer_targets *targets, int64_t column)
 {
+    if (!targets)
+        return NULL;
     bool inside = targets->names && column >= 0 && column < target_names(targets);
     return inside ? targets->names[column] : NULL;
 }
@@ -405,16 +435,22 @@ void mrc_targets_destroy(mercer_targets *targets)
 
 const mercer_rows *mercer_table_rows(const mercer_table *table)
 {
+    if (!table)
+        return NULL;
     return table->rows;
 }
 
 const mercer_targets *mercer_table_targets(const mercer_table *table)
 {
+    if (!table)
+        return NULL;
     return &table->targets;
 }
 
 const char *mercer_table_target_origin(const mercer_table *table)
 {
+    if (!table)
+        return NULL;
     return table->origin;
 }
 

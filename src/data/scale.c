@@ -383,11 +383,14 @@ out:
 mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows, const char *kind,
                                 mercer_rows **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(rows);
     mrc_scale scale = {0};
     mrc_scale_kind parsed;
     mercer_rows *scaled = NULL;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     MRC_TRY(mrc_check_cancel(ctx, err));
     MRC_TRY(mrc_scale_parse(kind, &parsed, err));
     MRC_TRY(mrc_scale_fit(&scale, parsed, rows, err));

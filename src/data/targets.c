@@ -15,15 +15,19 @@ mercer_status mercer_targets_new_classes(const int64_t *codes, int64_t n,
                                          const char *const *class_names, int64_t classes,
                                          const char *name, mercer_targets **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
     mercer_targets *targets = NULL;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     if (!codes || !class_names || n < 1 || classes < 1)
         MRC_TRY(no_sense(n, classes, err));
     for (int64_t i = 0; i < n; i++)
         if (codes[i] < 0 || codes[i] >= classes)
             MRC_FAIL(err, MERCER_ERR_DATA, "targets: row %lld is of class %lld, and there are %lld",
                      (long long)i + 1, (long long)codes[i], (long long)classes);
+    for (int64_t c = 0; c < classes; c++)
+        if (!class_names[c])
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "targets: class %lld has no name", (long long)c + 1);
     MRC_TRY(mrc_alloc(&targets, 1, sizeof *targets, err));
     targets->kind = MERCER_TARGET_CLASSES;
     targets->n = n;
@@ -44,11 +48,16 @@ mercer_status mercer_targets_new_values(const double *values, int64_t n, int64_t
                                         const char *const *names, mercer_targets **out,
                                         mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
     mercer_targets *targets = NULL;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     if (!values || n < 1 || columns < 1)
         MRC_TRY(no_sense(n, columns, err));
+    for (int64_t c = 0; names && c < columns; c++)
+        if (!names[c])
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "targets: column %lld has no name",
+                     (long long)c + 1);
     MRC_TRY(mrc_alloc(&targets, 1, sizeof *targets, err));
     targets->kind = MERCER_TARGET_VALUES;
     targets->n = n;

@@ -186,11 +186,13 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
                                  int64_t columns, const char *const *names, const char *text_name,
                                  mercer_writer **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
     mercer_writer *writer = NULL;
     mercer_status rc = MERCER_OK;
     mrc_format found = MRC_FORMAT_UNKNOWN;
     bool gzip = false;
-    *out = NULL;
     if (!path || !*path)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "the name of the output file is empty");
     MRC_TRY(mrc_format_find(path, format, &found, &gzip, err));
@@ -341,6 +343,8 @@ mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const d
                                  int64_t count, int64_t ld, const char *const *text,
                                  mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(writer);
     mercer_status rc = MERCER_OK;
     if (count < 0 || (count > 0 && (ld < writer->columns || (!x && writer->columns > 0))) ||
         (count > 0 && writer->with_text != (text != NULL)))
@@ -359,6 +363,9 @@ out:
 mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer, const mercer_rows *rows,
                                 const char *const *text, mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(writer);
+    MRC_NEED(rows);
     const mrc_csr *csr = &rows->csr;
     mercer_status rc = MERCER_OK;
     if (rows->d != writer->columns || writer->with_text != (text != NULL))
@@ -389,6 +396,7 @@ out:
 
 mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err)
 {
+    MRC_NEED(writer);
     return writer->gzip || writer->format == MRC_FORMAT_NPY ? MERCER_OK : flush(writer, false, err);
 }
 
@@ -410,7 +418,10 @@ static mercer_status rewrite_header(mercer_writer *writer, mercer_error *err)
 
 mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *writer, mercer_error *err)
 {
+    MRC_NEED(writer);
     mercer_status rc = MERCER_OK;
+    if (!ctx)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: ctx is NULL", __func__);
     MRC_TRY(mrc_check_cancel(ctx, err));
     if (writer->held) {
         char header[NPY_HEADER];

@@ -18,6 +18,8 @@
 
 void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size)
 {
+    if (!options)
+        return;
     const mercer_evaluate_options defaults = {.struct_size = size};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
@@ -872,13 +874,17 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
                               const mercer_rows *rows, const mercer_targets *targets,
                               mercer_evaluation **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(given);
+    MRC_NEED(rows);
     mercer_evaluate_options options;
     mercer_fit_options fit;
     struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
     mrc_folds folds = {0};
     mrc_known_rows known = {0};
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     mercer_evaluate_options_init(&options);
     mercer_fit_options_init(&fit);
     MRC_TRY(mrc_take_options("evaluate", given, &options, sizeof options, err));
@@ -940,6 +946,8 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
 
 void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_evaluation_info *info)
 {
+    if (!evaluation || !info)
+        return;
     const mrc_grid *grid = &evaluation->grid;
     mercer_evaluation_info full = {
         .metric = evaluation->metric->name,
@@ -961,6 +969,8 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
 void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                 mercer_evaluation_fold *out)
 {
+    if (!evaluation || !out || index < 0 || index >= evaluation->count)
+        return;
     const struct fold *fold = &evaluation->folds[index];
     mercer_evaluation_fold full = {
         .value = fold->value,
@@ -979,10 +989,13 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
 mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points, int64_t *count,
                                     mercer_error *err)
 {
+    MRC_NEED(points);
+    *points = NULL;
+    MRC_NEED(e);
+    MRC_NEED(count);
     double *scores = NULL;
     int64_t *truth = NULL, n = 0, at = 0;
     mercer_status rc = MERCER_OK;
-    *points = NULL;
     *count = 0;
     if (e->kind != MERCER_TARGET_CLASSES || e->outputs != 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve needs predictions of two classes");

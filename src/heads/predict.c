@@ -69,6 +69,10 @@ mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
                                    const mercer_rows *rows, int64_t components, double *scores,
                                    int64_t *codes, mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(rows);
+    MRC_NEED(scores);
     int64_t l = model->components;
     mrc_inquiry inquiry = {.n = rows->n, .l = l, .k = components > 0 ? components : l};
     mrc_head_choice choice = {0};

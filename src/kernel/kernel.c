@@ -160,6 +160,7 @@ static bool is_called(const char *name, const char *spec, size_t length)
 mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name, mercer_kernel_fn fn,
                                     void *host, int semidefinite, mercer_error *err)
 {
+    MRC_NEED(ctx);
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789_-";
     mrc_host_kernel *added = &ctx->kernels[ctx->kernel_count];

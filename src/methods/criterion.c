@@ -12,38 +12,54 @@ struct mercer_step {
 
 int64_t mercer_step_rows(const mercer_step *step)
 {
+    if (!step)
+        return 0;
     return step->dual->n;
 }
 
 int64_t mercer_step_outputs(const mercer_step *step)
 {
+    if (!step)
+        return 0;
     return step->dual->outputs;
 }
 
 int64_t mercer_step_features(const mercer_step *step)
 {
+    if (!step)
+        return 0;
     return step->dual->count;
 }
 
 const double *mercer_step_targets(const mercer_step *step)
 {
+    if (!step)
+        return NULL;
     return step->dual->y;
 }
 
 const double *mercer_step_rest(const mercer_step *step)
 {
+    if (!step)
+        return NULL;
     return step->dual->rest;
 }
 
 mercer_status mercer_step_apply(mercer_step *step, const double *v, int64_t columns, double *out,
                                 mercer_error *err)
 {
+    MRC_NEED(step);
+    MRC_NEED(v);
+    MRC_NEED(out);
     return mrc_gram_apply(step->dual->gram, v, columns, out, err);
 }
 
 mercer_status mercer_step_columns(mercer_step *step, const int64_t *rows, int64_t count,
                                   double *out, mercer_error *err)
 {
+    MRC_NEED(step);
+    MRC_NEED(rows);
+    MRC_NEED(out);
     for (int64_t i = 0; i < count; i++)
         if (rows[i] < 0 || rows[i] >= step->dual->n)
             return mrc_fail(err, MERCER_ERR_ARGUMENT, "row %lld is not one of %lld rows",
@@ -53,11 +69,16 @@ mercer_status mercer_step_columns(mercer_step *step, const int64_t *rows, int64_
 
 mercer_status mercer_step_diagonal(mercer_step *step, const double **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(step);
     return mrc_gram_diag(step->dual->gram, out, err);
 }
 
 mercer_status mercer_step_deflate(mercer_step *step, double *v, mercer_error *err)
 {
+    MRC_NEED(step);
+    MRC_NEED(v);
     double *dots = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&dots, step->dual->count + 1, sizeof *dots, err));

@@ -21,6 +21,8 @@
 
 void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size)
 {
+    if (!options)
+        return;
     const mercer_fit_options defaults = {.struct_size = size};
     mrc_give_options(&defaults, sizeof defaults, options, size);
 }
@@ -281,6 +283,7 @@ void mrc_request_destroy(mrc_request *r)
 
 mercer_status mercer_fit_options_check(const mercer_fit_options *options, mercer_error *err)
 {
+    MRC_NEED(options);
     mrc_request r = {0};
     mercer_status rc = mrc_request_read(NULL, options, &r, err);
     mrc_request_destroy(&r);
@@ -618,6 +621,11 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(options);
+    MRC_NEED(rows);
     mrc_request r = {0};
     mercer_fit_report filled = {.struct_size = sizeof filled};
     struct more_rows more = {0};
@@ -625,7 +633,6 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
 
-    *out = NULL;
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));

@@ -78,16 +78,22 @@ const mercer_entry *mercer_kernel_at(int index)
 
 const char *mercer_entry_name(const mercer_entry *entry)
 {
+    if (!entry)
+        return NULL;
     return entry->name;
 }
 
 const char *mercer_entry_summary(const mercer_entry *entry)
 {
+    if (!entry)
+        return NULL;
     return entry->summary;
 }
 
 const char *mercer_entry_reference(const mercer_entry *entry)
 {
+    if (!entry)
+        return NULL;
     return entry->reference;
 }
 
@@ -101,6 +107,8 @@ int mercer_entry_streams(const mercer_entry *entry)
 
 int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out)
 {
+    if (!entry || !out)
+        return 0;
     for (int i = 0; i <= index; i++)
         if (index < 0 || entry->params[i].type == MRC_TYPE_END)
             return 0;

@@ -42,9 +42,12 @@ mercer_status mrc_streaming_plan(const mrc_request *r, mrc_plan *plan, mercer_er
 mercer_status mercer_stream_new(mercer_ctx *ctx, const mercer_fit_options *options,
                                 mercer_stream **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(options);
     mercer_stream *stream = NULL;
     mercer_status rc = start(ctx, options, &stream, err);
-    *out = NULL;
     if (rc != MERCER_OK)
         return rc;
     const mercer_fit_options *o = &stream->request.options;
@@ -91,10 +94,13 @@ static int64_t wanted_rows(const mercer_stream *stream)
 mercer_status mercer_stream_continue(mercer_ctx *ctx, const mercer_model *model,
                                      mercer_stream **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(model);
     mercer_fit_options options;
     mercer_stream *stream = NULL;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     if (!model->state.factor)
         MRC_FAIL(err, MERCER_ERR_UNSUPPORTED,
                  "the model cannot learn from more rows: it was made by '%s', which keeps no state "
@@ -283,6 +289,9 @@ out:
 mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const mercer_rows *rows,
                                  mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(stream);
+    MRC_NEED(rows);
     mercer_rows *own = NULL, *part = NULL;
     int64_t at = 0;
     mercer_status rc = MERCER_OK;
@@ -304,6 +313,8 @@ out:
 
 mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(stream);
     mercer_status rc = MERCER_OK;
     if (stream->passed_over > 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
@@ -325,9 +336,12 @@ out:
 mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const mercer_model **out,
                                   mercer_fit_report *report, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(stream);
     mercer_fit_report filled = {.struct_size = sizeof filled}, theirs = filled;
     mercer_status rc = MERCER_OK;
-    *out = NULL;
     if (!stream->current)
         MRC_TRY(mrc_stream_derive(ctx, stream, &stream->current, err));
     *out = stream->current;
@@ -343,6 +357,8 @@ out:
 
 void mercer_stream_begin_input(mercer_stream *stream)
 {
+    if (!stream)
+        return;
     stream->state.input_rows = stream->state.input_crc = stream->state.input_finished = 0;
     stream->passed_over = 0;
     stream->differs = false;
@@ -351,6 +367,8 @@ void mercer_stream_begin_input(mercer_stream *stream)
 
 void mercer_stream_resume_input(mercer_stream *stream)
 {
+    if (!stream)
+        return;
     stream->passed_over = stream->state.input_rows;
     stream->passed_crc = 0;
     stream->differs = false;
@@ -358,6 +376,8 @@ void mercer_stream_resume_input(mercer_stream *stream)
 
 void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info)
 {
+    if (!stream || !info)
+        return;
     const mrc_state *s = &stream->state;
     int64_t last = stream->request.problem.components;
     last = last > 0 && last < s->rank ? last : s->rank;

@@ -506,6 +506,9 @@ out:
 mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *model, const char *path,
                                 mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(path);
     struct tensor tensors[TENSORS];
     mrc_output *output = NULL;
     char *header = NULL, digits[CHECKSUM_DIGITS + 1];
@@ -1264,13 +1267,16 @@ mercer_status mrc_model_load_memory(mercer_ctx *ctx, const char *name, const voi
 mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
                                 mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(path);
     bool standard = strcmp(path, "-") == 0;
     struct source source = {.name = standard ? "standard input" : path, .fd = -1};
     struct stat status;
     int fd = -1;
     mercer_status rc = MERCER_OK;
 
-    *out = NULL;
     fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
         MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source.name));

@@ -423,6 +423,8 @@ out:
 
 void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 {
+    if (!model || !info)
+        return;
     const mercer_prepare *prepare = &model->prepare;
     mercer_model_info full = {
         .method = model->method,
@@ -482,6 +484,8 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 
 const char *mercer_model_column_name(const mercer_model *model, int64_t column)
 {
+    if (!model)
+        return NULL;
     if (!model->column_names || column < 0 || column >= model->columns)
         return NULL;
     return model->column_names[column];
@@ -489,12 +493,16 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
 
 const char *mercer_model_output_name(const mercer_model *model, int64_t output)
 {
+    if (!model)
+        return NULL;
     const mrc_head *head = &model->head;
     return head->names && output >= 0 && output < head->outputs ? head->names[output] : NULL;
 }
 
 void mercer_model_read_options(const mercer_model *model, mercer_read_options *options)
 {
+    if (!model || !options)
+        return;
     mercer_read_options taken = {.struct_size = sizeof taken};
     if (mrc_take_options("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
         return;

@@ -738,6 +738,10 @@ mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_model *model,
                                    const double *features, int64_t n, double *out, double *errors,
                                    mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(features);
+    MRC_NEED(out);
     struct job job = {.ctx = ctx, .model = model};
     int64_t d = model->columns;
     mercer_status rc = MERCER_OK;

@@ -489,6 +489,10 @@ mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
                                      const mercer_rows *rows, const double *self, double *out,
                                      double *errors, mercer_error *err)
 {
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(rows);
+    MRC_NEED(out);
     struct job job = {
         .ctx = ctx, .model = model, .rows = rows, .self = self, .out = out, .errors = errors};
     double *scratch = NULL;

@@ -184,11 +184,14 @@ static double truncated_error(const mercer_model *model, int64_t kept)
 mercer_status mercer_model_truncate(mercer_ctx *ctx, const mercer_model *model, int64_t components,
                                     mercer_model **out, mercer_error *err)
 {
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(model);
     int64_t l = model->components, d = model->columns;
     mercer_model *copy = NULL;
     mercer_status rc = MERCER_OK;
 
-    *out = NULL;
     if (components < 1 || components > l)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "%lld components cannot be kept: the model has %lld, so 1 to %lld are possible",

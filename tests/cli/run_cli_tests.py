@@ -3917,9 +3917,11 @@ def test_evaluate_edges():
         refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", grid, status=2, says=says)
     refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", "kernel=rbf,linear", "--tune",
             "kernel.sigma=1,2", status=2, says="write the keys behind")
-    # What turns out to be impossible in a fold is named.
-    refused("evaluate", "species.csv", "-m", "kpca", "--head", "svm:type=nu", "--tune", "head.nu=0.1,1", status=1,
-            says=["fold 1", "head.nu=1"])
+    # What turns out to be impossible in a fold is named: a value that is left out, or that there is none left.
+    told = mercer("evaluate", "species.csv", "-m", "kpca", "--head", "svm:type=nu", "--tune", "head.nu=0.1,1")
+    assert "1 of 2 choices cannot be fitted" in told.err and "head.nu=1: head svm: nu=1" in told.err, told.err
+    refused("evaluate", "species.csv", "-m", "kpca", "--head", "svm:type=nu", "--tune", "head.nu=0.99,1", status=1,
+            says=["fold 1", "head.nu=0.99"])
     write("strange.csv", "\n".join(rows[:20] + [cells[20][0] + ",nobody"]) + "\n")
     refused("evaluate", "rows.csv", "-m", "kpls", "--test", "strange.csv", status=1,
             says=["mercer: strange.csv: row 20 is of class 'nobody'"])

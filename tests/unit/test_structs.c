@@ -205,6 +205,7 @@ static const field model_fields[] = {
     X(stream_evaluations),
     X(stream_block_evaluations),
     X(stream_unfinished),
+    X(weight),
     X(nested),
 #undef X
 };
