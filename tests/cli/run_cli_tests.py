@@ -46,7 +46,8 @@ SLOW = {"test_demo", "test_colours_on_a_terminal_only", "test_progress_bar_on_a_
         "test_kill_and_resume_gives_the_same_model", "test_kill_during_writes_leaves_old_or_none",
         "test_every_method_with_every_centring", "test_interrupted_inside_lapack",
         "test_fit_of_a_stream_reads_by_blocks", "test_transform_in_blocks_equals_whole",
-        "test_all_rows_as_candidates_are_all_rows", "test_floats_and_bytes"}
+        "test_all_rows_as_candidates_are_all_rows", "test_floats_and_bytes",
+        "test_text_is_read_within_the_budget", "test_arrays_are_read_within_the_budget"}
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
             "reconstruction_error", "projection_variance", "expansion_points", "head", "head_rows", "store",
             "store_reason", "seconds", "seconds_read", "seconds_write", "peak_memory_bytes",
