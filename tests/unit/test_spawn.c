@@ -108,6 +108,43 @@ static void test_cancel(void **state)
     }
 }
 
+/* Pure chance, which a high cost makes LIBSVM learn by heart: it would take minutes. */
+static void test_cancel_training(void **state)
+{
+    enum { MANY = 4000, FEW = 4 };
+    double *features = test_malloc(sizeof(double) * MANY * FEW), weights[] = {1, 1};
+    double *targets = test_malloc(sizeof(double) * MANY);
+    mrc_train_request request = {.kind = MRC_TRAIN_C,
+                                 .n = MANY,
+                                 .l = FEW,
+                                 .classes = 2,
+                                 .machines = 1,
+                                 .c = 1e6,
+                                 .tolerance = 1e-3,
+                                 .cache_mb = 1};
+    mrc_machine machine = {0};
+    pthread_t thread;
+    (void)state;
+    for (int i = 0; i < MANY * FEW; i++)
+        features[i] = mrc_rng_normal(&ctx->rng);
+    for (int i = 0; i < MANY; i++)
+        targets[i] = mrc_rng_normal(&ctx->rng) > 0;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    mercer_status rc = mrc_train_begin(ctx, "svm", &request, features, weights, &err);
+    if (rc == MERCER_OK)
+        rc = mrc_train_next(ctx, "svm", &request, targets, &machine, &err);
+    pthread_join(thread, NULL);
+    mercer_ctx_resume(ctx);
+    assert_fails(rc, MERCER_ERR_CANCELLED, "cancelled");
+    mrc_machine_destroy(&machine);
+    test_free(features);
+    test_free(targets);
+    assert_no_children(); /* the helper was killed */
+    assert_ok(train_some(ctx, &machine));
+    mrc_machine_destroy(&machine);
+    mrc_helper_stop(&ctx->trainer);
+}
+
 static void test_death(void **state)
 {
     static const struct {
@@ -288,9 +325,10 @@ static void test_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_start_and_stop), TEST(test_cancel),      TEST(test_death),
-        TEST(test_trainer),        TEST(test_fork),        TEST(test_host_reaps),
-        TEST(test_no_streams),     TEST(test_descriptors), TEST(test_failing),
+        TEST(test_start_and_stop), TEST(test_cancel),     TEST(test_cancel_training),
+        TEST(test_death),          TEST(test_trainer),    TEST(test_fork),
+        TEST(test_host_reaps),     TEST(test_no_streams), TEST(test_descriptors),
+        TEST(test_failing),
     };
     return RUN_TESTS(tests);
 }
