@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 enum {
-    TIME_LEAST = 60,      /* seconds of the processor for any file */
+    TIME_LEAST = 30,      /* seconds of the processor for any file */
     TIME_BYTES = 1 << 20, /* of the file, for each second more; packed ones unpack faster */
     SHOWN_MOST = 1 << 20  /* bytes of a name that we believe */
 };
