@@ -129,7 +129,7 @@ static const field read_fields[] = {
 #define X(name) F(mercer_read_options, name)
     X(format),     X(label),          X(target),        X(labels_file), X(no_label),      X(only),
     X(only_count), X(resize_width),   X(resize_height), X(columns),     X(ignore_beyond), X(encode),
-    X(missing),    X(image_features), X(prepare),       X(skip_labels), X(patient),
+    X(missing),    X(image_features), X(prepare),       X(skip_labels), X(patient),       X(header),
 #undef X
 };
 
