@@ -451,7 +451,7 @@ static void test_files_that_are_no_tables(void **state)
     assert_fails(mercer_table_read(ctx, in_scratch("folder.csv"), &options, &none, &err),
                  MERCER_ERR_IO, "is a folder, not a file");
     assert_fails(mercer_table_read(ctx, "", NULL, &none, &err), MERCER_ERR_ARGUMENT, "empty");
-    assert_fails(mercer_table_read(ctx, NULL, NULL, &none, &err), MERCER_ERR_ARGUMENT, "empty");
+    assert_fails(mercer_table_read(ctx, NULL, NULL, &none, &err), MERCER_ERR_ARGUMENT, "NULL");
     assert_fails(mercer_table_read(ctx, put_bytes("b.csv", "1,2\n\0", 5), NULL, &none, &err),
                  MERCER_ERR_FORMAT, "not a text file");
     assert_fails(mercer_table_read(ctx,
