@@ -114,22 +114,11 @@ out:
 /* ---- the factor's coordinates ---- */
 
 /* What is left of rows J of F: F_J (I - QQ'), count x q. */
-static void left_of_factor_rows(const mrc_deflated *def, const int64_t *rows, int64_t count,
-                                double *left)
+static mercer_status left_of_factor_rows(const mrc_deflated *def, const int64_t *rows,
+                                         int64_t count, double *left, mercer_error *err)
 {
-    int64_t q = def->gram->rank;
-    mrc_lowrank_rows(def->gram, rows, count, left);
-    /* Twice is enough: the second time takes off what rounding left of the first. */
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < count; i++)
-            for (int64_t j = 0; j < def->count; j++) {
-                const double *direction = def->directions + j * q;
-                double dot = 0, *row = left + i * q;
-                for (int64_t c = 0; c < q; c++)
-                    dot += row[c] * direction[c];
-                for (int64_t c = 0; c < q; c++)
-                    row[c] -= dot * direction[c];
-            }
+    mrc_lowrank_sums sums = {.directions = def->directions, .count = def->count};
+    return mrc_lowrank_rows_left(def->gram, rows, count, &sums, left, err);
 }
 
 /* S = G' M G from the factor. */
@@ -359,7 +348,7 @@ static mercer_status energies_by_inner(mrc_deflated *def, const int64_t *rows, i
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&factor, count, q, sizeof *factor, err));
     MRC_TRY(mrc_alloc2_raw(&product, count, q, sizeof *product, err));
-    left_of_factor_rows(def, rows, count, factor);
+    MRC_TRY(left_of_factor_rows(def, rows, count, factor, err));
     mrc_tall_times(def->ctx, count, q, q, 1, factor, q, def->inner, q, 0, product, q);
     for (int64_t i = 0; i < count; i++) {
         out[i] = 0;
@@ -491,7 +480,7 @@ static mercer_status drop_from_inner(mrc_deflated *def, const int64_t *rows, int
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&left, count, q, sizeof *left, err));
     MRC_TRY(mrc_alloc2(&product, q, q, sizeof *product, err));
-    left_of_factor_rows(def, rows, count, left);
+    MRC_TRY(left_of_factor_rows(def, rows, count, left, err));
     MRC_TRY(mrc_gram_of_columns(def->ctx, left, count, q, q, product, err));
     for (int64_t i = 0; i < q * q; i++)
         def->inner[i] -= product[i];
@@ -636,7 +625,7 @@ static mercer_status take_by_factor(mrc_deflated *def, int64_t p, bool energies,
     double *weights = NULL, *product = def->scratch;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&weights, q, 3, sizeof *weights, err));
-    left_of_factor_rows(def, &p, 1, v);
+    MRC_TRY(left_of_factor_rows(def, &p, 1, v, err));
     for (int64_t c = 0; c < q; c++)
         norm2 += v[c] * v[c];
     def->residual[p] = norm2;

@@ -93,6 +93,9 @@ typedef struct mrc_lowrank_sums {
 } mrc_lowrank_sums;
 mercer_status mrc_lowrank_inner(mrc_gram *g, const mrc_lowrank_sums *sums, double *s,
                                 mercer_error *err);
+/* out (count x rank): rows J of F without their part along the directions of sums. */
+mercer_status mrc_lowrank_rows_left(mrc_gram *g, const int64_t *rows, int64_t count,
+                                    const mrc_lowrank_sums *sums, double *out, mercer_error *err);
 /* out (rank x l) = F' v for v n x l. */
 mercer_status mrc_lowrank_transposed_times(mrc_gram *g, const double *v, int64_t l, double *out,
                                            mercer_error *err);

@@ -631,6 +631,38 @@ out:
     return rc;
 }
 
+struct left {
+    const mrc_gram *g;
+    const int64_t *rows;
+    int64_t count;
+    const mrc_lowrank_sums *sums;
+    double *out;
+    double **scratch;
+};
+
+static void left_strip(void *arg, int64_t task, int worker)
+{
+    const struct left *w = arg;
+    int64_t q = w->g->rank, first = task * STRIP, rows = least(STRIP, w->count - first);
+    double *out = w->out + first * q;
+    for (int64_t i = 0; i < rows; i++)
+        unpack_row(w->g, w->rows[first + i], q, out + i * q);
+    if (w->sums->count > 0)
+        take_off(w->sums, out, rows, q, w->scratch[worker]);
+}
+
+mercer_status mrc_lowrank_rows_left(mrc_gram *g, const int64_t *rows, int64_t count,
+                                    const mrc_lowrank_sums *sums, double *out, mercer_error *err)
+{
+    struct left w = {.g = g, .rows = rows, .count = count, .sums = sums, .out = out};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(strip_scratch(g, &w.scratch, err));
+    MRC_TRY(mrc_parfor_checked(g->ctx, (count + STRIP - 1) / STRIP, left_strip, &w, err));
+out:
+    strip_scratch_free(g, w.scratch);
+    return rc;
+}
+
 void mrc_lowrank_rows(const mrc_gram *g, const int64_t *rows, int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++)
