@@ -35,8 +35,8 @@ typedef struct mercer_error {
     char text[512];
 } mercer_error;
 
-/* NULL for a pointer that a function needs is MERCER_ERR_ARGUMENT; err may always be NULL, and other
- * pointers where their comment says so. Functions without a status give 0 or NULL then, or do
+/* NULL for a pointer that a function needs is MERCER_ERR_ARGUMENT; err may always be NULL, and
+ * other pointers where their comment says so. Functions without a status give 0 or NULL then, or do
  * nothing; every _free function accepts NULL. */
 
 /* The general meaning of a code; a constant string, never NULL. */
