@@ -2,7 +2,7 @@
  * BLAS took.
  *
  * OpenBLAS takes a buffer of 128 MB of address space for each of its threads before main() runs,
- * and one more for each thread that calls it. Where a limit (ulimit -v) leaves no room it asks
+ * and one more for each thread that calls it. Where a limit (ulimit -v, -d) leaves no room it asks
  * again for ever, without a word. So the first is looked at before OpenBLAS is initialised, in the
  * list of functions that run before those of the libraries; the second when a command starts. */
 #include "process.h"
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -99,19 +100,21 @@ BEFORE_LIBRARIES static void add_number(char *line, size_t size, rlim_t number)
     add_text(line, size, digits + at);
 }
 
-BEFORE_LIBRARIES static void check_address_space(int argc, char **argv, char **surroundings)
+/* What must be there under a limit of which so much is taken: what OpenBLAS takes when it is
+ * loaded, a buffer of the thread that computes, and one of the thread that LAPACK runs aside on. */
+BEFORE_LIBRARIES static void check_limit(__rlimit_resource_t resource, const char *name,
+                                         rlim_t taken, rlim_t threads)
 {
     struct rlimit limit;
     char line[256] = "";
-    (void)argc;
-    (void)argv;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
-    const rlim_t threads = blas_threads(surroundings);
-    const rlim_t needed = address_space() + threads * BLAS_BUFFER + THREAD_ROOM + OTHER_ROOM;
+    const rlim_t needed = taken + threads * BLAS_BUFFER + 2 * THREAD_ROOM + OTHER_ROOM;
     if (limit.rlim_cur >= needed)
         return;
-    add_text(line, sizeof line, "mercer: the limit of address space (ulimit -v) is ");
+    add_text(line, sizeof line, "mercer: the limit of ");
+    add_text(line, sizeof line, name);
+    add_text(line, sizeof line, " is ");
     add_number(line, sizeof line, limit.rlim_cur / MEGABYTE);
     add_text(line, sizeof line, " MB; with BLAS on ");
     add_number(line, sizeof line, threads);
@@ -129,17 +132,30 @@ BEFORE_LIBRARIES static void check_address_space(int argc, char **argv, char **s
     _exit(CLI_FAILED);
 }
 
+BEFORE_LIBRARIES static void check_limits(int argc, char **argv, char **surroundings)
+{
+    const rlim_t threads = blas_threads(surroundings);
+    (void)argc;
+    (void)argv;
+    check_limit(RLIMIT_AS, "address space (ulimit -v)", address_space(), threads);
+    check_limit(RLIMIT_DATA, "data (ulimit -d)", 0, threads);
+}
+
 __attribute__((section(".preinit_array"),
-               used)) static void (*first_of_all)(int, char **, char **) = check_address_space;
+               used)) static void (*first_of_all)(int, char **, char **) = check_limits;
 
 int cli_threads_that_fit(int threads)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return threads;
-    const rlim_t used = address_space() + OTHER_ROOM;
-    const rlim_t fit = limit.rlim_cur > used ? (limit.rlim_cur - used) / THREAD_ROOM : 0;
-    return fit < 1 ? 1 : fit < (rlim_t)threads ? (int)fit : threads;
+    static const __rlimit_resource_t limits[] = {RLIMIT_AS, RLIMIT_DATA};
+    const rlim_t used = address_space() + OTHER_ROOM + THREAD_ROOM; /* one for LAPACK aside */
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit limit;
+        if (getrlimit(limits[i], &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+            continue;
+        const rlim_t fit = limit.rlim_cur > used ? (limit.rlim_cur - used) / THREAD_ROOM : 0;
+        threads = fit < 1 ? 1 : fit < (rlim_t)threads ? (int)fit : threads;
+    }
+    return threads;
 }
 
 #else
@@ -158,7 +174,8 @@ void cli_take_wide_kernels(char **argv)
     const bool again = getenv(again_variable) != NULL;
     unsetenv(again_variable);
     kernels_are_asked_for = asked && *asked && !again;
-    if (!wider || kernels_are_asked_for || again)
+    /* Without a base the loader itself is the program that was started, and would be again. */
+    if (!wider || kernels_are_asked_for || again || getauxval(AT_BASE) == 0)
         return;
     if (setenv(kernels_variable, wider, 1) == 0 && setenv(again_variable, "1", 1) == 0)
         execve("/proc/self/exe", argv, environ);

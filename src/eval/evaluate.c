@@ -461,7 +461,8 @@ static void run_large_folds(struct job *job)
         return;
     job->workers[0]->memory = job->ctx->memory;
     for (int64_t f = 0; f < job->result->count; f++)
-        if (job->result->folds[f].rc == MERCER_ERR_BUDGET) {
+        if (job->result->folds[f].rc == MERCER_ERR_BUDGET &&
+            mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
             fold_destroy(&job->result->folds[f]);
             fold_task(job, f, 0);
         }
@@ -497,7 +498,7 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
     mercer_status rc = MERCER_OK;
     MRC_TRY(make_workers(job, err));
     mrc_progress(job->ctx, "fits", 0);
-    mrc_parfor(job->ctx, result->count, fold_task, job);
+    MRC_TRY(mrc_parfor_checked(job->ctx, result->count, fold_task, job, err));
     run_large_folds(job);
     for (int64_t f = 0; f < result->count; f++) {
         const struct fold *fold = &result->folds[f];

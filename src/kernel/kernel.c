@@ -214,7 +214,7 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, con
     return fail_unknown(spec, err);
 }
 
-/* Of two rows times a factor. scratch holds two rows where rows are packed. */
+/* Of two rows times a factor, a power of two. scratch holds two rows where rows are packed. */
 static double distance2(const mercer_rows *rows, double factor, int64_t i, int64_t j,
                         double *scratch)
 {
@@ -226,7 +226,7 @@ static double distance2(const mercer_rows *rows, double factor, int64_t i, int64
     const double *b = mrc_rows_line(rows, j, scratch ? scratch + rows->d : NULL);
     double sum = 0;
     for (int64_t k = 0; k < rows->d; k++) {
-        double difference = factor * a[k] - factor * b[k];
+        double difference = mrc_scaled_difference(factor, a[k], b[k]);
         sum += difference * difference;
     }
     return sum;

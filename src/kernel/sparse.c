@@ -491,29 +491,32 @@ static int64_t column_of(mrc_sparse_row row, int64_t entry)
     return row.column ? row.column[entry] : entry;
 }
 
-static double pair_sum(mrc_column_term term, double factor, const mrc_points *a, int64_t i,
-                       const mrc_points *b, int64_t j)
+double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
+                       int64_t j)
 {
     mrc_sparse_row x = mrc_any_row_of(a, i), y = mrc_sparse_row_of(b, j);
     double sum = 0;
     for (int64_t p = 0, q = 0; p < x.count || q < y.count;) {
         if (q == y.count || (p < x.count && column_of(x, p) < y.column[q]))
-            sum += column_term(term, factor * x.value[p++], 0);
+            sum += column_term(term, x.value[p++], 0);
         else if (p == x.count || y.column[q] < column_of(x, p))
-            sum += column_term(term, 0, factor * y.value[q++]);
+            sum += column_term(term, 0, y.value[q++]);
         else
-            sum += column_term(term, factor * x.value[p++], factor * y.value[q++]);
+            sum += column_term(term, x.value[p++], y.value[q++]);
     }
     return sum;
 }
 
-double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
-                       int64_t j)
-{
-    return pair_sum(term, 1, a, i, b, j);
-}
-
 double mrc_sparse_distance2(const mrc_points *points, double factor, int64_t i, int64_t j)
 {
-    return pair_sum(MRC_TERM_SQUARE, factor, points, i, points, j);
+    mrc_sparse_row x = mrc_sparse_row_of(points, i), y = mrc_sparse_row_of(points, j);
+    double sum = 0;
+    for (int64_t p = 0, q = 0; p < x.count || q < y.count;) {
+        bool has_x = p < x.count && (q == y.count || x.column[p] <= y.column[q]);
+        bool has_y = q < y.count && (p == x.count || y.column[q] <= x.column[p]);
+        double difference =
+            mrc_scaled_difference(factor, has_x ? x.value[p++] : 0, has_y ? y.value[q++] : 0);
+        sum += difference * difference;
+    }
+    return sum;
 }

@@ -29,6 +29,14 @@ void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int6
 /* The sum over all columns of one pair, term by term: keeps every digit of a small distance. */
 double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j);
+/* factor (x - y) for a power of two: exact but for the one rounding of x - y. What is large must
+ * become smaller before the difference overflows, and what is small larger after it, lest two equal
+ * large numbers become infinite. */
+static inline double mrc_scaled_difference(double factor, double x, double y)
+{
+    return factor > 1 ? factor * (x - y) : factor * x - factor * y;
+}
+
 /* Squared distance between two rows of the same points, both times a factor. */
 double mrc_sparse_distance2(const mrc_points *points, double factor, int64_t i, int64_t j);
 

@@ -516,6 +516,38 @@ static void test_kernel_median_at_any_scale(void **state)
     free(x);
 }
 
+/* Equal rows and constant columns of values whose scaled forms overflow: their differences are 0.
+ */
+static void test_kernel_median_beside_large_constants(void **state)
+{
+    (void)state;
+    enum { N = 40, D = 3 };
+    int64_t list[N];
+    for (int64_t i = 0; i < N; i++)
+        list[i] = i;
+    for (int power = 0; power <= 1020; power += 60) {
+        double *x = normal_rows(9, N, D, 0, 1), *y = new_doubles(N * D);
+        for (int64_t i = 0; i < N; i++)
+            x[i * D] = ldexp(1.25, power);
+        memcpy(x + N / 2 * D, x, (size_t)(N / 2 * D) * sizeof *x); /* every row twice */
+        for (int64_t i = 0; i < N * D; i++)
+            y[i] = ldexp(x[i], i % D ? power / 2 : 0);
+        const double *sets[] = {x, y};
+        mercer_ctx *ctx = new_ctx(1);
+        for (int s = 0; s < 2; s++) {
+            mercer_rows *rows = view(ctx, sets[s], N, D), *sparse = sparse_copy(sets[s], N, D);
+            double plain = plain_median(sets[s], D, list, N);
+            assert_is_median(median_width(rows, "exponential", 1), plain, N, "dense constants");
+            assert_is_median(median_width(sparse, "exponential", 1), plain, N, "sparse constants");
+            mercer_rows_free(rows);
+            mercer_rows_free(sparse);
+        }
+        mercer_ctx_free(ctx);
+        free(x);
+        free(y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_kernel_median_is_the_median),
         cmocka_unit_test(test_kernel_median_of_a_sample),
         cmocka_unit_test(test_kernel_median_at_any_scale),
+        cmocka_unit_test(test_kernel_median_beside_large_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
