@@ -57,9 +57,13 @@ static char *lock_name(const char *path)
 static int open_lock(const char *name)
 {
     const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    const int fd = open(name, O_RDWR | O_CREAT | flags, 0666);
-    /* That of another user, which we may only read. */
-    return fd < 0 && errno == EACCES ? open(name, O_RDONLY | flags) : fd;
+    int fd = open(name, O_RDWR | O_CREAT | flags, 0666);
+    if (fd >= 0 || errno != EACCES)
+        return fd;
+    fd = open(name, O_RDONLY | flags); /* that of another user, which we may only read */
+    if (fd < 0 && errno == ENOENT)
+        errno = EACCES; /* there is none, and the folder takes none */
+    return fd;
 }
 
 /* Take the lock; 0 or an error number. *ours: the file is empty, as we make them. */

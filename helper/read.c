@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-    NAME_MOST = 1 << 16, /* bytes of a name */
-    OWN_BYTES = 1 << 28  /* that the libraries may take beside the budget, which is for the data */
+    NAME_MOST = 1 << 16,         /* bytes of a name */
+    VALUES_PER_SECOND = 1 << 16, /* that the slowest storage gives: a limit, not a forecast */
+    OWN_BYTES = 1 << 28 /* that the libraries may take beside the budget, which is for the data */
 };
 
 /* Receive a name of so many bytes, its end included. */
@@ -62,6 +63,9 @@ static bool send_sparse(const mrc_matrix *matrix)
 static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
 {
     int64_t chunk = mrc_matrix_chunk(matrix);
+    /* A file that opens may be small for its values, and its blocks may have to be unpacked often.
+     */
+    serve_more_time(matrix->rows / (VALUES_PER_SECOND / matrix->columns + 1));
     mercer_error err = {.text = ""};
     mrc_read_piece piece = {.rows = 0};
     double *x = NULL;

@@ -88,6 +88,13 @@ void serve_limit(int64_t bytes, int64_t seconds)
         limit(RLIMIT_CPU, (rlim_t)seconds);
 }
 
+void serve_more_time(int64_t seconds)
+{
+    struct rlimit now;
+    if (getrlimit(RLIMIT_CPU, &now) == 0 && now.rlim_cur != RLIM_INFINITY)
+        limit(RLIMIT_CPU, now.rlim_cur + (rlim_t)seconds);
+}
+
 bool serve_receive(void *out, size_t count)
 {
     char *to = out;

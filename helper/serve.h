@@ -14,6 +14,9 @@ bool serve_confine(void);
  * all (0: any number). */
 void serve_limit(int64_t bytes, int64_t seconds);
 
+/* So many seconds of processor time more than were allowed or taken so far. */
+void serve_more_time(int64_t seconds);
+
 /* All bytes, or false when the host is gone. */
 bool serve_receive(void *out, size_t count);
 bool serve_send(const void *bytes, size_t count);

@@ -31,8 +31,8 @@ static mercer_status fail_lost(const struct remote *remote, mercer_error *err)
     switch (remote->helper.fate) {
     case MRC_FATE_TIME:
         return mrc_fail(err, MERCER_ERR_FORMAT,
-                        "%s: the %s library takes far too long to read this file; the file is "
-                        "damaged",
+                        "%s: the %s library takes far too long to read this file; it is damaged, "
+                        "or stored in blocks that take long to unpack",
                         remote->shown, library);
     case MRC_FATE_KILLED:
         return mrc_fail(err, MERCER_ERR_MEMORY,

@@ -141,7 +141,8 @@ static mercer_status criterion_fit(mercer_ctx *ctx, const void *params, const mr
                                    mercer_model *model, mercer_error *err)
 {
     mercer_criterion criterion = *problem->criterion;
-    mrc_supervised method = {.choose = choose, .self = &criterion, .sparse = criterion.sparse != 0};
+    mrc_supervised method = {
+        .choose = choose, .self = &criterion, .sparse = criterion.sparse != 0, .sees_values = true};
     (void)params;
     return mrc_supervised_fit(ctx, problem, &method, model, err);
 }

@@ -101,7 +101,8 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                 .solver_columns = method->solver_columns};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     /* Matches are squares of kernel values. Features as given are what the method makes of them. */
-    double unit = method->scale == MRC_AS_GIVEN ? 1 : mrc_gram_usual_unit(gram);
+    bool as_is = method->scale == MRC_AS_GIVEN || method->sees_values;
+    double unit = as_is ? 1 : mrc_gram_usual_unit(gram);
     mrc_gram_set_unit(gram, unit);
     MRC_TRY(mrc_dual_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
     while (added && !is_enough(&dual, problem, explained)) {

@@ -18,7 +18,8 @@ struct mrc_supervised {
     bool raw_targets;    /* not about their means */
     bool balanced;       /* classes weigh the same, whatever their size */
     mrc_dual_scale scale;
-    int64_t work_columns;   /* n-vectors it holds beside the engine's, for the forecast, */
+    bool sees_values;     /* kernel values are shown to a caller: never in another unit than one */
+    int64_t work_columns; /* n-vectors it holds beside the engine's, for the forecast, */
     int64_t solver_columns; /* and those that a low-rank store spares it */
 };
 
