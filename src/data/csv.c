@@ -445,6 +445,8 @@ static mercer_status walk_first(mrc_csv *csv, const struct looks *first,
 {
     struct place at = {csv->text.data + csv->text.start, csv->text.line};
     int64_t in_order = 0;
+    bool all_count = true; /* labels among them */
+    double start = 0;
     clues->counts = clues->whole = true;
     for (int64_t i = 0; i < first->count; i++) {
         struct cell cell;
@@ -457,19 +459,22 @@ static mercer_status walk_first(mrc_csv *csv, const struct looks *first,
         look_in_list(options->target, false, &cell, i, first->count, &named, &placed);
         clues->named |= named;
         in_order += in_order < options->only_count && is_text(&cell, options->only[in_order]);
-        if (named || placed)
-            continue;
         double value = 0;
         int64_t k = *value_count;
         bool whole = (first->cells[i] & LOOKS_WHOLE) && !(first->cells[i] & LOOKS_EMPTY);
-        clues->whole &= whole;
         if (whole)
             mrc_parse_double(cell.text, cell.length, &value);
+        start = i == 0 ? value : start;
+        all_count &= whole && value == start + (double)i;
+        if (named || placed)
+            continue;
+        clues->whole &= whole;
         clues->counts &= whole && (k == 0 || value == values[0] + (double)k);
         values[(*value_count)++] = value;
     }
     /* Two numbers are neighbours too easily, unless they are the first ones. */
     clues->counts &= *value_count > 2 || (*value_count == 2 && (values[0] == 0 || values[0] == 1));
+    clues->counts |= all_count && first->count > 1 && (start == 0 || start == 1);
     clues->model = options->only_count > 0 && in_order == options->only_count;
     return MERCER_OK;
 }

@@ -1437,6 +1437,7 @@ HEADERS = [
     ("2019,2020,target", "1.5,2.5,3|2,3,4", "", "names", "2 of its 3 cells are numbers"),
     ("2019,2020,label", "1.5,2.5,a|2,3,b", "--header no --label 3", "row", None),
     ("1,2,3", "1,2,4|4,5,6", "--label 3", "row", "counts up by one"),  # 3 is a position
+    ("0,1,2,3", "5,1,7,2|6,0,8,1|9,1,3,4", "--label 2", "row", "counts up by one"),
     ("0,1,2", "1,2,4|4,5,6", "", "row", "counts up by one"),
     ("0,1,2", "1,2,4|4,5,6", "--header yes", "names", None),
     ("0,1,2", "1,2,4|4,5,6", "--header no", "row", None),
