@@ -52,7 +52,7 @@ bench: build ## Mercer and its peers; ONLY=kpca, greedy, supervised, koca, strea
 	@status=0; for part in $(or $(ONLY),kpca greedy supervised koca stream evaluate); do $(PYTHON) bench/run_$$part.py \
 	    --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs) || status=1; done; exit $$status
 
-experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=folder, ONLY=004 for some of them
+experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=folder, ONLY=jiang_2006 or jiang_2006/table1 for some
 	@tools/install-packages experiments
 	@$(PYTHON) experiments/run.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY))
 

@@ -47,8 +47,11 @@ const cli_command *cli_command_at(int index);
 /* Print one line on standard error and return status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The command that runs: its options are spelled in messages of the library, which knows keys. */
+void cli_fail_for(const cli_command *command);
+
 /* The same for an error of the library. about, when not NULL, is the file the work was about; it
- * is put in front of texts that do not name it. */
+ * is put in front of texts that do not name it. Options that the error is about come behind it. */
 int cli_fail_library(mercer_status code, const mercer_error *err, const char *about);
 
 /* The same for reading a table: also says how to name a column of classes. */
@@ -56,10 +59,21 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
                      const char *path);
 
 /* Remove temporary files and the progress bar; only for a program about to end. */
-void cli_abandon(void);
+void cli_emergency_cleanup(void);
 
-/* Keep a notice for the report. Also the library's callback. */
-void cli_notice(void *app, const char *text);
+/* Fill an error of our own, to be told like one of the library. Returns code. */
+mercer_status cli_error(mercer_error *err, mercer_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The library knows only the rows at hand: tell where the row of its error stands in the file,
+ * given how many rows stand before them. The other one is for a stream, whose texts count within
+ * blocks of its own. */
+void cli_error_place(mercer_error *err, int64_t before);
+void cli_error_place_block(mercer_error *err, int64_t before);
+
+/* Keep a notice for the report; the other one is the library's callback. */
+void cli_notice(cli_app *app, const char *text);
+void cli_notice_library(void *app, const mercer_notice *notice);
 
 /* Print the notices on standard error, unless --quiet. */
 void cli_print_notices(const cli_app *app);
@@ -75,7 +89,7 @@ char *cli_entry_names(cli_entry_at at);
 
 /* Input. */
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
-/* Of another file than DATA: the header of the call is for text alone. */
+/* Options for another file than DATA: the header of the call is only for text. */
 void cli_read_other(const char *path, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */
 
@@ -111,7 +125,7 @@ typedef struct cli_splits {
     int64_t *start, *rows; /* owned */
     int64_t start_room, rows_room;
 } cli_splits;
-/* Those of a file for n rows. To be freed, also after a failure. */
+/* Read the splits of n rows from a file. To be freed, also after a failure. */
 int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits *out);
 void cli_splits_free(cli_splits *splits);
 
@@ -170,7 +184,7 @@ mercer_status cli_gallery_finish(cli_gallery *gallery, cli_app *app, const merce
 void cli_gallery_free(cli_gallery *gallery);
 
 /* Rows of a file through a model and out to another, block by block. */
-typedef struct cli_passage {
+typedef struct cli_row_pipe {
     cli_app *app;
     const char *path; /* of the rows */
     double start;     /* when it began */
@@ -186,8 +200,8 @@ typedef struct cli_passage {
     int extra;            /* how many of these two follow */
     int64_t novel;        /* rows above the model's threshold, when 'novel' does */
     bool live;            /* whoever writes the rows may wait for the answers */
-    double *values;       /* of the rows at hand, `width` a row; owned */
-    double *errors;       /* one a row, with --errors; owned */
+    double *values;       /* of the rows at hand, `width` per row; owned */
+    double *errors;       /* one per row, with --errors; owned */
     double *joined;       /* all columns, with --errors; owned */
     int64_t besides;      /* numbers kept for each row, besides its columns */
     int64_t room, wanted; /* rows that values holds, and that are read next */
@@ -196,41 +210,38 @@ typedef struct cli_passage {
     double error;         /* for the report, when the command sets it; else NaN */
     char note[64];        /* at the end of the summary's line */
     bool by_name;         /* only columns the model names are read: none of them holds classes */
-} cli_passage;
+} cli_row_pipe;
 
 /* Refuse an output that cannot be, load the model and fill info. images: the output may be images.
- * Returns 0 or a status after one line; cli_passage_end() is due in any case. */
-int cli_passage_start(cli_passage *passage, cli_app *app, bool images);
+ * Returns 0 or a status after one line; cli_row_pipe_end() is due in any case. */
+int cli_row_pipe_start(cli_row_pipe *pipe, cli_app *app, bool images);
 
 /* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
  * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel'. */
-mercer_status cli_passage_open(cli_passage *passage, const mercer_read_options *reading,
-                               int64_t columns, int64_t besides, char **names, int64_t width,
-                               int extra);
+mercer_status cli_row_pipe_open(cli_row_pipe *pipe, const mercer_read_options *reading,
+                                int64_t columns, int64_t besides, char **names, int64_t width,
+                                int extra);
 
 /* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
  * and, unless NULL, errors. */
-mercer_status cli_passage_next(cli_passage *passage, const mercer_rows **rows);
+mercer_status cli_row_pipe_next(cli_row_pipe *pipe, const mercer_rows **rows);
 
-/* Say which columns the model leaves unused; due after the first cli_passage_next(). */
-void cli_passage_note_skipped(cli_passage *passage);
-
-/* The library knows only the rows at hand: tell where its error stands in the file. */
-void cli_passage_place_error(cli_passage *passage, mercer_status rc);
+/* Say which columns the model leaves unused; due after the first cli_row_pipe_next(). */
+void cli_row_pipe_note_skipped(cli_row_pipe *pipe);
 
 /* Write values and errors, the kept labels (or NULL) in front. */
-mercer_status cli_passage_write(cli_passage *passage, const mercer_targets *kept);
+mercer_status cli_row_pipe_write(cli_row_pipe *pipe, const mercer_targets *kept);
 
 /* Close the output and report. what: the columns' name, width_key and error_key: theirs and the
  * mean error's in --json. */
-mercer_status cli_passage_finish(cli_passage *passage, const char *what, const char *width_key,
-                                 const char *error_key);
+mercer_status cli_row_pipe_finish(cli_row_pipe *pipe, const char *what, const char *width_key,
+                                  const char *error_key);
 
 /* Free everything; an rc that is not MERCER_OK becomes one line. Returns the exit status. */
-int cli_passage_end(cli_passage *passage, mercer_status rc, int status);
+int cli_row_pipe_end(cli_row_pipe *pipe, mercer_status rc, int status);
 
 /* Rows of a file or pipe into a stream, block by block. */
-typedef struct cli_feed {
+typedef struct cli_stream_input {
     cli_app *app;
     const char *path;   /* of the rows */
     const char *output; /* where the model goes, or NULL */
@@ -243,17 +254,17 @@ typedef struct cli_feed {
     bool sparse;
     char *origin; /* where labels came from, or NULL; owned */
     double seconds, seconds_read, seconds_write;
-} cli_feed;
+} cli_stream_input;
 
 /* The stream begins with a new input. */
-mercer_status cli_feed_begin(cli_feed *feed);
+mercer_status cli_stream_input_begin(cli_stream_input *feed);
 /* After a resumed run: whether its input is none that was interrupted, but turned out to be another
  * one than the model had finished with. Then the feed has no stream any more, for the caller to
  * start with the input as a new one. */
-bool cli_feed_start_over(cli_feed *feed);
+bool cli_stream_input_start_over(cli_stream_input *feed);
 /* Read all rows, learn from them, fold in the last ones and save the model; reading is changed. */
-mercer_status cli_feed_run(cli_feed *feed, mercer_read_options *reading);
-void cli_feed_end(cli_feed *feed);
+mercer_status cli_stream_input_run(cli_stream_input *feed, mercer_read_options *reading);
+void cli_stream_input_end(cli_stream_input *feed);
 
 /* Lock the model at path against other writers, until cli_unlock(); nothing to do for NULL,
  * standard output and devices. Returns 0 or a status after one line. */
@@ -302,6 +313,8 @@ void cli_table_print(cli_table *table, FILE *out, int indent); /* and free it */
 void cli_print_row(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Share of the entries that sparse rows have. */
+double cli_density(int64_t entries, int64_t rows, int64_t columns);
 /* How full sparse rows are, given their entries, or -1 for dense rows: ", sparse: 1,500,000 entries
  * (0.15 %)" or nothing, for the caller to free; and the keys "entries" and "density" of a report.
  */
@@ -326,7 +339,7 @@ void cli_print_spectrum(FILE *out, const double *spectrum, int64_t count, double
 /* The rows a method selected, one line each: what each was worth, and the error it left. */
 void cli_print_selection(FILE *out, const mercer_model_info *info);
 
-/* The row "points kept" of a summary. */
+/* The row "rows stored" of a summary. */
 void cli_print_points(FILE *out, const mercer_model_info *info);
 
 /* Spectrum, selection or both, whichever tell something; factor: share per unit of spectrum. */

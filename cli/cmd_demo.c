@@ -43,8 +43,8 @@ static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, 
                  .info = {.struct_size = sizeof t->info}};
     mercer_table *table = NULL;
     mercer_rows *probe = NULL;
-    mercer_generate_options generating;
-    mercer_generate_options_init(&generating);
+    mercer_dataset_options generating;
+    mercer_dataset_options_init(&generating);
     generating.rows = rows;
     mercer_fit_options fitting;
     mercer_fit_options_init(&fitting);
@@ -52,7 +52,7 @@ static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, 
     fitting.kernel = KERNEL;
     fitting.components = COMPONENTS;
 
-    mercer_status rc = mercer_generate(app->ctx, "circle", &generating, &table, err);
+    mercer_status rc = mercer_dataset_generate(app->ctx, "circle", &generating, &table, err);
     if (rc != MERCER_OK)
         goto out;
     const mercer_rows *data = mercer_table_rows(table);
@@ -65,7 +65,9 @@ static mercer_status run_trial(cli_app *app, int64_t rows, bool with_preimages, 
     mercer_model_get_info(t->model, &t->info);
 
     t->features = cli_alloc((size_t)t->shown, (size_t)t->info.components * sizeof *t->features);
-    rc = mercer_rows_view(app->ctx, t->x, t->shown, d, d, &probe, err);
+    mercer_array shown = {
+        .struct_size = sizeof shown, .data = t->x, .rank = 2, .shape = {t->shown, d}};
+    rc = mercer_rows_view(app->ctx, &shown, &probe, err);
     if (rc != MERCER_OK)
         goto out;
     double start = cli_now();
@@ -148,9 +150,10 @@ static void draw(const trial *t)
     }
     printf("\n");
     char *text = cli_format(
-        "o: where the features of some rows lead back to (mercer inverse). These rows were "
-        "%.2f off the circle, and are %.2f off it after the way there and back: most of the noise "
-        "is no part of the features.%s",
+        "o: rows that the features of some rows are mapped back to (mercer inverse). These rows "
+        "were "
+        "%.2f off the circle, and are %.2f off it after the way there and back: the features leave "
+        "most of the noise out.%s",
         off_circle(t->x, t->shown), off_circle(t->preimages, t->shown),
         plot.colour ? " Colour: the sign of f1." : "");
     cli_print_wrapped(stdout, text, 0, width);
@@ -262,7 +265,7 @@ static void print_entrants(const entrant *entrants, int64_t rows)
     cli_table_cell(&table, "method");
     cli_table_cell(&table, "error");
     cli_table_cell(&table, "rows used");
-    cli_table_cell(&table, "points kept");
+    cli_table_cell(&table, "rows stored");
     cli_table_cell(&table, "fit");
     cli_table_cell(&table, "transform*");
     for (int i = 0; i < ENTRANTS; i++) {
@@ -280,7 +283,7 @@ static void print_entrants(const entrant *entrants, int64_t rows)
     printf("  * of %s rows\n", cli_text_count(rows).text);
 }
 
-/* Kernel PCA beside methods whose features lean on a few rows: x has `rows` rows. */
+/* Kernel PCA beside methods whose features depend on a few rows: x has `rows` rows. */
 static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows, mercer_error *err)
 {
     enum { WIDE = 42, BESIDE = 70 };
@@ -294,13 +297,14 @@ static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows
     const int width = cli_terminal_width(), each = width / 2 > WIDE ? WIDE : width / 2;
     const int high = (each - 10) / 2 + 4;
     mercer_rows *view = NULL;
-    mercer_status rc = mercer_rows_view(app->ctx, x, rows, 2, 2, &view, err);
+    mercer_array plane = {.struct_size = sizeof plane, .data = x, .rank = 2, .shape = {rows, 2}};
+    mercer_status rc = mercer_rows_view(app->ctx, &plane, &view, err);
     for (int i = 0; rc == MERCER_OK && i < ENTRANTS; i++)
         rc = run_entrant(app, view, &entrants[i], err);
     if (rc != MERCER_OK)
         goto out;
     cli_progress_clear();
-    printf("\nFeatures that lean on a few rows, %d each, on the same ring:\n\n", COMPONENTS);
+    printf("\nFeatures that depend on a few rows, %d each, on the same ring:\n\n", COMPONENTS);
     if (width >= BESIDE) {
         char **drawing[] = {draw_selected(x, rows, &entrants[AKFA], each, high),
                             draw_selected(x, rows, &entrants[SKFA], each, high)};
@@ -327,7 +331,7 @@ static int run_demo(cli_app *app)
 {
     const int64_t rows = app->set.rows ? app->set.rows : ROWS;
     const int width = cli_terminal_width();
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     trial trials[2] = {{0}};
     int done = 0;
     char *text = cli_format("Kernel PCA of a noisy ring: %s points around a circle of radius 8, "

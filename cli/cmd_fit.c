@@ -73,22 +73,6 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     return json;
 }
 
-/* Whether 'mercer inverse' has a chance: it undoes these kernels, and scaling of columns only. */
-static bool has_preimages(const mercer_model_info *info)
-{
-    static const char *const kernels[] = {"linear", "poly", "rbf"};
-    if (!info->orthonormal || strcmp(info->scale, "unit") == 0 ||
-        strcmp(info->scale, "rowstandard") == 0)
-        return false;
-    if (strchr(info->kernel, '*') || strstr(info->kernel, " + ")) /* a combination */
-        return false;
-    const size_t length = strcspn(info->kernel, ":");
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        if (strlen(kernels[i]) == length && strncmp(kernels[i], info->kernel, length) == 0)
-            return true;
-    return false;
-}
-
 static void print_next(FILE *out, const cli_app *app, const outcome *o)
 {
     const bool piped = strcmp(app->set.operand[0], "-") == 0;
@@ -104,7 +88,7 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
         if (o->info.head)
             fprintf(out, "  mercer predict %s %s -o predictions.csv\n", model, data);
         const char *images = o->info.image_features;
-        if (has_preimages(&o->info))
+        if (o->info.invertible)
             fprintf(out, "  mercer inverse %s features.csv -o %s\n", model,
                     images && strcmp(images, "pixels") == 0 ? "images/" : "rows.csv");
         fprintf(out, "  mercer info %s\n", model);
@@ -137,15 +121,14 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_preparation(out, info);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
-    if (strchr(info->method, ',') || !strstr(info->method + name, "components"))
-        cli_print_row(out, "method", "%s", info->method);
+    cli_print_row(out, "method", "%s", info->method);
     cli_print_row(out, "kernel", "%s", info->kernel);
     cli_print_row(out, "centring", "%s", info->center);
     char share[64];
     snprintf(share, sizeof share,
              info->alignment ? "explain %g of the labels" : "capture %g of the variance",
-             app->set.components);
-    if (app->set.components > 0 && app->set.components < 1)
+             app->set.fit.components);
+    if (app->set.fit.components > 0 && app->set.fit.components < 1)
         cli_print_row(out, "components", "%lld, which %s", (long long)info->components, share);
     else
         cli_print_row(out, "components", "%lld", (long long)info->components);
@@ -187,19 +170,19 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
 
 static int check_call(const cli_settings *set)
 {
-    if (!set->method) {
+    if (!set->fit.method) {
         char *names = cli_entry_names(mercer_method_at);
         const int status = cli_fail(
             CLI_WRONG_CALL, "fit: the method is missing; add -m kpca (there are %s)", names);
         free(names);
         return status;
     }
-    int status = cli_check_spec("method", set->method, mercer_method_at);
+    int status = cli_check_spec("method", set->fit.method, mercer_method_at);
     /* A combination is looked into by the library. */
-    if (status == CLI_DONE && set->kernel && !strpbrk(set->kernel, "+* "))
-        status = cli_check_spec("kernel", set->kernel, mercer_kernel_at);
-    if (status == CLI_DONE && set->head && strcmp(set->head, "none") != 0)
-        status = cli_check_spec("head", set->head, mercer_head_at);
+    if (status == CLI_DONE && set->fit.kernel && !strpbrk(set->fit.kernel, "+* "))
+        status = cli_check_spec("kernel", set->fit.kernel, mercer_kernel_at);
+    if (status == CLI_DONE && set->fit.head && strcmp(set->fit.head, "none") != 0)
+        status = cli_check_spec("head", set->fit.head, mercer_head_at);
     if (status == CLI_DONE)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
@@ -217,7 +200,7 @@ static void read_like(const cli_settings *set, const mercer_table *data, const c
 {
     cli_read_options(set, reading);
     mercer_table_read_options(data, reading);
-    if (mercer_format_name(path, NULL))
+    if (mercer_format_find(path, NULL))
         reading->format = NULL;
     reading->labels_file = NULL;
     cli_read_other(path, reading);
@@ -229,7 +212,8 @@ static mercer_status read_landmarks(const cli_app *app, const mercer_table *data
 {
     const cli_settings *set = &app->set;
     mercer_read_options reading;
-    if (set->kernel && strncmp(set->kernel, "precomputed", 11) == 0) {
+    const char *kernel = mercer_entry_name(mercer_kernel_find(set->fit.kernel));
+    if (kernel && strcmp(kernel, "precomputed") == 0) {
         mercer_read_options_init(&reading);
         reading.header = set->header;
         cli_read_other(set->landmarks, &reading);
@@ -266,17 +250,10 @@ static void print_outcome(const cli_app *app, const outcome *o)
  * text does not tell how many columns it has before its end. */
 static bool learns_from_stream(const cli_settings *set)
 {
-    const char *format = mercer_format_name(set->operand[0], set->format);
-    const mercer_entry *entry;
-    if (set->head || set->novelty > 0 || (format && strcmp(format, "libsvm") == 0))
+    const char *format = mercer_entry_name(mercer_format_find(set->operand[0], set->format));
+    if (set->fit.head || set->fit.novelty > 0 || (format && strcmp(format, "libsvm") == 0))
         return false;
-    for (int i = 0; (entry = mercer_method_at(i)); i++) {
-        const char *name = mercer_entry_name(entry);
-        if (strlen(name) == strcspn(set->method, ":") &&
-            strncmp(name, set->method, strlen(name)) == 0)
-            return mercer_entry_streams(entry);
-    }
-    return false;
+    return mercer_entry_streams(mercer_method_find(set->fit.method));
 }
 
 /* The command line without --resume: that of the fit which is resumed. Owned by the caller. */
@@ -295,7 +272,8 @@ static char *command_resumed(const cli_app *app)
 }
 
 /* Go on from what an interrupted fit has written, if it has; else *model is NULL. */
-static int open_interrupted(cli_app *app, const char *command, cli_feed *feed, mercer_model **model)
+static int open_interrupted(cli_app *app, const char *command, cli_stream_input *feed,
+                            mercer_model **model)
 {
     mercer_model_info info = {.struct_size = sizeof info};
     const char *path = app->set.output;
@@ -324,7 +302,7 @@ static int open_interrupted(cli_app *app, const char *command, cli_feed *feed, m
 }
 
 /* From where the model stands, or from nothing when it is NULL, to the end of the rows. */
-static mercer_status learn(cli_feed *feed, const mercer_fit_options *options,
+static mercer_status learn(cli_stream_input *feed, const mercer_fit_options *options,
                            const mercer_model *model)
 {
     mercer_read_options reading;
@@ -334,14 +312,14 @@ static mercer_status learn(cli_feed *feed, const mercer_fit_options *options,
         mercer_model_read_options(model, &reading);
     else
         rc = mercer_stream_new(feed->app->ctx, options, &feed->stream, &feed->err);
-    return rc == MERCER_OK ? cli_feed_run(feed, &reading) : rc;
+    return rc == MERCER_OK ? cli_stream_input_run(feed, &reading) : rc;
 }
 
 static int fit_stream(cli_app *app, mercer_fit_options *options)
 {
     const cli_settings *set = &app->set;
-    cli_feed feed = {
-        .app = app, .path = set->operand[0], .output = set->output, .err = {MERCER_OK, ""}};
+    cli_stream_input feed = {
+        .app = app, .path = set->operand[0], .output = set->output, .err = {0}};
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
     char *command = command_resumed(app);
@@ -356,7 +334,7 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
     if (status != CLI_DONE)
         goto out;
     rc = learn(&feed, options, model);
-    if (model && cli_feed_start_over(&feed))
+    if (model && cli_stream_input_start_over(&feed))
         rc = learn(&feed, options, NULL);
     if (rc == MERCER_OK)
         rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);
@@ -374,7 +352,7 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
     o.entries = feed.sparse ? feed.entries : -1;
     print_outcome(app, &o);
 out:
-    cli_feed_end(&feed);
+    cli_stream_input_end(&feed);
     mercer_model_free(model);
     free(command);
     return status;
@@ -388,31 +366,22 @@ static int run_fit(cli_app *app)
     if (status != CLI_DONE)
         return status;
 
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_table *table = NULL, *landmarks = NULL, *validation = NULL;
     mercer_model *model = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
     mercer_read_options reading;
     cli_read_options(set, &reading);
-    mercer_fit_options options;
-    mercer_fit_options_init(&options);
-    options.method = set->method;
-    options.kernel = set->kernel;
-    options.components = set->components;
-    options.center = set->center;
-    options.store = set->store;
-    options.precision = set->precision;
-    options.scale = set->scale;
+    mercer_fit_options options = set->fit;
     options.command = app->command_line;
-    options.novelty = set->novelty;
-    options.expects_landmarks = set->landmarks != NULL;
-    options.expects_validation = set->validation != NULL;
-    options.head = set->head;
-    options.scale_target = set->scale_target;
 
     /* A typing error must not wait until a large file has been read. */
-    mercer_status rc = mercer_fit_options_check(&options, &err);
+    mercer_status rc =
+        mercer_fit_options_check(&options,
+                                 (set->landmarks ? MERCER_EXPECT_LANDMARKS : 0u) |
+                                     (set->validation ? MERCER_EXPECT_VALIDATION : 0u),
+                                 &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, path);
     const bool stream = learns_from_stream(set);
@@ -497,54 +466,33 @@ static void print_lists(void)
 }
 
 static const cli_option options[] = {
-    CLI_OPTION("method", 'm', CLI_TEXT, method, "METHOD", NULL,
-               "how to find the features, as kpca"),
-    CLI_OPTION("kernel", 'k', CLI_TEXT, kernel, "KERNEL", NULL,
-               "how alike two rows are, as rbf:sigma=2 or \"0.7*rbf + linear\"; default "
-               "rbf:sigma=median"),
-    CLI_OPTION("components", 'n', CLI_COMPONENTS, components, "N", NULL,
-               "how many features; a share as 0.95: as many as capture that share of the variance "
-               "(of the labels, for methods that learn from them); bound: as many as a bound "
-               "on new rows speaks for"),
+    CLI_FIT("method", 'm', "METHOD", NULL, NULL),
+    CLI_FIT("kernel", 'k', "KERNEL", NULL, NULL),
+    CLI_FIT("components", 'n', "N", NULL, NULL),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
-    CLI_OPTION("center", 0, CLI_CHOICE, center, "HOW", "none|exact|span",
-               "how the mean in feature space is taken off; default: the method's own"),
-    CLI_OPTION("scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
-               "scaling done first and kept in the model; default none"),
-    CLI_OPTION(
-        "landmarks", 0, CLI_TEXT, landmarks, "FILE", NULL,
-        "rkpca, greedy, nystroem, koca: features stand on the rows of this file instead of chosen "
-        "ones; with a precomputed kernel it holds row numbers, from 0"),
-    CLI_OPTION("validation", 0, CLI_TEXT, validation, "FILE", NULL,
-               "koca: labelled rows that the search is judged by, instead of the rows themselves"),
-    CLI_OPTION("novelty", 0, CLI_SHARE, novelty, "SHARE", NULL,
-               "learn from held-out rows which reconstruction error this share of them exceeds, as "
-               "0.05; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of "
-               "the rows"),
-    CLI_OPTION("head", 0, CLI_TEXT, head, "HEAD", NULL,
-               "what predicts classes or target values from the features, for 'predict': ls, least "
-               "squares; lad, exp, log, other losses; centre, nearest class centre; knn, nearest "
-               "neighbours; svm and linsvm, support vector machines; none. As NAME:key=value,... "
-               "Default: none, but that of methods that learn from targets"),
+    CLI_FIT("center", 0, "HOW", NULL, NULL),
+    CLI_FIT("scale", 0, "KIND", NULL, NULL),
+    CLI_FIT_FILE(landmarks),
+    CLI_FIT_FILE(validation),
+    CLI_FIT(
+        "novelty", 0, "SHARE", NULL,
+        "; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of the rows"),
+    CLI_FIT("head", 0, "HEAD", NULL, NULL),
     CLI_OPTION_CHECKPOINT,
     CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
                "go on where the same fit was interrupted, from the model it had written; rows that "
                "it had learnt from are passed over"),
-    CLI_OPTION("scale-target", 0, CLI_CHOICE, scale_target, "KIND", "none|standard|norm",
-               "scaling of target values for methods and heads that learn from them; predictions "
-               "are in the "
-               "units of the data; default none"),
+    CLI_FIT("scale_target", 0, "KIND", NULL, NULL),
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
     CLI_OPTION_IMAGE_FEATURES,
     CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
-    CLI_OPTION("store", 0, CLI_CHOICE, store, "S", "auto|dense|stream|lowrank",
-               "how the kernel matrix is held; default auto, which picks by --memory"),
-    CLI_OPTION("precision", 0, CLI_CHOICE, precision, "P", "double|single",
-               "of the kernel matrix where it is held; default double"),
+    CLI_FIT("store", 0, "S", NULL, ", which picks by --memory"),
+    CLI_FIT("precision", 0, "P", NULL, NULL),
+    CLI_FIT_OTHERS(MERCER_CALL_FIT),
     CLI_OPTION_MACHINE,
     CLI_OPTION_SEED,
     CLI_OPTION_JSON,

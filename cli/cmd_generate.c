@@ -9,8 +9,8 @@ static int unknown_set(const char *name)
     char *known = cli_copy("");
     const char *best = NULL;
     int least = 0;
-    for (int i = 0; mercer_generate_name(i); i++) {
-        const char *candidate = mercer_generate_name(i);
+    for (int i = 0; mercer_dataset_name(i); i++) {
+        const char *candidate = mercer_dataset_name(i);
         const int distance = cli_distance(name, candidate);
         if (cli_resembles(name, candidate) && (!best || distance < least)) {
             best = candidate;
@@ -32,26 +32,26 @@ static int run_generate(cli_app *app)
 {
     const cli_settings *set = &app->set;
     bool found = false;
-    for (int i = 0; mercer_generate_name(i) && !found; i++)
-        found = strcmp(mercer_generate_name(i), set->operand[0]) == 0;
+    for (int i = 0; mercer_dataset_name(i) && !found; i++)
+        found = strcmp(mercer_dataset_name(i), set->operand[0]) == 0;
     if (!found)
         return unknown_set(set->operand[0]);
     int status = cli_check_output(set->output);
     if (status != CLI_DONE)
         return status;
 
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_table *table = NULL;
     cli_sink sink = {0};
     char **names = NULL;
-    mercer_generate_options options;
-    mercer_generate_options_init(&options);
+    mercer_dataset_options options;
+    mercer_dataset_options_init(&options);
     if (set->rows)
         options.rows = set->rows;
     if (set->noise >= 0)
         options.noise = set->noise;
 
-    mercer_status rc = mercer_generate(app->ctx, set->operand[0], &options, &table, &err);
+    mercer_status rc = mercer_dataset_generate(app->ctx, set->operand[0], &options, &table, &err);
     if (rc != MERCER_OK)
         goto out;
     const mercer_rows *rows = mercer_table_rows(table);
@@ -84,9 +84,9 @@ static void print_sets(void)
 {
     printf("Data sets:\n");
     cli_table table = {.align = "ll"};
-    for (int i = 0; mercer_generate_name(i); i++) {
-        cli_table_cell(&table, "%s", mercer_generate_name(i));
-        cli_table_cell(&table, "%s", mercer_generate_summary(i));
+    for (int i = 0; mercer_dataset_name(i); i++) {
+        cli_table_cell(&table, "%s", mercer_dataset_name(i));
+        cli_table_cell(&table, "%s", mercer_dataset_summary(i));
     }
     cli_table_print(&table, stdout, 2);
 }
@@ -97,8 +97,8 @@ static const cli_option options[] = {
                "standard deviation of the noise; default: the set's own"),
     CLI_OPTION_SEED,
     CLI_OPTION_OUTPUT,
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm",
-               "form of the output when the file's ending does not tell"),
+    CLI_OPTION("format", 0, CLI_FORMAT_OUT, format, "F", NULL,
+               "format of the output when its extension does not say"),
     CLI_OPTION_QUIET,
     CLI_OPTION_HELP,
     CLI_OPTION_END,
@@ -112,7 +112,7 @@ const cli_command cli_command_generate = {
     .most = 1,
     .options = options,
     .print_extra = print_sets,
-    .name_at = mercer_generate_name,
+    .name_at = mercer_dataset_name,
     .details = "Examples:\n"
                "  mercer generate circle --rows 1000 -o ring.csv\n"
                "  mercer generate swiss-roll --seed 7 | mercer fit - -m kpca\n",

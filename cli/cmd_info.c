@@ -66,7 +66,7 @@ static void print_columns(const mercer_model *model, int64_t columns)
 
 static int run_info(cli_app *app)
 {
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_model *model = NULL;
     const char *path = app->set.operand[0];
     const mercer_status rc = mercer_model_load(app->ctx, path, &model, &err);

@@ -18,11 +18,11 @@ static char **model_names(const mercer_model *model, int64_t columns, bool with_
 
 static int run_inverse(cli_app *app)
 {
-    cli_passage p;
+    cli_row_pipe p;
     double *features = NULL;
     char **feature_names = NULL;
     mercer_status rc = MERCER_OK;
-    int status = cli_passage_start(&p, app, true);
+    int status = cli_row_pipe_start(&p, app, true);
     const int64_t l = p.info.components, d = p.info.columns;
     if (status != CLI_DONE)
         goto out;
@@ -34,14 +34,14 @@ static int run_inverse(cli_app *app)
     reading.only_count = l;
     reading.columns = l;
     reading.skip_labels = 1;
-    rc = cli_passage_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
-                          app->set.errors);
+    rc = cli_row_pipe_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
+                           app->set.errors);
     if (rc != MERCER_OK)
         goto out;
     features = cli_alloc((size_t)p.room, (size_t)l * 8);
 
     for (const mercer_rows *rows;;) {
-        rc = cli_passage_next(&p, &rows);
+        rc = cli_row_pipe_next(&p, &rows);
         if (rc != MERCER_OK || !rows)
             break;
         const int64_t count = mercer_rows_count(rows), columns = mercer_rows_columns(rows);
@@ -54,16 +54,16 @@ static int run_inverse(cli_app *app)
         mercer_rows_copy(rows, 0, count, features);
         rc = mercer_model_inverse(app->ctx, p.model, features, count, p.values, p.errors, &p.err);
         if (rc == MERCER_OK)
-            rc = cli_passage_write(&p, NULL);
+            rc = cli_row_pipe_write(&p, NULL);
         if (rc != MERCER_OK)
             break;
     }
     if (rc == MERCER_OK)
-        rc = cli_passage_finish(&p, "columns", "columns", "preimage_error");
+        rc = cli_row_pipe_finish(&p, "columns", "columns", "preimage_error");
 out:
     cli_names_free(feature_names, l);
     free(features);
-    return cli_passage_end(&p, rc, status);
+    return cli_row_pipe_end(&p, rc, status);
 }
 
 static const cli_option options[] = {
@@ -74,9 +74,10 @@ static const cli_option options[] = {
                "add a column 'error': the squared distance in feature space between what was asked "
                "for and what was found"),
     CLI_OPTION_FORMAT,
-    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm|pgm|ppm|png",
-               "format of the output when its ending does not tell; default: csv, in a folder pgm "
-               "(in colour ppm)"),
+    CLI_OPTION(
+        "output-format", 0, CLI_FORMAT_OUT, output_format, "F", "pgm|ppm|png",
+        "format of the output when its extension does not say; default: csv, in a folder pgm "
+        "(in colour ppm)"),
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,

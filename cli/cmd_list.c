@@ -55,7 +55,7 @@ int cli_check_spec(const char *what, const char *spec, cli_entry_at at)
 
 static json_t *entry_json(const mercer_entry *entry)
 {
-    mercer_parameter parameter;
+    mercer_parameter parameter = {.struct_size = sizeof parameter};
     json_t *keys = json_array();
     for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++)
         json_array_append_new(keys, json_pack("{so so so so}", "key", cli_json_text(parameter.key),
@@ -77,7 +77,7 @@ static void print_entry(const mercer_entry *entry, const catalogue *of)
 {
     const char *name = mercer_entry_name(entry);
     const char *reference = mercer_entry_reference(entry);
-    mercer_parameter parameter;
+    mercer_parameter parameter = {.struct_size = sizeof parameter};
     printf("%s: %s\n", name, mercer_entry_summary(entry));
     if (reference && *reference)
         printf("%s\n", reference);

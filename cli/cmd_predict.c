@@ -52,7 +52,7 @@ static void judge_values(answers *a, const mercer_targets *truth, int64_t count,
 }
 
 /* Compare with what the data says, when it says anything about the same targets. */
-static void judge(answers *a, const cli_passage *p, int64_t count)
+static void judge(answers *a, const cli_row_pipe *p, int64_t count)
 {
     const mercer_targets *truth = mercer_table_targets(p->block);
     if (mercer_targets_kind(truth) != p->info.head_kind)
@@ -64,25 +64,26 @@ static void judge(answers *a, const cli_passage *p, int64_t count)
 }
 
 /* The rows at hand: predicted, judged, written. */
-static mercer_status predict_block(cli_passage *p, const mercer_rows *rows, answers *a)
+static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, answers *a)
 {
     const int64_t count = mercer_rows_count(rows);
     mercer_targets *predicted = NULL;
     mercer_status rc = mercer_model_predict(p->app->ctx, p->model, rows, p->app->set.keep,
                                             p->values, a->codes, &p->err);
-    cli_passage_place_error(p, rc);
+    if (rc == MERCER_ERR_DATA)
+        cli_error_place(&p->err, p->done);
     if (rc == MERCER_OK && a->codes)
         rc = cli_predicted_classes(a->codes, count, a->names, p->info.head_outputs, &predicted,
                                    &p->err);
     if (rc == MERCER_OK) {
         judge(a, p, count);
-        rc = cli_passage_write(p, predicted);
+        rc = cli_row_pipe_write(p, predicted);
     }
     mercer_targets_free(predicted);
     return rc;
 }
 
-static void summarise(cli_passage *p, const answers *a)
+static void summarise(cli_row_pipe *p, const answers *a)
 {
     if (a->judged == 0)
         return;
@@ -93,7 +94,7 @@ static void summarise(cli_passage *p, const answers *a)
 }
 
 /* Fewer features than the model has, where another fit would have others. */
-static void note_first_features(const cli_passage *p)
+static void note_first_features(const cli_row_pipe *p)
 {
     char *text = cli_format(
         "-n %lld: the first %lld features of a fit with %lld components predict, "
@@ -107,10 +108,10 @@ static void note_first_features(const cli_passage *p)
 static int run_predict(cli_app *app)
 {
     const cli_settings *set = &app->set;
-    cli_passage p;
+    cli_row_pipe p;
     answers a = {0};
     mercer_status rc = MERCER_OK;
-    int status = cli_passage_start(&p, app, false);
+    int status = cli_row_pipe_start(&p, app, false);
     if (status == CLI_DONE && !p.info.head)
         status =
             cli_fail(CLI_FAILED, "%s: the model has no head to predict with; fit it with --head ls",
@@ -128,8 +129,8 @@ static int run_predict(cli_app *app)
     mercer_model_read_options(p.model, &reading);
     const int64_t outputs = p.info.head_outputs;
     const bool classes = p.info.head_kind == MERCER_TARGET_CLASSES;
-    rc = cli_passage_open(&p, &reading, p.info.columns, p.info.components + outputs,
-                          column_names(p.model, &p.info), outputs, 0);
+    rc = cli_row_pipe_open(&p, &reading, p.info.columns, p.info.components + outputs,
+                           column_names(p.model, &p.info), outputs, 0);
     if (classes) {
         a.codes = cli_alloc((size_t)p.room, sizeof *a.codes);
         a.names = cli_alloc((size_t)outputs, sizeof *a.names);
@@ -137,22 +138,22 @@ static int run_predict(cli_app *app)
             a.names[k] = mercer_model_output_name(p.model, k);
     }
     for (const mercer_rows *rows; rc == MERCER_OK;) {
-        rc = cli_passage_next(&p, &rows);
+        rc = cli_row_pipe_next(&p, &rows);
         if (rc != MERCER_OK || !rows)
             break;
         if (p.done == 0)
-            cli_passage_note_skipped(&p);
+            cli_row_pipe_note_skipped(&p);
         rc = predict_block(&p, rows, &a);
     }
     if (rc == MERCER_OK) {
         summarise(&p, &a);
-        rc = cli_passage_finish(&p, classes ? "classes" : "predictions", "outputs",
-                                cli_error_key(&p.info));
+        rc = cli_row_pipe_finish(&p, classes ? "classes" : "predictions", "outputs",
+                                 cli_error_key(&p.info));
     }
 out:
     free(a.codes);
     free(a.names);
-    return cli_passage_end(&p, rc, status);
+    return cli_row_pipe_end(&p, rc, status);
 }
 
 static const cli_option options[] = {

@@ -8,14 +8,14 @@ static int run_scale(cli_app *app)
 {
     const cli_settings *set = &app->set;
     const char *path = set->operand[0];
-    const char *kind = set->scale ? set->scale : "standard";
+    const char *kind = set->fit.scale ? set->fit.scale : "standard";
     int status = cli_check_output(set->output);
     if (status == CLI_DONE)
         status = cli_check_overwrite_options(set->output, set);
     if (status != CLI_DONE)
         return status;
 
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_table *table = NULL;
     mercer_rows *scaled = NULL;
     cli_sink sink = {0};
@@ -75,10 +75,10 @@ out:
 }
 
 static const cli_option options[] = {
-    CLI_OPTION(
-        "scale", 0, CLI_CHOICE, scale, "KIND", CLI_SCALES,
-        "columns: standard (mean 0, standard deviation 1; the default), minmax (0 to 1), norm "
-        "(mean 0, length 1); rows: unit (length 1), rowstandard"),
+    CLI_FIT("scale", 0, "KIND",
+            "columns: standard (mean 0, standard deviation 1; the default), minmax (0 to 1), norm "
+            "(mean 0, length 1); rows: unit (length 1), rowstandard",
+            NULL),
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,
     CLI_OPTION_FORMAT,

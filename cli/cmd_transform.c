@@ -8,7 +8,7 @@
 static int read_self(cli_app *app, double **self, int64_t *count)
 {
     const char *path = app->set.self;
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_read_options reading;
     mercer_read_options_init(&reading);
     reading.no_label = 1;
@@ -38,16 +38,15 @@ static int run_transform(cli_app *app)
     if (set->self && !set->errors)
         return cli_fail(CLI_WRONG_CALL, "transform: --self is for --errors; add --errors");
 
-    cli_passage p;
+    cli_row_pipe p;
     double *self = NULL;
     int64_t self_count = 0;
     mercer_status rc = MERCER_OK;
-    int status = cli_passage_start(&p, app, false);
+    int status = cli_row_pipe_start(&p, app, false);
     if (status != CLI_DONE)
         goto out;
     const int64_t l = p.info.components;
-    const bool precomputed = strncmp(p.info.kernel, "precomputed", 11) == 0;
-    if (set->errors && !set->self && precomputed) {
+    if (set->errors && !set->self && p.info.precomputed) {
         status =
             cli_fail(CLI_WRONG_CALL, "transform: errors with a precomputed kernel need k(x,x) of "
                                      "each row; add --self FILE");
@@ -63,13 +62,13 @@ static int run_transform(cli_app *app)
     mercer_model_read_options(p.model, &reading);
     reading.skip_labels = !set->keep_label;
     const int extra = set->errors + (set->errors && p.info.novelty_share > 0);
-    rc = cli_passage_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
-                          extra);
+    rc = cli_row_pipe_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
+                           extra);
     if (rc != MERCER_OK)
         goto out;
 
     for (const mercer_rows *rows;;) {
-        rc = cli_passage_next(&p, &rows);
+        rc = cli_row_pipe_next(&p, &rows);
         if (rc != MERCER_OK || !rows)
             break;
         const mercer_targets *targets = mercer_table_targets(p.block);
@@ -81,7 +80,7 @@ static int run_transform(cli_app *app)
                                   cli_shown(p.path));
                 goto out;
             }
-            cli_passage_note_skipped(&p);
+            cli_row_pipe_note_skipped(&p);
         }
         if (self && p.done + mercer_rows_count(rows) > self_count) {
             status = cli_fail(CLI_FAILED, "%s: has only %lld rows, %s has more", set->self,
@@ -90,9 +89,10 @@ static int run_transform(cli_app *app)
         }
         rc = mercer_model_transform(app->ctx, p.model, rows, self ? self + p.done : NULL, p.values,
                                     p.errors, &p.err);
-        cli_passage_place_error(&p, rc);
+        if (rc == MERCER_ERR_DATA)
+            cli_error_place(&p.err, p.done);
         if (rc == MERCER_OK)
-            rc = cli_passage_write(&p, set->keep_label ? targets : NULL);
+            rc = cli_row_pipe_write(&p, set->keep_label ? targets : NULL);
         if (rc != MERCER_OK)
             break;
     }
@@ -102,10 +102,10 @@ static int run_transform(cli_app *app)
         goto out;
     }
     if (rc == MERCER_OK)
-        rc = cli_passage_finish(&p, "features", "components", "reconstruction_error");
+        rc = cli_row_pipe_finish(&p, "features", "components", "reconstruction_error");
 out:
     free(self);
-    return cli_passage_end(&p, rc, status);
+    return cli_row_pipe_end(&p, rc, status);
 }
 
 static const cli_option options[] = {
@@ -116,7 +116,7 @@ static const cli_option options[] = {
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,
-               "k(x,x) of each row, one a line; for --errors with a precomputed kernel"),
+               "k(x,x) of each row, one per line; for --errors with a precomputed kernel"),
     CLI_OPTION_NEW_ROWS,
     CLI_OPTION_END,
 };

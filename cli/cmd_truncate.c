@@ -47,7 +47,7 @@ static int run_truncate(cli_app *app)
     if (status != CLI_DONE)
         return status;
 
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_model *model = NULL, *shorter = NULL;
     mercer_model_info before = {.struct_size = sizeof before};
     mercer_model_info after = {.struct_size = sizeof after};

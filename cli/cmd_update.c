@@ -10,7 +10,7 @@ struct outcome {
     int64_t blocks, evaluations;
 };
 
-static void print_report(FILE *out, const cli_app *app, const cli_feed *feed,
+static void print_report(FILE *out, const cli_app *app, const cli_stream_input *feed,
                          const struct outcome *o, double seconds)
 {
     mercer_model_info info = {.struct_size = sizeof info};
@@ -76,8 +76,8 @@ static int check_call(const cli_settings *set, const char *output)
 }
 
 /* From the model at path to the end of the rows. *wrong: the file that an error is about. */
-static mercer_status learn(cli_feed *feed, const char *path, bool resume, const char **wrong,
-                           struct outcome *o)
+static mercer_status learn(cli_stream_input *feed, const char *path, bool resume,
+                           const char **wrong, struct outcome *o)
 {
     mercer_ctx *ctx = feed->app->ctx;
     mercer_model *model = NULL;
@@ -94,7 +94,7 @@ static mercer_status learn(cli_feed *feed, const char *path, bool resume, const 
         if (info.stream_unfinished)
             cli_notice(feed->app, "the last input of the model had not come to its end; with it, "
                                   "--resume would have gone on");
-        rc = cli_feed_begin(feed);
+        rc = cli_stream_input_begin(feed);
     }
     if (rc == MERCER_OK) {
         mercer_read_options reading;
@@ -103,7 +103,7 @@ static mercer_status learn(cli_feed *feed, const char *path, bool resume, const 
         cli_read_options(&feed->app->set, &reading);
         mercer_model_read_options(model, &reading);
         reading.skip_labels = 1;
-        rc = cli_feed_run(feed, &reading);
+        rc = cli_stream_input_run(feed, &reading);
     }
     if (rc == MERCER_OK)
         rc = mercer_stream_model(ctx, feed->stream, &o->model, NULL, &feed->err);
@@ -120,7 +120,7 @@ static int run_update(cli_app *app)
 {
     const cli_settings *set = &app->set;
     const double start = cli_now();
-    cli_feed feed = {.app = app, .path = set->operand[1], .err = {MERCER_OK, ""}};
+    cli_stream_input feed = {.app = app, .path = set->operand[1], .err = {0}};
     feed.output = set->output ? set->output : set->operand[0];
     struct outcome o = {0};
     const char *wrong = NULL;
@@ -134,7 +134,7 @@ static int run_update(cli_app *app)
     const bool written = set->resume && access(feed.output, F_OK) == 0;
     mercer_status rc =
         learn(&feed, written ? feed.output : set->operand[0], set->resume, &wrong, &o);
-    if (set->resume && cli_feed_start_over(&feed))
+    if (set->resume && cli_stream_input_start_over(&feed))
         rc = learn(&feed, set->operand[0], false, &wrong, &o);
     cli_progress_clear();
     if (rc == MERCER_OK)
@@ -142,7 +142,7 @@ static int run_update(cli_app *app)
                      cli_now() - start);
     else
         status = cli_fail_library(rc, &feed.err, wrong);
-    cli_feed_end(&feed);
+    cli_stream_input_end(&feed);
     cli_unlock(lock);
     return status;
 }

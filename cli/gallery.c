@@ -73,11 +73,8 @@ static mercer_status write_folder(cli_gallery *g, const cli_app *app, const merc
     const bool png = format && strcmp(format, "png") == 0;
     const char *kind = png ? "png" : info->image_channels == 1 ? "pgm" : "ppm";
     mercer_status rc = MERCER_OK;
-    if (mkdir(g->folder, 0777) && errno != EEXIST) {
-        err->code = MERCER_ERR_IO;
-        snprintf(err->text, sizeof err->text, "%s: cannot be made: %s", g->folder, strerror(errno));
-        return err->code;
-    }
+    if (mkdir(g->folder, 0777) && errno != EEXIST)
+        return cli_error(err, MERCER_ERR_IO, "%s: cannot be made: %s", g->folder, strerror(errno));
     for (int64_t i = 0; i < count && rc == MERCER_OK; i++) {
         char *path = cli_format("%s/row%05lld.%s", g->folder, (long long)++g->count, kind);
         rc = write_image(g, app, info, path, kind, rows + i * info->columns, err);
@@ -91,13 +88,10 @@ mercer_status cli_gallery_rows(cli_gallery *g, const cli_app *app, const mercer_
 {
     if (g->folder)
         return write_folder(g, app, info, rows, count, err);
-    if (g->row || count > 1) {
-        err->code = MERCER_ERR_DATA;
-        snprintf(err->text, sizeof err->text,
-                 "has more than one row, and %s is one image; give -o a folder as images/",
-                 app->set.output);
-        return err->code;
-    }
+    if (g->row || count > 1)
+        return cli_error(err, MERCER_ERR_DATA,
+                         "has more than one row, and %s is one image; give -o a folder as images/",
+                         app->set.output);
     g->row = cli_alloc((size_t)info->columns, sizeof *g->row);
     memcpy(g->row, rows, (size_t)info->columns * sizeof *g->row);
     return MERCER_OK;

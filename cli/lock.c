@@ -3,8 +3,9 @@
  * A model is replaced by rename, and a lock does not follow a name. So the lock is on an empty file
  * beside it, .NAME.mercer-lock in the folder of the file that symbolic links lead to: whoever comes
  * by another link, or another way to the folder, meets the same lock. It is removed at the end; one
- * that a killed run has left locks nothing, and goes with the next. A file of that name that is not
- * empty is not ours: it serves as a lock, and stays.
+ * that a killed run has left locks nothing, and is removed with the next. A file of that name that
+ * is not empty is not ours: it serves as a lock, and stays. A NAME too long for the ending is cut,
+ * with a number made of all its letters: names that begin alike have locks of their own.
  *
  * flock() works over NFS, too. Where a file system has no locks a notice says so. */
 #include "cli.h"
@@ -49,7 +50,17 @@ static char *lock_name(const char *path)
     static const char ending[] = ".mercer-lock";
     char *target = follow(path);
     const int folder = folder_length(target), most = NAME_MAX - 1 - (int)strlen(ending);
-    char *name = cli_format("%.*s.%.*s%s", folder, target, most, target + folder, ending);
+    const char *base = target + folder;
+    char *name;
+    if ((int)strlen(base) <= most) {
+        name = cli_format("%.*s.%s%s", folder, target, base, ending);
+    } else {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+        for (const char *p = base; *p; p++)
+            hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+        name = cli_format("%.*s.%.*s-%016llx%s", folder, target, most - 17, base,
+                          (unsigned long long)hash, ending);
+    }
     free(target);
     return name;
 }
@@ -115,17 +126,18 @@ int cli_lock(cli_app *app, const char *path, int *fd)
         locked = name;
         return CLI_DONE;
     }
-    free(name);
-    if (reason == 0)
-        return CLI_DONE;
+    int code = CLI_DONE;
     if (reason == EWOULDBLOCK)
-        return cli_fail(CLI_FAILED, "%s: another run of mercer is at work on it", path);
-    if (reason == ENOLCK || reason == ENOTSUP || reason == ENOSYS || reason == EINVAL) {
+        code = cli_fail(CLI_FAILED, "%s: another run of mercer is at work on it (lock file %s)",
+                        path, name);
+    else if (reason == ENOLCK || reason == ENOTSUP || reason == ENOSYS || reason == EINVAL)
         cli_notice(app, "the file system of the model has no locks: nothing keeps two runs of "
                         "mercer from writing it at once");
-        return CLI_DONE;
-    }
-    return cli_fail(CLI_FAILED, "%s: cannot be locked: %s", path, strerror(reason));
+    else if (reason != 0)
+        code = cli_fail(CLI_FAILED, "%s: its lock file %s cannot be made or locked: %s", path, name,
+                        strerror(reason));
+    free(name);
+    return code;
 }
 
 void cli_unlock(int fd)

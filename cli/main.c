@@ -24,7 +24,7 @@ const cli_command *cli_command_at(int index)
     return index >= 0 && index < COMMANDS ? commands[index] : NULL;
 }
 
-void cli_abandon(void)
+void cli_emergency_cleanup(void)
 {
     mercer_ctx *ctx = running;
     running = NULL;
@@ -38,7 +38,7 @@ void cli_abandon(void)
  */
 static void on_signal(int signal_number)
 {
-    cli_abandon();
+    cli_emergency_cleanup();
     if (signal_number == SIGPIPE) {
         /* Whoever read our output has enough: end the way every filter does. */
         signal(SIGPIPE, SIG_DFL);
@@ -48,7 +48,7 @@ static void on_signal(int signal_number)
     _exit(128 + signal_number);
 }
 
-static void mind_signals(void)
+static void install_signal_handlers(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_NODEFER};
@@ -165,8 +165,8 @@ static char *join_words(int argc, char **argv)
     return line;
 }
 
-/* Those asked for, or one per processor; fewer where a limit leaves no room for them, since results
- * do not depend on their number. */
+/* The threads asked for, or one per processor; fewer where a limit leaves no room for them, since
+ * results do not depend on their number. */
 static mercer_status set_threads(cli_app *app, mercer_error *err)
 {
     const int64_t asked = app->set.threads ? app->set.threads : mercer_ctx_threads(app->ctx);
@@ -195,6 +195,7 @@ static void close_app(cli_app *app)
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_app app = {0};
+    cli_fail_for(command);
     int status = cli_options_parse(command, argc - 2, argv + 2, &app.set);
     if (status != CLI_DONE)
         return status;
@@ -203,7 +204,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
         return CLI_DONE;
     }
 
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_status rc = mercer_ctx_new(&app.ctx, &err);
     if (rc == MERCER_OK)
         rc = set_threads(&app, &err);
@@ -214,7 +215,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
         return cli_fail_library(rc, &err, NULL);
     }
     mercer_ctx_set_seed(app.ctx, app.set.seed);
-    mercer_ctx_set_notice(app.ctx, cli_notice, &app);
+    mercer_ctx_set_notice(app.ctx, cli_notice_library, &app);
     mercer_ctx_set_progress(app.ctx, cli_progress, NULL);
     cli_progress_enable(!app.set.quiet);
     app.command_line = join_words(argc, argv);
@@ -266,7 +267,7 @@ int main(int argc, char **argv)
 {
     cli_take_wide_kernels(argv);
     mind_streams();
-    mind_signals();
+    install_signal_handlers();
     cli_mind_memory();
     return cli_finish_stdout(dispatch(argc, argv));
 }

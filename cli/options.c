@@ -7,6 +7,112 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- options of a fit ---- */
+
+static bool find_fit_option(const char *key, mercer_parameter *out)
+{
+    *out = (mercer_parameter){.struct_size = sizeof *out};
+    for (int i = 0; mercer_fit_option_at(i, out); i++)
+        if (strcmp(out->key, key) == 0)
+            return true;
+    return false;
+}
+
+/* --scale-target for scale_target; owned by the caller. */
+static char *spell(const char *key)
+{
+    char *name = cli_copy(key);
+    for (char *at = name; *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    return name;
+}
+
+/* Fill a line from what the library says. */
+static void complete(cli_option *option, const mercer_parameter *parameter)
+{
+    static const struct {
+        cli_option_kind kind;
+        const char *value;
+    } shown[] = {[MERCER_PARAMETER_CHOICE] = {CLI_CHOICE, "HOW"},
+                 [MERCER_PARAMETER_SPEC] = {CLI_TEXT, "NAME"},
+                 [MERCER_PARAMETER_COMPONENTS] = {CLI_COMPONENTS, "N"},
+                 [MERCER_PARAMETER_SHARE] = {CLI_SHARE, "SHARE"},
+                 [MERCER_PARAMETER_ROWS] = {CLI_TEXT, "FILE"}};
+    const bool choice = parameter->type == MERCER_PARAMETER_CHOICE;
+    option->name = spell(parameter->key);
+    option->kind = shown[parameter->type].kind;
+    option->value = option->value ? option->value : shown[parameter->type].value;
+    option->choices = choice ? parameter->choices : NULL;
+    option->fit = parameter->type == MERCER_PARAMETER_ROWS ? NULL : parameter->key;
+    if (!option->help)
+        option->help =
+            cli_format("%s%s%s%s", parameter->help, *parameter->initial ? "; default " : "",
+                       parameter->initial, option->more ? option->more : "");
+}
+
+static bool has_line(const cli_option *table, const char *key)
+{
+    char *name = spell(key);
+    bool found = false;
+    for (; table->name && !found; table++)
+        found = strcmp(table->name, name) == 0 || (table->fit && strcmp(table->fit, key) == 0);
+    free(name);
+    return found;
+}
+
+/* A copy of the table with the options of a fit filled in. */
+static cli_option *expand(const cli_option *table)
+{
+    size_t count = 1, at = 0;
+    mercer_parameter parameter = {.struct_size = sizeof parameter};
+    for (const cli_option *o = table; o->name; o++)
+        count++;
+    for (int i = 0; mercer_fit_option_at(i, &parameter); i++)
+        count++;
+    cli_option *full = cli_alloc(count, sizeof *full);
+    for (const cli_option *o = table; o->name; o++) {
+        if (o->kind != CLI_FIT_REST)
+            full[at++] = *o;
+        if (o->kind == CLI_FIT_OPTION && find_fit_option(o->fit, &parameter))
+            complete(&full[at - 1], &parameter);
+        for (int i = 0; o->kind == CLI_FIT_REST && mercer_fit_option_at(i, &parameter); i++)
+            if ((parameter.calls & o->offset) && parameter.type != MERCER_PARAMETER_ROWS &&
+                !has_line(table, parameter.key)) {
+                full[at] = (cli_option){.name = ""};
+                complete(&full[at++], &parameter);
+            }
+    }
+    return full; /* cli_alloc() zeroes: the last has no name */
+}
+
+const cli_option *cli_options_of(const cli_command *command)
+{
+    enum { MAX_COMMANDS = 32 };
+    static struct {
+        const cli_option *table, *full;
+    } known[MAX_COMMANDS];
+    int i = 0;
+    while (known[i].table && known[i].table != command->options)
+        i++;
+    if (!known[i].table) {
+        known[i].full = expand(command->options);
+        known[i].table = command->options;
+    }
+    return known[i].full;
+}
+
+char *cli_option_typed(const cli_command *command, const char *key)
+{
+    const bool own = has_line(cli_options_of(command), key);
+    if (!*key || (!own && !has_line(cli_options_of(&cli_command_fit), key)))
+        return NULL;
+    char *name = spell(key), *typed = cli_format("%s--%s", own ? "" : "fit ", name);
+    free(name);
+    return typed;
+}
+
+/* ---- parsing ---- */
+
 static const cli_option *find_long(const cli_option *options, const char *name, size_t length)
 {
     for (const cli_option *o = options; o->name; o++)
@@ -44,7 +150,7 @@ static char *commands_with(const char *word)
     char *list = cli_copy("");
     const cli_command *command;
     for (int i = 0; (command = cli_command_at(i)); i++) {
-        if (!is_option(command->options, word))
+        if (!is_option(cli_options_of(command), word))
             continue;
         char *longer = cli_format("%s%s%s", list, *list ? ", " : "", command->name);
         free(list);
@@ -60,7 +166,7 @@ static int unknown_option(const cli_command *command, const char *word)
     const char *bare = name + strspn(name, "-");
     const cli_option *best = NULL;
     int least = 0;
-    for (const cli_option *o = command->options; o->name; o++) {
+    for (const cli_option *o = cli_options_of(command); o->name; o++) {
         const int distance = cli_distance(bare, o->name);
         if (cli_resembles(bare, o->name) && (!best || distance < least)) {
             best = o;
@@ -141,6 +247,27 @@ static bool read_shape(const char *text, int64_t shape[2])
     return true;
 }
 
+/* What an option may be, "a|b|c", or NULL when anything; owned by the caller. */
+static char *choices_of(const cli_option *option)
+{
+    const mercer_entry *entry;
+    char *list = NULL;
+    for (int i = 0; (entry = mercer_format_at(i)); i++) {
+        if (option->kind != CLI_FORMAT &&
+            (option->kind != CLI_FORMAT_OUT || !mercer_entry_writes(entry)))
+            continue;
+        char *longer =
+            cli_format("%s%s%s", list ? list : "", list ? "|" : "", mercer_entry_name(entry));
+        free(list);
+        list = longer;
+    }
+    if (!option->choices)
+        return list;
+    char *all = cli_format("%s%s%s", list ? list : "", list ? "|" : "", option->choices);
+    free(list);
+    return all;
+}
+
 /* "a|b|c" as "a, b, c"; owned by the caller. */
 static char *list_choices(const char *choices)
 {
@@ -153,9 +280,9 @@ static char *list_choices(const char *choices)
     return list;
 }
 
-static int wrong_choice(const cli_option *option, const char *value)
+static int wrong_choice(const cli_option *option, const char *value, const char *choices)
 {
-    char *list = cli_copy(option->choices);
+    char *list = cli_copy(choices);
     const char *best = NULL;
     int least = 0;
     char *rest = NULL;
@@ -166,7 +293,7 @@ static int wrong_choice(const cli_option *option, const char *value)
             least = distance;
         }
     }
-    char *shown = list_choices(option->choices);
+    char *shown = list_choices(choices);
     int status;
     if (best)
         status = cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not one of %s; did you mean %s?",
@@ -193,9 +320,9 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-static int store(const cli_option *option, const char *value, cli_settings *settings)
+/* Check the value, and store it in the field. */
+static int read_value(const cli_option *option, const char *value, void *field)
 {
-    void *field = (char *)settings + option->offset;
     double number = 0;
     const bool is_number = value && read_number(value, strlen(value), &number);
 
@@ -213,17 +340,24 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         cli_list *list = field;
         if (*value == 0)
             return cli_fail(CLI_WRONG_CALL, "--%s: the value is empty", option->name);
-        if (list->count == CLI_LIST_MOST)
+        if (list->count == CLI_MAX_LIST)
             return cli_fail(CLI_WRONG_CALL, "--%s is given more than %d times", option->name,
-                            CLI_LIST_MOST);
+                            CLI_MAX_LIST);
         list->item[list->count++] = value;
         return CLI_DONE;
     }
     case CLI_CHOICE:
-        if (!is_choice(option->choices, value))
-            return wrong_choice(option, value);
-        *(const char **)field = value;
-        return CLI_DONE;
+    case CLI_FORMAT:
+    case CLI_FORMAT_OUT: {
+        char *choices = choices_of(option);
+        int status = CLI_DONE;
+        if (is_choice(choices, value))
+            *(const char **)field = value;
+        else
+            status = wrong_choice(option, value, choices);
+        free(choices);
+        return status;
+    }
     case CLI_COUNT:
         if (!is_number || number < 1 || number != floor(number) || number > 0x1p53)
             return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a whole number of 1 or more%s",
@@ -259,7 +393,7 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         return CLI_DONE;
     case CLI_SHARE:
         if (!is_number || number <= 0 || number >= 1)
-            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a share between 0 and 1, as 0.05",
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a share between 0 and 1, e.g. 0.05",
                             option->name, value);
         *(double *)field = number;
         return CLI_DONE;
@@ -275,8 +409,26 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
                             value);
         *(double *)field = number;
         return CLI_DONE;
+    default:
+        break; /* not after cli_options_of() */
     }
     return CLI_DONE;
+}
+
+static int store(const cli_option *option, const char *value, cli_settings *settings)
+{
+    union {
+        const char *text;
+        double number;
+    } checked; /* a wrong value is told as those of other options are */
+    mercer_error err;
+    if (!option->fit)
+        return read_value(option, value, (char *)settings + option->offset);
+    int status = read_value(option, value, &checked);
+    if (status != CLI_DONE)
+        return status;
+    mercer_status rc = mercer_fit_options_set(&settings->fit, option->fit, value, &err);
+    return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, NULL);
 }
 
 /* "needs DATA", "takes only MODEL DATA". */
@@ -302,12 +454,14 @@ static int check_operands(const cli_command *command, int given, const char *ext
 
 int cli_options_parse(const cli_command *command, int argc, char **argv, cli_settings *settings)
 {
-    enum { MOST_OPTIONS = 64 };
-    bool given[MOST_OPTIONS] = {false};
+    enum { MAX_OPTIONS = 64 };
+    bool given[MAX_OPTIONS] = {false};
     bool only_operands = false;
+    const cli_option *options = cli_options_of(command);
     int status = CLI_DONE;
 
     *settings = (cli_settings){.seed = 1, .noise = -1};
+    mercer_fit_options_init(&settings->fit);
     /* Help wins over anything wrong on the same line. */
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -331,11 +485,11 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
         const char *value = NULL;
         if (word[1] == '-') {
             const size_t length = strcspn(word + 2, "=");
-            option = find_long(command->options, word + 2, length);
+            option = find_long(options, word + 2, length);
             if (option && word[2 + length] == '=')
                 value = word + 2 + length + 1;
         } else {
-            option = find_short(command->options, word[1]);
+            option = find_short(options, word[1]);
             if (option && word[2])
                 value = word + 2;
         }
@@ -344,12 +498,12 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
         if (!takes_value(option) && value)
             return cli_fail(CLI_WRONG_CALL, "%s: --%s takes no value", command->name, option->name);
         if (takes_value(option) && !value) {
-            if (i + 1 >= argc || is_option(command->options, argv[i + 1]))
+            if (i + 1 >= argc || is_option(options, argv[i + 1]))
                 return cli_fail(CLI_WRONG_CALL, "%s: %s needs a value: %s", command->name, word,
                                 option->value);
             value = argv[++i];
         }
-        const ptrdiff_t index = option - command->options;
+        const ptrdiff_t index = option - options;
         if (takes_value(option) && given[index] && option->kind != CLI_LIST)
             return cli_fail(CLI_WRONG_CALL, "%s: --%s is given twice", command->name, option->name);
         given[index] = true;
@@ -371,26 +525,28 @@ void cli_options_help(const cli_command *command)
     cli_print_wrapped(stdout, command->summary, 0, width);
     printf("\n");
     int column = 0;
-    for (const cli_option *o = command->options; o->name; o++) {
+    for (const cli_option *o = cli_options_of(command); o->name; o++) {
         const int length = 8 + (int)strlen(o->name) + (o->value ? 1 + (int)strlen(o->value) : 0);
         if (length > column)
             column = length;
     }
     column += 2;
-    for (const cli_option *o = command->options; o->name; o++) {
+    for (const cli_option *o = cli_options_of(command); o->name; o++) {
         char *left = o->letter ? cli_format("  -%c, --%s", o->letter, o->name)
                                : cli_format("      --%s", o->name);
         printf("%s%s%-*s", left, o->value ? " " : "",
                column - (int)strlen(left) - (o->value ? 1 : 0), o->value ? o->value : "");
-        if (o->choices) {
-            char *choices = list_choices(o->choices);
-            char *help = cli_format("%s (%s)", o->help, choices);
+        char *choices = choices_of(o);
+        if (choices) {
+            char *shown = list_choices(choices);
+            char *help = cli_format("%s (%s)", o->help, shown);
             cli_print_wrapped(stdout, help, column, width);
-            free(choices);
+            free(shown);
             free(help);
         } else {
             cli_print_wrapped(stdout, o->help, column, width);
         }
+        free(choices);
         free(left);
     }
     if (command->print_extra) {
@@ -405,8 +561,9 @@ static json_t *option_json(const cli_option *option)
 {
     const char letter[2] = {option->letter, 0};
     json_t *choices = json_array();
-    char *list = cli_copy(option->choices ? option->choices : ""), *rest = NULL;
-    for (char *word = strtok_r(list, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+    char *list = choices_of(option), *rest = NULL;
+    for (char *word = list ? strtok_r(list, "|", &rest) : NULL; word;
+         word = strtok_r(NULL, "|", &rest))
         json_array_append_new(choices, json_string(word));
     free(list);
     return json_pack("{so so so so so}", "name", cli_json_text(option->name), "letter",
@@ -418,7 +575,7 @@ static json_t *option_json(const cli_option *option)
 json_t *cli_options_json(const cli_command *command)
 {
     json_t *options = json_array(), *names = json_array();
-    for (const cli_option *o = command->options; o->name; o++)
+    for (const cli_option *o = cli_options_of(command); o->name; o++)
         json_array_append_new(options, option_json(o));
     for (int i = 0; command->name_at && command->name_at(i); i++)
         json_array_append_new(names, cli_json_text(command->name_at(i)));

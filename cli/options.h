@@ -3,14 +3,15 @@
 #define CLI_OPTIONS_H
 
 #include <jansson.h>
+#include <mercer/fit.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* An option that may be given again and again. */
-enum { CLI_LIST_MOST = 32 };
+enum { CLI_MAX_LIST = 32 };
 typedef struct cli_list {
-    const char *item[CLI_LIST_MOST];
+    const char *item[CLI_MAX_LIST];
     int count;
 } cli_list;
 
@@ -18,21 +19,18 @@ typedef struct cli_list {
 typedef struct cli_settings {
     const char *operand[2];
     int operands;
-    const char *method, *kernel, *output;
-    double components;                              /* 0: not given */
-    const char *center, *store, *precision, *scale; /* NULL: not given */
-    const char *label, *target, *labels, *self;     /* NULL: not given */
-    const char *validation;                         /* NULL: not given */
-    const char *landmarks;                          /* NULL: not given */
-    const char *format, *output_format;             /* NULL: by the ending */
-    const char *header;                             /* NULL: by the first line */
-    const char *encode, *missing, *image_features;  /* NULL: not given */
+    mercer_fit_options fit;                        /* those of its members that do not hold rows */
+    const char *output;                            /* NULL: not given */
+    const char *label, *target, *labels, *self;    /* NULL: not given */
+    const char *validation;                        /* NULL: not given */
+    const char *landmarks;                         /* NULL: not given */
+    const char *format, *output_format;            /* NULL: by the ending */
+    const char *header, *list_header;              /* NULL: by the first line */
+    const char *encode, *missing, *image_features; /* NULL: not given */
     bool no_label, errors, keep_label, resume, json, quiet;
     int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
     int64_t resize[2];                               /* width and height; 0: not given */
     uint64_t seed;
-    const char *head, *scale_target;                   /* NULL: not given */
-    double novelty;                                    /* 0: not given */
     double noise;                                      /* negative: not given */
     const char *cv, *split, *test, *test_labels;       /* NULL: not given */
     const char *metric, *positive, *predictions, *roc; /* NULL: not given */
@@ -46,6 +44,8 @@ typedef enum cli_option_kind {
     CLI_TEXT,       /* const char * */
     CLI_LIST,       /* cli_list of texts; may be given more than once */
     CLI_CHOICE,     /* const char *, one of `choices` */
+    CLI_FORMAT,     /* const char *, the name of a format that is read */
+    CLI_FORMAT_OUT, /* const char *, one that is written, or one of `choices` */
     CLI_COUNT,      /* int64_t, 1 or more */
     CLI_SEED,       /* uint64_t */
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
@@ -53,7 +53,9 @@ typedef enum cli_option_kind {
     CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
     CLI_SHARE,      /* double between 0 and 1, both left out */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
-    CLI_HELP        /* bool; parsing stops */
+    CLI_HELP,       /* bool; parsing stops */
+    CLI_FIT_OPTION, /* what the library says of the fit option; only before cli_options_of() */
+    CLI_FIT_REST    /* all fit options of the calls in `offset` that have no line; likewise */
 } cli_option_kind;
 
 typedef struct cli_option {
@@ -64,36 +66,60 @@ typedef struct cli_option {
     const char *value;   /* what stands for the value in --help */
     const char *choices; /* "a|b|c" */
     const char *help;
+    const char *more; /* of a fit option: what follows the help of the library, or NULL */
+    const char *fit;  /* of a fit option: its key */
 } cli_option;
 
 /* Rows of the tables, so that an option reads the same in every command. */
 #define CLI_OPTION(name, letter, kind, field, value, choices, help)                                \
     {                                                                                              \
-        name, letter, kind, offsetof(cli_settings, field), value, choices, help                    \
+        name, letter, kind, offsetof(cli_settings, field), value, choices, help, NULL, NULL        \
     }
+/* An option of a fit by its key: type, choices, help and where it goes are the library's. help,
+ * unless NULL, stands in the place of the library's. */
+#define CLI_FIT(key, letter, value, help, more)                                                    \
+    {                                                                                              \
+        key, letter, CLI_FIT_OPTION, 0, value, NULL, help, more, key                               \
+    }
+/* The same for rows, which are read from a file. */
+#define CLI_FIT_FILE(key)                                                                          \
+    {                                                                                              \
+#key, 0, CLI_FIT_OPTION, offsetof(cli_settings, key), "FILE", NULL, NULL, NULL, #key       \
+    }
+/* Fit options that a command has, but no line of their own. */
+#define CLI_FIT_OTHERS(calls)                                                                      \
+    {                                                                                              \
+        "", 0, CLI_FIT_REST, calls, NULL, NULL, NULL, NULL, NULL                                   \
+    }
+#define CLI_OPTION_LIST_HEADER                                                                     \
+    CLI_OPTION("list-header", 0, CLI_CHOICE, list_header, "WHETHER", "yes|no",                     \
+               "whether the first line of --labels and other lists is a name and not a value; by " \
+               "default its text decides")
 #define CLI_OPTION_LABELS                                                                          \
     CLI_OPTION("label", 0, CLI_TEXT, label, "COL", NULL,                                           \
-               "column of class labels, by name or 1-based position; by default a column "         \
-               "named 'label'. LIBSVM text: 'label' makes the labels classes"),                    \
+               "column of class labels, by name or 1-based position (name:2 and position:2 where " \
+               "2 could mean both); by default a column named 'label'. LIBSVM text: 'label' "      \
+               "makes the labels classes"),                                                        \
         CLI_OPTION("target", 0, CLI_TEXT, target, "COLS", NULL,                                    \
                    "columns of target values, comma-separated; by default a column named "         \
                    "'target'. LIBSVM text: 'target' makes the labels values"),                     \
         CLI_OPTION("labels", 0, CLI_TEXT, labels, "FILE", NULL,                                    \
-                   "class labels from another file, one a line in row order"),                     \
+                   "class labels from another file, one per line in row order"),                   \
+        CLI_OPTION_LIST_HEADER,                                                                    \
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
 #define CLI_OPTION_FORMAT                                                                          \
-    CLI_OPTION("format", 0, CLI_CHOICE, format, "F", "csv|tsv|npy|libsvm|mtx|npz|mat|hdf5|images", \
-               "format of the data when the file's ending does not tell"),                         \
+    CLI_OPTION("format", 0, CLI_FORMAT, format, "F", NULL,                                         \
+               "format of the data when the file's extension does not say"),                       \
         CLI_OPTION("header", 0, CLI_CHOICE, header, "WHETHER", "yes|no",                           \
-                   "whether the first line of CSV and TSV has names, of every table and list of "  \
-                   "the call; by default its cells decide")
+                   "whether the first line of CSV and TSV has names, in every table of the call; " \
+                   "by default its cells decide")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
 #define CLI_OPTION_ENCODE                                                                          \
     CLI_OPTION("encode", 0, CLI_CHOICE, encode, "HOW", "none|onehot",                              \
-               "text columns: onehot makes 0/1 columns of them, one a value; default none, an "    \
+               "text columns: onehot makes 0/1 columns of them, one per value; default none, an "  \
                "error")
 #define CLI_OPTION_MISSING                                                                         \
     CLI_OPTION("missing", 0, CLI_CHOICE, missing, "HOW", "error|mean|drop",                        \
@@ -108,22 +134,21 @@ typedef struct cli_option {
                "file to write, its form by the ending: .csv .tsv .npy .svm, also .gz; default: "   \
                "CSV on standard output")
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
-    CLI_OPTION("output-format", 0, CLI_CHOICE, output_format, "F", "csv|tsv|npy|libsvm",           \
-               "format of the output when its ending does not tell; default: csv")
+    CLI_OPTION("output-format", 0, CLI_FORMAT_OUT, output_format, "F", NULL,                       \
+               "format of the output when its extension does not say; default: csv")
 /* What a command takes about new rows that it reads, and the table that it writes. */
 #define CLI_OPTION_NEW_ROWS                                                                        \
     CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_OUTPUT_FORMAT,             \
         CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
 #define CLI_OPTION_CHECKPOINT                                                                      \
     CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
-               "write the model whenever so many more rows have been learnt, at the end of a "     \
+               "write the model whenever ROWS more rows have been learnt, at the end of a "        \
                "block, so that --resume can go on from there")
-#define CLI_SCALES "none|standard|minmax|norm|unit|rowstandard"
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")
 #define CLI_OPTION_MEMORY                                                                          \
     CLI_OPTION("memory", 0, CLI_SIZE, memory, "SIZE", NULL,                                        \
-               "memory to use, as 4G or 512M; default: half of what there is")
+               "memory to use, e.g. 4G or 512M; default: half of what there is")
 #define CLI_OPTION_MACHINE                                                                         \
     CLI_OPTION_MEMORY,                                                                             \
         CLI_OPTION("threads", 0, CLI_COUNT, threads, "N", NULL,                                    \
@@ -135,10 +160,18 @@ typedef struct cli_option {
 #define CLI_OPTION_HELP CLI_OPTION("help", 'h', CLI_HELP, help, NULL, NULL, "print this text")
 #define CLI_OPTION_END                                                                             \
     {                                                                                              \
-        NULL, 0, CLI_FLAG, 0, NULL, NULL, NULL                                                     \
+        NULL, 0, CLI_FLAG, 0, NULL, NULL, NULL, NULL, NULL                                         \
     }
 
 struct cli_command;
+
+/* How the option for a key of the library is typed: "--scale-target"; "fit --head" when only fit
+ * has it, NULL when none has. Owned by the caller. */
+char *cli_option_typed(const struct cli_command *command, const char *key);
+
+/* The options of a command, those of a fit with all that the library says of them. They live as
+ * long as the program. */
+const cli_option *cli_options_of(const struct cli_command *command);
 
 /* Read the words after the command. Returns 0, or a status after one line on standard error. */
 int cli_options_parse(const struct cli_command *command, int argc, char **argv,

@@ -28,7 +28,7 @@ static bool kernels_are_asked_for;
 
 #if defined(MRC_OPENBLAS)
 
-enum { MOST_BLAS_THREADS = 64 }; /* of Debian's build */
+enum { MAX_BLAS_THREADS = 64 }; /* of Debian's build */
 #define MEGABYTE ((rlim_t)1 << 20)
 #define BLAS_BUFFER (128 * MEGABYTE)
 #define THREAD_ROOM (BLAS_BUFFER + 16 * MEGABYTE) /* and its stack */
@@ -63,7 +63,7 @@ BEFORE_LIBRARIES static rlim_t blas_threads(char **surroundings)
 {
     static const char *const names[] = {"OPENBLAS_NUM_THREADS=", "OMP_NUM_THREADS="};
     cpu_set_t processors;
-    rlim_t threads = MOST_BLAS_THREADS;
+    rlim_t threads = MAX_BLAS_THREADS;
     if (sched_getaffinity(0, sizeof processors, &processors) == 0 &&
         (rlim_t)CPU_COUNT(&processors) < threads)
         threads = (rlim_t)CPU_COUNT(&processors);

@@ -2,7 +2,7 @@
  *
  * Cells are divided by commas or, in a line without any, by blanks, and may be quoted; empty ones
  * are padding. A first line of names may mark columns called split and kind, which are skipped;
- * --header says whether it is one. */
+ * --list-header says whether it is one. */
 #include "cli.h"
 
 #include <errno.h>
@@ -204,7 +204,8 @@ int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits 
     if (strlen(text) != size) {
         for (const char *c = text; *c; c++)
             number += *c == '\n';
-        cli_fail(CLI_FAILED, "%s:%lld: a zero byte is no text", cli_shown(path), (long long)number);
+        cli_fail(CLI_FAILED, "%s:%lld: a zero byte; this is not a text file", cli_shown(path),
+                 (long long)number);
         good = false;
     }
     char *line = text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
@@ -214,7 +215,7 @@ int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits 
             *next++ = 0;
         if (!line[strspn(line, BLANKS)])
             continue;
-        if (!first || !read_names(line, app->set.header, &columns))
+        if (!first || !read_names(line, app->set.list_header, &columns))
             good = add_split(path, number, line, &columns, n, most, out);
         first = false;
     }

@@ -14,7 +14,7 @@
 
 static _Noreturn void out_of_memory(void)
 {
-    cli_abandon();
+    cli_emergency_cleanup();
     (void)cli_fail(CLI_FAILED, "out of memory");
     _exit(CLI_FAILED);
 }

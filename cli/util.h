@@ -20,7 +20,7 @@ char *cli_format_list(const char *format, va_list args) __attribute__((format(pr
 /* Texts of others, from files or their names, for a terminal: what it could take for a command
  * (control characters, escape sequences), or for an end of the line, becomes '?'. In place; or of a
  * copy, of which the last eight are there. Every text for people goes through one of them: errors,
- * notices, cells and rows of tables by themselves. Data (CSV) and JSON do not. */
+ * notices, cells and rows of tables automatically. Data (CSV) and JSON do not. */
 char *cli_clean(char *text);
 const char *cli_visible(const char *text);
 

@@ -17,7 +17,7 @@ enum { ROWS = 400, COLUMNS = 2, COMPONENTS = 6 };
  * others. */
 static mercer_status choose_signs(void *host, mercer_step *step, double *beta, mercer_error *err)
 {
-    const double *rest = mercer_step_rest(step);
+    const double *rest = mercer_step_residual_targets(step);
     int64_t outputs = mercer_step_outputs(step);
     (void)host, (void)err;
     for (int64_t i = 0; i < mercer_step_rows(step); i++)
@@ -68,7 +68,10 @@ static double error_of(mercer_ctx *ctx, const char *method, const mercer_criteri
 int main(void)
 {
     static double x[ROWS * COLUMNS], y[ROWS];
-    const mercer_criterion signs = {.name = "signs", .choose = choose_signs};
+    const mercer_array data = {
+        .struct_size = sizeof data, .data = x, .rank = 2, .shape = {ROWS, COLUMNS}};
+    const mercer_criterion signs = {
+        .struct_size = sizeof signs, .name = "signs", .choose = choose_signs};
     mercer_ctx *ctx = NULL;
     mercer_rows *rows = NULL;
     mercer_targets *targets = NULL;
@@ -78,7 +81,7 @@ int main(void)
     for (int i = 0; i < ROWS; i++) /* every twentieth target is far off */
         y[i] = surface(x + COLUMNS * i) + (i % 20 == 0 ? 8 : 0.1) * scatter();
     if (mercer_ctx_new(&ctx, &err) != MERCER_OK ||
-        mercer_rows_view(ctx, x, ROWS, COLUMNS, COLUMNS, &rows, &err) != MERCER_OK ||
+        mercer_rows_view(ctx, &data, &rows, &err) != MERCER_OK ||
         mercer_targets_new_values(y, ROWS, 1, NULL, &targets, &err) != MERCER_OK) {
         fprintf(stderr, "criterion: %s\n", err.text);
         return EXIT_FAILURE;

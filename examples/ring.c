@@ -66,16 +66,16 @@ out:
 int main(int argc, char **argv)
 {
     mercer_error err;
-    mercer_generate_options options;
+    mercer_dataset_options options;
     mercer_ctx *ctx = NULL;
     mercer_table *ring = NULL;
 
     if (mercer_ctx_new(&ctx, &err) != MERCER_OK)
         return fail("context", &err);
-    mercer_generate_options_init(&options);
+    mercer_dataset_options_init(&options);
     options.rows = ROWS;
     int status;
-    if (mercer_generate(ctx, "circle", &options, &ring, &err) != MERCER_OK)
+    if (mercer_dataset_generate(ctx, "circle", &options, &ring, &err) != MERCER_OK)
         status = fail("generate", &err);
     else
         status = run(ctx, mercer_table_rows(ring), argc > 1 ? argv[1] : "ring.safetensors");

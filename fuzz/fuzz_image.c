@@ -1,7 +1,7 @@
 /* Any bytes as the file of an image. */
 #include "fuzz_seed.h"
 
-#include "data/image.h"
+#include "io/image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,6 +15,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.target = (choice & 3) == 2 ? "target" : NULL;
     options.no_label = (choice & 7) == 4;
     options.columns = choice & 8 ? 1 + (choice >> 4) : 0;
-    options.ignore_beyond = choice >> 7;
+    options.ignore_extra_columns = choice >> 7;
     return fuzz_result(fuzz_compare(&options, NULL, data + 1, size - 1, 1 + (choice >> 4)));
 }

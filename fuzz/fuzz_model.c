@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Use only what a file of this size can promise honestly. */
-enum { MOST = 1 << 12, MOST_OUTPUTS = 64 };
+enum { MOST = 1 << 12, MAX_OUTPUTS = 64 };
 
 /* What claims to be a stream learns from rows. */
 static void continue_stream(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows)
@@ -39,8 +39,8 @@ static void use_model(mercer_ctx *ctx, const mercer_model *model)
     mercer_rows rows = {.n = 2, .d = info.columns, .ld = info.columns, .x = x};
     mercer_model_transform(ctx, model, &rows, self, features, info.orthonormal ? errors : NULL,
                            NULL);
-    if (info.head && info.head_outputs <= MOST_OUTPUTS) {
-        double scores[2 * MOST_OUTPUTS];
+    if (info.head && info.head_outputs <= MAX_OUTPUTS) {
+        double scores[2 * MAX_OUTPUTS];
         int64_t codes[2];
         mercer_model_predict(ctx, model, &rows, 0, scores, codes, NULL);
     }
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (mercer_ctx_new(&ctx, NULL) != MERCER_OK)
         return fuzz_result(false);
     ctx->threads = 1;
-    mercer_status rc = mrc_model_load_memory(ctx, "fuzz", data, size, &model, &err);
+    mercer_status rc = mercer_model_from_bytes(ctx, data, size, &model, &err);
     if ((rc == MERCER_OK) != (model != NULL))
         abort();
     if (model)

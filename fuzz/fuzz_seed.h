@@ -1,7 +1,7 @@
 /* Whether an input loads, which all fuzzers tell. A reader that refuses every input, for a reason
  * of the fuzzer's own, would pass for ever: fuzz/good_seeds names the seeds that must load,
- * tools/fuzz runs them with --must-load before it fuzzes, and tests/unit/test_corpus.c checks them
- * too. */
+ * tools/fuzz runs them with --must-load before it fuzzes, and tests/unit/io/test_corpus.c checks
+ * them too. */
 #ifndef MRC_FUZZ_SEED_H
 #define MRC_FUZZ_SEED_H
 

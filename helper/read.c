@@ -1,32 +1,27 @@
-/* mercer-read: reads one array of a MAT or HDF5 file for the library (src/data/containers.c).
+/* mercer-read: reads one array of a MAT or HDF5 file for the library (src/io/containers.c).
  *
  * A process of its own, because the libraries behind these formats crash on damaged files. It gets
  * one request, answers it, writes all rows to its standard output and ends. */
 #include "serve.h"
 
-#include "data/containers.h"
+#include "io/containers.h"
 
 #include <string.h>
 
 enum {
-    NAME_MOST = 1 << 16,         /* bytes of a name */
+    MAX_NAME = 1 << 16,          /* bytes of a name */
     VALUES_PER_SECOND = 1 << 16, /* that the slowest storage gives: a limit, not a forecast */
     OWN_BYTES = 1 << 28 /* that the libraries may take beside the budget, which is for the data */
 };
 
-/* Receive a name of so many bytes, its end included. */
+/* Receive a name of `bytes` bytes, its end included. */
 static bool receive_name(int64_t bytes, char **out)
 {
-    if (bytes < 1 || bytes > NAME_MOST || mrc_alloc(out, bytes, 1, NULL) != MERCER_OK ||
+    if (bytes < 1 || bytes > MAX_NAME || mrc_alloc(out, bytes, 1, NULL) != MERCER_OK ||
         !serve_receive(*out, (size_t)bytes))
         return false;
     (*out)[bytes - 1] = 0;
     return true;
-}
-
-static void copy_text(char to[sizeof((mercer_error *)0)->text], const mercer_error *err)
-{
-    memcpy(to, err->text, sizeof err->text);
 }
 
 static bool send_answer(const mrc_matrix *matrix, const char *shown, mercer_status rc,
@@ -36,7 +31,7 @@ static bool send_answer(const mrc_matrix *matrix, const char *shown, mercer_stat
                               .status = (int32_t)rc,
                               .shown_bytes = shown ? (int64_t)strlen(shown) + 1 : 0};
     if (rc != MERCER_OK) {
-        copy_text(answer.text, err);
+        answer.error = *err;
     } else {
         answer.dtype = (int32_t)matrix->dtype;
         answer.rows = matrix->rows;
@@ -81,7 +76,7 @@ static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
     }
     if (alive && rc != MERCER_OK) {
         piece = (mrc_read_piece){.status = (int32_t)rc};
-        copy_text(piece.text, &err);
+        piece.error = err;
         alive = serve_send(&piece, sizeof piece);
     }
     mrc_free(x);
@@ -91,15 +86,13 @@ static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
 static bool serve(const mrc_read_request *request, mercer_ctx *ctx)
 {
     char *file = NULL, *array = NULL, *shown = NULL;
-    mrc_input input = {.fd = -1};
-    mrc_budget budget = {.input = &input, .most = ctx->memory};
+    mrc_budget budget = {.shown = &file, .most = ctx->memory};
     mrc_matrix matrix = {.budget = &budget};
     mercer_error err = {.text = ""};
     bool alive = receive_name(request->file_bytes, &file) &&
                  (!request->named || receive_name(request->array_bytes, &array));
     if (alive) {
-        input.shown = file; /* for messages */
-        mercer_status rc = request->format == MRC_FORMAT_MAT
+        mercer_status rc = request->format == MRC_CONTAINER_MAT
                                ? mrc_mat_open(file, array, &matrix, &shown, &err)
                                : mrc_hdf5_open(file, array, &matrix, &shown, &err);
         alive = send_answer(&matrix, shown, rc, &err) &&

@@ -10,8 +10,8 @@
  * False when that cannot be had. */
 bool serve_confine(void);
 
-/* From now on take at most so many bytes more than now, and so many seconds of processor time in
- * all (0: any number). */
+/* From now on take at most `bytes` more bytes than now, and `seconds` of processor time in all (0:
+ * any number). */
 void serve_limit(int64_t bytes, int64_t seconds);
 
 /* So many seconds of processor time more than were allowed or taken so far. */

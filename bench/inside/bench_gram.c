@@ -11,11 +11,11 @@
  * is known of that very fit: the difference of two fits would mostly be noise. */
 #include "../bench.h"
 
-#include "kernel/gram.h"
+#include "gram/gram.h"
 
 #include <string.h>
 
-enum { MOST_REPEATS = 10 };
+enum { MAX_REPEATS = 10 };
 
 struct store {
     mercer_ctx *ctx;
@@ -64,7 +64,7 @@ static struct timing time_work(mercer_status (*work)(void *self, mercer_error *e
     mercer_error err;
     struct timing smallest = {INFINITY, INFINITY};
     double begin = now();
-    for (int i = 0; i == 0 || (i < MOST_REPEATS && now() - begin < seconds); i++) {
+    for (int i = 0; i == 0 || (i < MAX_REPEATS && now() - begin < seconds); i++) {
         double start = now(), built = building;
         if (work(self, &err) != MERCER_OK)
             die("bench_gram", err.text);
@@ -93,13 +93,6 @@ static mercer_status fit(void *self, mercer_error *err)
     struct fit *f = self;
     mercer_model_free(f->model);
     return mercer_fit(f->ctx, &f->options, f->rows, NULL, &f->model, &f->report, err);
-}
-
-static mrc_store_kind store_kind(const char *name)
-{
-    return strcmp(name, "dense") == 0    ? MRC_STORE_DENSE
-           : strcmp(name, "stream") == 0 ? MRC_STORE_STREAM
-                                         : MRC_STORE_LOWRANK;
 }
 
 static void print_store(struct store *s, const char *kernel, double seconds)
@@ -152,7 +145,7 @@ int main(int argc, char **argv)
     double seconds = strtod(argv[5], NULL);
     struct store store = {.ctx = ctx,
                           .rows = mercer_table_rows(data),
-                          .request = {.store = store_kind(argv[3]), .centered = true},
+                          .request = {.store = mrc_store_find(argv[3]), .centered = true},
                           .report = {.struct_size = sizeof store.report}};
     print_store(&store, argv[2], seconds);
     for (int i = 6; i < argc; i += 2) {

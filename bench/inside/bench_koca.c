@@ -9,12 +9,12 @@
  * difference of theirs from the gradient, beside its largest entry. */
 #include "../bench.h"
 
-#include "methods/grassmann.h"
-#include "methods/koca_objective.h"
+#include "linalg/grassmann.h"
+#include "methods/koca/objective.h"
 
 #include <string.h>
 
-enum { CLASSES = 10, LEAST_REPEATS = 3 };
+enum { CLASSES = 10, MIN_REPEATS = 3 };
 
 struct work {
     mercer_ctx *ctx;
@@ -68,7 +68,7 @@ static void take_differences(struct work *w, double seconds, double *smallest, i
     *smallest = INFINITY;
     *count = 0;
     *apart = 0;
-    for (int64_t at = 0; at < m * r && (at < LEAST_REPEATS || now() - begin < seconds); at++) {
+    for (int64_t at = 0; at < m * r && (at < MIN_REPEATS || now() - begin < seconds); at++) {
         int64_t axis = at / r, column = at % r;
         double expected = 0, length2 = 0;
         for (int64_t i = 0; i < m; i++) {
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     w.ctx = open_context((int)strtol(argv[5], NULL, 10));
     set_up(&w, strtoll(argv[4], NULL, 10));
     double begin = now();
-    for (int i = 0; i < LEAST_REPEATS || now() - begin < seconds; i++) {
+    for (int i = 0; i < MIN_REPEATS || now() - begin < seconds; i++) {
         double start = now();
         mrc_koca_value(&w.objective, w.u);
         double between = now();

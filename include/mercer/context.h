@@ -1,7 +1,8 @@
 /* The context: threads, memory budget, random state, progress, notices, cancellation.
  *
  * Use one context per thread. Every function that works for more than a moment takes one. The
- * library holds no other state but a list of threads that are left to themselves by a cancellation.
+ * library holds no other state but a list of threads that are left to themselves by a cancellation,
+ * and how much memory there was when the process made its first context.
  * It never prints, never exits and never reads the environment.
  *
  * A forked child may use new contexts, and those of its parent that were in no call. */
@@ -48,16 +49,20 @@ MERCER_API void mercer_ctx_set_parfor(mercer_ctx *ctx, mercer_parfor_fn fn, void
 typedef void (*mercer_progress_fn)(void *host, const char *phase, double done);
 MERCER_API void mercer_ctx_set_progress(mercer_ctx *ctx, mercer_progress_fn fn, void *host);
 
-/* Experimental. Called on the calling thread during long work, every 50 to 100 ms, so that the host
- * can look for signals. Any other value than 0 cancels, as mercer_ctx_cancel() does. It must return
+/* Called on the calling thread during long work, every 50 to 100 ms, so that the host can look for
+ * signals. Any other value than 0 cancels, as mercer_ctx_cancel() does. It must return
  * (no longjmp, no exception), and of the functions that take ctx it may call mercer_ctx_cancel()
  * alone. In a loop of the host's own it is called where the calling thread takes tasks. */
 typedef int (*mercer_poll_fn)(void *host);
-MERCER_API void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn, void *host);
+MERCER_API MERCER_EXPERIMENTAL void mercer_ctx_set_poll(mercer_ctx *ctx, mercer_poll_fn fn,
+                                                        void *host);
 
-/* Called with one line of text for what the user should know but is no error: fewer components
- * than asked, an indefinite kernel, a store that was given up. */
-typedef void (*mercer_notice_fn)(void *host, const char *text);
+/* Called with what the user should know but is not an error: fewer components than asked, an
+ * indefinite kernel, a store that was given up. A notice has the members of an error
+ * (mercer/status.h): one line of text, and the option it is about or advises; code is MERCER_OK. It
+ * is borrowed for the call only. */
+typedef mercer_error mercer_notice;
+typedef void (*mercer_notice_fn)(void *host, const mercer_notice *notice);
 MERCER_API void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void *host);
 
 /* A kernel of the host's own, on dense rows: out[i * ldo + j] = k(x_i, y_j), x_i starting at
@@ -69,9 +74,11 @@ MERCER_API void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void
 typedef void (*mercer_kernel_fn)(void *host, const double *x, int64_t nx, int64_t ldx,
                                  const double *y, int64_t ny, int64_t ldy, int64_t d, double *out,
                                  int64_t ldo);
-MERCER_API mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx, const char *name,
-                                               mercer_kernel_fn fn, void *host, int semidefinite,
-                                               mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx,
+                                                                   const char *name,
+                                                                   mercer_kernel_fn fn, void *host,
+                                                                   int semidefinite,
+                                                                   mercer_error *err);
 
 /* Ask running work to end with MERCER_ERR_CANCELLED, within half a second; may be called from
  * another thread or a signal handler. What cannot be stopped goes on for a while on a thread of its

@@ -27,11 +27,11 @@ typedef struct mercer_evaluate_options {
     const mercer_targets *test_targets; /* targets, whose classes are found by name */
     const char *metric; /* classes: error, balanced, auc, ap; values: rmse; NULL: error, rmse. When
                            nothing is predicted, in shares: structure, of the squared length of
-                           held-out images that the features keep, less that of rows whose columns
-                           were shuffled (larger is better; NULL, but not for sparse rows or
+                           held-out mapped rows that the features keep, minus that of rows whose
+                           columns were shuffled (larger is better; NULL, but not for sparse rows or
                            precomputed kernels); columns, of the variance of columns that features
                            of the other columns do not predict; reconstruction, of the squared
-                           length of held-out images that the features do not keep (NULL else);
+                           length of held-out mapped rows that the features do not keep (NULL else);
                            preimage, of the squared distance from the mean that is between rows and
                            their pre-images */
     const char *const *tune; /* tune_count texts KEY=VALUES: KEY components, method.K, kernel.K, */
@@ -44,16 +44,11 @@ typedef struct mercer_evaluate_options {
     const char *positive; /* which of two classes auc, ap and the ROC curve look for; NULL: the
                              second that the targets list */
 } mercer_evaluate_options;
-/* Defaults, in as much of the struct as the caller was compiled with. */
-MERCER_API void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size);
-static inline void mercer_evaluate_options_init(mercer_evaluate_options *options)
-{
-    mercer_evaluate_options_init_sized(options, sizeof *options);
-}
+MERCER_VERSIONED(evaluate_options)
 
 /* 1 when the fit's method, kernel or head has the key of a text KEY=VALUES, with its first value.
  */
-MERCER_API int mercer_tune_applies(const mercer_fit_options *fit, const char *tune);
+MERCER_API int mercer_fit_options_can_tune(const mercer_fit_options *fit, const char *tune);
 
 typedef struct mercer_evaluation mercer_evaluation;
 
@@ -68,10 +63,10 @@ MERCER_API void mercer_evaluation_free(mercer_evaluation *evaluation);
 /* The result, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_evaluation_info {
     size_t struct_size;
-    const char *metric;  /* its name, and */
-    const char *summary; /* what it is */
-    int larger_wins;     /* 1: the larger the better */
-    double mean; /* over the folds that could tell (a ranking takes rows of both classes); of
+    const char *metric;   /* its name, and */
+    const char *summary;  /* what it is */
+    int larger_is_better; /* 1: the larger the better */
+    double mean; /* over the folds with a defined metric (a ranking takes rows of both classes); of
                     folds of one row: of all rows together */
     double sd;   /* of the folds' values; NaN when there is one, or rows are judged together */
     int64_t folds;
@@ -83,22 +78,24 @@ typedef struct mercer_evaluation_info {
     const char *positive;     /* of two classes: which rankings look for, as the targets name it;
                                  NULL: there are no two */
 } mercer_evaluation_info;
+MERCER_VERSIONED(evaluation_info)
 MERCER_API void mercer_evaluation_get_info(const mercer_evaluation *evaluation,
                                            mercer_evaluation_info *info);
 
 /* One fold, index from 0. Set struct_size before the call. */
 typedef struct mercer_evaluation_fold {
     size_t struct_size;
-    double value;       /* the metric on its rows; NaN: they cannot tell, or are judged together */
-    double inner;       /* the same within the training part, of what was chosen; NaN: no choice */
-    const char *chosen; /* "kernel.sigma=2", without components; "" when there is no choice */
-    int64_t components; /* that its model had */
-    int64_t points;     /* training rows that its model kept */
-    int64_t rows;       /* held out */
-    const int64_t *row; /* which, from 0, increasing */
+    double value; /* the metric on its rows; NaN: undefined there, or rows are judged together */
+    double inner; /* the same within the training part, of what was chosen; NaN: no choice */
+    const char *chosen;   /* "kernel.sigma=2", without components; "" when there is no choice */
+    int64_t components;   /* that its model had */
+    int64_t points;       /* training rows that its model kept */
+    int64_t rows;         /* held out */
+    const int64_t *row;   /* which, from 0, increasing */
     const int64_t *codes; /* their predicted classes, -1: none; NULL: values, or none */
     const double *scores; /* rows x outputs: of classes, or the predicted values; NULL: none */
 } mercer_evaluation_fold;
+MERCER_VERSIONED(evaluation_fold)
 MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                            mercer_evaluation_fold *fold);
 
@@ -107,8 +104,8 @@ MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, 
  * less that of the other, is at least the threshold (infinite at the first point). *points,
  * *count x MERCER_ROC_COLUMNS numbers, lives as long as the evaluation, or until the next call. */
 enum { MERCER_ROC_FALSE_RATE, MERCER_ROC_TRUE_RATE, MERCER_ROC_THRESHOLD, MERCER_ROC_COLUMNS };
-MERCER_API mercer_status mercer_evaluation_roc(mercer_evaluation *evaluation, const double **points,
-                                               int64_t *count, mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_evaluation_get_roc(
+    mercer_evaluation *evaluation, const double **points, int64_t *count, mercer_error *err);
 
 #ifdef __cplusplus
 }

@@ -34,7 +34,7 @@ typedef struct mercer_fit_options {
                                      columns (matched by name when both have names) and preparation.
                                      For a precomputed kernel one column of row numbers, from 0.
                                      Borrowed for the call */
-    int expects_landmarks;    /* for mercer_fit_options_check() alone: 1 when there will be some */
+    int reserved_1;               /* 0 */
     const char *head;         /* NAME[:key=value,...], what predicts from the features: ls, centre,
                                  lad, exp, log, knn, svm, linsvm; none; NULL: the method's own,
                                  which methods that learn from targets have. Needs targets, and the
@@ -48,19 +48,28 @@ typedef struct mercer_fit_options {
                                       rows; NULL: none. Like the rows in everything, as landmarks
                                       are. Borrowed for the call, like their targets */
     const mercer_targets *validation_targets; /* their classes, matched by name */
-    int expects_validation; /* for mercer_fit_options_check() alone: 1 when there will be some */
+    int reserved_2;                           /* 0 */
+#ifdef MRC_TOYS
+    const char *toy; /* of the library's own tests: what an option of a later version would be */
+#endif
 } mercer_fit_options;
-/* Defaults, in as much of the struct as the caller was compiled with. */
-MERCER_API void mercer_fit_options_init_sized(mercer_fit_options *options, size_t size);
-static inline void mercer_fit_options_init(mercer_fit_options *options)
-{
-    mercer_fit_options_init_sized(options, sizeof *options);
-}
+MERCER_VERSIONED(fit_options)
 
+/* Set the member called key from a text, which is borrowed as the members are; NULL: back to the
+ * default. Rows cannot be set so. MERCER_ERR_ARGUMENT names the known keys or values, and leaves
+ * the options as they were. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_fit_options_set(mercer_fit_options *options,
+                                                                    const char *key,
+                                                                    const char *value,
+                                                                    mercer_error *err);
+
+/* Rows that the options do not name yet, but will when mercer_fit() is called. */
+enum { MERCER_EXPECT_LANDMARKS = 1, MERCER_EXPECT_VALIDATION = 2 };
 /* Check everything about a fit that can be checked before the data are there: names, keys, values
- * and which of them go together. mercer_fit() does the same first. */
+ * and which of them go together. mercer_fit() does the same first. expected: 0, or
+ * MERCER_EXPECT_... */
 MERCER_API mercer_status mercer_fit_options_check(const mercer_fit_options *options,
-                                                  mercer_error *err);
+                                                  unsigned expected, mercer_error *err);
 
 /* What a fit did. Set struct_size before the call. */
 typedef struct mercer_fit_report {
@@ -75,9 +84,10 @@ typedef struct mercer_fit_report {
                                     LAPACK and lowrank: a bound of it */
     double reconstruction_error; /* mean over the training rows; NaN when undefined */
     double projection_variance;  /* mean squared length of the features */
-    double total_variance;       /* mean squared (centred) norm of the training images */
+    double total_variance;       /* mean squared (centred) norm of the mapped training rows */
     double seconds;              /* the fit alone */
 } mercer_fit_report;
+MERCER_VERSIONED(fit_report)
 
 /* Fit a model to rows (targets may be NULL). On MERCER_OK the caller owns *out and frees it with
  * mercer_model_free(). On error *out is NULL. rows and targets are borrowed for the call only; the
@@ -87,29 +97,60 @@ MERCER_API mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *o
                                     mercer_model **out, mercer_fit_report *report,
                                     mercer_error *err);
 
-/* What methods, kernels and heads there are; index from 0, NULL past the last. The same descriptors
- * give
- * --help, range checks and the tables in the docs. */
+/* What methods, kernels, heads and formats of tables there are; index from 0, NULL past the last.
+ * The same descriptors give --help, range checks and the tables in the docs. */
 typedef struct mercer_entry mercer_entry;
 MERCER_API const mercer_entry *mercer_method_at(int index);
 MERCER_API const mercer_entry *mercer_kernel_at(int index);
 MERCER_API const mercer_entry *mercer_head_at(int index);
+MERCER_API const mercer_entry *mercer_format_at(int index);
+/* The one that NAME[:key=value,...] names, whatever its keys; NULL when there is none, and for a
+ * kernel that is a sum or product, or the host's own. */
+MERCER_API const mercer_entry *mercer_method_find(const char *spec);
+MERCER_API const mercer_entry *mercer_kernel_find(const char *spec);
+MERCER_API const mercer_entry *mercer_head_find(const char *spec);
+/* The format of a file of this name, or of this format ("csv"); NULL when neither tells. Both may
+ * be NULL. */
+MERCER_API const mercer_entry *mercer_format_find(const char *path, const char *format);
 MERCER_API const char *mercer_entry_name(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_summary(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* paper or formula */
 
 /* 1 for a method that learns from a stream, see <mercer/stream.h>; else 0. */
 MERCER_API int mercer_entry_streams(const mercer_entry *entry);
+/* 1 for a format that is written, not only read; else 0. */
+MERCER_API int mercer_entry_writes(const mercer_entry *entry);
 
-/* One parameter: key and meaning (constants), its default and its allowed values as text. Returns 0
- * past the last. */
+typedef enum mercer_parameter_type {
+    MERCER_PARAMETER_WHOLE,
+    MERCER_PARAMETER_REAL,
+    MERCER_PARAMETER_CHOICE,
+    /* Only fit options have these: */
+    MERCER_PARAMETER_SPEC,       /* NAME[:key=value,...] */
+    MERCER_PARAMETER_COMPONENTS, /* a number or a share */
+    MERCER_PARAMETER_SHARE,      /* between 0 and 1, both left out */
+    MERCER_PARAMETER_ROWS        /* mercer_rows: no text can set it */
+} mercer_parameter_type;
+
+/* Calls that take fit options. */
+enum { MERCER_CALL_FIT = 1, MERCER_CALL_EVALUATE = 2, MERCER_CALL_STREAM = 4 };
+
+/* One parameter. Texts that are not arrays are constants. Set struct_size before the call. */
 typedef struct mercer_parameter {
+    size_t struct_size;
     const char *key;
     const char *help;
-    char initial[96];
-    char allowed[96];
+    char initial[96]; /* its default; "": help says it */
+    char allowed[96]; /* its values */
+    mercer_parameter_type type;
+    const char *choices; /* words that are allowed, "a|b|c"; of a number, beside numbers; or NULL */
+    unsigned calls;      /* of fit options: MERCER_CALL_... that people set it for; else 0 */
 } mercer_parameter;
+MERCER_VERSIONED(parameter)
+/* Get a parameter of a method, kernel or head; 0 past the last. */
 MERCER_API int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out);
+/* The options of a fit that mercer_fit_options_set() takes, and rows; 0 past the last. */
+MERCER_API MERCER_EXPERIMENTAL int mercer_fit_option_at(int index, mercer_parameter *out);
 
 #ifdef __cplusplus
 }

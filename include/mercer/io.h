@@ -19,8 +19,9 @@ typedef struct mercer_read_options {
     size_t struct_size;
     const char *format; /* "csv", "tsv", "npy", "libsvm", "mtx", "npz", "mat", "hdf5", "images";
                            NULL: by the file's ending, csv for "-", images for a folder */
-    const char *label;  /* class column, by name or 1-based position; NULL: the rule below */
-    const char *target; /* value columns, comma-separated names or positions; NULL: the rule */
+    const char *label;  /* class column, by name or 1-based position, or as name:NAME or position:N
+                           (a text that means two columns is an error); NULL: the rule below */
+    const char *target; /* value columns, comma-separated, each as a label; NULL: the rule */
     const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
     int no_label;            /* 1: every column is data, whatever it is called */
     const char *const *only; /* names of the data columns wanted, in this order; NULL: all. In a
@@ -29,38 +30,35 @@ typedef struct mercer_read_options {
     int64_t only_count;
     int64_t resize_width; /* images are brought to this size by area averages; 0: as they are */
     int64_t resize_height;
-    int64_t columns;     /* LIBSVM text: how many there are; 0: as many as the largest index says. A
-                            larger index is then an error. A stream that is read block by block needs
-                            it, for the largest index may stand in its last row */
-    int ignore_beyond;   /* 1: no error, entries beyond those columns are left out */
-    const char *encode;  /* "onehot": a text column becomes columns of 0 and 1, one for
-                            each value, called name=value and sorted; "none": text in a
-                            data column is an error; NULL: none */
-    const char *missing; /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
-                            replaced by the mean of the column; "drop", the row is left
-                            out; NULL: error */
+    int64_t columns; /* LIBSVM text: how many there are; 0: as many as the largest index says. A
+                        larger index is then an error. A stream that is read block by block needs
+                        it, for the largest index may stand in its last row */
+    int ignore_extra_columns;      /* 1: no error, entries beyond those columns are left out */
+    const char *encode;            /* "onehot": a text column becomes columns of 0 and 1, one for
+                                      each value, called name=value and sorted; "none": text in a
+                                      data column is an error; NULL: none */
+    const char *missing;           /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
+                                      replaced by the mean of the column; "drop", the row is left
+                                      out; NULL: error */
     const char *image_features;    /* of a folder of images or a stack of them (an array of 3 axes,
                                       or 4 with colours): "pixels"; or "haar", rectangle features
                                       of grey images; NULL: pixels */
     const mercer_prepare *prepare; /* prepare the rows as those of a model were; NULL: by the
-                                      fields above. Images of a folder are then resized to the
-                                      model's size by themselves */
+                                      fields above. Images of a folder are then automatically
+                                      resized to the model's size */
     int skip_labels; /* 1: labels in front of LIBSVM text are not looked at, unless label or target
                         asks for them */
-    int patient;     /* 1: from a pipe or terminal, too, a block waits until it is full */
-    const char *header; /* "yes": the first line of CSV and TSV, and of labels_file, has names;
-                           "no": it has none; NULL: by what stands in it */
+    int fill_blocks; /* 1: from a pipe or terminal, too, a block waits until it is full */
+    const char *header; /* "yes": the first line of CSV and TSV has names; "no": it has none; NULL:
+                           by what stands in it */
+    const char *labels_header; /* the same for labels_file; NULL: its first line is a name when it
+                                  is "label" or "target" */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
  * whole numbers or label is given (as "label" or "0"), else values; with no_label or labels_file
  * they are ignored. */
-/* Defaults, in as much of the struct as the caller was compiled with. */
-MERCER_API void mercer_read_options_init_sized(mercer_read_options *options, size_t size);
-static inline void mercer_read_options_init(mercer_read_options *options)
-{
-    mercer_read_options_init_sized(options, sizeof *options);
-}
+MERCER_VERSIONED(read_options)
 
 typedef struct mercer_table mercer_table;
 
@@ -130,44 +128,12 @@ MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *wr
 /* Give up: remove the temporary file and free the writer. Accepts NULL. */
 MERCER_API void mercer_writer_abort(mercer_writer *writer);
 
-/* Write one image: height lines of width pixels of `channels` numbers (1: grey, 3: red, green and
- * blue), rounded to 0 .. 255. format: "pgm" (grey), "ppm" (colour), "png"; NULL: by the ending of
- * path. The file appears whole or not at all. *clipped grows by the count of numbers that lay
- * outside; clipped may be NULL. */
-MERCER_API mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, const char *format,
-                                            const double *x, int64_t width, int64_t height,
-                                            int64_t channels, int64_t *clipped, mercer_error *err);
-
-/* The name of the format that a file of this name, or with this format, has: "csv", "libsvm", ...;
- * NULL when neither tells. Both may be NULL. */
-MERCER_API const char *mercer_format_name(const char *path, const char *format);
-
-/* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
- * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
- * columns and zero rows are only shifted. Sparse rows stay sparse: none, unit, and minmax of
- * columns whose minimum is 0 work, the rest is MERCER_ERR_DATA. On MERCER_OK *out holds a scaled
- * copy of the rows; the caller frees it. */
-MERCER_API mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows,
-                                           const char *kind, mercer_rows **out, mercer_error *err);
-
-/* Generated data sets, drawn from the random state of ctx. */
-typedef struct mercer_generate_options {
-    size_t struct_size;
-    int64_t rows; /* 0: the set's own default */
-    double noise; /* negative: the set's own default */
-} mercer_generate_options;
-/* Defaults, in as much of the struct as the caller was compiled with. */
-MERCER_API void mercer_generate_options_init_sized(mercer_generate_options *options, size_t size);
-static inline void mercer_generate_options_init(mercer_generate_options *options)
-{
-    mercer_generate_options_init_sized(options, sizeof *options);
-}
-MERCER_API mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
-                                         const mercer_generate_options *options, mercer_table **out,
-                                         mercer_error *err);
-/* The sets: name and one-line description of the index-th, NULL past the last. */
-MERCER_API const char *mercer_generate_name(int index);
-MERCER_API const char *mercer_generate_summary(int index);
+/* A number as the shortest decimal that reads back to the same bits, whatever the locale, as the
+ * writers of text give it; "nan", "inf" or "-inf" when it is not finite. out has room for size
+ * bytes, MERCER_NUMBER_SIZE or more. Returns the length without the zero byte at the end, or 0 when
+ * out is NULL or too small. */
+enum { MERCER_NUMBER_SIZE = 32 };
+MERCER_API int mercer_number_format(double value, char *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -3,9 +3,12 @@
 #define MERCER_MERCER_H
 
 #include <mercer/api.h>
+#include <mercer/array.h>
 #include <mercer/context.h>
+#include <mercer/dataset.h>
 #include <mercer/evaluate.h>
 #include <mercer/fit.h>
+#include <mercer/image.h>
 #include <mercer/io.h>
 #include <mercer/model.h>
 #include <mercer/rows.h>

@@ -55,7 +55,7 @@ typedef struct mercer_model_info {
     int64_t expansion_points;    /* m, rows of Z kept; 0 for a collapsed linear model */
     int orthonormal;             /* 1: reconstruction errors and pre-images are defined */
     const double *spectrum;      /* l values, decreasing; NULL when the method has none */
-    double total_variance;       /* mean squared (centred) norm of the training images */
+    double total_variance;       /* mean squared (centred) norm of the mapped training rows */
     double reconstruction_error; /* mean over the training rows; NaN when undefined */
     const int64_t *selected;     /* 0-based training rows in order of selection, or NULL */
     int64_t selected_count;
@@ -93,7 +93,7 @@ typedef struct mercer_model_info {
     const double *head_errors; /* components values: its error on the training rows with the first
                                   1, 2, ... features; share of rows in the wrong class, or root
                                   mean square over rows and target columns; NaN: not known (knn, svm
-                                  and linsvm tell it for all features alone) */
+                                  and linsvm give it only for all features) */
     const char *scale_target;  /* "none", "standard" or "norm" */
     const double *trace;       /* trace_count x MERCER_TRACE_COLUMNS, row-major; NULL: no search */
     const double *trace_seconds; /* trace_count: since the search began; NULL for a loaded model */
@@ -107,9 +107,14 @@ typedef struct mercer_model_info {
     double weight; /* of the training rows, over which the spectrum is summed: rows, less when old
                       ones are forgotten; spectrum / weight are variances along the components */
     int nested; /* 1: the first k features are those of a fit with k components, to rounding; 0: a
-                   fit with k components has others (koca, kica, kha; others when what they stand on
-                   hangs on the number of components) */
+                   fit with k components has others (koca, kica, kha; others when the rows they use
+                   depend on the number of components) */
+    int invertible;  /* 1: mercer_model_inverse() gives rows in the units of the input; 0: it
+                        refuses, or cannot undo the scaling of rows */
+    int precomputed; /* 1: rows are kernel values with the training rows, not columns of data */
+    int sparse;      /* 1: the rows it keeps are sparse; 0: they are dense, or none are kept */
 } mercer_model_info;
+MERCER_VERSIONED(model_info)
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 
 /* Name of an input column, or NULL when the training rows had no names. */
@@ -132,17 +137,26 @@ MERCER_API mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_mo
                                                 const mercer_rows *rows, const double *self,
                                                 double *out, double *errors, mercer_error *err);
 
+/* The same into an array of the caller's: n x l values of type MERCER_F64 or MERCER_F32, in any
+ * layout whose values do not overlap (rank 1: one feature). The numbers are those of
+ * mercer_model_transform(), as floats rounded once; one that no float can hold is MERCER_ERR_DATA.
+ * Beside the array a block of rows is held, not all. out->data is written to, though it is const
+ * there; out->release is not called. On error the array may be filled in part. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_transform_into(
+    mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows, const double *self,
+    const mercer_array *out, double *errors, mercer_error *err);
+
 /* Predictions for new rows by the model's head, from the first `components` features (0: all;
  * heads svm and linsvm refuse fewer). Where features are nested (mercer_model_info) they are what a
- * fit with so many components predicts. scores is n x head_outputs,
+ * fit with that many components predicts. scores is n x head_outputs,
  * row-major, tightly packed. Values: the predictions, one column a target, in the units of the
  * targets; codes is left alone and may be NULL. Classes: the larger the score, the more likely the
  * class (ls: its indicator, fitted; centre: minus the squared distance from its centre; knn: share
  * of the votes; svm, linsvm: decision value); codes, unless NULL, receives n indices of the
  * predicted classes for mercer_model_output_name(): those of the largest score, the first among
- * equals, but for ties of votes in knn (by its key `ties`; MERCER_NO_CLASS where nobody wins) and
- * svm (the first class). Rows and columns as for mercer_model_transform(). MERCER_ERR_UNSUPPORTED
- * when the model has no head. */
+ * equals, except for ties of votes in knn (by its key `ties`; MERCER_NO_CLASS where nobody wins)
+ * and svm (the first class). Rows and columns as for mercer_model_transform().
+ * MERCER_ERR_UNSUPPORTED when the model has no head. */
 enum { MERCER_NO_CLASS = -1 };
 MERCER_API mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
                                               const mercer_rows *rows, int64_t components,
@@ -159,7 +173,7 @@ MERCER_API mercer_status mercer_model_inverse(mercer_ctx *ctx, const mercer_mode
 /* The first components of a model as a model of its own, 1 to as many as it has; the model itself
  * is unchanged. Its features are the first ones of the model up to rounding (1e-12 of their size:
  * the products have another shape), and a head predicts from them what it predicts from them in the
- * model. Where features are not nested (mercer_model_info), a fit with so many components has
+ * model. Where features are not nested (mercer_model_info), a fit with that many components has
  * others: a notice says so. reconstruction_error grows by what the dropped components carried; a
  * novelty threshold no longer fits and is left out, with a notice; method and command stay as they
  * were for the fit. On MERCER_OK the caller frees *out with mercer_model_free(). */
@@ -175,6 +189,29 @@ MERCER_API mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *
                                            const char *path, mercer_error *err);
 MERCER_API mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
                                            mercer_error *err);
+
+/* The bytes of a model file without a file, the same that are saved. On MERCER_OK the caller frees
+ * *out with mercer_bytes_free(), which accepts NULL; on error *out is NULL and *size is 0. From
+ * bytes a model is loaded as from a file; they are borrowed for the call only. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_to_bytes(mercer_ctx *ctx,
+                                                                   const mercer_model *model,
+                                                                   void **out, size_t *size,
+                                                                   mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_from_bytes(mercer_ctx *ctx,
+                                                                     const void *bytes, size_t size,
+                                                                     mercer_model **out,
+                                                                     mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL void mercer_bytes_free(void *bytes);
+
+/* The arrays of a model by the names they have in its file; docs/format.md says what each is, and
+ * "trace_seconds" is not in files. Names are counted from 0; NULL past the last: some model has
+ * each of them. Set out->struct_size before the call. What out points to is borrowed from the
+ * model, packed and row-major, and must not be changed. MERCER_ERR_UNSUPPORTED when this model has
+ * no such array, MERCER_ERR_ARGUMENT when no model has; out is then left alone. */
+MERCER_API MERCER_EXPERIMENTAL const char *mercer_model_array_name(int index);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_array(const mercer_model *model,
+                                                                const char *name, mercer_array *out,
+                                                                mercer_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
-/* Status codes and the error text that explains them. */
+/* Status codes, and errors as a text and as data. */
 #ifndef MERCER_STATUS_H
 #define MERCER_STATUS_H
 
 #include <mercer/api.h>
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,12 +29,36 @@ typedef enum mercer_status {
 #undef MERCER_STATUS_ENUM
 } mercer_status;
 
+/* What is wrong with a value of the data; more may come. */
+typedef enum mercer_cause {
+    MERCER_CAUSE_NONE = 0,
+    MERCER_CAUSE_NOT_A_NUMBER = 1,  /* a text where a number is expected */
+    MERCER_CAUSE_MISSING_VALUE = 2, /* an empty cell, a word that means missing, NaN in a file */
+} mercer_cause;
+
 /* Filled by every function that fails, when the caller passes one: the code and one line of text
- * that names the file, line, column or key and what was expected. The caller owns the storage; it
- * need not be initialised. On success it is left as it was. */
+ * that says what is wrong and what was expected, in words of the library, and the same as data, so
+ * that no program has to read the text. The caller owns the storage; it need not be initialised.
+ * On success it is left as it was. */
 typedef struct mercer_error {
     mercer_status code;
+    mercer_cause cause;
     char text[512];
+    /* The option or key it is about, "memory" or "kernel.sigma"; several have a space between
+     * them. "": none. */
+    char key[32];
+    /* Which rows of the call: "test", "landmarks", "validation"; "": the first or only ones. */
+    char input[32];
+    /* The column: its name, or its number from 1 when it has none; "": none. */
+    char column[64];
+    /* The row of the input and the line of the file, from 1; 0: none. */
+    int64_t row, line;
+    /* 1: text starts with the name of the file. */
+    int names_file;
+    /* An option that may help and its value, "scale" and "standard"; "": none. */
+    char advice_key[32], advice_value[32];
+    /* Room to grow: zeroes. */
+    char reserved[60];
 } mercer_error;
 
 /* NULL for a pointer that a function needs is MERCER_ERR_ARGUMENT; err may always be NULL, and
@@ -45,6 +71,8 @@ MERCER_API const char *mercer_status_text(mercer_status status);
 /* The version of the library that runs, as opposed to MERCER_VERSION, which was compiled against.
  */
 MERCER_API const char *mercer_version(void);
+/* The same as a number that grows with the version: 10203 for 1.2.3. */
+MERCER_API int mercer_version_number(void);
 
 /* The BLAS that runs: "private" (inside the library), a build of OpenBLAS ("openmp", "pthread",
  * "serial") or "other". */

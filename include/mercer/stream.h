@@ -63,15 +63,16 @@ typedef struct mercer_stream_info {
     int input_finished;        /* 1: the input was flushed, and nothing was pushed since */
     int input_differs;         /* 1: rows that were to be passed over turned out to be others */
 } mercer_stream_info;
+MERCER_VERSIONED(stream_info)
 MERCER_API void mercer_stream_get_info(const mercer_stream *stream, mercer_stream_info *info);
 
 /* A new input begins, a file say: count its rows from here on. Their number and checksum are saved
  * with the model, so that an input that was interrupted can be resumed: */
-MERCER_API void mercer_stream_begin_input(mercer_stream *stream);
+MERCER_API MERCER_EXPERIMENTAL void mercer_stream_begin_input(mercer_stream *stream);
 /* the same input is pushed again from its first row on, and the rows that were counted are passed
  * over; when they turn out to be others, mercer_stream_push() fails with MERCER_ERR_DATA, and so
  * does mercer_stream_flush() when there are fewer. */
-MERCER_API void mercer_stream_resume_input(mercer_stream *stream);
+MERCER_API MERCER_EXPERIMENTAL void mercer_stream_resume_input(mercer_stream *stream);
 
 #ifdef __cplusplus
 }

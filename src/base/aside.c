@@ -2,7 +2,7 @@
  *
  * The thread that does it then owns its memory, and ends with it. A process that exits in between
  * would take the memory of BLAS away under it, so threads left to themselves are in a list and are
- * stopped first: this list is the one thing the library knows beyond contexts. */
+ * stopped first: this list is what the library knows beyond contexts. */
 #include "base/aside.h"
 
 #include "base/memory.h"
@@ -116,7 +116,7 @@ static struct aside *next_to_stop(void)
 }
 
 /* A thread that is stopped holds none of the locks that are needed later, unless it was within some
- * nanoseconds of calls that take milliseconds. Its memory goes with the process. */
+ * nanoseconds of calls that take milliseconds. Its memory is freed with the process. */
 static void stop_all(void)
 {
     struct aside *a;

@@ -12,7 +12,7 @@ typedef struct mrc_aside_work {
     void (*release)(void *call);
 } mrc_aside_work;
 
-/* Whether work of so many operations may take so long that it should not be waited for. Shorter
+/* Whether work of `flops` operations may take so long that it should not be waited for. Shorter
  * work need not own its memory. */
 bool mrc_aside_pays(double flops);
 

@@ -74,12 +74,22 @@ static int64_t cgroup_limit(void)
     return limit;
 }
 
-static int64_t memory_default(void)
+static pthread_once_t memory_asked = PTHREAD_ONCE_INIT;
+static int64_t memory_found;
+
+static void find_memory(void)
 {
     int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     int64_t machine = pages > 0 && page > 0 ? pages * page : (int64_t)1 << 30;
     int64_t limit = cgroup_limit();
-    return (machine < limit ? machine : limit) / 2;
+    memory_found = (machine < limit ? machine : limit) / 2;
+}
+
+/* Found once a process: the files take ten times as long to read as a context takes to make. */
+static int64_t memory_default(void)
+{
+    pthread_once(&memory_asked, find_memory);
+    return memory_found;
 }
 
 mrc_simd mrc_simd_detect(void)
@@ -91,13 +101,18 @@ mrc_simd mrc_simd_detect(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return MRC_SIMD_AVX2;
 #endif
-    return MRC_SIMD_NARROW;
+    return MRC_SIMD_BASELINE;
 }
 
 static mercer_status comm_alone_sum(void *self, double *values, int64_t count, mercer_error *err)
 {
     (void)self, (void)values, (void)count, (void)err;
     return MERCER_OK;
+}
+
+mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err)
+{
+    return ctx->comm.sum(ctx->comm.self, values, count, err);
 }
 
 static mercer_status comm_alone_broadcast(void *self, void *data, size_t bytes, int root,
@@ -286,22 +301,41 @@ mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
     return mrc_is_cancelled(ctx) ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled") : MERCER_OK;
 }
 
+mercer_status mrc_check_pass(mercer_ctx *ctx, int64_t i, int64_t values, mercer_error *err)
+{
+    return i % (1 + (1 << 20) / (values + 1)) == 0 ? mrc_check_cancel(ctx, err) : MERCER_OK;
+}
+
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done)
 {
     if (ctx->progress)
         ctx->progress(ctx->progress_host, phase, done);
 }
 
-void mrc_notice(const mercer_ctx *ctx, const char *format, ...)
+static void tell(const mercer_ctx *ctx, const mrc_at *at, const char *format, va_list args)
 {
+    mercer_notice notice = {.code = MERCER_OK};
     if (!ctx->notice)
         return;
-    char text[512];
+    vsnprintf(notice.text, sizeof notice.text, format, args);
+    mrc_error_place(&notice, at);
+    ctx->notice(ctx->notice_host, &notice);
+}
+
+void mrc_notice(const mercer_ctx *ctx, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tell(ctx, MRC_AT(0), format, args);
     va_end(args);
-    ctx->notice(ctx->notice_host, text);
+}
+
+void mrc_notice_at(const mercer_ctx *ctx, const mrc_at *at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tell(ctx, at, format, args);
+    va_end(args);
 }
 
 double mrc_seconds(void)

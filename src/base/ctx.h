@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 /* Vector instruction sets, narrowest first. NARROW is SSE2 on x86-64 and NEON on arm64. */
-typedef enum mrc_simd { MRC_SIMD_NARROW, MRC_SIMD_AVX2, MRC_SIMD_AVX512 } mrc_simd;
+typedef enum mrc_simd { MRC_SIMD_BASELINE, MRC_SIMD_AVX2, MRC_SIMD_AVX512 } mrc_simd;
 
 /* Ranks that share one fit. The core knows only this table; an MPI build fills it. Sums are taken
  * in rank order, so that every rank gets the same bits. */
@@ -24,6 +24,10 @@ typedef struct mrc_comm {
     mercer_status (*broadcast)(void *self, void *data, size_t bytes, int root, mercer_error *err);
     void *self;
 } mrc_comm;
+
+/* The sum over all ranks, in place; nothing to do for one. All ranks call it or none, with the same
+ * count. */
+mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err);
 
 /* A kernel of the host's own; kernels copy it, so that models outlive the context. */
 typedef struct mrc_host_kernel {
@@ -85,7 +89,7 @@ bool mrc_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 /* Call run(arg) so that BLAS inside stays on one thread. */
 void mrc_on_one_thread(void (*run)(void *), void *arg);
 
-/* A condition to wait for up to so many seconds, whatever the clock on the wall says. */
+/* A condition to wait for, up to `seconds`, whatever the clock on the wall says. */
 void mrc_cond_init(pthread_cond_t *cond);
 void mrc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, double seconds);
 
@@ -114,6 +118,10 @@ void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
 bool mrc_is_cancelled(const mercer_ctx *ctx); /* without polling */
 
+/* The same in pass i of a loop whose passes touch `values` values each: looks about every million
+ * values, some milliseconds. */
+mercer_status mrc_check_pass(mercer_ctx *ctx, int64_t i, int64_t values, mercer_error *err);
+
 /* Let the host look for its signals, if it wants to, this is the thread that called us, and the
  * last time was MRC_POLL_SECONDS ago. */
 void mrc_poll(mercer_ctx *ctx);
@@ -124,6 +132,9 @@ void mrc_poll(mercer_ctx *ctx);
 void mrc_progress(const mercer_ctx *ctx, const char *phase, double done);
 void mrc_notice(const mercer_ctx *ctx, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same, and what it is about. */
+void mrc_notice_at(const mercer_ctx *ctx, const mrc_at *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The widest vector set of this processor. */
 mrc_simd mrc_simd_detect(void);

@@ -9,7 +9,38 @@
 mercer_status mrc_fail(mercer_error *err, mercer_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Same, with ": " and the text of errno at the end. */
+/* What an error or a notice is about; what is not set is none. The members are those of
+ * mercer_error. Texts are cut to the room there. */
+typedef struct mrc_at {
+    mercer_cause cause;
+    const char *key, *input, *column, *advice_key, *advice_value;
+    int64_t column_number; /* from 1, of a column without a name */
+    int64_t row, line;
+    int names_file;
+} mrc_at;
+#define MRC_AT(...) (&(const mrc_at){__VA_ARGS__})
+/* The text starts with the name of the file. */
+#define MRC_IN_FILE MRC_AT(.names_file = 1)
+#define MRC_AT_MEMORY MRC_AT(.key = "memory")
+#define MRC_TRY_SCALING MRC_AT(.advice_key = "scale", .advice_value = "standard")
+
+/* The same as mrc_fail, and what it is about. */
+mercer_status mrc_fail_at(mercer_error *err, mercer_status status, const mrc_at *at,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* What an error is about, for another text; borrows from why. */
+mrc_at mrc_at_of(const mercer_error *why);
+
+/* Put a text in front of that of err, and keep what it is about; input, unless NULL, is which rows
+ * of the call. status is that of err, which may be NULL. The text no longer starts with a file. */
+mercer_status mrc_fail_within(mercer_error *err, mercer_status status, const char *input,
+                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Hand on an error that was kept elsewhere, or came from another program: its strings are ended. */
+mercer_status mrc_fail_again(mercer_error *err, mercer_status status, const mercer_error *why);
+
+/* Same as mrc_fail for a file, whose name starts the text, with ": " and the text of errno at the
+ * end. */
 mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -17,6 +48,9 @@ mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum
 /* Static analysis sees one file at a time and cannot know that failing never returns MERCER_OK. */
 #define mrc_fail(err, status, ...) (mrc_fail(err, status, __VA_ARGS__), (status))
 #define mrc_fail_errno(err, status, ...) (mrc_fail_errno(err, status, __VA_ARGS__), (status))
+#define mrc_fail_at(err, status, ...) (mrc_fail_at(err, status, __VA_ARGS__), (status))
+#define mrc_fail_within(err, status, ...) (mrc_fail_within(err, status, __VA_ARGS__), (status))
+#define mrc_fail_again(err, status, why) (mrc_fail_again(err, status, why), (status))
 #endif
 
 /* Evaluate a call; on failure keep its status in rc and go to out. */
@@ -41,5 +75,14 @@ mercer_status mrc_fail_errno(mercer_error *err, mercer_status status, int errnum
         rc = mrc_fail(__VA_ARGS__);                                                                \
         goto out;                                                                                  \
     } while (0)
+
+#define MRC_FAIL_AT(...)                                                                           \
+    do {                                                                                           \
+        rc = mrc_fail_at(__VA_ARGS__);                                                             \
+        goto out;                                                                                  \
+    } while (0)
+
+/* Fill what err is about, but not its code and text: for notices. */
+void mrc_error_place(mercer_error *err, const mrc_at *at);
 
 #endif

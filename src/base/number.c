@@ -21,11 +21,11 @@
 #include <string.h>
 
 enum {
-    DIGITS_MOST = 19,  /* any 19 digits fit into 64 bits */
-    POWER_MOST = 64,   /* of the table of powers of five */
-    CLINGER_MOST = 22, /* 10^22 is the largest power of ten that is an exact double */
-    FIXED_LEAST = -4,  /* exponents written without an "e", as C's %g and Python's repr do */
-    FIXED_MOST = 16,
+    MAX_DIGITS = 19,  /* any 19 digits fit into 64 bits */
+    MAX_POWER = 64,   /* of the table of powers of five */
+    MAX_CLINGER = 22, /* 10^22 is the largest power of ten that is an exact double */
+    MIN_FIXED = -4,   /* exponents written without an "e", as C's %g and Python's repr do */
+    MAX_FIXED = 16,
     SLOW_STACK = 512,        /* digits of a very long number that need no memory of their own */
     EXPONENT_CAP = 999999999 /* beyond any double and any file; their sum still fits a long */
 };
@@ -34,20 +34,20 @@ static const double whole_most = 1e15; /* whole numbers below are written by the
 
 __extension__ typedef unsigned __int128 uint128;
 
-static const uint64_t powers_of_five[2 * POWER_MOST + 1][2] = {
+static const uint64_t powers_of_five[2 * MAX_POWER + 1][2] = {
 #include "base/powers_of_five.inc"
 };
 
-static const double powers_of_ten[CLINGER_MOST + 1] = {
+static const double powers_of_ten[MAX_CLINGER + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* w * 10^q for w > 0 and |q| <= 64; false when 128 bits cannot tell which way to round. */
+/* w * 10^q for w > 0 and |q| <= 64; false when 128 bits do not decide which way to round. */
 static bool multiply_exactly(uint64_t w, int q, double *out)
 {
     int zeros = __builtin_clzll(w);
     w <<= zeros;
-    const uint64_t *power = powers_of_five[q + POWER_MOST];
+    const uint64_t *power = powers_of_five[q + MAX_POWER];
     uint128 product = (uint128)w * power[0];
     if (((uint64_t)(product >> 64) & 0x1ff) == 0x1ff)
         product += (uint64_t)(((uint128)w * power[1]) >> 64);
@@ -129,7 +129,7 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Add the digits at p to *w, eight at a time where there are so many; returns where they end. *w
+/* Add the digits at p to *w, eight at a time where eight are left; returns where they end. *w
  * wraps beyond 19 digits; it is not used then. */
 static inline const char *take_digits(const char *p, const char *limit, uint64_t *w)
 {
@@ -175,7 +175,7 @@ const char *mrc_scan_double(const char *text, const char *limit, double *out)
     }
     if (digits == 0)
         return NULL;
-    if (digits > DIGITS_MOST) { /* leading zeros do not count */
+    if (digits > MAX_DIGITS) { /* leading zeros do not count */
         for (const char *s = first; s < p && (*s == '0' || *s == '.'); s++)
             digits -= *s == '0';
     }
@@ -194,13 +194,13 @@ const char *mrc_scan_double(const char *text, const char *limit, double *out)
         p = e;
     }
     double value;
-    if (digits <= DIGITS_MOST && w == 0) {
+    if (digits <= MAX_DIGITS && w == 0) {
         value = 0;
-    } else if (digits <= DIGITS_MOST && w < (uint64_t)1 << 53 && q >= -CLINGER_MOST &&
-               q <= CLINGER_MOST) {
+    } else if (digits <= MAX_DIGITS && w < (uint64_t)1 << 53 && q >= -MAX_CLINGER &&
+               q <= MAX_CLINGER) {
         value = (double)w;
         value = q < 0 ? value / powers_of_ten[-q] : value * powers_of_ten[q];
-    } else if (digits > DIGITS_MOST || q < -POWER_MOST || q > POWER_MOST ||
+    } else if (digits > MAX_DIGITS || q < -MAX_POWER || q > MAX_POWER ||
                !multiply_exactly(w, (int)q, &value)) {
         *out = slow_double(text, (size_t)(p - text));
         return p;
@@ -290,10 +290,10 @@ static bool shortest_by_table(double value, struct decimal *out)
     int q = (int)(bits >> 52) - 1075;
     bool odd = c & 1, closer = fraction == 0; /* below a power of two doubles stand closer */
     int k = (q * 1262611 - (closer ? 524031 : 0)) >> 22; /* floor(log10(2^q)), of 3/4 of it */
-    if (k < -POWER_MOST || k > POWER_MOST)
+    if (k < -MAX_POWER || k > MAX_POWER)
         return false;
     int h = q + ((-k * 1741647) >> 19) + 1; /* q + floor(log2(10^-k)) + 1 */
-    uint64_t g[2] = {powers_of_five[POWER_MOST - k][0], powers_of_five[POWER_MOST - k][1]};
+    uint64_t g[2] = {powers_of_five[MAX_POWER - k][0], powers_of_five[MAX_POWER - k][1]};
     g[1] += -k > 55; /* the table cuts inexact positive powers off; here they are rounded up */
     uint64_t lower = round_to_odd(g, (4 * c - 2 + closer) << h) + odd;
     uint64_t middle = round_to_odd(g, 4 * c << h);
@@ -379,7 +379,7 @@ int mrc_format_double(double value, char out[MRC_NUMBER_SIZE])
     }
     int count = reverse_digits(decimal.digits, reversed);
     int leading = count - 1 + decimal.exponent; /* exponent of the first digit */
-    if (leading >= FIXED_LEAST && leading < FIXED_MOST) {
+    if (leading >= MIN_FIXED && leading < MAX_FIXED) {
         if (leading < 0) {
             *p++ = '0';
             *p++ = '.';

@@ -1,8 +1,13 @@
-/* Sorting and what comes from it. */
+/* Comparing, sorting and what comes from it. */
 #ifndef MRC_BASE_ORDER_H
 #define MRC_BASE_ORDER_H
 
 #include <stdint.h>
+
+static inline int64_t mrc_min64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* For qsort: increasing. */
 int mrc_compare_doubles(const void *a, const void *b);

@@ -9,9 +9,12 @@
  *
  * A writer that is killed leaves its temporary behind. So names are counted, .NAME.mercer-0 to -f,
  * and each is locked (flock) until it is renamed: the next writer of NAME removes those that nobody
- * holds. Looking at 16 names costs the same in a folder of a million files. Between creating and
- * locking another writer may take a new file for a dead one; its owner sees that it has no name any
- * more, and makes another.
+ * holds. A file of the user may have such a name, so ours are marked by the sticky bit, which says
+ * nothing for a file, is there from the moment of creation and is removed in the last step before
+ * the rename: what lacks it is never removed, also where a file system knows no such bit. Looking
+ * at 16 names costs the same in a folder of a million files. Between creating and locking another
+ * writer may take a new file for a dead one; its owner sees that it has no name any more, and makes
+ * another.
  *
  * SIGPIPE is the host's business: a program that ignores it gets MERCER_ERR_IO here. */
 #include "base/output.h"
@@ -21,6 +24,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,11 +34,12 @@
 #include <unistd.h>
 
 enum {
-    LINKS_MOST = 40,        /* symbolic links followed, as in the kernel */
-    COUNTED = 16,           /* temporaries of one target that are found again */
-    ATTEMPTS_MOST = 100,    /* names tried: those first, then random ones */
-    WRITE_MOST = 1 << 30,   /* bytes per write(); the kernel stops a little below 2^31 */
-    SUFFIX_SIZE = 1 + 8 + 6 /* the leading dot, ".mercer-" and six letters */
+    MAX_LINKS = 40,          /* symbolic links followed, as in the kernel */
+    COUNTED = 16,            /* temporaries of one target that are found again */
+    MAX_ATTEMPTS = 100,      /* names tried: those first, then random ones */
+    MAX_WRITE = 1 << 30,     /* bytes per write(); the kernel stops a little below 2^31 */
+    SUFFIX_SIZE = 1 + 8 + 6, /* the leading dot, ".mercer-" and six letters */
+    MARK = S_ISVTX           /* of the mode of a temporary */
 };
 
 static mercer_status too_long(const char *path, mercer_error *err)
@@ -79,7 +85,7 @@ static size_t folder_length(const char *path)
 /* Follow symbolic links, also those that lead nowhere yet, until path names no link. */
 static mercer_status follow_links(char path[MRC_PATH_MAX], const char *shown, mercer_error *err)
 {
-    for (int i = 0; i < LINKS_MOST; i++) {
+    for (int i = 0; i < MAX_LINKS; i++) {
         char link[MRC_PATH_MAX], joined[2 * MRC_PATH_MAX];
         ssize_t length = readlink(path, link, sizeof link - 1);
         if (length < 0)
@@ -122,13 +128,15 @@ static mercer_status explain_open(const mrc_output *output, int errnum, mercer_e
     else if (length > 1)
         folder[length - 1] = 0;
     if (errnum == ENOENT && access(folder, F_OK)) /* /proc is there, and takes no files */
-        return mrc_fail(err, MERCER_ERR_IO, "%s: the folder '%s' does not exist", output->shown,
-                        folder);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: the folder '%s' does not exist",
+                           output->shown, folder);
     if (errnum == ENOTDIR)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: '%s' is not a folder", output->shown, folder);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: '%s' is not a folder",
+                           output->shown, folder);
     if (errnum == EACCES || errnum == EPERM)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: not permitted to write into the folder '%s'",
-                        output->shown, folder);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE,
+                           "%s: not permitted to write into the folder '%s'", output->shown,
+                           folder);
     return mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot write", output->shown);
 }
 
@@ -168,8 +176,8 @@ static bool is_named(const char *name, int fd)
            open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-/* Remove what killed writers of the same target have left: our own regular files that nobody has
- * locked. What cannot be locked or removed stays; it is in nobody's way. */
+/* Remove what killed writers of the same target have left: our own regular files, marked, that
+ * nobody has locked. What cannot be locked or removed stays; it is in nobody's way. */
 static void remove_dead(const mrc_output *output)
 {
     const char *base = output->target + folder_length(output->target);
@@ -181,8 +189,8 @@ static void remove_dead(const mrc_output *output)
         int fd = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-            flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(name, fd))
+        if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & MARK) &&
+            info.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(name, fd))
             unlink(name);
         close(fd);
     }
@@ -203,16 +211,17 @@ static mercer_status open_temporary(mrc_output *output, mode_t mode, mercer_erro
     while (slot < MRC_TEMPORARIES && ctx->temporary_live[slot])
         slot++;
     if (slot == MRC_TEMPORARIES)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: more than %d output files at a time",
-                        output->shown, MRC_TEMPORARIES);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE,
+                           "%s: more than %d output files at a time", output->shown,
+                           MRC_TEMPORARIES);
     char *name = ctx->temporary[slot];
     remove_dead(output);
-    for (int i = 0; i < ATTEMPTS_MOST; i++) {
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
         if (!name_temporary(output, i, name))
             return too_long(output->shown, err);
         atomic_signal_fence(memory_order_seq_cst);
         ctx->temporary_live[slot] = 1;
-        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode | MARK);
         int errnum = errno;
         if (fd >= 0 && hold(name, fd)) {
             output->fd = fd;
@@ -225,7 +234,8 @@ static mercer_status open_temporary(mrc_output *output, mode_t mode, mercer_erro
         else if (errnum != EEXIST && errnum != EINTR)
             return explain_open(output, errnum, err);
     }
-    return mrc_fail(err, MERCER_ERR_IO, "%s: no free name for a temporary file", output->shown);
+    return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: no free name for a temporary file",
+                       output->shown);
 }
 
 mercer_status mrc_output_open(mrc_output *output, mercer_ctx *ctx, const char *path,
@@ -254,14 +264,15 @@ mercer_status mrc_output_open(mrc_output *output, mercer_ctx *ctx, const char *p
         MRC_TRY(explain_open(output, errno, err));
     size_t length = strlen(output->target);
     if ((exists && S_ISDIR(info.st_mode)) || output->target[length - 1] == '/')
-        MRC_FAIL(err, MERCER_ERR_IO, "%s: is a folder, not a file", path);
+        MRC_FAIL_AT(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: is a folder, not a file", path);
     if (exists && !S_ISREG(info.st_mode)) {
         MRC_TRY(open_through(output, output->target, err));
         goto out;
     }
     /* Renaming over a file asks only for rights on its folder; a write-protected one stays. */
     if (exists && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-        MRC_FAIL(err, MERCER_ERR_IO, "%s: not permitted to replace this file", path);
+        MRC_FAIL_AT(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: not permitted to replace this file",
+                    path);
     MRC_TRY(open_temporary(output, exists ? info.st_mode & 0777 : 0666, err));
     if (exists) {
         /* The owner is kept where the system lets us; the mode after it, because chown resets it.
@@ -271,7 +282,8 @@ mercer_status mrc_output_open(mrc_output *output, mercer_ctx *ctx, const char *p
             (mine.st_uid != info.st_uid || mine.st_gid != info.st_gid) &&
             fchown(output->fd, info.st_uid, info.st_gid) != 0)
             errno = 0;
-        if (fchmod(output->fd, info.st_mode & 0777) != 0) {
+        const mode_t marked = fstat(output->fd, &mine) == 0 ? mine.st_mode & MARK : 0;
+        if (fchmod(output->fd, (info.st_mode & 0777) | marked) != 0) {
             rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot set the mode", path);
             goto out;
         }
@@ -286,16 +298,20 @@ static mercer_status fail_write(const mrc_output *output, int errnum, mercer_err
 {
     const char *kept = output->slot >= 0 ? ", nothing was written" : "";
     if (errnum == ENOSPC)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk is full%s", output->shown, kept);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: the disk is full%s", output->shown,
+                           kept);
     if (errnum == EDQUOT)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: the disk quota is used up%s", output->shown, kept);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: the disk quota is used up%s",
+                           output->shown, kept);
     if (errnum == EFBIG)
-        return mrc_fail(err, MERCER_ERR_IO,
-                        "%s: the file would be larger than the limit of the process (ulimit -f) or "
-                        "of the file system%s",
-                        output->shown, kept);
+        return mrc_fail_at(
+            err, MERCER_ERR_IO, MRC_IN_FILE,
+            "%s: the file would be larger than the limit of the process (ulimit -f) or "
+            "of the file system%s",
+            output->shown, kept);
     if (errnum == EPIPE)
-        return mrc_fail(err, MERCER_ERR_IO, "%s: the reader of the pipe has gone", output->shown);
+        return mrc_fail_at(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: the reader of the pipe has gone",
+                           output->shown);
     return mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot write", output->shown);
 }
 
@@ -304,7 +320,7 @@ mercer_status mrc_output_write(mrc_output *output, const void *data, size_t byte
 {
     const char *p = data;
     while (bytes > 0) {
-        ssize_t done = write(output->fd, p, bytes < WRITE_MOST ? bytes : WRITE_MOST);
+        ssize_t done = write(output->fd, p, bytes < MAX_WRITE ? bytes : MAX_WRITE);
         if (done < 0) {
             if (errno == EINTR)
                 continue;
@@ -336,11 +352,34 @@ static int close_descriptor(mrc_output *output)
     return close(fd) == 0 || errno == EINTR ? 0 : errno;
 }
 
+/* Take the mark away; 0 or an error number. */
+static int unmark(int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        return errno;
+    return !(info.st_mode & MARK) || fchmod(fd, info.st_mode & 0777) == 0 ? 0 : errno;
+}
+
+/* Give the temporary its name. Its entry in ctx goes first, and no signal comes between: a handler
+ * after the rename would remove what another writer has made under that name since. */
+static int put_in_place(const mrc_output *output)
+{
+    mercer_ctx *ctx = output->ctx;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    ctx->temporary_live[output->slot] = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    const int errnum = rename(ctx->temporary[output->slot], output->target) == 0 ? 0 : errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return errnum;
+}
+
 mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     int folder = -1, held = -1, errnum;
-    mercer_ctx *ctx = output->ctx;
     if (output->slot < 0) {
         errnum = close_descriptor(output);
         if (errnum)
@@ -348,6 +387,8 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         goto out;
     }
     errnum = sync_descriptor(output->fd);
+    if (!errnum)
+        errnum = unmark(output->fd); /* after the sync, which may take long */
     /* A copy keeps the lock until the file has its name. Without one, nothing but a writer in
      * between is lost. */
     held = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
@@ -362,12 +403,12 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
     memcpy(parent, length ? output->target : ".", length ? length : 1);
     parent[length ? length : 1] = 0;
     folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (rename(ctx->temporary[output->slot], output->target) != 0) {
-        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot put the new file in place",
+    errnum = put_in_place(output);
+    if (errnum) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot put the new file in place",
                             output->shown);
         goto out;
     }
-    ctx->temporary_live[output->slot] = 0;
     output->slot = -1;
     /* A folder one may write but not read cannot be synced; the file is whole all the same. */
     errnum = folder >= 0 ? sync_descriptor(folder) : 0;

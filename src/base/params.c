@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALLOWED_SIZE = 128, KNOWN_SIZE = 320 };
+enum { ALLOWED_SIZE = 128, KNOWN_SIZE = 320, KEY_SIZE = sizeof((mercer_error *)0)->key };
 
 /* A piece of the caller's text. */
 struct piece {
@@ -37,13 +37,13 @@ static struct piece word_at(const char *words, int index)
     return (struct piece){words, words ? strcspn(words, "|") : 0};
 }
 
-static int word_find(const char *words, struct piece piece)
+int mrc_text_cell_find(const char *words, const char *text, size_t length)
 {
     for (int i = 0;; i++) {
         struct piece word = word_at(words, i);
         if (!word.text)
             return -1;
-        if (piece_is(word, piece.text, piece.length))
+        if (piece_is(word, text, length))
             return i;
     }
 }
@@ -121,7 +121,13 @@ static void append_words(char *text, size_t size, const char *words)
     }
 }
 
-/* Whole-number bounds at the ends of int64_t are no bounds either. */
+void mrc_words_list(const char *words, char *text, size_t size)
+{
+    text[0] = 0;
+    append_words(text, size, words);
+}
+
+/* Whole-number bounds at the ends of int64_t do not bound anything either. */
 static bool has_least(const mrc_param *param)
 {
     return param->least > -DBL_MAX && !(param->type == MRC_TYPE_INT && param->least <= -0x1p63);
@@ -172,20 +178,31 @@ static const mrc_param *find_key(const mrc_param *schema, struct piece key)
     return NULL;
 }
 
+/* "kernel.sigma" of "kernel rbf" and sigma. */
+static const char *full_key(char out[KEY_SIZE], const char *what, const char *key, size_t length)
+{
+    snprintf(out, KEY_SIZE, "%.*s.%.*s", (int)strcspn(what, " "), what,
+             (int)(length < KEY_SIZE ? length : KEY_SIZE), key);
+    return out;
+}
+#define AT_KEY(name) MRC_AT(.key = full_key((char[KEY_SIZE]){0}, what, name, strlen(name)))
+
 static mercer_status fail_unknown(const mrc_param *schema, const char *what, struct piece key,
                                   mercer_error *err)
 {
     char shown[MRC_SHOWN_SIZE], known[KNOWN_SIZE] = "";
+    char name[KEY_SIZE];
+    full_key(name, what, key.text, key.length);
     mrc_show(shown, key.text, key.length);
     for (const mrc_param *p = schema; p && p->type != MRC_TYPE_END; p++) {
         append(known, sizeof known, known[0] ? ", " : "", known[0] ? 2 : 0);
         append(known, sizeof known, p->key, strlen(p->key));
     }
     if (!known[0])
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: unknown key '%s' (it has no keys)", what,
-                        shown);
-    return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: unknown key '%s' (known: %s)", what, shown,
-                    known);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = name),
+                           "%s: unknown key '%s' (it has no keys)", what, shown);
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = name),
+                       "%s: unknown key '%s' (known: %s)", what, shown, known);
 }
 
 /* Turn the text of a value into *value (and *whole, for a whole number or a choice). */
@@ -193,31 +210,33 @@ static mercer_status parse_value(const mrc_param *param, const char *what, struc
                                  double *value, int64_t *whole, mercer_error *err)
 {
     char shown[MRC_SHOWN_SIZE], allowed[ALLOWED_SIZE];
-    int word = word_find(param->choices, text);
+    int word = mrc_text_cell_find(param->choices, text.text, text.length);
     *value = 0;
     *whole = word;
     if (param->type == MRC_TYPE_CHOICE && word >= 0)
         return MERCER_OK;
     if (word >= 0) {
-        *value = MRC_WORD(word);
+        *value = MRC_KEYWORD(word);
         return MERCER_OK;
     }
     mrc_show(shown, text.text, text.length);
     describe_allowed(param, allowed, sizeof allowed);
     if (param->type == MRC_TYPE_CHOICE)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %s=%s is not one of %s", what, param->key,
-                        shown, allowed);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                           "%s: %s=%s is not one of %s", what, param->key, shown, allowed);
     if (!mrc_parse_double(text.text, text.length, value))
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: '%s' is not a number for %s (%s)", what,
-                        shown, param->key, allowed);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                           "%s: '%s' is not a number for %s (%s)", what, shown, param->key,
+                           allowed);
     if (!isfinite(*value))
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %s=%s is not finite (%s)", what, param->key,
-                        shown, allowed);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                           "%s: %s=%s is not finite (%s)", what, param->key, shown, allowed);
     bool fits = true;
     if (param->type == MRC_TYPE_INT) {
         if (*value != floor(*value))
-            return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %s=%s is not a whole number (%s)", what,
-                            param->key, shown, allowed);
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                               "%s: %s=%s is not a whole number (%s)", what, param->key, shown,
+                               allowed);
         /* Digits alone are exact beyond 2^53, too; "1e3" is taken as well. */
         if (!mrc_parse_int(text.text, text.length, whole)) {
             fits = fabs(*value) < 0x1p63;
@@ -225,8 +244,8 @@ static mercer_status parse_value(const mrc_param *param, const char *what, struc
         }
     }
     if (!fits || *value < param->least || *value > param->most)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: %s=%s is out of range (%s)", what,
-                        param->key, shown, allowed);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                           "%s: %s=%s is out of range (%s)", what, param->key, shown, allowed);
     return MERCER_OK;
 }
 
@@ -256,13 +275,13 @@ static mercer_status parse_list(const mrc_param *schema, const char *what, const
         assert(param - schema < 64);
         uint64_t bit = (uint64_t)1 << (param - schema);
         if (seen & bit)
-            return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: key '%s' is given twice", what,
-                            param->key);
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                               "%s: key '%s' is given twice", what, param->key);
         seen |= bit;
         struct piece text = {equals + 1, length - key.length - 1};
         if (text.length == 0)
-            return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s: key '%s' has no value", what,
-                            param->key);
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, AT_KEY(param->key),
+                               "%s: key '%s' has no value", what, param->key);
         mercer_status rc = parse_value(param, what, text, &value, &whole, err);
         if (rc != MERCER_OK)
             return rc;
@@ -298,7 +317,7 @@ static void format_value(const mrc_param *param, const void *params, char *text,
         struct piece word = word_at(param->choices, i);
         if (!word.text)
             break;
-        if (value == (param->type == MRC_TYPE_CHOICE ? i : MRC_WORD(i))) {
+        if (value == (param->type == MRC_TYPE_CHOICE ? i : MRC_KEYWORD(i))) {
             append(text, size, word.text, word.length);
             return;
         }
@@ -341,14 +360,25 @@ void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, si
     describe_allowed(param, allowed, size);
 }
 
-void mrc_give_options(const void *defaults, size_t known, void *options, size_t size)
+const struct mercer_entry *mrc_entry_find(const struct mercer_entry *(*at)(int index),
+                                          const char *spec)
+{
+    const struct mercer_entry *entry = NULL;
+    size_t length = spec ? mrc_spec_name_length(spec) : 0;
+    for (int i = 0; spec && (entry = at(i)); i++)
+        if (strlen(entry->name) == length && strncmp(entry->name, spec, length) == 0)
+            break;
+    return entry;
+}
+
+void mrc_options_defaults(const void *defaults, size_t known, void *options, size_t size)
 {
     memset(options, 0, size);
     memcpy(options, defaults, known < size ? known : size);
 }
 
-mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
-                               mercer_error *err)
+mercer_status mrc_options_import(const char *what, const void *given, void *out, size_t size,
+                                 mercer_error *err)
 {
     size_t known;
     if (!given)
@@ -363,11 +393,11 @@ mercer_status mrc_take_options(const char *what, const void *given, void *out, s
 
 void mrc_give_struct(const void *ours, size_t known, void *out)
 {
-    enum { MOST_STRUCT = 1 << 16 }; /* no struct of a later version is larger */
+    enum { MAX_STRUCT = 1 << 16 }; /* no struct of a later version is larger */
     size_t size, common;
     memcpy(&size, out, sizeof size);
     common = size < known ? size : known;
-    if (common < sizeof size || size > MOST_STRUCT) /* nobody set it */
+    if (common < sizeof size || size > MAX_STRUCT) /* nobody set it */
         return;
     memcpy((char *)out + sizeof size, (const char *)ours + sizeof size, common - sizeof size);
     memset((char *)out + common, 0, size - common);

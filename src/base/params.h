@@ -26,9 +26,9 @@ typedef struct mrc_param {
     const char *also; /* another spelling of the key that is understood, or NULL */
 } mrc_param;
 
-/* A word allowed in the place of a number ("median", "learn") is stored as MRC_WORD(index of the
+/* A word allowed in the place of a number ("median", "learn") is stored as MRC_KEYWORD(index of the
  * word in `choices`): a NaN-free value that no range contains. */
-#define MRC_WORD(index) (-1e300 - 1e290 * (index))
+#define MRC_KEYWORD(index) (-1e300 - 1e290 * (index))
 
 #define MRC_INT(type, field, initial, least, most, help)                                           \
     {                                                                                              \
@@ -55,6 +55,11 @@ typedef struct mrc_param {
         MRC_TYPE_END, NULL, 0, 0, 0, 0, NULL, NULL, NULL                                           \
     }
 
+/* The index of a text among the words "a|b|c", or -1. */
+int mrc_text_cell_find(const char *words, const char *text, size_t length);
+/* Write them as "a, b, c". */
+void mrc_words_list(const char *words, char *text, size_t size);
+
 /* Set every parameter to its default. */
 void mrc_params_defaults(const mrc_param *schema, void *params);
 
@@ -80,16 +85,28 @@ struct mercer_entry {
     const mrc_param *params;
 };
 
+/* The entry of a list (NULL past its last) that NAME[:key=value,...] names, or NULL. */
+const struct mercer_entry *mrc_entry_find(const struct mercer_entry *(*at)(int index),
+                                          const char *spec);
+
 /* Structs of callers start with size_t struct_size, how many bytes of them the caller knows. Only
  * these three functions may touch one: nothing is read or written past its end. */
 
 /* Fill a caller's options (`size` bytes as it was compiled) with the defaults as we know them. */
-void mrc_give_options(const void *defaults, size_t known, void *options, size_t size);
+void mrc_options_defaults(const void *defaults, size_t known, void *options, size_t size);
+/* What MERCER_VERSIONED(name) declares; defaults as designated initialisers, none: zeroes. */
+#define MRC_VERSIONED(name, ...)                                                                   \
+    void mercer_##name##_init_sized(mercer_##name *out, size_t size)                               \
+    {                                                                                              \
+        const mercer_##name defaults = {.struct_size = size, __VA_ARGS__};                         \
+        if (out && size >= sizeof size)                                                            \
+            mrc_options_defaults(&defaults, sizeof defaults, out, size);                           \
+    }
 /* Copy a caller's options over the defaults in `out` (`size` bytes): older callers know fewer
  * members. out has our own struct_size afterwards, so that it can be passed on with members set
  * that the caller does not know. given may be NULL. */
-mercer_status mrc_take_options(const char *what, const void *given, void *out, size_t size,
-                               mercer_error *err);
+mercer_status mrc_options_import(const char *what, const void *given, void *out, size_t size,
+                                 mercer_error *err);
 /* Fill a caller's struct with ours (`known` bytes), as far as it goes; members that only the caller
  * knows become zero. Its struct_size stays. */
 void mrc_give_struct(const void *ours, size_t known, void *out);

@@ -68,7 +68,7 @@ struct mrc_pool {
     pid_t process;      /* that started the threads */
     int seats, started; /* beside the calling thread */
     bool full;          /* the system refused one more thread */
-    bool patient;       /* every thread can have a processor: short waits spin */
+    bool spins;         /* every thread can have a processor: short waits spin */
     struct loop *loop;
     atomic_bool awaited; /* the caller sleeps until all are idle */
     pthread_mutex_t lock;
@@ -106,7 +106,7 @@ static bool changes_soon(const atomic_int *state, int old)
 
 static void await_invitation(struct seat *seat)
 {
-    if (seat->pool->patient && changes_soon(&seat->state, IDLE))
+    if (seat->pool->spins && changes_soon(&seat->state, IDLE))
         return;
     pthread_mutex_lock(&seat->lock);
     atomic_store(&seat->asleep, true);
@@ -206,7 +206,7 @@ static void reset(struct mrc_pool *pool)
     pool->process = getpid();
     pool->started = 0;
     pool->full = false;
-    pool->patient = pool->seats < mrc_processors();
+    pool->spins = pool->seats < mrc_processors();
     atomic_store(&pool->awaited, false);
     pthread_mutex_init(&pool->lock, NULL);
     mrc_cond_init(&pool->idle);
@@ -292,7 +292,7 @@ static void await_helpers(mercer_ctx *ctx, int helpers)
         int invited = INVITED;
         atomic_compare_exchange_strong(&pool->seat[i].state, &invited, IDLE);
     }
-    if (pool->patient) {
+    if (pool->spins) {
         int done = 0;
         while (done < helpers && changes_soon(&pool->seat[done].state, WORKING))
             done++;
@@ -311,7 +311,7 @@ static void await_helpers(mercer_ctx *ctx, int helpers)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Of the calling thread: a busy machine may take the processor from it, too. */
+/* The processor time of the calling thread, which a busy machine may interrupt, too. */
 static double worked_seconds(void)
 {
     struct timespec now;
@@ -333,7 +333,7 @@ static void run_own_part(void *arg)
  * waiting for them: 0 unless that took much longer than the calling thread's part of the work. */
 static double run_team(struct loop *loop, int threads)
 {
-    static const double LEAST_WAIT = 1e-4; /* a thread that sleeps wakes up in less */
+    static const double MIN_WAIT = 1e-4; /* a thread that sleeps wakes up in less */
     mercer_ctx *ctx = loop->ctx;
     int64_t wanted = loop->tasks < threads ? loop->tasks : threads;
     /* A loop inside a task of another one stays where it is. */
@@ -353,7 +353,7 @@ static double run_team(struct loop *loop, int threads)
     await_helpers(ctx, helpers);
     ctx->inside = false;
     double waited = mrc_seconds() - idle;
-    return waited > 2 * worked + LEAST_WAIT ? waited : 0;
+    return waited > 2 * worked + MIN_WAIT ? waited : 0;
 }
 
 /* A task run by the host's loop, whose threads know nothing of our care for BLAS. */

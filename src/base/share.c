@@ -1,14 +1,14 @@
 /* Shares of counts.
  *
  * A decimal share is off by half a unit in its last place at most, and so is the product: within
- * 2^-52 of its size in all. A true product that is no whole number is farther away, unless the
+ * 2^-52 of its size in all. A true product that is not a whole number is farther away, unless the
  * share has more than twelve digits beyond those of n. */
 #include "base/share.h"
 
 #include <float.h>
 #include <math.h>
 
-/* x, or the whole number that it is but for rounding. */
+/* x, or the whole number that it differs from only by rounding. */
 static double settled(double x)
 {
     double whole = nearbyint(x);

@@ -2,8 +2,9 @@
  *
  * Requests go through a socket, since writing to one can be told not to raise SIGPIPE in the host;
  * answers, which are large, through a pipe. Both are non-blocking on this side, so that waiting can
- * be cancelled. The helper has a process group of its own: Ctrl-C in a terminal is for the host to
- * handle. It ends by itself when the host does.
+ * be cancelled. The helper stays in the process group of the host, so that Ctrl-Z stops both; but
+ * it never sees the signals that ask for an end: Ctrl-C in a terminal is for the host to handle. It
+ * ends when the host does.
  *
  * A host may reap any child (it ignores SIGCHLD, or waits for all), so the number of a dead helper
  * may belong to another process soon. Signals therefore go through a pidfd where the kernel has
@@ -84,7 +85,7 @@ static int spawn_file(const char *path, const struct ends *ends, pid_t *pid)
     extern char **environ; /* handed on as it is: the helper's loader and BLAS read it */
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    sigset_t none, all;
+    sigset_t ends_asked, all;
     char *arguments[] = {(char *)(uintptr_t)path, NULL};
     int error = posix_spawn_file_actions_init(&actions);
     if (error)
@@ -94,12 +95,14 @@ static int spawn_file(const char *path, const struct ends *ends, pid_t *pid)
         posix_spawn_file_actions_destroy(&actions);
         return error;
     }
-    sigemptyset(&none);
+    static const int asking[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM};
+    sigemptyset(&ends_asked);
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
+        sigaddset(&ends_asked, asking[i]);
     sigfillset(&all);
-    short flags =
-        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP; /* a new group */
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
     if (!(error = posix_spawnattr_setflags(&attributes, flags)) &&
-        !(error = posix_spawnattr_setsigmask(&attributes, &none)) &&
+        !(error = posix_spawnattr_setsigmask(&attributes, &ends_asked)) &&
         !(error = posix_spawnattr_setsigdefault(&attributes, &all)) &&
         !(error = posix_spawn_file_actions_adddup2(&actions, ends->requests[1], STDIN_FILENO)) &&
         !(error = posix_spawn_file_actions_adddup2(&actions, ends->answers[1], STDOUT_FILENO)) &&
@@ -146,6 +149,20 @@ static int spawn_program(const char *program, const struct ends *ends, mrc_helpe
     return error;
 }
 
+/* One that is nowhere: all places, since the last says little to whoever moved the others. */
+static mercer_status fail_start(const mrc_helper *helper, const char *program, const char *shown,
+                                int error, mercer_error *err)
+{
+    char folder[PATH_MAX];
+    if ((error == ENOENT || error == ENOTDIR) && own_folder(folder))
+        return mrc_fail(err, MERCER_ERR_IO,
+                        "%s: cannot start the helper program %s: it is neither in %s nor in %s/%s "
+                        "nor in %s",
+                        shown, program, folder, folder, MRC_HELPER_RELATIVE, MRC_HELPER_FOLDER);
+    return mrc_fail_errno(err, MERCER_ERR_IO, error, "%s: cannot start the helper program %s",
+                          shown, helper->path[0] ? helper->path : program);
+}
+
 mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *shown,
                                mercer_error *err)
 {
@@ -156,8 +173,7 @@ mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const ch
     if (!error)
         error = spawn_program(program, &ends, helper);
     if (error) {
-        rc = mrc_fail_errno(err, MERCER_ERR_IO, error, "%s: cannot start the helper program %s",
-                            shown, helper->path[0] ? helper->path : program);
+        rc = fail_start(helper, program, shown, error, err);
         *helper = (mrc_helper){0};
     } else {
         helper->owner = getpid();

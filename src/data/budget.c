@@ -12,12 +12,12 @@ int64_t mrc_budget_left(const mrc_budget *budget)
 mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double bytes,
                               mercer_error *err)
 {
-    return mrc_fail(
-        err, MERCER_ERR_BUDGET,
-        "%s: %s would take %.1f MB, the memory budget is %.1f MB: raise --memory, or read "
-        "fewer rows or columns",
-        budget->input->shown ? budget->input->shown : "the input", what,
-        (bytes + (double)budget->used) / 0x1p20, (double)budget->most / 0x1p20);
+    return mrc_fail_at(err, MERCER_ERR_BUDGET,
+                       MRC_AT(.key = "memory", .names_file = *budget->shown != NULL),
+                       "%s: %s would take %.1f MB, the memory budget is %.1f MB: raise it, or read "
+                       "fewer rows or columns",
+                       *budget->shown ? *budget->shown : "the input", what,
+                       (bytes + (double)budget->used) / 0x1p20, (double)budget->most / 0x1p20);
 }
 
 mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,

@@ -4,12 +4,12 @@
 #ifndef MRC_DATA_BUDGET_H
 #define MRC_DATA_BUDGET_H
 
-#include "data/input.h"
+#include "base/error.h"
 
 typedef struct mrc_budget {
-    const mrc_input *input; /* borrowed: what is read, for messages */
-    int64_t most;           /* bytes in all */
-    int64_t used;           /* by what a reader keeps besides the rows at hand */
+    char *const *shown; /* borrowed: where the name of what is read stands, which may change */
+    int64_t most;       /* bytes in all */
+    int64_t used;       /* by what a reader keeps besides the rows at hand */
 } mrc_budget;
 
 /* What a short string of its own takes, with the memory around it and a copy in the table. */
@@ -22,8 +22,8 @@ int64_t mrc_budget_left(const mrc_budget *budget);
 /* Fail because `what` would take that many bytes more. */
 mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double bytes,
                               mercer_error *err);
-/* Take count times size bytes for `what`, of which it has enough then; MERCER_ERR_BUDGET when there
- * are not so many left, and nothing is taken. */
+/* Take count times size bytes for `what`, of which it has enough then; MERCER_ERR_BUDGET when
+ * fewer are left, and nothing is taken. */
 mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,
                               mercer_error *err);
 /* Give back what was taken; at most all of it. */

@@ -1,12 +1,16 @@
 /* Text columns as columns of 0 and 1, one for each value that occurs in the training table.
  *
- * While a file is read, a cell that is no number becomes a NaN that carries the index of its text
- * among the texts of its column (mrc_word), so that numbers take their fast way as ever and nobody
- * has to know beforehand which columns are text. A column with one such cell in the training table
- * is a text column; numbers in it become texts, too, in their shortest form. Its values are sorted
- * by their bytes. Of new rows a text that did not occur gives zeroes; a missing one gives NaN in
- * all columns of the value, which are then filled like others: by the shares of the values. */
+ * While a file is read, a cell that is not a number becomes a NaN that carries the index of its
+ * text among the texts of its column (mrc_text_cell), so that numbers take their fast way as ever
+ * and nobody has to know beforehand which columns are text. A column with one such cell in the
+ * training table is a text column; numbers in it become texts, too, in their shortest form. Its
+ * values are sorted by their bytes. Of new rows a text that did not occur gives zeroes; a missing
+ * one gives NaN in all columns of the value, which are then filled like others: by the shares of
+ * the values.
+ */
 #include "data/prepare.h"
+
+#include "data/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +34,7 @@ int64_t mrc_encode_width(const mercer_prepare *prepare)
 static bool has_words(const double *x, int64_t n, int64_t d, int64_t j)
 {
     for (int64_t i = 0; i < n; i++)
-        if (mrc_word_code(x[i * d + j]) >= 0)
+        if (mrc_text_cell_code(x[i * d + j]) >= 0)
             return true;
     return false;
 }
@@ -39,7 +43,7 @@ static bool has_words(const double *x, int64_t n, int64_t d, int64_t j)
 static mercer_status code_of(double cell, mrc_classes *words, int64_t *code, mercer_error *err)
 {
     char text[MRC_NUMBER_SIZE];
-    *code = mrc_word_code(cell);
+    *code = mrc_text_cell_code(cell);
     if (*code >= 0 || isnan(cell))
         return MERCER_OK;
     int length = mrc_format_double(cell == 0 ? 0 : cell, text);
@@ -62,12 +66,12 @@ static mercer_status learn_column(mrc_encoding *encoding, mrc_classes *words, do
     for (int64_t i = 0; i < n; i++) {
         MRC_TRY(code_of(x[i * d], words, &code, err));
         if (code >= 0)
-            x[i * d] = mrc_word(code);
+            x[i * d] = mrc_text_cell(code);
     }
     MRC_TRY(mrc_alloc(&rank, words->count, sizeof *rank, err));
     MRC_TRY(mrc_alloc(&sorted, words->count, sizeof *sorted, err));
     for (int64_t i = 0; i < n; i++) {
-        code = mrc_word_code(x[i * d]);
+        code = mrc_text_cell_code(x[i * d]);
         if (code >= 0 && !rank[code]) { /* not of a row that was left out */
             rank[code] = 1;
             sorted[encoding->count++] = words->names[code];
@@ -79,8 +83,8 @@ static mercer_status learn_column(mrc_encoding *encoding, mrc_classes *words, do
         rank[code] = k;
     }
     for (int64_t i = 0; i < n; i++)
-        if (mrc_word_code(x[i * d]) >= 0)
-            x[i * d] = mrc_word(rank[mrc_word_code(x[i * d])]);
+        if (mrc_text_cell_code(x[i * d]) >= 0)
+            x[i * d] = mrc_text_cell(rank[mrc_text_cell_code(x[i * d])]);
     MRC_TRY(mrc_copy_names(&encoding->values, sorted, encoding->count, err));
 out:
     mrc_free(rank);
@@ -97,7 +101,7 @@ mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, doubl
     file->texts_open = false;
     for (int64_t j = 0; j < d && !any; j++)
         any = has_words(x, n, d, j);
-    if (!any) { /* nothing to encode, and texts of rows that were left out are no texts of columns
+    if (!any) { /* nothing to encode, and texts of rows that were left out do not count
                  */
         rc = mrc_encode_load(prepare, file, err);
         goto out;
@@ -143,10 +147,10 @@ mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *c
     double *out = NULL, bytes = (double)n * (double)(width + d) * (double)sizeof *out;
     mercer_status rc = MERCER_OK;
     if (bytes > (double)ctx->memory)
-        MRC_FAIL(
-            err, MERCER_ERR_BUDGET,
+        MRC_FAIL_AT(
+            err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
             "%s: its text columns become %lld columns, which need %.1f MB, the memory budget is "
-            "%.1f MB: raise --memory, or leave out columns with many texts",
+            "%.1f MB: raise it, or leave out columns with many texts",
             shown, (long long)width, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
     MRC_TRY(mrc_alloc2(&out, n, width, sizeof *out, err));
     for (int64_t s = 0; s < d; s++) {

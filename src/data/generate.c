@@ -14,6 +14,8 @@
 #include "base/params.h"
 #include "data/rows.h"
 
+#include <mercer/dataset.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,23 +101,17 @@ static const struct set sets[] = {
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
-const char *mercer_generate_name(int index)
+const char *mercer_dataset_name(int index)
 {
     return index >= 0 && index < SETS ? sets[index].name : NULL;
 }
 
-const char *mercer_generate_summary(int index)
+const char *mercer_dataset_summary(int index)
 {
     return index >= 0 && index < SETS ? sets[index].summary : NULL;
 }
 
-void mercer_generate_options_init_sized(mercer_generate_options *options, size_t size)
-{
-    if (!options)
-        return;
-    const mercer_generate_options defaults = {.struct_size = size, .noise = -1};
-    mrc_give_options(&defaults, sizeof defaults, options, size);
-}
+MRC_VERSIONED(dataset_options, .noise = -1)
 
 static mercer_status find_set(const char *name, const struct set **out, mercer_error *err)
 {
@@ -133,11 +129,11 @@ static mercer_status find_set(const char *name, const struct set **out, mercer_e
                     mrc_show(shown, name, strlen(name)), known);
 }
 
-static mercer_status take_options(const mercer_generate_options *given, const struct set *set,
-                                  mercer_generate_options *out, mercer_error *err)
+static mercer_status take_options(const mercer_dataset_options *given, const struct set *set,
+                                  mercer_dataset_options *out, mercer_error *err)
 {
-    mercer_generate_options_init(out);
-    mercer_status rc = mrc_take_options("generate", given, out, sizeof *out, err);
+    mercer_dataset_options_init(out);
+    mercer_status rc = mrc_options_import("generate", given, out, sizeof *out, err);
     if (rc != MERCER_OK)
         return rc;
     if (out->rows < 0)
@@ -184,16 +180,16 @@ out:
     return rc;
 }
 
-mercer_status mercer_generate(mercer_ctx *ctx, const char *name,
-                              const mercer_generate_options *options, mercer_table **out,
-                              mercer_error *err)
+mercer_status mercer_dataset_generate(mercer_ctx *ctx, const char *name,
+                                      const mercer_dataset_options *options, mercer_table **out,
+                                      mercer_error *err)
 {
     MRC_NEED(out);
     *out = NULL;
     MRC_NEED(ctx);
     enum { CHECK_ROWS = 1024 };
     const struct set *set = NULL;
-    mercer_generate_options taken;
+    mercer_dataset_options taken;
     mercer_table *table = NULL;
     double *x = NULL, weights[SPARSE_USED];
     int64_t unused = 0;

@@ -13,6 +13,8 @@
  * it to the reader of new rows. Scaling comes after all of it and is the model's own affair. */
 #include "data/prepare.h"
 
+#include "data/rows.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -134,7 +136,7 @@ static mercer_status check_images(const mercer_prepare *prepare, mercer_error *e
     const mrc_image_size *size = &prepare->size;
     if (prepare->image == MRC_IMAGE_NONE)
         return MERCER_OK;
-    if (size->width < 1 || size->height < 1 || size->width > MRC_PIXELS_MOST / size->height ||
+    if (size->width < 1 || size->height < 1 || size->width > MRC_MAX_PIXELS / size->height ||
         (size->channels != 1 && (size->channels != 3 || prepare->image == MRC_IMAGE_HAAR)))
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "model: images of %lldx%lld pixels with %lld channels",
@@ -194,9 +196,9 @@ static mercer_status learn_means(mercer_prepare *prepare, const char *shown,
             int64_t column = 0;
             while (file->role[column] != s)
                 column++;
-            MRC_FAIL(err, MERCER_ERR_DATA, "%s: %s has %s to take the mean of", shown,
-                     mrc_column_shown(where, file, column),
-                     counts[j] == 0 ? "no value" : "values too large");
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: %s has %s to take the mean of",
+                        shown, mrc_column_shown(where, file, column),
+                        counts[j] == 0 ? "no value" : "values too large");
         }
         j += prepare->sources > 0 && prepare->encodings[s].count > 0 ? prepare->encodings[s].count
                                                                      : 1;

@@ -5,8 +5,8 @@
 
 #include "base/ctx.h"
 #include "base/memory.h"
+#include "data/columns.h"
 #include "data/image.h"
-#include "data/reader.h"
 
 #include <mercer/io.h>
 
@@ -34,28 +34,28 @@ struct mercer_prepare {
 };
 
 /* A text among numbers: a NaN with its index; and back, -1 for everything else. */
-#define MRC_WORD_BITS UINT64_C(0x7ffc000000000000)
-static inline double mrc_word(int64_t code)
+#define MRC_TEXT_CELL_BITS UINT64_C(0x7ffc000000000000)
+static inline double mrc_text_cell(int64_t code)
 {
-    uint64_t bits = MRC_WORD_BITS | (uint64_t)code;
+    uint64_t bits = MRC_TEXT_CELL_BITS | (uint64_t)code;
     double word;
     memcpy(&word, &bits, sizeof word);
     return word;
 }
 
-static inline int64_t mrc_word_code(double cell)
+static inline int64_t mrc_text_cell_code(double cell)
 {
     uint64_t bits;
     memcpy(&bits, &cell, sizeof bits);
-    return (bits & MRC_WORD_BITS) == MRC_WORD_BITS && !(bits >> 63)
-               ? (int64_t)(bits & ~MRC_WORD_BITS)
+    return (bits & MRC_TEXT_CELL_BITS) == MRC_TEXT_CELL_BITS && !(bits >> 63)
+               ? (int64_t)(bits & ~MRC_TEXT_CELL_BITS)
                : -1;
 }
 
 /* Whether a cell as it was read is missing; a text is not. */
 static inline bool mrc_is_missing(const mrc_columns *file, double cell)
 {
-    return isnan(cell) && !(file->texts && mrc_word_code(cell) >= 0);
+    return isnan(cell) && !(file->texts && mrc_text_cell_code(cell) >= 0);
 }
 
 /* "error", "mean", "drop", and back: NULL means error. */

@@ -1,9 +1,8 @@
 /* Rows, targets and tables: the objects themselves, without files.
  *
  * Rows are n x d numbers, row-major with a stride, as doubles or packed (floats, bytes), or sparse
- * (CSR). They either borrow the caller's
- * memory (a view, whose values are checked once, here) or own what a reader has filled (adopted,
- * already checked).
+ * (CSR). They either borrow the caller's memory (a view, whose values are checked once; those of a
+ * host are made in view.c) or own what a reader has filled (adopted, already checked).
  */
 #include "data/rows.h"
 
@@ -95,9 +94,8 @@ int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, i
     return -1;
 }
 
-/* Borrow numbers of any type, which must be finite. */
-static mercer_status view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
-                          mercer_rows **out, mercer_error *err)
+mercer_status mrc_rows_view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
+                            mercer_rows **out, mercer_error *err)
 {
     mercer_rows *rows = NULL;
     size_t bytes;
@@ -118,8 +116,9 @@ static mercer_status view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, 
             double value;
             mrc_unpack(dtype, x, i * ld + bad, 1, &value);
             mrc_format_double(value, number);
-            MRC_FAIL(err, MERCER_ERR_DATA, "row %lld, column %lld: %s is not finite",
-                     (long long)i + 1, (long long)bad + 1, number);
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1, .column_number = bad + 1),
+                        "row %lld, column %lld: %s is not finite", (long long)i + 1,
+                        (long long)bad + 1, number);
         }
     }
     MRC_TRY(mrc_rows_adopt(dtype, (void *)(uintptr_t)x, n, d, &rows, err));
@@ -128,24 +127,6 @@ static mercer_status view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, 
     *out = rows;
 out:
     return rc;
-}
-
-mercer_status mercer_rows_view(mercer_ctx *ctx, const double *x, int64_t n, int64_t d, int64_t ld,
-                               mercer_rows **out, mercer_error *err)
-{
-    MRC_NEED(out);
-    *out = NULL;
-    (void)ctx;
-    return view(MRC_F64, x, n, d, ld, out, err);
-}
-
-mercer_status mercer_rows_view_f32(mercer_ctx *ctx, const float *x, int64_t n, int64_t d,
-                                   int64_t ld, mercer_rows **out, mercer_error *err)
-{
-    MRC_NEED(out);
-    *out = NULL;
-    (void)ctx;
-    return view(MRC_F32, x, n, d, ld, out, err);
 }
 
 mercer_status mrc_rows_adopt(mrc_dtype dtype, void *x, int64_t n, int64_t d, mercer_rows **out,
@@ -178,53 +159,31 @@ mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char
                         (long long)csr->start[0]);
     for (int64_t i = 0; i < n; i++) {
         if (csr->start[i + 1] < csr->start[i])
-            return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld ends before it starts", what,
-                            (long long)i + 1);
+            return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1),
+                               "%s: row %lld ends before it starts", what, (long long)i + 1);
         for (int64_t k = csr->start[i]; k < csr->start[i + 1]; k++) {
             if (csr->column[k] < 0 || csr->column[k] >= d)
-                return mrc_fail(err, MERCER_ERR_DATA,
-                                "%s: row %lld has an entry in column %lld, and there are %lld",
-                                what, (long long)i + 1, (long long)csr->column[k] + 1,
-                                (long long)d);
+                return mrc_fail_at(
+                    err, MERCER_ERR_DATA, MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
+                    "%s: row %lld has an entry in column %lld, and there are %lld", what,
+                    (long long)i + 1, (long long)csr->column[k] + 1, (long long)d);
             if (k > csr->start[i] && csr->column[k] <= csr->column[k - 1])
-                return mrc_fail(err, MERCER_ERR_DATA,
-                                "%s: row %lld: column %lld does not come after column %lld", what,
-                                (long long)i + 1, (long long)csr->column[k] + 1,
-                                (long long)csr->column[k - 1] + 1);
+                return mrc_fail_at(err, MERCER_ERR_DATA,
+                                   MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
+                                   "%s: row %lld: column %lld does not come after column %lld",
+                                   what, (long long)i + 1, (long long)csr->column[k] + 1,
+                                   (long long)csr->column[k - 1] + 1);
             if (!isfinite(csr->value[k])) {
                 char number[MRC_NUMBER_SIZE];
                 mrc_format_double(csr->value[k], number);
-                return mrc_fail(err, MERCER_ERR_DATA, "%s: row %lld, column %lld: %s is not finite",
-                                what, (long long)i + 1, (long long)csr->column[k] + 1, number);
+                return mrc_fail_at(err, MERCER_ERR_DATA,
+                                   MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
+                                   "%s: row %lld, column %lld: %s is not finite", what,
+                                   (long long)i + 1, (long long)csr->column[k] + 1, number);
             }
         }
     }
     return MERCER_OK;
-}
-
-mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const int64_t *start, const int32_t *column,
-                                   const double *value, int64_t n, int64_t d, mercer_rows **out,
-                                   mercer_error *err)
-{
-    MRC_NEED(out);
-    *out = NULL;
-    mrc_csr csr = {.start = start, .column = column, .value = value};
-    mercer_rows *rows = NULL;
-    mercer_status rc = MERCER_OK;
-    (void)ctx;
-    if (!start || n < 0 || d < 0 || d > INT32_MAX)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: %lld x %lld sparse values cannot be viewed",
-                 (long long)n, (long long)d);
-    if (n == 0 || d == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", n == 0 ? "rows" : "columns");
-    if (start[n] > 0 && (!column || !value))
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: sparse entries without columns or values");
-    MRC_TRY(mrc_csr_check(&csr, n, d, "rows", err));
-    MRC_TRY(mrc_alloc(&rows, 1, sizeof *rows, err));
-    *rows = (mercer_rows){.n = n, .d = d, .csr = csr};
-    *out = rows;
-out:
-    return rc;
 }
 
 mercer_status mrc_rows_adopt_csr(mrc_csr_owned *csr, int64_t n, int64_t d, mercer_rows **out,
@@ -367,6 +326,9 @@ void mercer_rows_free(mercer_rows *rows)
     mrc_csr_owned_destroy(&rows->owned_csr);
     mrc_prepare_free(rows->prepare);
     mrc_free(rows->place);
+    for (size_t k = 0; k < sizeof rows->given / sizeof *rows->given; k++)
+        if (rows->given[k].release)
+            rows->given[k].release(rows->given[k].host);
     mrc_free(rows);
 }
 

@@ -24,7 +24,13 @@ typedef struct mrc_csr_owned {
 
 /* What dense numbers are kept as. Packed ones take less room and are the same numbers: floats and
  * bytes become doubles without rounding, and all work on them is done in doubles. */
-typedef enum mrc_dtype { MRC_F64, MRC_F32, MRC_U8 } mrc_dtype;
+typedef enum mrc_dtype { MRC_F64 = MERCER_F64, MRC_F32 = MERCER_F32, MRC_U8 = MERCER_U8 } mrc_dtype;
+
+/* What to call, if not NULL, when a host's array is no longer needed. */
+typedef struct mrc_release {
+    void (*release)(void *host);
+    void *host;
+} mrc_release;
 
 /* n x d numbers: dense (row i starts at number i*ld of x), packed (the same with packed, x being
  * NULL), or sparse (both are NULL). */
@@ -40,7 +46,8 @@ struct mercer_rows {
     mercer_prepare *prepare; /* how they came about; owned, or NULL */
     /* Rows of a set whose pairs are known (kernel/pairs.h), which outlives them; else NULL. */
     const struct mrc_pairs *pairs;
-    int64_t *place; /* n: which rows of the set they are; owned */
+    int64_t *place;       /* n: which rows of the set they are; owned */
+    mrc_release given[3]; /* arrays of a host that are borrowed */
 };
 
 /* Bytes of one number. */
@@ -64,6 +71,14 @@ double mrc_rows_largest(const mercer_rows *rows, int64_t first, int64_t count, i
 /* A dense or packed row: borrowed from the rows, or unpacked into scratch (d doubles). */
 const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch);
 
+/* Rows that borrow x, row i starting at number i*ld; values must be finite, which is checked. */
+mercer_status mrc_rows_view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
+                            mercer_rows **out, mercer_error *err);
+/* A caller's array, as much of it as the caller knows, with strides as they are used and a rank of
+ * 2 (a vector is one column); MERCER_ERR_ARGUMENT for what no array in memory can be. `what` begins
+ * messages. */
+mercer_status mrc_array_import(const char *what, const mercer_array *given, mercer_array *out,
+                               mercer_error *err);
 /* Rows that take over the storage x (n x d, tightly packed, from mrc_alloc2 or mrc_grow); on error
  * x still belongs to the caller. The values are trusted to be finite. */
 mercer_status mrc_rows_adopt(mrc_dtype dtype, void *x, int64_t n, int64_t d, mercer_rows **out,
@@ -80,7 +95,7 @@ mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err);
 
-/* Rows which[0], ... and of each the columns[0], ..., as doubles: dense or packed rows alone. */
+/* Rows which[0], ... and of each the columns[0], ..., as doubles: only dense or packed rows. */
 mercer_status mrc_rows_take_block(const mercer_rows *rows, const int64_t *which, int64_t count,
                                   const int64_t *columns, int64_t columns_count, mercer_rows **out,
                                   mercer_error *err);
@@ -105,6 +120,10 @@ int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, i
 /* Bytes that the numbers take, roughly: with their columns when they are sparse. */
 double mrc_rows_bytes(const mercer_rows *rows);
 
+/* A copy whose column k is column map[k], for k below d, sparse or dense. */
+mercer_status mrc_rows_arrange(const mercer_rows *rows, const int64_t *map, int64_t d, bool sparse,
+                               mercer_rows **out, mercer_error *err);
+
 /* Index of the column called name, or -1. */
 int64_t mrc_rows_find(const mercer_rows *rows, const char *name);
 
@@ -126,10 +145,11 @@ mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char 
 
 /* Whether classes of a file (shown) can be classes: numbers that are not all whole are values,
  * which is MERCER_ERR_DATA; of very many numbers a notice is given. Words are always classes, and
- * so are numbers among words other than those for missing values. origin: where they come from. */
+ * so are numbers among words other than those for missing values. origin: where they come from;
+ * from_list: that is a file of their own. */
 mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
-                                        const char *origin, const mercer_targets *targets,
-                                        mercer_error *err);
+                                        const char *origin, bool from_list,
+                                        const mercer_targets *targets, mercer_error *err);
 
 /* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
 void mrc_targets_destroy(mercer_targets *targets);

@@ -63,7 +63,7 @@ static double safe_power(double m)
     frexp(m, &exponent);
     if (m == 0 || (exponent > -SAFE_EXPONENT && exponent < SAFE_EXPONENT))
         return 1;
-    /* 2^1074 is no double: a subnormal value is only brought up part of the way, far enough. */
+    /* 2^1074 is not a double: a subnormal value is brought up part of the way, far enough. */
     return ldexp(1, exponent < -1000 ? 1000 : -exponent);
 }
 

@@ -1,5 +1,6 @@
 /* Targets that do not come from a file: made from arrays, or scaled. */
-#include "data/reader.h"
+#include "base/number.h"
+#include "data/columns.h"
 #include "data/scale.h"
 
 #include <math.h>
@@ -23,8 +24,9 @@ mercer_status mercer_targets_new_classes(const int64_t *codes, int64_t n,
         MRC_TRY(no_sense(n, classes, err));
     for (int64_t i = 0; i < n; i++)
         if (codes[i] < 0 || codes[i] >= classes)
-            MRC_FAIL(err, MERCER_ERR_DATA, "targets: row %lld is of class %lld, and there are %lld",
-                     (long long)i + 1, (long long)codes[i], (long long)classes);
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1),
+                        "targets: row %lld is of class %lld, and there are %lld", (long long)i + 1,
+                        (long long)codes[i], (long long)classes);
     for (int64_t c = 0; c < classes; c++)
         if (!class_names[c])
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "targets: class %lld has no name", (long long)c + 1);
@@ -67,8 +69,10 @@ mercer_status mercer_targets_new_values(const double *values, int64_t n, int64_t
     memcpy(targets->values, values, (size_t)(n * columns) * sizeof *values);
     int64_t bad = mrc_first_not_finite(values, n * columns);
     if (bad >= 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "targets: row %lld, column %lld: the value is not finite",
-                 (long long)(bad / columns) + 1, (long long)(bad % columns) + 1);
+        MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                    MRC_AT(.row = bad / columns + 1, .column_number = bad % columns + 1),
+                    "targets: row %lld, column %lld: the value is not finite",
+                    (long long)(bad / columns) + 1, (long long)(bad % columns) + 1);
     *out = targets;
     targets = NULL;
 out:
@@ -93,9 +97,12 @@ static bool is_numeric(const char *name, bool *whole)
 }
 
 mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown,
-                                        const char *origin, const mercer_targets *targets,
-                                        mercer_error *err)
+                                        const char *origin, bool from_list,
+                                        const mercer_targets *targets, mercer_error *err)
 {
+    /* There is no option for a file of values. */
+    static const char *const how[] = {"give the column as target",
+                                      "put them into the table as a column and give it as target"};
     enum { ALWAYS = 20, MOST = 100, ROWS_PER_CLASS = 5 };
     int64_t numbers = 0, words = 0, usual = targets->n / ROWS_PER_CLASS;
     const char *fraction = NULL;
@@ -108,16 +115,16 @@ mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown
     }
     char sample[MRC_SHOWN_SIZE];
     if (fraction && words == 0)
-        return mrc_fail(err, MERCER_ERR_DATA,
-                        "%s: %s are numbers, and not all are whole ('%s'): these are values, not "
-                        "classes; a column of values is given by --target",
-                        shown, origin, mrc_show(sample, fraction, strlen(fraction)));
+        return mrc_fail_at(
+            err, MERCER_ERR_DATA, MRC_AT(.key = "target", .names_file = 1),
+            "%s: %s are numbers, and not all are whole ('%s'): these are values, not "
+            "classes; %s",
+            shown, origin, mrc_show(sample, fraction, strlen(fraction)), how[from_list]);
     usual = usual < ALWAYS ? ALWAYS : usual > MOST ? MOST : usual;
     if (numbers > usual)
-        mrc_notice(ctx,
-                   "%s: %s are %lld different numbers; if these are values rather than classes, "
-                   "--target takes them",
-                   shown, origin, (long long)numbers);
+        mrc_notice_at(ctx, MRC_AT(.key = "target", .names_file = 1),
+                      "%s: %s are %lld different numbers; if these are values and not classes, %s",
+                      shown, origin, (long long)numbers, how[from_list]);
     return MERCER_OK;
 }
 
@@ -132,8 +139,8 @@ mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char 
                         (long long)count, classes ? "classes" : "targets");
     for (int64_t i = 0; !classes && i < targets->n; i++)
         if (fabs(targets->values[i]) != 1)
-            return mrc_fail(err, MERCER_ERR_DATA, "%s %s: row %lld has %g", what, needs,
-                            (long long)i + 1, targets->values[i]);
+            return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1), "%s %s: row %lld has %g",
+                               what, needs, (long long)i + 1, targets->values[i]);
     return MERCER_OK;
 }
 
@@ -155,8 +162,8 @@ mercer_status mrc_targets_scale(const mercer_targets *targets, mrc_scale_kind ki
     *out = NULL;
     MRC_TRY(mercer_targets_new_values(targets->values, targets->n, targets->columns,
                                       (const char *const *)targets->names, &scaled, err));
-    MRC_TRY(mercer_rows_view(NULL, targets->values, targets->n, targets->columns, targets->columns,
-                             &rows, err));
+    MRC_TRY(mrc_rows_view(MRC_F64, targets->values, targets->n, targets->columns, targets->columns,
+                          &rows, err));
     MRC_TRY(mrc_scale_fit(&scale, kind, rows, err));
     mrc_scale_apply(&scale, scaled->values, scaled->n, scaled->columns);
     *out = scaled;

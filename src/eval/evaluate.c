@@ -3,12 +3,13 @@
  * A fold is a task of its own with a context of its own, whose random state depends on the seed and
  * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt from the fold's
  * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
- * computed for all rows at once, for each of them depends on its two rows alone. */
+ * computed for all rows at once, because each sum depends only on its two rows. */
 #include "eval/folds.h"
-#include "eval/grid.h"
+#include "eval/notices.h"
 #include "eval/trial.h"
 #include "heads/heads.h"
-#include "methods/registry.h"
+#include "methods/common/options.h"
+#include "methods/common/registry.h"
 
 #include <mercer/evaluate.h>
 
@@ -16,42 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void mercer_evaluate_options_init_sized(mercer_evaluate_options *options, size_t size)
-{
-    if (!options)
-        return;
-    const mercer_evaluate_options defaults = {.struct_size = size};
-    mrc_give_options(&defaults, sizeof defaults, options, size);
-}
-
-enum { MOST_NOTICES = 4 };
-
-/* What a fold came to. */
-struct fold {
-    double value, inner;
-    int64_t choice, components, points;
-    int64_t n, *rows;
-    int64_t *codes, *truth; /* of its rows: predicted classes, and what they are */
-    double *scores;
-    char *notices[MOST_NOTICES];
-    int notice_count;
-    mercer_status rc;
-    char *why; /* when it failed; NULL then: no memory for that either */
-};
-
-struct mercer_evaluation {
-    const mrc_metric *metric;
-    mercer_target_kind kind;
-    int64_t outputs, count;
-    int64_t positive;    /* of two classes: the one that rankings look for */
-    char *positive_name; /* NULL: there are no two */
-    struct fold *folds;
-    mrc_grid grid;
-    int64_t *confusion, *undecided;
-    double mean, sd;
-    double *roc; /* roc_count x MERCER_ROC_COLUMNS, once it was asked for */
-    int64_t roc_count;
-};
+MRC_VERSIONED(evaluate_options, )
 
 /* What all folds share. */
 struct job {
@@ -61,12 +27,12 @@ struct job {
     const mercer_targets *targets; /* or NULL */
     const mrc_folds *folds;        /* NULL: the test rows of the options */
     int64_t inner_folds;
-    mrc_aim aim;
+    mrc_scoring aim;
     bool precomputed; /* rows are a kernel matrix */
     bool streaming;   /* the method looks at blocks of rows */
     mrc_scale_kind scale;
-    bool wanted[MRC_PAIR_SUMS]; /* pairs that kernels of the grid are made of */
-    int64_t steps;              /* fits in all, for the progress bar */
+    bool wanted[MRC_TERMS]; /* pairs that kernels of the grid are made of */
+    int64_t steps;          /* fits in all, for the progress bar */
     mercer_evaluation *result;
     mercer_ctx **workers;
     atomic_llong done;
@@ -97,65 +63,59 @@ out:
     return rc;
 }
 
-/* Whether sums between all pairs of the rows are worth computing for so many fits: those of a set
- * of rows are looked up by every kernel and for every part of the set. */
+/* Whether sums between all pairs of the rows are worth computing for this number of fits: those of
+ * a set of rows are looked up by every kernel and for every part of the set. */
 static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer_rows *rows,
                       int64_t fits)
 {
-    enum {
-        LEAST_FITS = 4,
-        LEAST_COLUMNS = 8,
-        MOST_ROWS = 4096
-    }; /* beyond: n^2 may not be needed */
+    enum { MIN_FITS = 4, MIN_COLUMNS = 8, MAX_ROWS = 4096 }; /* beyond: n^2 may not be needed */
     double bytes = mrc_pairs_bytes(rows->n, job->wanted);
-    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= LEAST_FITS &&
-           rows->d > LEAST_COLUMNS && rows->n <= MOST_ROWS && !mercer_rows_is_sparse(rows) &&
+    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= MIN_FITS &&
+           rows->d > MIN_COLUMNS && rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) &&
            !job->precomputed;
 }
 
 /* What the inner folds say of every choice and number: choices x numbers each. */
 struct tally {
     double *sums;
-    double *folds;    /* that could tell */
+    double *folds;    /* with a defined metric */
     bool *failed;     /* by choice: some fold cannot be fitted with it */
-    char *why;        /* of the first that failed; room for MOST_WHY */
+    mercer_error why; /* of the first that failed */
     mercer_status rc; /* and its status */
 };
-enum { MOST_WHY = 512 };
 
-/* A choice may not go with the rows of an inner fold (too few of a class for nu, a width that makes
+/* A choice may not suit the rows of an inner fold (too few of a class for nu, a width that makes
  * all rows equal): it cannot be chosen then. What has to do with the call or the machine ends the
  * run. */
 static mercer_status note_failure(struct tally *tally, const mrc_grid *grid, int64_t choice,
                                   mercer_status rc, mercer_error *err)
 {
-    mercer_error why = *err;
     if (grid->count > 1 && rc != MERCER_ERR_CANCELLED)
-        mrc_fail(err, rc, "%.100s: %.350s", grid->choices[choice].text, why.text);
+        mrc_fail_within(err, rc, NULL, "%.100s: ", grid->choices[choice].text);
     if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
         return rc;
     tally->failed[choice] = true;
     if (tally->rc == MERCER_OK)
-        snprintf(tally->why, MOST_WHY, "%s", err->text);
+        tally->why = *err;
     tally->rc = tally->rc == MERCER_OK ? rc : tally->rc;
     return MERCER_OK;
 }
 
 /* Every choice on one inner fold: its values are added to the tally. */
-static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_portion *all,
+static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *all,
                                  const mrc_split *split, const mrc_trial *as, struct tally *tally,
                                  mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
-    mrc_known_rows known = {0};
-    mrc_portion learn = {0}, held = {0};
+    mrc_pair_cache known = {0};
+    mrc_fold_rows learn = {0}, held = {0};
     mrc_kept_features *kept = NULL; /* one a number */
     mercer_error why;
     mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
     if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
-        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, job->scale, split, job->wanted, err));
+        MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, job->scale, split, job->wanted, err));
         rows = &known.rows;
         trial.scaled = true;
     }
@@ -172,11 +132,11 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
             count_step(ctx, job);
             continue;
         }
-        rc = mrc_try(ctx, &trial, &why);
+        rc = mrc_trial_run(ctx, &trial, &why);
         if (rc != MERCER_OK)
             rc = note_failure(tally, grid, c, rc, &why);
         if (rc != MERCER_OK)
-            MRC_FAIL(err, rc, "%s", why.text);
+            MRC_TRY(mrc_fail_again(err, rc, &why));
         for (int64_t k = 0; k < trial.count && !tally->failed[c]; k++)
             if (!isnan(trial.values[k])) {
                 tally->sums[c * trial.count + k] += trial.values[k];
@@ -185,23 +145,23 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_por
         count_step(ctx, job);
     }
 out:
-    mrc_portion_destroy(&learn);
-    mrc_portion_destroy(&held);
+    mrc_fold_rows_destroy(&learn);
+    mrc_fold_rows_destroy(&held);
     for (int64_t k = 0; kept && k < trial.count; k++)
         mercer_model_free(kept[k].model);
     mrc_free(kept);
-    mrc_known_rows_destroy(&known);
+    mrc_pair_cache_destroy(&known);
     return rc;
 }
 
 /* Every choice on the inner folds of train. */
-static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
                              const double *numbers, int64_t count, struct tally *tally,
                              mercer_error *err)
 {
     const mercer_targets *targets = train->targets;
     int64_t n = train->rows->n, *rest = NULL;
-    mrc_aim aim = job->aim;
+    mrc_scoring aim = job->aim;
     mrc_trial trial = {.fit = job->options->fit, .aim = &aim, .numbers = numbers, .count = count};
     mrc_folds inner = {0};
     mercer_status rc = MERCER_OK;
@@ -210,13 +170,16 @@ static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_portion
     MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
     MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
     if (n < job->inner_folds)
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "%lld training rows cannot be split into %lld inner folds for --tune: --inner "
-                 "sets their number",
-                 (long long)n, (long long)job->inner_folds);
+        MRC_FAIL_AT(
+            err, MERCER_ERR_DATA, MRC_AT(.key = "inner"),
+            "%lld training rows cannot be split into %lld inner folds for tuning: ask for fewer",
+            (long long)n, (long long)job->inner_folds);
     MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
                            job->inner_folds, 1, &inner, err));
+    mrc_rng seeds = ctx->rng, start; /* of an inner fold, whatever is tried there */
+    trial.start = &start;
     for (int64_t f = 0; f < inner.count; f++) {
+        mrc_rng_seed(&start, mrc_rng_next(&seeds));
         mrc_split split = {.learn = rest,
                            .learn_count = mrc_folds_rest(&inner, f, rest),
                            .held = inner.rows + inner.start[f],
@@ -232,134 +195,55 @@ out:
     return rc;
 }
 
-/* What a fold's fit had to say, for the host to hear when all are done. */
-static void keep_notice(void *host, const char *text)
-{
-    struct fold *fold = host;
-    if (fold->notice_count < MOST_NOTICES &&
-        mrc_strdup(&fold->notices[fold->notice_count], text, NULL) == MERCER_OK)
-        fold->notice_count++;
-}
-
-/* Classes to be told that nothing could be learnt about. */
-static void note_missing_classes(const mercer_ctx *ctx, const mercer_targets *train,
-                                 const mercer_targets *test)
-{
-    if (!train || !test || train->kind != MERCER_TARGET_CLASSES)
-        return;
-    for (int64_t c = 0; c < train->classes; c++) {
-        bool known = false, asked = false;
-        for (int64_t i = 0; i < train->n; i++)
-            known |= train->codes[i] == c;
-        for (int64_t i = 0; i < test->n; i++)
-            asked |= test->codes[i] == c;
-        if (asked && !known)
-            mrc_notice(ctx, "class '%s' is held out as a whole: its rows cannot be told",
-                       train->class_names[c]);
-    }
-}
-
-/* Whether two texts differ in numbers at most. */
-static bool is_alike(const char *a, const char *b)
-{
-    static const char numbers[] = "0123456789.+-e%";
-    while (*a && *b) {
-        a += strspn(a, numbers);
-        b += strspn(b, numbers);
-        if (*a != *b)
-            return false;
-        a += *a != 0;
-        b += *b != 0;
-    }
-    return *a == *b;
-}
-
-/* Pass the notices of the folds on, one of a kind. */
-static void tell_notices(const struct job *job)
-{
-    enum { MOST_KINDS = 32 }; /* hosts are not told more at once */
-    struct {
-        const char *text;
-        int64_t fold, alike;
-    } kinds[MOST_KINDS];
-    int known = 0;
-    for (int64_t f = 0; f < job->result->count; f++)
-        for (int i = 0; i < job->result->folds[f].notice_count; i++) {
-            const char *text = job->result->folds[f].notices[i];
-            int k = 0;
-            while (k < known && !is_alike(kinds[k].text, text))
-                k++;
-            if (k == MOST_KINDS)
-                continue;
-            if (k == known) {
-                kinds[known].text = text;
-                kinds[known].fold = f;
-                kinds[known++].alike = 0;
-            }
-            kinds[k].alike++;
-        }
-    for (int k = 0; k < known; k++) {
-        if (!job->folds)
-            mrc_notice(job->ctx, "%s", kinds[k].text);
-        else if (kinds[k].alike == 1)
-            mrc_notice(job->ctx, "fold %lld: %s", (long long)kinds[k].fold + 1, kinds[k].text);
-        else
-            mrc_notice(job->ctx, "fold %lld, and alike in %lld more: %s",
-                       (long long)kinds[k].fold + 1, (long long)kinds[k].alike - 1, kinds[k].text);
-    }
-}
-
 static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
 
 /* The best of all choices and numbers by the inner folds of train, the first among equals. */
-static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
+static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
                             const double *numbers, int64_t count, int64_t *best, double *value,
-                            struct fold *fold, mercer_error *err)
+                            mrc_fold_result *fold, mercer_error *err)
 {
     int64_t choices = job->result->grid.count, all = choices * count, failed = 0;
-    char text[MOST_WHY + 64];
-    bool larger_wins = job->result->metric->larger_wins;
+    bool larger_is_better = job->result->metric->larger_is_better;
     struct tally tally = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
     MRC_TRY(mrc_alloc(&tally.folds, all, sizeof *tally.folds, err));
     MRC_TRY(mrc_alloc(&tally.failed, choices, sizeof *tally.failed, err));
-    MRC_TRY(mrc_alloc(&tally.why, MOST_WHY, 1, err));
     MRC_TRY(try_all(ctx, job, train, numbers, count, &tally, err));
     *value = NAN;
     for (int64_t c = 0; c < choices; c++)
         failed += tally.failed[c];
     if (failed == choices)
-        MRC_FAIL(err, tally.rc, "%s", tally.why);
-    if (failed > 0) {
-        snprintf(text, sizeof text, "tune: %lld of %lld choices cannot be fitted, and are out: %s",
-                 (long long)failed, (long long)choices, tally.why);
-        keep_notice(fold, text);
+        MRC_TRY(mrc_fail_again(err, tally.rc, &tally.why));
+    if (failed > 0) { /* counted with the numbers, like mercer_evaluation_info.choices */
+        mrc_fail_within(&tally.why, MERCER_OK, NULL,
+                        "tune: %lld of %lld choices cannot be fitted, and are out: ",
+                        (long long)(failed * count), (long long)all);
+        mrc_notice_keep(fold, &tally.why);
     }
     for (int64_t c = 0; c < all; c++) {
         if (tally.failed[c / count])
             continue;
-        double mean = tally.sums[c] / tally.folds[c]; /* NaN: no fold could tell */
+        double mean = tally.sums[c] / tally.folds[c]; /* NaN: in no fold the metric is defined */
         double margin = isinf(*value) ? 0 : EQUAL * fabs(*value);
-        if (isnan(*value) || (larger_wins ? mean > *value + margin : mean < *value - margin)) {
+        if (isnan(*value) || (larger_is_better ? mean > *value + margin : mean < *value - margin)) {
             *value = mean;
             *best = c;
         }
     }
     if (isnan(*value))
         MRC_FAIL(err, MERCER_ERR_DATA,
-                 "no inner fold for --tune has rows of both classes to judge a ranking by");
+                 "no inner fold for tuning has rows of both classes to judge a ranking by");
 out:
     mrc_free(tally.sums);
     mrc_free(tally.folds);
     mrc_free(tally.failed);
-    mrc_free(tally.why);
     return rc;
 }
 
 /* Choose within the training part, fit it, judge the rows held out. */
-static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portion *train,
-                              const mrc_portion *test, struct fold *fold, mercer_error *err)
+static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
+                              const mrc_fold_rows *test, mrc_fold_result *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
@@ -367,14 +251,16 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
     int64_t count = grid->components ? grid->components_count : 1, best = 0;
     mercer_notice_fn notice = ctx->notice;
     void *notice_host = ctx->notice_host;
+    mrc_rng start = ctx->rng;
     mercer_status rc = MERCER_OK;
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
     if (grid->count * count > 1)
         MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, fold, err));
     fold->choice = best / count;
-    mercer_ctx_set_notice(ctx, keep_notice, fold);
-    note_missing_classes(ctx, train->targets, test->targets);
+    ctx->rng = start; /* as without a choice: a fit does not know how many were tried */
+    mercer_ctx_set_notice(ctx, mrc_notice_keep, fold);
+    mrc_notice_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
     if (fold->codes && test->targets) {
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
@@ -391,7 +277,7 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_portio
                        .scores = fold->scores,
                        .codes = fold->codes,
                        .of_test_file = !job->folds};
-    MRC_TRY(mrc_try(ctx, &trial, err));
+    MRC_TRY(mrc_trial_run(ctx, &trial, err));
     fold->components = trial.components;
     fold->points = trial.points;
     if (isnan(fold->value) && !job->aim.together)
@@ -405,11 +291,11 @@ out:
     return rc;
 }
 
-static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f, struct fold *fold,
-                                  mercer_error *err)
+static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f,
+                                  mrc_fold_result *fold, mercer_error *err)
 {
     const mrc_folds *folds = job->folds;
-    mrc_portion train = {0}, test = {0};
+    mrc_fold_rows train = {0}, test = {0};
     int64_t *rest = NULL;
     mercer_status rc = MERCER_OK;
     fold->n = folds->start[f + 1] - folds->start[f];
@@ -424,34 +310,29 @@ static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f, s
         mrc_portions_take(job->rows, job->targets, job->precomputed, &split, &train, &test, err));
     MRC_TRY(run_fold(ctx, job, &train, &test, fold, err));
 out:
-    mrc_portion_destroy(&train);
-    mrc_portion_destroy(&test);
+    mrc_fold_rows_destroy(&train);
+    mrc_fold_rows_destroy(&test);
     mrc_free(rest);
     return rc;
+}
+
+/* Without memory for it the status has to do. */
+static void keep_error(mrc_fold_result *fold, const mercer_error *err)
+{
+    if (mrc_alloc(&fold->why, 1, sizeof *fold->why, NULL) == MERCER_OK)
+        *fold->why = *err;
 }
 
 static void fold_task(void *arg, int64_t task, int worker)
 {
     struct job *job = arg;
-    struct fold *fold = &job->result->folds[task];
+    mrc_fold_result *fold = &job->result->folds[task];
     mercer_ctx *ctx = job->workers[worker];
-    mercer_error err = {MERCER_OK, ""};
+    mercer_error err = {0};
     mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
     fold->rc = prepare_fold(ctx, job, task, fold, &err);
     if (fold->rc != MERCER_OK)
-        mrc_strdup(&fold->why, err.text, NULL);
-}
-
-static void fold_destroy(struct fold *fold)
-{
-    mrc_free(fold->rows);
-    mrc_free(fold->codes);
-    mrc_free(fold->truth);
-    mrc_free(fold->scores);
-    mrc_free(fold->why);
-    for (int i = 0; i < fold->notice_count; i++)
-        mrc_free(fold->notices[i]);
-    memset(fold, 0, sizeof *fold);
+        keep_error(fold, &err);
 }
 
 /* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
@@ -463,18 +344,9 @@ static void run_large_folds(struct job *job)
     for (int64_t f = 0; f < job->result->count; f++)
         if (job->result->folds[f].rc == MERCER_ERR_BUDGET &&
             mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
-            fold_destroy(&job->result->folds[f]);
+            mrc_fold_result_destroy(&job->result->folds[f]);
             fold_task(job, f, 0);
         }
-}
-
-/* Whether the text names a row, "row 3". */
-static bool names_row(const char *text)
-{
-    for (const char *at = strstr(text, "row "); at; at = strstr(at + 1, "row "))
-        if (at[4] >= '0' && at[4] <= '9')
-            return true;
-    return false;
 }
 
 /* Contexts of one thread for the workers, which share the memory. */
@@ -501,15 +373,17 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
     MRC_TRY(mrc_parfor_checked(job->ctx, result->count, fold_task, job, err));
     run_large_folds(job);
     for (int64_t f = 0; f < result->count; f++) {
-        const struct fold *fold = &result->folds[f];
-        const char *why = fold->why ? fold->why : mercer_status_text(fold->rc);
+        const mrc_fold_result *fold = &result->folds[f];
+        const char *why = fold->why ? fold->why->text : mercer_status_text(fold->rc);
         if (fold->rc == MERCER_ERR_CANCELLED)
             MRC_FAIL(err, fold->rc, "%s", why);
-        if (fold->rc != MERCER_OK)
-            MRC_FAIL(err, fold->rc, "fold %lld: %.450s%s", (long long)f + 1, why,
-                     fold->rc == MERCER_ERR_DATA && names_row(why)
-                         ? " (rows counted within the fold)"
-                         : "");
+        if (fold->rc == MERCER_OK)
+            continue;
+        mrc_at at = fold->why ? mrc_at_of(fold->why) : (mrc_at){0};
+        const bool within = at.row > 0;
+        at.row = 0; /* of the fold: not one of the rows given */
+        MRC_FAIL_AT(err, fold->rc, &at, "fold %lld: %.450s%s", (long long)f + 1, why,
+                    within ? " (rows counted within the fold)" : "");
     }
 out:
     for (int w = 0; job->workers && w < job->ctx->threads; w++)
@@ -522,10 +396,10 @@ out:
 static mercer_status run_test(struct job *job, mercer_error *err)
 {
     const mercer_evaluate_options *options = job->options;
-    struct fold *fold = &job->result->folds[0];
-    mrc_portion train = {.rows = (mercer_rows *)job->rows,
-                         .targets = (mercer_targets *)job->targets};
-    mrc_portion test = {0};
+    mrc_fold_result *fold = &job->result->folds[0];
+    mrc_fold_rows train = {.rows = (mercer_rows *)job->rows,
+                           .targets = (mercer_targets *)job->targets};
+    mrc_fold_rows test = {0};
     const mercer_targets *truth = options->test_targets;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
@@ -535,18 +409,19 @@ static mercer_status run_test(struct job *job, mercer_error *err)
         fold->rows[i] = i;
     test.rows = (mercer_rows *)options->test;
     if (job->targets && (!truth || truth->kind == MERCER_TARGET_NONE))
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "test rows: they have no %s to judge predictions by, as the training rows have",
-                 job->targets->kind == MERCER_TARGET_CLASSES ? "labels" : "target values");
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "test"),
+                    "the test rows have no %s to judge predictions by, as the training rows have",
+                    job->targets->kind == MERCER_TARGET_CLASSES ? "labels" : "target values");
     if (job->targets && truth->kind != job->targets->kind)
-        MRC_FAIL(err, MERCER_ERR_DATA, "test rows: they have %s, the training rows %s",
-                 truth->kind == MERCER_TARGET_CLASSES ? "classes" : "target values",
-                 job->targets->kind == MERCER_TARGET_CLASSES ? "classes" : "target values");
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "test"),
+                    "the test rows have %s, the training rows %s",
+                    truth->kind == MERCER_TARGET_CLASSES ? "classes" : "target values",
+                    job->targets->kind == MERCER_TARGET_CLASSES ? "classes" : "target values");
     if (job->targets && (truth->n != fold->n || truth->columns != job->targets->columns))
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "test rows: %lld x %lld target values, %lld x %lld are expected",
-                 (long long)truth->n, (long long)truth->columns, (long long)fold->n,
-                 (long long)job->targets->columns);
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "test"),
+                    "the test rows have %lld x %lld target values, %lld x %lld are expected",
+                    (long long)truth->n, (long long)truth->columns, (long long)fold->n,
+                    (long long)job->targets->columns);
     if (job->targets && truth->kind == MERCER_TARGET_CLASSES) { /* by name */
         MRC_TRY(mrc_alloc(&codes, fold->n, sizeof *codes, err));
         for (int64_t i = 0; i < fold->n; i++) {
@@ -556,10 +431,9 @@ static mercer_status run_test(struct job *job, mercer_error *err)
                 if (strcmp(job->targets->class_names[c], name) == 0)
                     codes[i] = c;
             if (codes[i] < 0)
-                MRC_FAIL(
-                    err, MERCER_ERR_DATA,
-                    "test rows: row %lld is of class '%s', which the training rows do not have",
-                    (long long)i + 1, name);
+                MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "test", .row = i + 1),
+                            "row %lld is of class '%s', which the training rows do not have",
+                            (long long)i + 1, name);
         }
         MRC_TRY(mercer_targets_new_classes(codes, fold->n,
                                            (const char *const *)job->targets->class_names,
@@ -611,28 +485,29 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
         MRC_TRY(mrc_alloc(&result->undecided, o, sizeof *result->undecided, err));
     }
     for (int64_t f = 0; result->confusion && f < result->count; f++) {
-        const struct fold *fold = &result->folds[f];
+        const mrc_fold_result *fold = &result->folds[f];
         mrc_confusion_add(
-            &(mrc_judged){
+            &(mrc_predictions){
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together || result->kind == MERCER_TARGET_NONE) /* which goes without saying */
+    if (!job->aim.together ||
+        result->kind == MERCER_TARGET_NONE) /* without predictions rows are never judged together */
         goto out;
     MRC_TRY(reserve(result, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
-        const struct fold *fold = &result->folds[f];
+        const mrc_fold_result *fold = &result->folds[f];
         memcpy(scores + fold->rows[0] * o, fold->scores, (size_t)o * sizeof *scores);
         if (codes)
             codes[fold->rows[0]] = fold->codes[0];
     }
-    mrc_judged judged = {.n = n,
-                         .outputs = o,
-                         .predicted = codes,
-                         .truth = job->targets->codes,
-                         .scores = scores,
-                         .values = job->targets->values,
-                         .positive = result->positive};
+    mrc_predictions judged = {.n = n,
+                              .outputs = o,
+                              .predicted = codes,
+                              .truth = job->targets->codes,
+                              .scores = scores,
+                              .values = job->targets->values,
+                              .positive = result->positive};
     result->sd = NAN;
     MRC_TRY(result->metric->measure(&judged, &result->mean, err));
     if (isnan(result->mean))
@@ -657,12 +532,13 @@ static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld is not a number from 1 to 1000000",
                  (long long)options->repeats);
     int64_t repeats = options->repeats ? options->repeats : 1;
-    double bytes = (double)repeats * ((double)k * sizeof(struct fold) + 8 * (double)n);
+    double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
     if (options->splits == 0 && bytes > (double)ctx->memory)
-        MRC_FAIL(err, MERCER_ERR_BUDGET,
-                 "%lld folds drawn %lld times take %.1f MB, the memory budget is %.1f MB: ask for "
-                 "fewer, or raise --memory",
-                 (long long)k, (long long)repeats, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+        MRC_FAIL_AT(
+            err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+            "%lld folds drawn %lld times take %.1f MB, the memory budget is %.1f MB: ask for "
+            "fewer, or raise it",
+            (long long)k, (long long)repeats, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
     if (options->splits == 0)
         return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
                               targets ? targets->classes : 0, k, repeats, out, err);
@@ -714,8 +590,8 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
     MRC_TRY(mrc_method_find(fit->method, &method, err));
     MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
     if (!head.def && job->options->predictions)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "nothing is predicted: name a head that does, as --head ls");
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.advice_key = "head", .advice_value = "ls"),
+                    "nothing is predicted: name a head that does, for example ls");
     if (!head.def) {
         if (!name)
             name = has_columns(job, method) ? "structure" : "reconstruction";
@@ -728,9 +604,10 @@ static mercer_status decide_metric(struct job *job, mercer_error *err)
                      "does not learn from labels",
                      result->metric->name);
         if (result->metric->of == MRC_OF_COLUMNS && scales_rows(job))
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "metric columns predicts columns from others, and rows scaled one by one "
-                     "know of them: use --metric structure");
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT,
+                        MRC_AT(.advice_key = "metric", .advice_value = "structure"),
+                        "metric columns predicts columns from others, and rows scaled one by one "
+                        "know of them: use metric structure");
         if (job->precomputed && job->options->test)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                      "kernel precomputed: k(x,x) of the test rows is not known; hold rows out by "
@@ -780,7 +657,7 @@ static mercer_status make_grid(const mercer_fit_options *fit, const char *const 
     const mrc_method *method;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
-    const char *kernel = method->needs == MRC_NEEDS_LINEAR_KERNEL ? "linear" : "rbf";
+    const char *kernel = method->linear_kernel ? "linear" : "rbf";
     MRC_TRY(mrc_grid_init(out, fit->method, fit->kernel ? fit->kernel : kernel, fit->head, texts,
                           count, err));
 out:
@@ -794,15 +671,15 @@ static mercer_status check_choice(const mercer_fit_options *fit, const mrc_choic
     options.method = choice->method;
     options.kernel = choice->kernel;
     options.head = choice->head;
-    return mercer_fit_options_check(&options, err);
+    return mercer_fit_options_check(&options, 0, err);
 }
 
-int mercer_tune_applies(const mercer_fit_options *given, const char *tune)
+int mercer_fit_options_can_tune(const mercer_fit_options *given, const char *tune)
 {
     mrc_grid grid = {0};
     mercer_fit_options fit;
     mercer_fit_options_init(&fit);
-    mercer_status rc = mrc_take_options("fit", given, &fit, sizeof fit, NULL);
+    mercer_status rc = mrc_options_import("fit", given, &fit, sizeof fit, NULL);
     if (!fit.method || !tune)
         return 0;
     if (rc == MERCER_OK)
@@ -829,7 +706,7 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
         MRC_TRY(check_choice(options->fit, &grid->choices[c], err));
         MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, grid->choices[c].kernel, err));
         mrc_pairs_want(&parsed, job->wanted);
-        bool precomputed = parsed.kind == MRC_KERNEL_precomputed;
+        bool precomputed = mrc_kernel_is_precomputed(&parsed);
         if (c > 0 && precomputed != job->precomputed)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                      "tune: a precomputed kernel cannot be compared with one of the rows");
@@ -858,13 +735,9 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if (options->inner_folds == 1 || options->inner_folds < 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "inner folds: %lld, at least 2 are needed",
                         (long long)options->inner_folds);
-    if (options->fit->landmarks)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "landmarks are the same for every fold, held-out rows may be among them");
-    if (options->fit->validation)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "validation rows are the same for every fold, held-out rows may be among "
-                        "them");
+    mercer_status rc = mrc_options_refuse(options->fit, MERCER_CALL_EVALUATE, err);
+    if (rc != MERCER_OK)
+        return rc;
     if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
         return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
                         (long long)targets->n, (long long)rows->n);
@@ -884,12 +757,12 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     mercer_fit_options fit;
     struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
     mrc_folds folds = {0};
-    mrc_known_rows known = {0};
+    mrc_pair_cache known = {0};
     mercer_status rc = MERCER_OK;
     mercer_evaluate_options_init(&options);
     mercer_fit_options_init(&fit);
-    MRC_TRY(mrc_take_options("evaluate", given, &options, sizeof options, err));
-    MRC_TRY(mrc_take_options("fit", options.fit, &fit, sizeof fit, err));
+    MRC_TRY(mrc_options_import("evaluate", given, &options, sizeof options, err));
+    MRC_TRY(mrc_options_import("fit", options.fit, &fit, sizeof fit, err));
     options.fit = &fit;
     MRC_TRY(check_call(&options, rows, targets, err));
     if (targets && targets->kind == MERCER_TARGET_NONE)
@@ -915,107 +788,17 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     job.steps *= job.result->count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
     if (job.scale == MRC_SCALE_NONE && !job.streaming && pairs_pay(&job, ctx, rows, job.steps)) {
-        MRC_TRY(mrc_known_rows_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
+        MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
         job.rows = &known.rows;
     }
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
-    tell_notices(&job);
+    mrc_notices_tell(ctx, job.result, !options.test);
     MRC_TRY(summarise(&job, err));
     *out = job.result;
     job.result = NULL;
 out:
-    mrc_known_rows_destroy(&known);
+    mrc_pair_cache_destroy(&known);
     mrc_folds_destroy(&folds);
     mercer_evaluation_free(job.result);
-    return rc;
-}
-
-void mercer_evaluation_free(mercer_evaluation *evaluation)
-{
-    if (!evaluation)
-        return;
-    for (int64_t f = 0; evaluation->folds && f < evaluation->count; f++)
-        fold_destroy(&evaluation->folds[f]);
-    mrc_free(evaluation->folds);
-    mrc_free(evaluation->positive_name);
-    mrc_free(evaluation->confusion);
-    mrc_free(evaluation->undecided);
-    mrc_free(evaluation->roc);
-    mrc_grid_destroy(&evaluation->grid);
-    mrc_free(evaluation);
-}
-
-void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_evaluation_info *info)
-{
-    if (!evaluation || !info)
-        return;
-    const mrc_grid *grid = &evaluation->grid;
-    mercer_evaluation_info full = {
-        .metric = evaluation->metric->name,
-        .summary = evaluation->metric->summary,
-        .larger_wins = evaluation->metric->larger_wins,
-        .mean = evaluation->mean,
-        .sd = evaluation->sd,
-        .folds = evaluation->count,
-        .kind = evaluation->kind,
-        .outputs = evaluation->outputs,
-        .confusion = evaluation->confusion,
-        .choices = grid->count * (grid->components ? grid->components_count : 1),
-        .undecided = evaluation->undecided,
-        .positive = evaluation->positive_name,
-    };
-    mrc_give_struct(&full, sizeof full, info);
-}
-
-void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
-                                mercer_evaluation_fold *out)
-{
-    if (!evaluation || !out || index < 0 || index >= evaluation->count)
-        return;
-    const struct fold *fold = &evaluation->folds[index];
-    mercer_evaluation_fold full = {
-        .value = fold->value,
-        .inner = fold->inner,
-        .chosen = evaluation->grid.choices[fold->choice].text,
-        .components = fold->components,
-        .points = fold->points,
-        .rows = fold->n,
-        .row = fold->rows,
-        .codes = fold->codes,
-        .scores = fold->scores,
-    };
-    mrc_give_struct(&full, sizeof full, out);
-}
-
-mercer_status mercer_evaluation_roc(mercer_evaluation *e, const double **points, int64_t *count,
-                                    mercer_error *err)
-{
-    MRC_NEED(points);
-    *points = NULL;
-    MRC_NEED(e);
-    MRC_NEED(count);
-    double *scores = NULL;
-    int64_t *truth = NULL, n = 0, at = 0;
-    mercer_status rc = MERCER_OK;
-    *count = 0;
-    if (e->kind != MERCER_TARGET_CLASSES || e->outputs != 2)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve needs predictions of two classes");
-    for (int64_t f = 0; f < e->count; f++)
-        n += e->folds[f].n;
-    MRC_TRY(mrc_alloc2_raw(&scores, n, 2, sizeof *scores, err));
-    MRC_TRY(mrc_alloc2_raw(&truth, n, 1, sizeof *truth, err));
-    for (int64_t f = 0; f < e->count; at += e->folds[f++].n) {
-        memcpy(scores + 2 * at, e->folds[f].scores, (size_t)(2 * e->folds[f].n) * sizeof *scores);
-        memcpy(truth + at, e->folds[f].truth, (size_t)e->folds[f].n * sizeof *truth);
-    }
-    mrc_free(e->roc);
-    mrc_judged judged = {
-        .n = n, .outputs = 2, .truth = truth, .scores = scores, .positive = e->positive};
-    MRC_TRY(mrc_roc(&judged, &e->roc, &e->roc_count, err));
-    *points = e->roc;
-    *count = e->roc_count;
-out:
-    mrc_free(scores);
-    mrc_free(truth);
     return rc;
 }

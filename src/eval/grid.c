@@ -4,14 +4,14 @@
 #include "base/number.h"
 #include "base/order.h"
 #include "base/params.h"
-#include "methods/method.h"
+#include "methods/common/method.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 10000, MOST_CHOICES = 1000000 };
+enum { MAX_VALUES = 10000, MAX_CHOICES = 1000000 };
 
 /* The values of one key, one after the other. */
 struct axis {
@@ -59,9 +59,9 @@ static mercer_status axis_range(struct axis *axis, const char *values, mercer_er
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%.*s=%s' never gets from %g to %g",
                  (int)axis->key_length, axis->key, values, from, to);
     double steps = times ? log(to / from) / log(step) : (to - from) / step;
-    if (steps > MOST_VALUES)
+    if (steps > MAX_VALUES)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%.*s=%s' has more than %d values",
-                 (int)axis->key_length, axis->key, values, MOST_VALUES);
+                 (int)axis->key_length, axis->key, values, MAX_VALUES);
     for (int64_t i = 0; (double)i <= steps + 1e-6; i++) {
         double value = times ? from * pow(step, (double)i) : from + step * (double)i;
         snprintf(number, sizeof number, "%.15g", value); /* 0.3, not 0.30000000000000004 */
@@ -109,9 +109,9 @@ static mercer_status axis_read(struct axis *axis, const char *text, mercer_error
         size_t length = specs ? spec_length(value) : strcspn(value, ",");
         if (length == 0)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: '%s' has an empty value", text);
-        if (axis->count == MOST_VALUES)
+        if (axis->count == MAX_VALUES)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: %.*s has more than %d values",
-                     (int)axis->key_length, axis->key, MOST_VALUES);
+                     (int)axis->key_length, axis->key, MAX_VALUES);
         MRC_TRY(axis_add(axis, value, length, err));
         value = value[length] ? value + length + 1 : NULL;
     }
@@ -289,8 +289,8 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
                          (int)axis->key_length, axis->key);
         choices *= axis->count;
         used++;
-        if (choices > MOST_CHOICES)
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: more than %d combinations", MOST_CHOICES);
+        if (choices > MAX_CHOICES)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: more than %d combinations", MAX_CHOICES);
     }
     grid->heads = used > 0 && strncmp(axes[used - 1].key, "head.", strlen("head.")) == 0;
     MRC_TRY(mrc_alloc(&grid->choices, choices, sizeof *grid->choices, err));

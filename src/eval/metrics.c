@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static mercer_status error_rate(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status error_rate(const mrc_predictions *judged, double *out, mercer_error *err)
 {
     int64_t wrong = 0;
     (void)err;
@@ -22,7 +22,7 @@ static mercer_status error_rate(const mrc_judged *judged, double *out, mercer_er
 }
 
 /* Mean over the classes that occur of the share of their rows in the wrong class. */
-static mercer_status balanced_error(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status balanced_error(const mrc_predictions *judged, double *out, mercer_error *err)
 {
     double *right = NULL, *rows, sum = 0;
     int64_t occurring = 0;
@@ -44,7 +44,7 @@ out:
     return rc;
 }
 
-static mercer_status root_mean_square(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status root_mean_square(const mrc_predictions *judged, double *out, mercer_error *err)
 {
     double sum = 0, largest = 0;
     int64_t count = judged->n * judged->outputs;
@@ -72,7 +72,7 @@ static int by_score(const void *a, const void *b)
 }
 
 /* How many rows are of the class looked for. */
-static int64_t count_relevant(const mrc_judged *judged)
+static int64_t count_relevant(const mrc_predictions *judged)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < judged->n; i++)
@@ -81,7 +81,7 @@ static int64_t count_relevant(const mrc_judged *judged)
 }
 
 /* All rows, the most likely of the class looked for first; *relevant of them are. */
-static mercer_status rank(const mrc_judged *judged, struct ranked **out, int64_t *relevant,
+static mercer_status rank(const mrc_predictions *judged, struct ranked **out, int64_t *relevant,
                           mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -97,7 +97,8 @@ out:
     return rc;
 }
 
-mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err)
+mercer_status mrc_roc(const mrc_predictions *judged, double **points, int64_t *count,
+                      mercer_error *err)
 {
     struct ranked *ranked = NULL;
     int64_t relevant, found = 0, n = judged->n;
@@ -124,7 +125,7 @@ out:
     return rc;
 }
 
-static mercer_status area_under_roc(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status area_under_roc(const mrc_predictions *judged, double *out, mercer_error *err)
 {
     int64_t count, relevant = count_relevant(judged);
     double *points = NULL;
@@ -141,7 +142,8 @@ out:
     return rc;
 }
 
-static mercer_status average_precision(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status average_precision(const mrc_predictions *judged, double *out,
+                                       mercer_error *err)
 {
     struct ranked *ranked = NULL;
     int64_t relevant, found = 0, n = judged->n;
@@ -161,22 +163,21 @@ out:
 }
 
 static const mrc_metric metrics[] = {
-    {"error", "share of rows in the wrong class", MRC_OF_CLASSES, false, false, error_rate},
-    {"balanced", "share of rows in the wrong class, as a mean over the classes", MRC_OF_CLASSES,
-     false, false, balanced_error},
+    {"error", "fraction misclassified", MRC_OF_CLASSES, false, false, error_rate},
+    {"balanced", "fraction misclassified, mean over the classes", MRC_OF_CLASSES, false, false,
+     balanced_error},
     {"auc", "area under the ROC curve", MRC_OF_CLASSES, true, true, area_under_roc},
     {"ap", "average precision of the rows ranked", MRC_OF_CLASSES, true, true, average_precision},
-    {"rmse", "root mean square of prediction less value", MRC_OF_VALUES, false, false,
-     root_mean_square},
+    {"rmse", "root mean squared error", MRC_OF_VALUES, false, false, root_mean_square},
     {"columns", "share of the variance of columns that features of the others do not predict",
      MRC_OF_COLUMNS, false, false, NULL},
     {"structure",
-     "share of the squared length of held-out images that the features keep, less that of rows "
-     "with shuffled columns",
+     "share of the squared length of held-out rows in feature space that the features keep, minus "
+     "that of rows with shuffled columns",
      MRC_OF_STRUCTURE, false, true, NULL},
     {"reconstruction",
-     "share of the squared length of held-out images that the features do not keep", MRC_OF_IMAGES,
-     false, false, NULL},
+     "share of the squared length of held-out rows in feature space that the features do not keep",
+     MRC_OF_IMAGES, false, false, NULL},
     {"preimage",
      "mean squared distance of rows from their pre-images, over that of training rows from their "
      "mean",
@@ -214,7 +215,7 @@ mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t
                                                    : "need no head");
 }
 
-void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided)
+void mrc_confusion_add(const mrc_predictions *judged, int64_t *table, int64_t *undecided)
 {
     for (int64_t i = 0; i < judged->n; i++) {
         if (judged->predicted[i] >= 0)

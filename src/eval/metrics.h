@@ -8,16 +8,16 @@
 
 /* Predictions and truth of n rows, all borrowed. Classes: codes below outputs, -1 where none won;
  * values: n x outputs. A score belongs to each class, the larger the more likely. */
-typedef struct mrc_judged {
+typedef struct mrc_predictions {
     int64_t n, outputs;
     const int64_t *predicted, *truth; /* classes, or NULL */
     const double *scores;             /* n x outputs; of values, the predictions */
     const double *values;             /* the true values, or NULL */
     int64_t positive;                 /* rankings: the class that is looked for, 0 or 1 */
-} mrc_judged;
+} mrc_predictions;
 
 /* What is judged: predictions of classes or values, or without labels how well columns are
- * predicted from the features of others, how much of the images of rows the features keep, and how
+ * predicted from the features of others, how much of the mapped rows the features keep, and how
  * much more than of rows with shuffled columns, or how near the pre-images of features come to the
  * rows. */
 typedef enum mrc_metric_subject {
@@ -32,10 +32,10 @@ typedef enum mrc_metric_subject {
 typedef struct mrc_metric {
     const char *name, *summary;
     mrc_metric_subject of;
-    bool two;         /* of two classes alone, one of which is looked for */
-    bool larger_wins; /* else smaller is better */
-    /* Of predictions; NaN where these rows cannot tell: a ranking of one class. */
-    mercer_status (*measure)(const mrc_judged *judged, double *out, mercer_error *err);
+    bool two;              /* of two classes only, one of which is looked for */
+    bool larger_is_better; /* else smaller is better */
+    /* Measures predictions; NaN where these rows leave it undefined: a ranking of one class. */
+    mercer_status (*measure)(const mrc_predictions *judged, double *out, mercer_error *err);
 } mrc_metric;
 
 /* The metric of a name for predictions of some kind, or, of NONE, without any; NULL: error of
@@ -45,12 +45,13 @@ mercer_status mrc_metric_find(const char *name, mercer_target_kind kind, int64_t
 
 /* Confusion counts: table[truth * outputs + predicted] += 1, or undecided[truth] += 1 where no
  * class won. */
-void mrc_confusion_add(const mrc_judged *judged, int64_t *table, int64_t *undecided);
+void mrc_confusion_add(const mrc_predictions *judged, int64_t *table, int64_t *undecided);
 
 /* The points of the ROC curve from (0,0) to (1,1), one after each distinct score: false and true
  * positive rates, and the least score in favour of the positive class that is counted as it
  * (infinite at first); count x 3 numbers from mrc_alloc. MERCER_ERR_DATA when all rows are of one
  * class. */
-mercer_status mrc_roc(const mrc_judged *judged, double **points, int64_t *count, mercer_error *err);
+mercer_status mrc_roc(const mrc_predictions *judged, double **points, int64_t *count,
+                      mercer_error *err);
 
 #endif

@@ -16,14 +16,23 @@
 #include "eval/trial.h"
 
 #include "heads/heads.h"
-#include "methods/registry.h"
+#include "methods/common/registry.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { GROUPS = 5 }; /* more: fewer columns miss, for more fits */
 
 /* ---- one fit, or as many as it takes ---- */
+
+/* What is tried beside a choice must not change what is told of it: no draw is another one's next.
+ */
+static void restart(mercer_ctx *ctx, const mrc_trial *trial)
+{
+    if (trial->start)
+        ctx->rng = *trial->start;
+}
 
 /* head: instead of the choice's, unless NULL. */
 static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double components,
@@ -39,6 +48,7 @@ static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double compone
         options.scale_target = NULL; /* the head's alone, see try_heads() */
     if (components > 0)
         options.components = components;
+    restart(ctx, trial);
     return mercer_fit(ctx, &options, trial->train->rows, trial->train->targets, model, NULL, err);
 }
 
@@ -46,12 +56,10 @@ static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer
                            int64_t first, int64_t count, mercer_error *err)
 {
     mercer_status rc =
-        mrc_judge(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first, count,
-                  trial->values + first, trial->scores, trial->codes, err);
-    if (rc == MERCER_ERR_DATA && trial->of_test_file && err) {
-        mercer_error why = *err;
-        return mrc_fail(err, rc, "test rows: %.450s", why.text);
-    }
+        mrc_score_model(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first,
+                        count, trial->values + first, trial->scores, trial->codes, err);
+    if (rc == MERCER_ERR_DATA && trial->of_test_file && err)
+        snprintf(err->input, sizeof err->input, "test");
     return rc;
 }
 
@@ -74,7 +82,7 @@ static mercer_status fit_features(mercer_ctx *ctx, const mrc_trial *trial, merce
 static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const char *spec,
                                const mercer_model *model, mercer_error *err)
 {
-    const mrc_portion *train = trial->train;
+    const mrc_fold_rows *train = trial->train;
     mrc_head_choice head = {0};
     mercer_model *first = NULL;
     mrc_scale_kind scale;
@@ -82,7 +90,7 @@ static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const ch
     MRC_TRY(mrc_head_find(spec, &head, err));
     MRC_TRY(mrc_scale_parse(trial->fit->scale_target, &scale, err));
     MRC_TRY(mrc_head_check_targets(&head, train->targets, scale, train->rows->n, err));
-    int64_t step = head.def->whole ? 1 : trial->count;
+    int64_t step = head.def->needs_all_features ? 1 : trial->count;
     for (int64_t c = 0; c < trial->count; c += step) {
         mercer_model_free(first);
         first = NULL;
@@ -91,6 +99,7 @@ static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const ch
         MRC_TRY(mercer_model_truncate(
             ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
         first->head.scale = scale;
+        restart(ctx, trial);
         MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, false, first, err));
         MRC_TRY(judge(ctx, trial, first, c, step, err));
     }
@@ -177,7 +186,7 @@ static int64_t deal_columns(int64_t d, int64_t groups, int64_t group, int64_t *c
 
 /* A portion without the columns of a group, which are its targets. */
 static mercer_status without_columns(const mercer_rows *rows, const int64_t *columns, int64_t held,
-                                     mrc_portion *out, mercer_error *err)
+                                     mrc_fold_rows *out, mercer_error *err)
 {
     int64_t n = rows->n, d = rows->d;
     double *x = NULL, *y = NULL, factor = sqrt((double)d / (double)(d - held));
@@ -199,7 +208,7 @@ out:
     return rc;
 }
 
-static mercer_status sum_of_squares(const mrc_judged *judged, double *out, mercer_error *err)
+static mercer_status sum_of_squares(const mrc_predictions *judged, double *out, mercer_error *err)
 {
     (void)err;
     *out = 0;
@@ -216,8 +225,8 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
                                const mercer_rows *test, const int64_t *columns, int64_t held,
                                double *sums, double *all, mercer_error *err)
 {
-    mrc_portion learn = {0}, judged = {0};
-    mrc_aim aim = {.metric = &squares, .outputs = held};
+    mrc_fold_rows learn = {0}, judged = {0};
+    mrc_scoring aim = {.metric = &squares, .outputs = held};
     mrc_trial own = *trial;
     mercer_status rc = MERCER_OK;
     own.aim = &aim;
@@ -235,15 +244,15 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
     MRC_TRY(try_features(ctx, &own, "ls", err));
     for (int64_t c = 0; c < own.count; c++)
         sums[c] += own.values[c];
-    /* Of the training rows: a few test rows, or one, may be near the mean by chance. */
+    /* The training rows say how far rows spread: a few test rows may be near the mean by chance. */
     *all += mrc_spread(learn.targets->values, train->n, held) * (double)test->n;
     trial->components = own.components;
     trial->points = own.points;
 out:
     mrc_free(own.values);
     mrc_free(own.scores);
-    mrc_portion_destroy(&learn);
-    mrc_portion_destroy(&judged);
+    mrc_fold_rows_destroy(&learn);
+    mrc_fold_rows_destroy(&judged);
     return rc;
 }
 
@@ -297,7 +306,7 @@ static const mrc_metric images = {.name = "images", .of = MRC_OF_IMAGES};
 /* Count rows of the columns of these rows, every column in an order of its own; again from its
  * beginning when there are not as many. */
 static mercer_status shuffle_columns(const mercer_rows *rows, int64_t count, mrc_rng *rng,
-                                     mrc_portion *out, mercer_error *err)
+                                     mrc_fold_rows *out, mercer_error *err)
 {
     int64_t n = rows->n, d = rows->d, *order = NULL;
     double *x = NULL;
@@ -324,8 +333,8 @@ out:
  * be shuffled. The same for all choices of a fold, so that they can be compared. */
 static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
-    mrc_portion train = {0}, test = {0};
-    mrc_aim aim = {.metric = &images};
+    mrc_fold_rows train = {0}, test = {0};
+    mrc_scoring aim = {.metric = &images};
     mrc_trial own = *trial;
     double *left = NULL;
     mrc_rng rng;
@@ -347,13 +356,14 @@ static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_err
         trial->values[c] = left[c] - trial->values[c];
 out:
     mrc_free(left);
-    mrc_portion_destroy(&train);
-    mrc_portion_destroy(&test);
+    mrc_fold_rows_destroy(&train);
+    mrc_fold_rows_destroy(&test);
     return rc;
 }
 
-mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
+mercer_status mrc_trial_run(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
+    restart(ctx, trial);
     switch (trial->aim->metric->of) {
     case MRC_OF_COLUMNS:
         return try_columns(ctx, trial, err);

@@ -3,7 +3,7 @@
 #define MRC_EVAL_TRIAL_H
 
 #include "eval/grid.h"
-#include "eval/judge.h"
+#include "eval/scoring.h"
 
 #include <mercer/fit.h>
 
@@ -18,8 +18,8 @@ typedef struct mrc_kept_features {
 typedef struct mrc_trial {
     const mercer_fit_options *fit; /* method, kernel and head are those of the choice */
     const mrc_choice *choice;
-    const mrc_aim *aim;
-    const mrc_portion *train, *test;
+    const mrc_scoring *aim;
+    const mrc_fold_rows *train, *test;
     const double *numbers; /* of components, increasing; or one 0: as given */
     int64_t count;
     bool scaled;                /* rows are scaled already */
@@ -28,10 +28,11 @@ typedef struct mrc_trial {
     double *values;             /* one a number */
     double *scores;             /* predictions of the test rows by the last number, */
     int64_t *codes;             /* and their classes; NULL: nothing is predicted */
+    const mrc_rng *start;       /* of the generator for every fit of the trial; NULL: it goes on */
     mrc_kept_features *kept;    /* of the same rows, one a number; NULL: heads do not alternate */
     int64_t components, points; /* result: of the model of the last number */
 } mrc_trial;
 
-mercer_status mrc_try(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err);
+mercer_status mrc_trial_run(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err);
 
 #endif

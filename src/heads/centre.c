@@ -5,7 +5,7 @@
 
 static const mrc_param centre_schema[] = {MRC_PARAM_END};
 
-static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                                 mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, classes = lesson->outputs;
@@ -30,8 +30,8 @@ static bool centre_is_complete(const mrc_head *head)
     return head->class_centers != NULL;
 }
 
-static void centre_step(const mrc_head *head, const double *features, int64_t l, int64_t j,
-                        double *scores)
+static void centre_add_feature(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                               double *scores)
 {
     for (int64_t k = 0; k < head->outputs; k++) {
         double away = features[j] - head->class_centers[k * l + j];
@@ -46,5 +46,5 @@ const mrc_head_def mrc_head_centre = {
               .params = centre_schema},
     .fit = centre_fit,
     .is_complete = centre_is_complete,
-    .step = centre_step,
+    .add_feature = centre_add_feature,
 };

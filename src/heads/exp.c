@@ -1,7 +1,7 @@
 /* The exponential loss exp(-y f) of the margins of two classes. See loss.c. */
 #include "heads/loss.h"
 
-static mercer_status exp_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status exp_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                              mrc_head *head, mercer_error *err)
 {
     (void)params;
@@ -18,5 +18,5 @@ const mrc_head_def mrc_head_exp = {
     .copies = 2,
     .fit = exp_fit,
     .is_complete = mrc_loss_head_is_complete,
-    .step = mrc_loss_head_step,
+    .add_feature = mrc_loss_head_add_feature,
 };

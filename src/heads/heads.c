@@ -25,6 +25,11 @@ const mercer_entry *mercer_head_at(int index)
     return index >= 0 && index < HEADS ? &heads[index]->entry : NULL;
 }
 
+const mercer_entry *mercer_head_find(const char *spec)
+{
+    return mrc_entry_find(mercer_head_at, spec);
+}
+
 void mrc_head_choice_destroy(mrc_head_choice *choice)
 {
     mrc_free(choice->params);
@@ -69,9 +74,10 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
 {
     const mrc_head_def *def = choice->def;
     if (mercer_targets_kind(targets) == MERCER_TARGET_NONE)
-        return mrc_fail(err, MERCER_ERR_DATA,
-                        "there is nothing to predict: name the classes with --label COL%s",
-                        def->values ? " or the values with --target COLS" : "");
+        return mrc_fail_at(err, MERCER_ERR_DATA,
+                           MRC_AT(.key = def->values ? "label target" : "label"),
+                           "there is nothing to predict: name the column of the classes%s",
+                           def->values ? " or the columns of the values" : "");
     if (targets->n != n)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%lld targets for %lld rows",
                         (long long)targets->n, (long long)n);
@@ -155,7 +161,7 @@ int64_t mrc_head_winner(const double *scores, int64_t outputs)
 struct trial {
     const mrc_head_def *def;
     const mrc_head *head;
-    const mrc_lesson *lesson;
+    const mrc_head_data *lesson;
     double *scores; /* per worker */
     double *sums;   /* per task: l */
 };
@@ -163,7 +169,7 @@ struct trial {
 enum { TRIAL_ROWS = 1024 };
 
 /* The sum of the squares of what values miss. */
-static double miss(const mrc_lesson *lesson, int64_t row, const double *scores)
+static double miss(const mrc_head_data *lesson, int64_t row, const double *scores)
 {
     int64_t o = lesson->outputs;
     double sum = 0;
@@ -183,7 +189,7 @@ static void try_rows(void *arg, int64_t task, int worker)
     for (int64_t i = first; i < first + rows; i++) {
         mrc_head_start(t->head, scores);
         for (int64_t j = 0; j < l; j++) {
-            t->def->step(t->head, t->lesson->features + i * l, l, j, scores);
+            t->def->add_feature(t->head, t->lesson->features + i * l, l, j, scores);
             sums[j] += t->lesson->codes
                            ? mrc_head_winner(scores, t->head->outputs) != t->lesson->codes[i]
                            : miss(t->lesson, i, scores);
@@ -192,22 +198,22 @@ static void try_rows(void *arg, int64_t task, int worker)
 }
 
 /* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
-static double error_of(const mrc_lesson *lesson, double sum)
+static double error_of(const mrc_head_data *lesson, double sum)
 {
     double n = (double)lesson->n;
     return lesson->codes ? sum / n : sqrt(sum / (n * (double)lesson->outputs));
 }
 
 /* For every number of features. */
-static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def, const mrc_lesson *lesson,
-                                 mrc_head *head, mercer_error *err)
+static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
+                                 const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, tasks = (lesson->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
     struct trial t = {.def = def, .head = head, .lesson = lesson};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, lesson->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
-    mrc_parfor(ctx, tasks, try_rows, &t);
+    MRC_TRY(mrc_parfor_checked(ctx, tasks, try_rows, &t, err));
     for (int64_t j = 0; j < l; j++) {
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
@@ -222,10 +228,10 @@ out:
 
 /* For all features together. */
 static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_lesson *lesson, mrc_head *head, mercer_error *err)
+                                const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l;
-    mrc_inquiry inquiry = {.features = lesson->features, .n = n, .l = l, .k = l};
+    mrc_head_query query = {.features = lesson->features, .n = n, .l = l, .k = l};
     double *scores = NULL, sum = 0;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
@@ -233,7 +239,7 @@ static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
         return MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&scores, n, lesson->outputs, sizeof *scores, err));
     MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
-    MRC_TRY(mrc_head_answer(ctx, choice, head, &inquiry, scores, codes, err));
+    MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
     for (int64_t i = 0; i < n; i++)
         sum += lesson->codes ? codes[i] != lesson->codes[i]
                              : miss(lesson, i, scores + i * lesson->outputs);
@@ -250,14 +256,14 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
     double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + def->copies);
     if (bytes <= (double)ctx->memory)
         return MERCER_OK;
-    return mrc_fail(err, MERCER_ERR_BUDGET,
-                    "head %s needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
-                    "memory budget is %.1f MB: raise --memory, or ask for fewer components",
-                    def->entry.name, (long long)n, (long long)l, bytes / 0x1p20,
-                    (double)ctx->memory / 0x1p20);
+    return mrc_fail_at(
+        err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+        "head %s needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
+        "memory budget is %.1f MB: raise it, or ask for fewer components",
+        def->entry.name, (long long)n, (long long)l, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
 }
 
-void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weights)
+void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights)
 {
     enum { NONE, BALANCED };
     double n = (double)lesson->n;
@@ -273,15 +279,15 @@ void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weight
 
 /* Learn from values that are scaled, and scale back what predicts them. */
 static mercer_status fit_scaled(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_lesson *lesson, mrc_head *head, mercer_error *err)
+                                const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t n = lesson->n, outputs = lesson->outputs;
-    mrc_lesson own = *lesson;
+    mrc_head_data own = *lesson;
     mercer_rows *rows = NULL;
     mrc_scale scale = {0};
     double *values = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mercer_rows_view(ctx, lesson->values, n, outputs, outputs, &rows, err));
+    MRC_TRY(mrc_rows_view(MRC_F64, lesson->values, n, outputs, outputs, &rows, err));
     MRC_TRY(mrc_scale_fit(&scale, head->scale, rows, err));
     MRC_TRY(mrc_alloc2_raw(&values, n, outputs, sizeof *values, err));
     memcpy(values, lesson->values, (size_t)(n * outputs) * sizeof *values);
@@ -309,7 +315,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
 {
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
-    mrc_lesson lesson = {.n = rows->n, .l = model->components, .values = targets->values};
+    mrc_head_data lesson = {.n = rows->n, .l = model->components, .values = targets->values};
     char spec[256];
     double *features = NULL;
     int64_t *codes = NULL;
@@ -321,7 +327,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     lesson.features = features;
     lesson.outputs = head->outputs;
     lesson.codes = codes;
-    head->whole = def->whole;
+    head->whole = def->needs_all_features;
     bool scaled = head->scale != MRC_SCALE_NONE && !codes && !def->scale_free;
     MRC_TRY(scaled ? fit_scaled(ctx, choice, &lesson, head, err)
                    : def->fit(ctx, choice->params, &lesson, head, err));
@@ -332,8 +338,9 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     for (int64_t j = 0; j < lesson.l; j++)
         head->errors[j] = NAN;
     if (with_errors)
-        MRC_TRY(def->step && !def->whole ? find_errors(ctx, def, &lesson, head, err)
-                                         : find_error(ctx, choice, &lesson, head, err));
+        MRC_TRY(def->add_feature && !def->needs_all_features
+                    ? find_errors(ctx, def, &lesson, head, err)
+                    : find_error(ctx, choice, &lesson, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

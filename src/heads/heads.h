@@ -1,7 +1,7 @@
 /* What a head is: a name, a parameter schema, fit, and predictions from features, either feature by
- * feature (step) or for many rows at once (answer). heads.def lists them.
+ * feature (add_feature) or for many rows at once (predict). heads.def lists them.
  *
- * A head sees features and targets, never rows or kernels, so every head goes with every method. */
+ * A head sees features and targets, never rows or kernels, so any head works with any method. */
 #ifndef MRC_HEADS_HEADS_H
 #define MRC_HEADS_HEADS_H
 
@@ -9,19 +9,19 @@
 #include "model/model.h"
 
 /* What a head learns from, all borrowed. */
-typedef struct mrc_lesson {
+typedef struct mrc_head_data {
     int64_t n, l;
     const double *features; /* n x l */
     int64_t outputs;
     const int64_t *codes; /* class of each row, below outputs, every class occurring; or NULL: */
     const double *values; /* n x outputs */
-} mrc_lesson;
+} mrc_head_data;
 
 /* Rows whose predictions are wanted, from the first k of their l features. */
-typedef struct mrc_inquiry {
+typedef struct mrc_head_query {
     const double *features; /* n x l */
     int64_t n, l, k;
-} mrc_inquiry;
+} mrc_head_query;
 
 /* Numbers of leading features, increasing, each at least 1 and at most l. */
 typedef struct mrc_prefixes {
@@ -37,29 +37,30 @@ typedef struct mrc_head_def {
     bool scale_free; /* what it predicts from scaled values, scaled back, is what it predicts from
                         the values: they are not scaled. Any other head predicts values by
                         decision functions, which are scaled back */
-    bool whole;      /* it predicts from all features or not at all */
-    int copies;      /* how often a fit holds the features besides the features themselves */
+    bool needs_all_features; /* it predicts from all features or not at all */
+    int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
-    /* MERCER_ERR_ARGUMENT unless the parameters go with this kind of targets; NULL: they do. */
+    /* MERCER_ERR_ARGUMENT unless the parameters suit this kind of targets; NULL: they do. */
     mercer_status (*check)(const void *params, mercer_target_kind kind, mercer_error *err);
     /* Fill the parts of the head that it decides; numbers learnt go into params. */
-    mercer_status (*fit)(mercer_ctx *ctx, void *params, const mrc_lesson *lesson, mrc_head *head,
+    mercer_status (*fit)(mercer_ctx *ctx, void *params, const mrc_head_data *lesson, mrc_head *head,
                          mercer_error *err);
-    /* Whether the parts are there that a step or an answer needs. */
+    /* Whether the parts are there that add_feature or predict needs. */
     bool (*is_complete)(const mrc_head *head);
     /* Add what feature j of a row (of l features) contributes to its scores, which start from the
      * intercept, or zero; the features before j have been added. The largest score wins. */
-    void (*step)(const mrc_head *head, const double *features, int64_t l, int64_t j,
-                 double *scores);
-    /* Instead of step: scores (n x outputs) and, unless NULL, codes (n) of the predicted classes,
-     * MERCER_NO_CLASS where none wins. A row gives the same bits whatever stands beside it. */
-    mercer_status (*answer)(mercer_ctx *ctx, const void *params, const mrc_head *head,
-                            const mrc_inquiry *inquiry, double *scores, int64_t *codes,
-                            mercer_error *err);
-    /* Beside answer, unless whole: what mrc_head_answer_each() does. */
-    mercer_status (*answer_each)(mercer_ctx *ctx, const void *params, const mrc_head *head,
-                                 const mrc_inquiry *inquiry, const mrc_prefixes *prefixes,
-                                 double *scores, int64_t *codes, mercer_error *err);
+    void (*add_feature)(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                        double *scores);
+    /* Instead of add_feature: scores (n x outputs) and, unless NULL, codes (n) of the predicted
+     * classes, MERCER_NO_CLASS where none wins. A row gives the same bits whatever stands beside
+     * it. */
+    mercer_status (*predict)(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                             const mrc_head_query *query, double *scores, int64_t *codes,
+                             mercer_error *err);
+    /* Beside predict, unless needs_all_features: what mrc_head_predict_prefixes() does. */
+    mercer_status (*predict_prefixes)(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                      const mrc_head_query *query, const mrc_prefixes *prefixes,
+                                      double *scores, int64_t *codes, mercer_error *err);
 } mrc_head_def;
 
 /* A head with its parameters, which are owned; def is NULL for none. */
@@ -89,22 +90,22 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              bool with_errors, mercer_model *model, mercer_error *err);
 
 /* Scores and, unless NULL, codes of rows by a complete head. */
-mercer_status mrc_head_answer(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
-                              const mrc_inquiry *inquiry, double *scores, int64_t *codes,
-                              mercer_error *err);
+mercer_status mrc_head_predict(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,
+                               const mrc_head_query *query, double *scores, int64_t *codes,
+                               mercer_error *err);
 
 /* The same from each number of leading features, at little more than the cost of the largest: the
- * features add up. scores is count x n x outputs, codes (unless NULL) count x n; k of the inquiry
+ * features add up. scores is count x n x outputs, codes (unless NULL) count x n; k of the query
  * does not matter. Not for a head that is whole. */
-mercer_status mrc_head_answer_each(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                   const mrc_head *head, const mrc_inquiry *inquiry,
-                                   const mrc_prefixes *prefixes, double *scores, int64_t *codes,
-                                   mercer_error *err);
+mercer_status mrc_head_predict_prefixes(mercer_ctx *ctx, const mrc_head_choice *choice,
+                                        const mrc_head *head, const mrc_head_query *query,
+                                        const mrc_prefixes *prefixes, double *scores,
+                                        int64_t *codes, mercer_error *err);
 
 /* How much the rows of a class count: all the same; balanced: n / (classes n_c), so that all
  * classes count the same; opposite: the share of the rows that are not of the class. */
 #define MRC_CLASS_WEIGHTS "none|balanced|opposite"
-void mrc_head_weigh_classes(const mrc_lesson *lesson, int choice, double *weights);
+void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights);
 
 /* The scores before the first feature. */
 void mrc_head_start(const mrc_head *head, double *scores);

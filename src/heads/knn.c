@@ -5,7 +5,7 @@
  * distance, and a training row that even this bound cannot bring among the k nearest so far is
  * passed over. All others are measured by differences, feature by feature in order. So rounding of
  * the products chooses no neighbour, whatever the mean of the features; at equal distance the lower
- * training row is the nearer one. The first features alone are those of a fit with so many.
+ * training row is the nearer one. The first k features are those of a fit with k components.
  * Cost a row: 2 n l, and some k log(n / k) exact distances. For many numbers of features exact
  * distances grow by one feature's squares at a time: 3 n l, and n for each number. */
 #include "heads/heads.h"
@@ -27,7 +27,7 @@ static const mrc_param knn_schema[] = {
                "nobody's"),
     MRC_PARAM_END};
 
-static mercer_status knn_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status knn_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                              mrc_head *head, mercer_error *err)
 {
     const struct knn_params *p = params;
@@ -68,7 +68,7 @@ struct nearest {
 struct search {
     const struct knn_params *params;
     const mrc_head *head;
-    const mrc_inquiry *inquiry;
+    const mrc_head_query *query;
     int64_t most;  /* neighbours wanted */
     int64_t first; /* task, of those that run together */
     double *norms; /* of the training rows */
@@ -108,7 +108,7 @@ static void take(struct nearest *found, int64_t most, double distance, int64_t r
 static void scan(const struct search *s, const double *x, double norm, const double *products,
                  int64_t z0, int64_t count, struct nearest *found)
 {
-    int64_t l = s->inquiry->l, k = s->inquiry->k;
+    int64_t l = s->query->l, k = s->query->k;
     /* The norms and the product err by k eps / 2 of `both` each at most, what we compare with by
      * as much of the distance, which is at most twice `both`; the rest is a margin. */
     double share = 2 * (double)(k + 4) * DBL_EPSILON;
@@ -122,7 +122,7 @@ static void scan(const struct search *s, const double *x, double norm, const dou
     }
 }
 
-static int64_t elect(const struct search *s, const struct nearest *found, const double *votes)
+static int64_t vote_winner(const struct search *s, const struct nearest *found, const double *votes)
 {
     const int64_t *codes = s->head->codes, outputs = s->head->outputs;
     int64_t best = mrc_head_winner(votes, outputs), tied = 0;
@@ -137,7 +137,7 @@ static int64_t elect(const struct search *s, const struct nearest *found, const 
 }
 
 /* What the neighbours say, as prediction i. */
-static void conclude(const struct search *s, int64_t i, const struct nearest *found)
+static void write_prediction(const struct search *s, int64_t i, const struct nearest *found)
 {
     const mrc_head *head = s->head;
     int64_t outputs = head->outputs, count = found->count;
@@ -153,7 +153,7 @@ static void conclude(const struct search *s, int64_t i, const struct nearest *fo
     if (head->kind != MERCER_TARGET_CLASSES)
         return;
     if (s->codes)
-        s->codes[i] = elect(s, found, scores);
+        s->codes[i] = vote_winner(s, found, scores);
     for (int64_t o = 0; o < outputs; o++)
         scores[o] /= (double)count;
 }
@@ -161,10 +161,10 @@ static void conclude(const struct search *s, int64_t i, const struct nearest *fo
 static void search_rows(void *arg, int64_t task, int worker)
 {
     const struct search *s = arg;
-    int64_t l = s->inquiry->l, k = s->inquiry->k, n = s->head->rows;
-    int64_t first = (s->first + task) * QUERY_ROWS, left = s->inquiry->n - first;
+    int64_t l = s->query->l, k = s->query->k, n = s->head->rows;
+    int64_t first = (s->first + task) * QUERY_ROWS, left = s->query->n - first;
     int64_t queries = left < QUERY_ROWS ? left : QUERY_ROWS;
-    const double *x = s->inquiry->features + first * l;
+    const double *x = s->query->features + first * l;
     double *tile = s->tiles + worker * QUERY_ROWS * TILE_ROWS, norms[QUERY_ROWS];
     struct nearest found[QUERY_ROWS];
     for (int64_t i = 0; i < queries; i++) {
@@ -180,16 +180,16 @@ static void search_rows(void *arg, int64_t task, int worker)
             scan(s, x + i * l, norms[i], tile + i * TILE_ROWS, z0, count, &found[i]);
     }
     for (int64_t i = 0; i < queries; i++)
-        conclude(s, first + i, &found[i]);
+        write_prediction(s, first + i, &found[i]);
 }
 
-static mercer_status knn_answer(mercer_ctx *ctx, const void *params, const mrc_head *head,
-                                const mrc_inquiry *inquiry, double *scores, int64_t *codes,
-                                mercer_error *err)
+static mercer_status knn_predict(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                 const mrc_head_query *query, double *scores, int64_t *codes,
+                                 mercer_error *err)
 {
     enum { TOGETHER = 64 }; /* tasks between two looks at whether to go on */
-    struct search s = {.params = params, .head = head, .inquiry = inquiry};
-    int64_t n = head->rows, tasks = (inquiry->n + QUERY_ROWS - 1) / QUERY_ROWS;
+    struct search s = {.params = params, .head = head, .query = query};
+    int64_t n = head->rows, tasks = (query->n + QUERY_ROWS - 1) / QUERY_ROWS;
     mercer_status rc = MERCER_OK;
     s.most = s.params->k < n ? s.params->k : n;
     s.scores = scores;
@@ -199,8 +199,8 @@ static mercer_status knn_answer(mercer_ctx *ctx, const void *params, const mrc_h
     MRC_TRY(mrc_alloc2_raw(&s.distances, ctx->threads * QUERY_ROWS, s.most, sizeof(double), err));
     MRC_TRY(mrc_alloc2_raw(&s.rows, ctx->threads * QUERY_ROWS, s.most, sizeof(int64_t), err));
     for (int64_t i = 0; i < n; i++) {
-        const double *z = head->points + i * inquiry->l;
-        s.norms[i] = mrc_dot(z, z, inquiry->k);
+        const double *z = head->points + i * query->l;
+        s.norms[i] = mrc_dot(z, z, query->k);
     }
     for (; s.first < tasks; s.first += TOGETHER) {
         MRC_TRY(mrc_check_cancel(ctx, err));
@@ -229,8 +229,8 @@ static void grow_query(void *arg, int64_t task, int worker)
 {
     const struct growth *g = arg;
     const struct search *s = &g->search;
-    int64_t l = s->inquiry->l, n = s->head->rows;
-    const double *x = s->inquiry->features + task * l;
+    int64_t l = s->query->l, n = s->head->rows;
+    const double *x = s->query->features + task * l;
     double *squares = g->squares + worker * n;
     if (mrc_check_cancel(g->ctx, NULL) != MERCER_OK)
         return;
@@ -245,17 +245,17 @@ static void grow_query(void *arg, int64_t task, int worker)
         for (int64_t i = 0; i < n; i++)
             if (found.count < s->most || squares[i] < found.distance[s->most - 1])
                 take(&found, s->most, squares[i], i);
-        conclude(s, p * s->inquiry->n + task, &found);
+        write_prediction(s, p * s->query->n + task, &found);
     }
 }
 
-static mercer_status knn_answer_each(mercer_ctx *ctx, const void *params, const mrc_head *head,
-                                     const mrc_inquiry *inquiry, const mrc_prefixes *prefixes,
-                                     double *scores, int64_t *codes, mercer_error *err)
+static mercer_status knn_predict_prefixes(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                          const mrc_head_query *query, const mrc_prefixes *prefixes,
+                                          double *scores, int64_t *codes, mercer_error *err)
 {
-    struct growth g = {.ctx = ctx, .search = {.params = params, .head = head, .inquiry = inquiry}};
+    struct growth g = {.ctx = ctx, .search = {.params = params, .head = head, .query = query}};
     struct search *s = &g.search;
-    int64_t n = head->rows, l = inquiry->l;
+    int64_t n = head->rows, l = query->l;
     mercer_status rc = MERCER_OK;
     g.prefixes = prefixes;
     s->most = s->params->k < n ? s->params->k : n;
@@ -268,8 +268,7 @@ static mercer_status knn_answer_each(mercer_ctx *ctx, const void *params, const 
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < l; j++)
             g.columns[j * n + i] = head->points[i * l + j];
-    mrc_parfor(ctx, inquiry->n, grow_query, &g);
-    rc = mrc_check_cancel(ctx, err);
+    MRC_TRY(mrc_parfor_checked(ctx, query->n, grow_query, &g, err));
 out:
     mrc_free(g.columns);
     mrc_free(g.squares);
@@ -290,6 +289,6 @@ const mrc_head_def mrc_head_knn = {
     .most_tried = 20000, /* it takes n^2 l operations; raising it, longer fits */
     .fit = knn_fit,
     .is_complete = knn_is_complete,
-    .answer = knn_answer,
-    .answer_each = knn_answer_each,
+    .predict = knn_predict,
+    .predict_prefixes = knn_predict_prefixes,
 };

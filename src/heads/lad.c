@@ -2,7 +2,7 @@
  */
 #include "heads/loss.h"
 
-static mercer_status lad_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status lad_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                              mrc_head *head, mercer_error *err)
 {
     (void)params;
@@ -19,5 +19,5 @@ const mrc_head_def mrc_head_lad = {
     .copies = 1,
     .fit = lad_fit,
     .is_complete = mrc_loss_head_is_complete,
-    .step = mrc_loss_head_step,
+    .add_feature = mrc_loss_head_add_feature,
 };

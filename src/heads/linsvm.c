@@ -44,7 +44,7 @@ struct training {
     mrc_machine found;
 };
 
-static mercer_status pose(const struct linsvm_params *p, const mrc_lesson *lesson,
+static mercer_status pose(const struct linsvm_params *p, const mrc_head_data *lesson,
                           struct training *t, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l, classes = lesson->outputs;
@@ -85,7 +85,7 @@ static void take_weights(const struct training *t, const struct linsvm_params *p
     }
 }
 
-static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                                 mrc_head *head, mercer_error *err)
 {
     const struct linsvm_params *p = params;
@@ -111,8 +111,8 @@ static bool linsvm_is_complete(const mrc_head *head)
     return head->weights && head->intercept;
 }
 
-static void linsvm_step(const mrc_head *head, const double *features, int64_t l, int64_t j,
-                        double *scores)
+static void linsvm_add_feature(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                               double *scores)
 {
     (void)l;
     for (int64_t k = 0; k < head->outputs; k++)
@@ -125,9 +125,9 @@ const mrc_head_def mrc_head_linsvm = {
               .reference = "Fan, Chang, Hsieh, Wang, Lin 2008 (LIBLINEAR)",
               .params = linsvm_schema},
     .params_size = sizeof(struct linsvm_params),
-    .whole = true,
+    .needs_all_features = true,
     .copies = 2, /* a node is two doubles */
     .fit = linsvm_fit,
     .is_complete = linsvm_is_complete,
-    .step = linsvm_step,
+    .add_feature = linsvm_add_feature,
 };

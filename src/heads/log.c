@@ -2,7 +2,7 @@
  * loss.c. */
 #include "heads/loss.h"
 
-static mercer_status log_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status log_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                              mrc_head *head, mercer_error *err)
 {
     (void)params;
@@ -19,5 +19,5 @@ const mrc_head_def mrc_head_log = {
     .copies = 2,
     .fit = log_fit,
     .is_complete = mrc_loss_head_is_complete,
-    .step = mrc_loss_head_step,
+    .add_feature = mrc_loss_head_add_feature,
 };

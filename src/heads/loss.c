@@ -1,9 +1,9 @@
-/* Heads of a loss that is no square: its coefficients change with every feature that joins, all of
- * them. The head keeps by how much:
- *   score_o = intercept_o + sum over j <= k of (d_j0o + sum over i <= j of d_j(i+1)o f_i)
- * so that the first k features have the fit that is best for them alone, for every k. Two classes
- * are +-1 and have scores -f and f; more have one 0/1 indicator each. Features are fitted about
- * their means and scaled to length one. Cost: l fits to n rows, each from the one before. */
+/* Heads of a loss that is not a square: its coefficients change with every feature that joins, all
+ * of them. The head keeps by how much: score_o = intercept_o + sum over j <= k of (d_j0o + sum over
+ * i <= j of d_j(i+1)o f_i) so that the first k features have the fit that is best for them alone,
+ * for every k. Two classes are +-1 and have scores -f and f; more have one 0/1 indicator each.
+ * Features are fitted about their means and scaled to length one. Cost: l fits to n rows, each from
+ * the one before. */
 #include "heads/loss.h"
 
 #include "linalg/linalg.h"
@@ -19,7 +19,7 @@ struct design {
     double *columns, *mean, *factor;
 };
 
-static void fill_column(const mrc_lesson *lesson, struct design *d, int64_t j)
+static void fill_column(const mrc_head_data *lesson, struct design *d, int64_t j)
 {
     double *column = d->columns + (j + 1) * d->n, size2 = 0;
     for (int64_t i = 0; i < d->n; i++) {
@@ -35,7 +35,7 @@ static void fill_column(const mrc_lesson *lesson, struct design *d, int64_t j)
         column[i] *= d->factor[j];
 }
 
-static mercer_status make_design(const mrc_lesson *lesson, struct design *d, mercer_error *err)
+static mercer_status make_design(const mrc_head_data *lesson, struct design *d, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     d->n = lesson->n;
@@ -52,7 +52,7 @@ out:
 }
 
 /* What output o is fitted to. */
-static void take_target(const mrc_lesson *lesson, int64_t o, double *y)
+static void take_target(const mrc_head_data *lesson, int64_t o, double *y)
 {
     for (int64_t i = 0; i < lesson->n; i++)
         y[i] = !lesson->codes         ? lesson->values[i * lesson->outputs + o]
@@ -93,7 +93,7 @@ out:
     return rc;
 }
 
-mercer_status mrc_loss_head_fit(mercer_ctx *ctx, mrc_loss loss, const mrc_lesson *lesson,
+mercer_status mrc_loss_head_fit(mercer_ctx *ctx, mrc_loss loss, const mrc_head_data *lesson,
                                 mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, outputs = lesson->outputs;
@@ -126,8 +126,8 @@ bool mrc_loss_head_is_complete(const mrc_head *head)
     return head->intercept && head->increments;
 }
 
-void mrc_loss_head_step(const mrc_head *head, const double *features, int64_t l, int64_t j,
-                        double *scores)
+void mrc_loss_head_add_feature(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                               double *scores)
 {
     const double *change = head->increments + j * (l + 1) * head->outputs;
     for (int64_t i = 0; i <= j + 1; i++)

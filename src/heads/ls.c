@@ -2,8 +2,8 @@
  * each class, the largest one winning.
  *
  * One QR factorisation of [1 F Y], n rows of l features and o targets, has it all: the column of
- * ones takes the means off, and R is triangular, so that its leading columns belong to the first
- * features alone. Gram-Schmidt on the columns of R writes the features as uncorrelated ones,
+ * ones takes the means off, and R is triangular, so that its leading columns belong only to
+ * the first features. Gram-Schmidt on the columns of R writes the features as uncorrelated ones,
  *   q_j = sum_i<=j basis_ji (f_i - center_i),  basis_jj = 1,  score_o = intercept_o + sum_j q_j
  * w_jo, and the sum over the first k is the least squares fit to the first k features, for every k.
  * A feature that is a combination of those before it adds nothing: its weights are 0. Householder
@@ -21,7 +21,7 @@ static const double NOTHING = 1e-12; /* correlation that is none: it moves score
 static const mrc_param ls_schema[] = {MRC_PARAM_END};
 
 /* One row of [1 F Y]. */
-static void fill_row(const mrc_lesson *lesson, int64_t row, double *to)
+static void fill_row(const mrc_head_data *lesson, int64_t row, double *to)
 {
     int64_t l = lesson->l, o = lesson->outputs;
     to[0] = 1;
@@ -35,12 +35,12 @@ static void fill_row(const mrc_lesson *lesson, int64_t row, double *to)
 }
 
 /* r: the triangular factor of [1 F Y], w x w with w = 1 + l + o, in a larger array. */
-static mercer_status factor_rows(mercer_ctx *ctx, const mrc_lesson *lesson, double **r,
+static mercer_status factor_rows(mercer_ctx *ctx, const mrc_head_data *lesson, double **r,
                                  mercer_error *err)
 {
-    enum { LEAST_BLOCK = 256 };
+    enum { MIN_BLOCK = 256 };
     int64_t w = 1 + lesson->l + lesson->outputs;
-    int64_t block = 4 * w > LEAST_BLOCK ? 4 * w : LEAST_BLOCK; /* more gain little over R itself */
+    int64_t block = 4 * w > MIN_BLOCK ? 4 * w : MIN_BLOCK; /* more gain little over R itself */
     mercer_status rc = MERCER_OK;
     if (block > lesson->n)
         block = lesson->n;
@@ -86,7 +86,7 @@ static void take_apart(struct steps *s, double size, int64_t j)
 }
 
 /* From R to the parts of the head. */
-static mercer_status solve(mercer_ctx *ctx, const mrc_lesson *lesson, const double *r,
+static mercer_status solve(mercer_ctx *ctx, const mrc_head_data *lesson, const double *r,
                            struct steps *s, mrc_head *head, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -112,8 +112,8 @@ out:
     return rc;
 }
 
-static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson, mrc_head *head,
-                            mercer_error *err)
+static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+                            mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, o = lesson->outputs;
     struct steps s = {.l = l};
@@ -161,8 +161,8 @@ static double sum_about(const double *basis, const double *features, const doubl
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-static void ls_step(const mrc_head *head, const double *features, int64_t l, int64_t j,
-                    double *scores)
+static void ls_add_feature(const mrc_head *head, const double *features, int64_t l, int64_t j,
+                           double *scores)
 {
     double q = features[j] - head->center[j];
     if (head->basis)
@@ -180,5 +180,5 @@ const mrc_head_def mrc_head_ls = {
     .scale_free = true,
     .fit = ls_fit,
     .is_complete = ls_is_complete,
-    .step = ls_step,
+    .add_feature = ls_add_feature,
 };

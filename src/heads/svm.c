@@ -41,7 +41,7 @@ static const mrc_param svm_schema[] = {
     MRC_REAL(struct svm_params, epsilon, 0.1, 0, DBL_MAX,
              "svr: errors up to this one cost nothing, in units of the targets as they are scaled"),
     MRC_CHOICE(struct svm_params, kernel, KERNEL_LINEAR, "linear|rbf", "of the features"),
-    MRC_REAL_OR(struct svm_params, gamma, MRC_WORD(GAMMA_SCALE), DBL_MIN, DBL_MAX, "scale|auto",
+    MRC_REAL_OR(struct svm_params, gamma, MRC_KEYWORD(GAMMA_SCALE), DBL_MIN, DBL_MAX, "scale|auto",
                 "rbf: exp(-gamma |x - y|^2); scale: 1 / (l variance of the features), auto: 1 / l"),
     MRC_CHOICE(struct svm_params, weight, 0, MRC_CLASS_WEIGHTS,
                "of the cost of a class (c): balanced: n / (classes n_c), opposite: share of the "
@@ -67,7 +67,7 @@ static mercer_status svm_check(const void *params, mercer_target_kind kind, merc
 
 /* The largest nu of two classes is twice the share of the smaller one, and leaves it no row off the
  * bound. */
-static mercer_status check_nu(const struct svm_params *p, const mrc_lesson *lesson,
+static mercer_status check_nu(const struct svm_params *p, const mrc_head_data *lesson,
                               const mrc_head *head, mercer_error *err)
 {
     int64_t classes = lesson->outputs, *count = NULL;
@@ -94,7 +94,7 @@ out:
  * tolerance of the solver, and what they are divided by does. Of the n rows of two classes the
  * coefficients of one class come to nu n / 2 over the margin. */
 static void tell_margins(const mercer_ctx *ctx, const struct svm_params *p,
-                         const mrc_lesson *lesson, const mrc_head *head)
+                         const mrc_head_data *lesson, const mrc_head *head)
 {
     int64_t functions = mrc_head_functions(head), f = 0;
     for (int64_t a = 0; a < head->outputs; a++)
@@ -113,7 +113,7 @@ static void tell_margins(const mercer_ctx *ctx, const struct svm_params *p,
 }
 
 /* The number behind gamma=scale or auto. */
-static double find_gamma(const mrc_lesson *lesson, double given)
+static double find_gamma(const mrc_head_data *lesson, double given)
 {
     double count = (double)lesson->n * (double)lesson->l, mean = 0, variance = 0;
     if (given > 0)
@@ -123,7 +123,7 @@ static double find_gamma(const mrc_lesson *lesson, double given)
     for (int64_t i = 0; i < lesson->n * lesson->l; i++)
         variance += (lesson->features[i] - mean) * (lesson->features[i] - mean) / count;
     double gamma = 1 / (double)lesson->l;
-    if (given == MRC_WORD(GAMMA_SCALE) && variance > 0)
+    if (given == MRC_KEYWORD(GAMMA_SCALE) && variance > 0)
         gamma /= variance;
     return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
 }
@@ -149,7 +149,7 @@ static void training_destroy(struct training *t)
 }
 
 static mercer_status pose(const mercer_ctx *ctx, const struct svm_params *p,
-                          const mrc_lesson *lesson, struct training *t, mercer_error *err)
+                          const mrc_head_data *lesson, struct training *t, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l, classes = lesson->codes ? lesson->outputs : 0;
     mercer_status rc = MERCER_OK;
@@ -184,7 +184,7 @@ out:
 }
 
 /* The machine of all classes, or one for each target column. */
-static mercer_status train_all(mercer_ctx *ctx, const mrc_lesson *lesson, struct training *t,
+static mercer_status train_all(mercer_ctx *ctx, const mrc_head_data *lesson, struct training *t,
                                mercer_error *err)
 {
     int64_t n = lesson->n;
@@ -243,7 +243,7 @@ static void take_columns(const struct training *t, mrc_head *head)
 }
 
 /* The support vectors of all machines, in the order of the rows. */
-static mercer_status take_vectors(struct training *t, const mrc_lesson *lesson, mrc_head *head,
+static mercer_status take_vectors(struct training *t, const mrc_head_data *lesson, mrc_head *head,
                                   mercer_error *err)
 {
     int64_t l = lesson->l, functions = mrc_head_functions(head);
@@ -283,7 +283,7 @@ out:
     return rc;
 }
 
-static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_lesson *lesson,
+static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
                              mrc_head *head, mercer_error *err)
 {
     struct svm_params *p = params;
@@ -369,18 +369,18 @@ static int64_t count_votes(const double *decisions, int64_t classes, double *sco
     return winner;
 }
 
-static mercer_status svm_answer(mercer_ctx *ctx, const void *params, const mrc_head *head,
-                                const mrc_inquiry *inquiry, double *scores, int64_t *codes,
-                                mercer_error *err)
+static mercer_status svm_predict(mercer_ctx *ctx, const void *params, const mrc_head *head,
+                                 const mrc_head_query *query, double *scores, int64_t *codes,
+                                 mercer_error *err)
 {
-    int64_t n = inquiry->n, outputs = head->outputs, functions = mrc_head_functions(head);
+    int64_t n = query->n, outputs = head->outputs, functions = mrc_head_functions(head);
     bool classes = head->kind == MERCER_TARGET_CLASSES;
     mercer_model *model = NULL;
     mercer_rows *rows = NULL;
     double *decisions = NULL, *sums = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(functions_as_model(ctx, params, head, inquiry->l, &model, err));
-    MRC_TRY(mercer_rows_view(ctx, inquiry->features, n, inquiry->l, inquiry->l, &rows, err));
+    MRC_TRY(functions_as_model(ctx, params, head, query->l, &model, err));
+    MRC_TRY(mrc_rows_view(MRC_F64, query->features, n, query->l, query->l, &rows, err));
     if (classes) {
         MRC_TRY(mrc_alloc2_raw(&decisions, n, functions, sizeof(double), err));
         MRC_TRY(mrc_alloc2_raw(&sums, outputs, 1, sizeof(double), err));
@@ -407,10 +407,10 @@ const mrc_head_def mrc_head_svm = {
               .params = svm_schema},
     .params_size = sizeof(struct svm_params),
     .values = true,
-    .whole = true,
+    .needs_all_features = true,
     .copies = 3, /* a node is two doubles; the support vectors */
     .check = svm_check,
     .fit = svm_fit,
     .is_complete = svm_is_complete,
-    .answer = svm_answer,
+    .predict = svm_predict,
 };

@@ -37,8 +37,8 @@ typedef struct mrc_train_request {
     int64_t memory;  /* the budget */
 } mrc_train_request;
 
-/* Of one machine. Followed by labels and counts (of classes), indices (of vectors), rho, coef and
- * weights, as they are in mrc_machine. */
+/* The sizes of one machine. Followed by labels and counts (of classes), indices (of vectors), rho,
+ * coef and weights, as they are in mrc_machine. */
 typedef struct mrc_train_answer {
     uint64_t version;
     int32_t status; /* a mercer_status; nothing follows unless MERCER_OK */

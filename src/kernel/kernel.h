@@ -9,35 +9,30 @@
 #include "base/params.h"
 #include "data/rows.h"
 
-typedef enum mrc_kernel_kind {
-#define MRC_KERNEL(name) MRC_KERNEL_##name,
+/* What is known of a kernel with a name: see named.h. Other layers ask the functions below. */
+typedef struct mrc_kernel_def mrc_kernel_def;
+#define MRC_KERNEL(family, name) extern const mrc_kernel_def mrc_kernel_def_##name;
 #include "kernel/kernels.def"
 #undef MRC_KERNEL
-    MRC_KERNEL_COUNT
-} mrc_kernel_kind;
 
 /* The union of all kernels' parameters; a kernel's schema names the ones it has. */
 #define MRC_KERNEL_FIELDS                                                                          \
-    mrc_kernel_kind kind;                                                                          \
+    const mrc_kernel_def *def;                                                                     \
     double gamma; /* as in each formula; rbf, exponential: always the number really used */        \
     double sigma; /* rbf: gamma = 1 / (2 sigma^2); exponential: gamma = 1 / sigma */               \
     double coef0;                                                                                  \
     double alpha;                                                                                  \
     int64_t degree;                                                                                \
     int nu;               /* matern: index of 0.5, 1.5, 2.5, inf */                                \
-    mrc_host_kernel host; /* kind MRC_KERNEL_HOST: a function of the host's own */
+    mrc_host_kernel host; /* a function of the host's own; else zero */
 
 /* One named kernel. */
 typedef struct mrc_kernel_part {
     MRC_KERNEL_FIELDS
 } mrc_kernel_part;
 
-/* At most so many named kernels and terms in a combination. */
+/* Largest number of named kernels and terms in a combination. */
 enum { MRC_KERNEL_PARTS = 8 };
-/* The kind of a combination, which has no line in kernels.def. */
-#define MRC_KERNEL_COMBINED MRC_KERNEL_COUNT
-/* The kind of a kernel that the host added to the context. */
-#define MRC_KERNEL_HOST (MRC_KERNEL_COUNT + 1)
 
 /* A named kernel, or the sum over terms of weight times the product of the term's parts. */
 typedef struct mrc_kernel {
@@ -53,12 +48,19 @@ typedef struct mrc_kernel {
     double weight[MRC_KERNEL_PARTS];
 } mrc_kernel;
 
-typedef struct mrc_kernel_def {
-    struct mercer_entry entry; /* name, summary, formula, parameters */
-    bool semidefinite;         /* no negative eigenvalues, whatever the parameters */
-} mrc_kernel_def;
-
-const mrc_kernel_def *mrc_kernel_def_of(mrc_kernel_kind kind);
+/* Name, summary, formula and parameters of the kernels of kernels.def; NULL: there is none. */
+const struct mercer_entry *mrc_kernel_entry_at(int index);
+/* Its name in messages: "combined" for all combinations, "host" for all functions of the host. */
+const char *mrc_kernel_name(const mrc_kernel *kernel);
+bool mrc_kernel_is_combined(const mrc_kernel *kernel);
+/* Whether the rows are the kernel matrix itself, so that there are no kernel values to compute. */
+bool mrc_kernel_is_precomputed(const mrc_kernel *kernel);
+/* Whether the kernel is x.y. */
+bool mrc_kernel_is_linear(const mrc_kernel *kernel);
+/* Whether it is x.y of prepared points, which are then a factor of the matrix. */
+bool mrc_kernel_is_product(const mrc_kernel *kernel);
+/* A bound of |k(x, y)|; 0: the largest k(x, x). */
+double mrc_kernel_max_abs(const mrc_kernel *kernel);
 /* Whether this kernel, with its parameters, has no negative eigenvalues. */
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel);
 /* The dimension of its feature space on rows of d columns: no matrix of it has a higher rank. */
@@ -78,7 +80,7 @@ mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const merc
 bool mrc_kernel_learns_width(const mrc_kernel *kernel);
 /* Another width for a named kernel that has one. */
 void mrc_kernel_set_width(mrc_kernel *kernel, double sigma);
-/* Whether something is still open that only training rows could tell. */
+/* Whether something is still open that only training rows decide. */
 bool mrc_kernel_is_open(const mrc_kernel *kernel);
 /* The spec with the numbers used, "rbf:sigma=4"; parsing it gives the same kernel exactly. */
 mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t size,
@@ -86,8 +88,8 @@ mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t siz
 
 /* MERCER_ERR_DATA with row (counted from first) and column when the kernel needs values >= 0 and
  * there is a negative one, or when the rows are sparse and a host's kernel takes dense ones. */
-mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, const mercer_rows *rows,
-                                    int64_t first, mercer_error *err);
+mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, mercer_ctx *ctx,
+                                    const mercer_rows *rows, int64_t first, mercer_error *err);
 
 /* Prepared rows. Two sets can be combined when both are dense and were prepared with the same
  * shift, or both are sparse; rbf, exponential, matern and rq also take dense rows beside sparse
@@ -127,7 +129,8 @@ double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel,
                            const mercer_rows *rows);
 /* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
  * same, and a large mean costs no digits. */
-mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err);
+mercer_status mrc_points_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
+                               mercer_error *err);
 void mrc_points_destroy(mrc_points *points);
 
 /* Chosen rows as points of their own, copied into storage: count x mrc_points_gather_size()
@@ -158,5 +161,8 @@ void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_p
  * distance. */
 void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
                      int64_t count, double *out);
+/* The same of all points, which may be many: it can be cancelled. */
+mercer_status mrc_kernel_whole_diag(const mrc_kernel *kernel, mercer_ctx *ctx,
+                                    const mrc_points *points, double *out, mercer_error *err);
 
 #endif

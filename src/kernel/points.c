@@ -11,6 +11,7 @@
  * them; nothing is shifted, which would fill them. */
 #include "kernel/points.h"
 
+#include "kernel/named.h"
 #include "kernel/sparse.h"
 
 #include <assert.h>
@@ -19,27 +20,31 @@
 
 enum { PACKED_FROM = 1024 }; /* rows a thread; windows take 512 a thread, so fewer gain little */
 
-static bool stays_packed(const mercer_ctx *ctx, mrc_kernel_kind kind, const mercer_rows *rows)
+static bool stays_packed(const mercer_ctx *ctx, const mrc_kernel_def *def, const mercer_rows *rows)
 {
     return rows->packed && rows->n > (int64_t)PACKED_FROM * ctx->threads &&
-           kind != MRC_KERNEL_HOST; /* which is called with whole rows for the diagonal, too */
+           def->rows != MRC_ROWS_DENSE;
 }
 
 /* All rows as doubles of our own. */
-static mercer_status copy_rows(mrc_points *points, const mercer_rows *rows, mercer_error *err)
+static mercer_status copy_rows(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
+                               mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     if (!points->storage)
         rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
     if (rc != MERCER_OK)
         return rc;
-    mercer_rows_copy(rows, 0, rows->n, points->storage);
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
+        mercer_rows_copy(rows, i, 1, points->storage + i * rows->d);
+        rc = mrc_check_pass(ctx, i, rows->d, err);
+    }
     points->x = points->storage;
     points->ld = rows->d;
-    return MERCER_OK;
+    return rc;
 }
 
-static mercer_status choose_shift(mrc_points *points, const mercer_rows *rows,
+static mercer_status choose_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
                                   const mrc_points *shift_from, mercer_error *err)
 {
     double *scratch = NULL;
@@ -55,6 +60,7 @@ static mercer_status choose_shift(mrc_points *points, const mercer_rows *rows,
         const double *x = mrc_rows_line(rows, i, scratch);
         for (int64_t k = 0; k < rows->d; k++)
             points->shift[k] += x[k] / (double)rows->n;
+        MRC_TRY(mrc_check_pass(ctx, i, rows->d, err));
     }
 out:
     mrc_free(scratch);
@@ -68,14 +74,16 @@ static void subtract(double *x, const double *shift, int64_t count)
 }
 
 /* A copy shifted by the column means, or by the shift of other points; packed: the shift alone. */
-static mercer_status prepare_shifted(mrc_points *points, const mercer_rows *rows,
+static mercer_status prepare_shifted(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
                                      const mrc_points *shift_from, mercer_error *err)
 {
-    mercer_status rc = points->packed ? MERCER_OK : copy_rows(points, rows, err);
+    mercer_status rc = points->packed ? MERCER_OK : copy_rows(points, ctx, rows, err);
     if (rc == MERCER_OK)
-        rc = choose_shift(points, rows, shift_from, err);
-    for (int64_t i = 0; rc == MERCER_OK && !points->packed && i < rows->n; i++)
+        rc = choose_shift(points, ctx, rows, shift_from, err);
+    for (int64_t i = 0; rc == MERCER_OK && !points->packed && i < rows->n; i++) {
         subtract(points->storage + i * rows->d, points->shift, rows->d);
+        rc = mrc_check_pass(ctx, i, rows->d, err);
+    }
     return rc;
 }
 
@@ -106,12 +114,12 @@ const double *mrc_points_row(const mrc_points *points, int64_t i, double *scratc
     return scratch;
 }
 
-static mercer_status prepare_distances(mrc_points *points, const mercer_rows *rows,
+static mercer_status prepare_distances(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
                                        const mrc_points *shift_from, mercer_error *err)
 {
     double *scratch = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(prepare_shifted(points, rows, shift_from, err));
+    MRC_TRY(prepare_shifted(points, ctx, rows, shift_from, err));
     MRC_TRY(mrc_alloc(&points->norm2, rows->n, sizeof(double), err));
     if (points->packed)
         MRC_TRY(mrc_alloc(&scratch, rows->d, sizeof *scratch, err));
@@ -119,86 +127,83 @@ static mercer_status prepare_distances(mrc_points *points, const mercer_rows *ro
         const double *x = mrc_points_row(points, i, scratch);
         for (int64_t k = 0; k < rows->d; k++)
             points->norm2[i] += x[k] * x[k];
+        MRC_TRY(mrc_check_pass(ctx, i, rows->d, err));
     }
 out:
     mrc_free(scratch);
     return rc;
 }
 
-static mercer_status prepare_differences(mrc_points *points, const mercer_rows *rows,
-                                         mercer_error *err)
+static mercer_status prepare_differences(mrc_points *points, mercer_ctx *ctx,
+                                         const mercer_rows *rows, mercer_error *err)
 {
     points->by_columns = true;
     if (points->packed)
         return MERCER_OK;
     mercer_status rc = mrc_alloc2_raw(&points->transposed, rows->d, rows->n, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; i < rows->n; i++)
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
         for (int64_t k = 0; k < rows->d; k++)
             points->transposed[k * rows->n + i] = points->x[i * points->ld + k];
-    return MERCER_OK;
-}
-
-static mercer_status prepare_directions(mrc_points *points, const mercer_rows *rows,
-                                        mercer_error *err)
-{
-    points->directions = true;
-    if (points->packed)
-        return MERCER_OK;
-    mercer_status rc = copy_rows(points, rows, err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; i < rows->n; i++)
-        to_length_one(points->storage + i * rows->d, rows->d);
-    return MERCER_OK;
-}
-
-/* norm2 of sparse rows, and of those beside them: what distances start from. */
-static mercer_status prepare_norms(mrc_points *points, mrc_kernel_kind kind, mercer_error *err)
-{
-    bool absolute = kind == MRC_KERNEL_laplacian || kind == MRC_KERNEL_chi2;
-    mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
-    for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
-        mrc_sparse_row row = mrc_any_row_of(points, i);
-        for (int64_t k = 0; k < row.count; k++)
-            points->norm2[i] += absolute ? fabs(row.value[k]) : row.value[k] * row.value[k];
+        rc = mrc_check_pass(ctx, i, rows->d, err);
     }
     return rc;
 }
 
-static mercer_status prepare_sparse(mrc_points *points, mrc_kernel_kind kind,
+static mercer_status prepare_directions(mrc_points *points, mercer_ctx *ctx,
+                                        const mercer_rows *rows, mercer_error *err)
+{
+    points->directions = true;
+    if (points->packed)
+        return MERCER_OK;
+    mercer_status rc = copy_rows(points, ctx, rows, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
+        to_length_one(points->storage + i * rows->d, rows->d);
+        rc = mrc_check_pass(ctx, i, rows->d, err);
+    }
+    return rc;
+}
+
+/* norm2 of sparse rows, and of those beside them: what distances start from. */
+static mercer_status prepare_norms(mrc_points *points, mercer_ctx *ctx, mrc_term term,
+                                   mercer_error *err)
+{
+    bool squares = term == MRC_TERM_SQUARE;
+    int64_t values = points->csr.start ? points->csr.start[points->n] / (points->n + 1) : points->d;
+    mercer_status rc = mrc_alloc(&points->norm2, points->n, sizeof(double), err);
+    for (int64_t i = 0; rc == MERCER_OK && i < points->n; i++) {
+        mrc_sparse_row row = mrc_any_row_of(points, i);
+        for (int64_t k = 0; k < row.count; k++)
+            points->norm2[i] += squares ? row.value[k] * row.value[k] : fabs(row.value[k]);
+        rc = mrc_check_pass(ctx, i, values, err);
+    }
+    return rc;
+}
+
+static mercer_status prepare_sparse(mrc_points *points, mercer_ctx *ctx, const mrc_kernel_def *def,
                                     const mercer_rows *rows, mercer_error *err)
 {
     int64_t entries = rows->csr.start[rows->n];
     mercer_status rc = MERCER_OK;
     points->csr = rows->csr;
-    points->products =
-        kind != MRC_KERNEL_laplacian && kind != MRC_KERNEL_chi2 && kind != MRC_KERNEL_intersection;
-    switch (kind) {
-    case MRC_KERNEL_rbf:
-    case MRC_KERNEL_exponential:
-    case MRC_KERNEL_matern:
-    case MRC_KERNEL_rq:
-    case MRC_KERNEL_laplacian:
-    case MRC_KERNEL_chi2:
-        return prepare_norms(points, kind, err);
-    case MRC_KERNEL_cosine:
-        rc = mrc_alloc2_raw(&points->storage, entries, 1, sizeof(double), err);
-        if (rc != MERCER_OK || entries == 0)
-            return rc;
-        memcpy(points->storage, rows->csr.value, (size_t)entries * sizeof(double));
-        for (int64_t i = 0; i < rows->n; i++)
-            to_length_one(points->storage + rows->csr.start[i],
-                          rows->csr.start[i + 1] - rows->csr.start[i]);
-        points->csr.value = points->storage;
+    points->products = !mrc_term_is_by_columns(def->term);
+    if (mrc_term_is_distance(def->term))
+        return prepare_norms(points, ctx, def->term, err);
+    if (def->rows != MRC_ROWS_UNIT)
         return MERCER_OK;
-    default:
-        return MERCER_OK;
+    rc = mrc_alloc2_raw(&points->storage, entries, 1, sizeof(double), err);
+    if (rc != MERCER_OK || entries == 0)
+        return rc;
+    memcpy(points->storage, rows->csr.value, (size_t)entries * sizeof(double));
+    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
+        to_length_one(points->storage + rows->csr.start[i],
+                      rows->csr.start[i + 1] - rows->csr.start[i]);
+        rc = mrc_check_pass(ctx, i, entries / rows->n, err);
     }
+    points->csr.value = points->storage;
+    return rc;
 }
 
-static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kernel_kind kind,
+static mercer_status prepare(mrc_points *points, mercer_ctx *ctx, const mrc_kernel_def *def,
                              const mercer_rows *rows, const mrc_points *shift_from,
                              mercer_error *err)
 {
@@ -210,35 +215,28 @@ static mercer_status prepare(mrc_points *points, const mercer_ctx *ctx, mrc_kern
     points->pairs = rows->pairs;
     points->place = rows->place;
     if (rows->csr.start)
-        return prepare_sparse(points, kind, rows, err);
+        return prepare_sparse(points, ctx, def, rows, err);
     bool beside_sparse = shift_from && mrc_points_are_sparse(shift_from);
-    if (stays_packed(ctx, kind, rows) && !beside_sparse)
+    if (stays_packed(ctx, def, rows) && !beside_sparse)
         points->packed = rows;
     else if (rows->packed)
-        rc = copy_rows(points, rows, err);
+        rc = copy_rows(points, ctx, rows, err);
     if (rc != MERCER_OK)
         return rc;
-    switch (kind) {
-    case MRC_KERNEL_rbf:
-    case MRC_KERNEL_exponential:
-    case MRC_KERNEL_matern:
-    case MRC_KERNEL_rq:
-        if (shift_from && mrc_points_are_sparse(shift_from))
-            return prepare_norms(points, kind, err);
-        return rows->d <= MRC_SMALL_DIMENSION ? prepare_differences(points, rows, err)
-                                              : prepare_distances(points, rows, shift_from, err);
-    case MRC_KERNEL_laplacian:
-    case MRC_KERNEL_chi2:
-    case MRC_KERNEL_intersection:
-        return prepare_differences(points, rows, err);
-    case MRC_KERNEL_cosine:
-        return prepare_directions(points, rows, err);
-    case MRC_KERNEL_linear: /* new rows against shifted ones */
-        return shift_from && shift_from->shift ? prepare_shifted(points, rows, shift_from, err)
-                                               : MERCER_OK;
-    default:
-        return MERCER_OK;
+    if (def->term == MRC_TERM_SQUARE) {
+        if (beside_sparse)
+            return prepare_norms(points, ctx, def->term, err);
+        return rows->d <= MRC_SMALL_DIMENSION
+                   ? prepare_differences(points, ctx, rows, err)
+                   : prepare_distances(points, ctx, rows, shift_from, err);
     }
+    if (mrc_term_is_by_columns(def->term))
+        return prepare_differences(points, ctx, rows, err);
+    if (def->rows == MRC_ROWS_UNIT)
+        return prepare_directions(points, ctx, rows, err);
+    if (shift_from && shift_from->shift) /* new rows against shifted ones of a linear kernel */
+        return prepare_shifted(points, ctx, rows, shift_from, err);
+    return MERCER_OK;
 }
 
 mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_kernel *kernel,
@@ -247,11 +245,11 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
 {
     mercer_status rc = MERCER_OK;
     memset(points, 0, sizeof *points);
-    MRC_TRY(prepare(points, ctx, kernel->kind, rows, shift_from, err));
+    MRC_TRY(prepare(points, ctx, kernel->def, rows, shift_from, err));
     if (kernel->parts > 0)
         MRC_TRY(mrc_alloc(&points->part, kernel->parts, sizeof *points->part, err));
     for (points->parts = 0; points->parts < kernel->parts; points->parts++)
-        MRC_TRY(prepare(&points->part[points->parts], ctx, kernel->part[points->parts].kind, rows,
+        MRC_TRY(prepare(&points->part[points->parts], ctx, kernel->part[points->parts].def, rows,
                         shift_from ? &shift_from->part[points->parts] : NULL, err));
 out:
     if (rc != MERCER_OK) {
@@ -261,9 +259,10 @@ out:
     return rc;
 }
 
-mercer_status mrc_points_shift(mrc_points *points, const mercer_rows *rows, mercer_error *err)
+mercer_status mrc_points_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
+                               mercer_error *err)
 {
-    return prepare_shifted(points, rows, NULL, err);
+    return prepare_shifted(points, ctx, rows, NULL, err);
 }
 
 mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err)
@@ -291,7 +290,7 @@ mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer
 double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows)
 {
     double parts = kernel->parts > 1 ? kernel->parts : 1;
-    if (stays_packed(ctx, kernel->kind, rows))
+    if (stays_packed(ctx, kernel->def, rows))
         return parts; /* norms */
     if (!rows->csr.start)
         return parts * (double)rows->d;

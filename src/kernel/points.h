@@ -5,7 +5,7 @@
 #include "kernel/kernel.h"
 
 /* Up to this many columns a Gaussian is computed from differences instead of GEMM: the plain loop
- * costs 2 d operations a pair but keeps every digit. */
+ * costs 2 d operations per pair but keeps every digit. */
 enum { MRC_SMALL_DIMENSION = 8 };
 
 #endif

@@ -10,5 +10,5 @@ const mrc_simd_loops *mrc_simd_loops_for(mrc_simd simd)
         return mrc_simd_loops_avx2();
 #endif
     (void)simd;
-    return mrc_simd_loops_narrow();
+    return mrc_simd_loops_baseline();
 }

@@ -11,12 +11,15 @@
 #include <stddef.h>
 
 /* What is summed over the columns of two rows. */
-typedef enum mrc_column_term {
+typedef enum mrc_term {
+    MRC_TERM_NONE,     /* nothing: values come from elsewhere */
+    MRC_TERM_PRODUCT,  /* x y, by GEMM */
     MRC_TERM_SQUARE,   /* (x - y)^2 */
     MRC_TERM_ABSOLUTE, /* |x - y| */
     MRC_TERM_CHI2,     /* (x - y)^2 / (x + y), 0 where both are 0; x, y >= 0 */
-    MRC_TERM_LEAST,    /* min(x, y) */
-} mrc_column_term;
+    MRC_TERM_MIN,      /* min(x, y) */
+    MRC_TERMS
+} mrc_term;
 
 typedef struct mrc_simd_loops {
     const char *name;
@@ -30,11 +33,10 @@ typedef struct mrc_simd_loops {
      * lost, and must be computed by differences. */
     bool (*distances_from_dots)(double *row, int64_t nb, double norm_a, const double *norm_b);
     void (*exponential)(double *row, int64_t count, double factor); /* exp(factor * x) */
-    /* out[i][j] = sum over columns of a term of a_i and b_j; a, b as above, any d. Keeps every
-     * digit of a small distance. */
-    void (*column_sums)(mrc_column_term term, const double *a, int64_t na, int64_t lda,
-                        const double *bt, int64_t nb, int64_t ldb, int64_t d, double *out,
-                        int64_t ldo);
+    /* out[i][j] = sum over columns of a term of a_i and b_j, from MRC_TERM_SQUARE on; a, b as
+     * above, any d. Keeps every digit of a small distance. */
+    void (*column_sums)(mrc_term term, const double *a, int64_t na, int64_t lda, const double *bt,
+                        int64_t nb, int64_t ldb, int64_t d, double *out, int64_t ldo);
     /* Functions of squared distances, x -> */
     void (*exponential_of_root)(double *row, int64_t count, double factor); /* exp(factor sqrt x) */
     /* with r = sqrt(scale x): order 1: (1 + r) exp(-r), order 2: (1 + r + r^2 / 3) exp(-r) */
@@ -51,7 +53,7 @@ typedef struct mrc_simd_loops {
  * |a|^2 + |b|^2 - 2 a.b. Raising it recomputes more pairs and gains accuracy. */
 #define MRC_DISTANCE_SHARE 1e-3
 
-const mrc_simd_loops *mrc_simd_loops_narrow(void);
+const mrc_simd_loops *mrc_simd_loops_baseline(void);
 #if defined(__x86_64__)
 const mrc_simd_loops *mrc_simd_loops_avx2(void);
 const mrc_simd_loops *mrc_simd_loops_avx512(void);

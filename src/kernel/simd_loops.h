@@ -100,8 +100,7 @@ static void gaussian_by_differences(const double *a, int64_t na, int64_t lda, co
     }
 }
 
-static inline __attribute__((always_inline)) vector column_term(mrc_column_term term, vector b,
-                                                                double a)
+static inline __attribute__((always_inline)) vector column_term(mrc_term term, vector b, double a)
 {
     vector difference = b - a, total = b + a;
     bits less = b < a + (vector){0}, nothing = total == 0;
@@ -122,8 +121,8 @@ static inline __attribute__((always_inline)) vector column_term(mrc_column_term 
 enum { PANEL = 16, ROWS = 4 };
 
 static inline __attribute__((always_inline)) void
-add_columns(mrc_column_term term, const double *a, int64_t rows, int64_t lda, const double *bt,
-            int64_t nb, int64_t ldb, int64_t d, bool first, double *out, int64_t ldo)
+add_columns(mrc_term term, const double *a, int64_t rows, int64_t lda, const double *bt, int64_t nb,
+            int64_t ldb, int64_t d, bool first, double *out, int64_t ldo)
 {
     for (int64_t j = 0; j < nb; j += WIDTH) {
         int64_t left = nb - j;
@@ -141,8 +140,8 @@ add_columns(mrc_column_term term, const double *a, int64_t rows, int64_t lda, co
 }
 
 static inline __attribute__((always_inline)) void
-sum_columns(mrc_column_term term, const double *a, int64_t na, int64_t lda, const double *bt,
-            int64_t nb, int64_t ldb, int64_t d, double *out, int64_t ldo)
+sum_columns(mrc_term term, const double *a, int64_t na, int64_t lda, const double *bt, int64_t nb,
+            int64_t ldb, int64_t d, double *out, int64_t ldo)
 {
     for (int64_t k = 0; k < d; k += PANEL) {
         int64_t width = d - k < PANEL ? d - k : PANEL, i = 0;
@@ -155,9 +154,8 @@ sum_columns(mrc_column_term term, const double *a, int64_t na, int64_t lda, cons
     }
 }
 
-static void column_sums(mrc_column_term term, const double *a, int64_t na, int64_t lda,
-                        const double *bt, int64_t nb, int64_t ldb, int64_t d, double *out,
-                        int64_t ldo)
+static void column_sums(mrc_term term, const double *a, int64_t na, int64_t lda, const double *bt,
+                        int64_t nb, int64_t ldb, int64_t d, double *out, int64_t ldo)
 {
     switch (term) {
     case MRC_TERM_SQUARE:
@@ -170,7 +168,7 @@ static void column_sums(mrc_column_term term, const double *a, int64_t na, int64
         sum_columns(MRC_TERM_CHI2, a, na, lda, bt, nb, ldb, d, out, ldo);
         break;
     default:
-        sum_columns(MRC_TERM_LEAST, a, na, lda, bt, nb, ldb, d, out, ldo);
+        sum_columns(MRC_TERM_MIN, a, na, lda, bt, nb, ldb, d, out, ldo);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "kernel/sparse.h"
 
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/share.h"
 #include "linalg/linalg.h"
 
@@ -68,12 +69,7 @@ mrc_sparse_row mrc_any_row_of(const mrc_points *points, int64_t i)
 
 /* ---- the index ---- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Slots for so many different columns: at most half of them get used. */
+/* Slots for `columns` different columns: at most half of them get used. */
 static int64_t table_size(int64_t columns)
 {
     int64_t size = 4;
@@ -123,7 +119,7 @@ struct build {
 
 static int64_t rows_of_block(const struct build *b, int64_t block)
 {
-    return least(BLOCK, b->points->n - block * BLOCK);
+    return mrc_min64(BLOCK, b->points->n - block * BLOCK);
 }
 
 static void count_columns(void *arg, int64_t block, int worker)
@@ -236,7 +232,7 @@ static mercer_status count_slots(struct build *b, mercer_ctx *ctx, int64_t block
     MRC_TRY(mrc_alloc(&b->scratch, ctx->threads, sizeof *b->scratch, err));
     for (int i = 0; i < ctx->threads; i++)
         MRC_TRY(mrc_alloc(&b->scratch[i], b->points->d, sizeof **b->scratch, err));
-    mrc_parfor(ctx, blocks, count_columns, b);
+    MRC_TRY(mrc_parfor_checked(ctx, blocks, count_columns, b, err));
     for (int64_t block = 0; block < blocks; block++)
         b->index->table_first[block + 1] =
             b->index->table_first[block] + table_size(b->columns[block]);
@@ -258,7 +254,7 @@ mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_c
     MRC_TRY(mrc_alloc(&index->first, blocks + 1, sizeof *index->first, err));
     MRC_TRY(mrc_alloc(&index->table_first, blocks + 1, sizeof *index->table_first, err));
     for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = least((b + 1) * BLOCK, points->n);
+        int64_t end = mrc_min64((b + 1) * BLOCK, points->n);
         int64_t entries = points->csr.start[end] - points->csr.start[b * BLOCK];
         if (entries > INT32_MAX / 4 || blocks >= INT32_MAX)
             MRC_FAIL(err, MERCER_ERR_DATA,
@@ -278,7 +274,7 @@ mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_c
     MRC_TRY(mrc_alloc2(&index->seen, blocks, SEEN_WORDS, sizeof *index->seen, err));
     MRC_TRY(mrc_alloc2_raw(&index->row, entries, 1, sizeof *index->row, err));
     MRC_TRY(mrc_alloc2_raw(&index->value, entries, 1, sizeof *index->value, err));
-    mrc_parfor(ctx, blocks, index_block, &build);
+    MRC_TRY(mrc_parfor_checked(ctx, blocks, index_block, &build, err));
     points->index = index;
     index = NULL;
 out:
@@ -302,14 +298,14 @@ void mrc_sparse_index_free(struct mrc_sparse_index *index)
 
 /* ---- sums ---- */
 
-static inline double shared(mrc_shared_term term, double x, double y)
+static inline double shared(mrc_term term, double x, double y)
 {
     switch (term) {
-    case MRC_SHARED_ABSOLUTE: /* 0 for opposite signs */
+    case MRC_TERM_ABSOLUTE: /* 0 for opposite signs */
         return (x < 0) == (y < 0) ? fmin(fabs(x), fabs(y)) : 0;
-    case MRC_SHARED_CHI2:
+    case MRC_TERM_CHI2:
         return x + y > 0 ? 2 * x * y / (x + y) : 0;
-    case MRC_SHARED_LEAST:
+    case MRC_TERM_MIN:
         return fmin(x, y);
     default:
         return x * y;
@@ -350,7 +346,7 @@ static inline int meet(struct slot *table, uint32_t mask, const uint64_t *seen, 
 /* Add the sums of one row with rows [first, first + count) of indexed points; the j-th goes to
  * out[j * step]. */
 static inline __attribute__((always_inline)) void
-row_with_index(mrc_shared_term term, mrc_sparse_row row, const struct mrc_sparse_index *index,
+row_with_index(mrc_term term, mrc_sparse_row row, const struct mrc_sparse_index *index,
                int64_t first, int64_t count, double *out, int64_t step)
 {
     struct meeting found[MEETINGS] = {{0}};
@@ -374,7 +370,7 @@ row_with_index(mrc_shared_term term, mrc_sparse_row row, const struct mrc_sparse
 }
 
 /* The sum of two rows, by walking along both. */
-static double merged(mrc_shared_term term, mrc_sparse_row a, mrc_sparse_row b)
+static double merged(mrc_term term, mrc_sparse_row a, mrc_sparse_row b)
 {
     double sum = 0;
     for (int64_t i = 0, j = 0; i < a.count && j < b.count;) {
@@ -411,19 +407,19 @@ static void frequent_products(const mrc_points *a, int64_t a0, int64_t na, const
     const struct mrc_sparse_index *index = b->index ? b->index : a->index;
     int64_t f = index->frequent;
     for (int64_t i = 0; b->index && i < na; i += GROUP) {
-        int64_t rows = least(GROUP, na - i);
+        int64_t rows = mrc_min64(GROUP, na - i);
         frequent_block(index, a, a0 + i, rows, block);
         mrc_gemm(false, true, rows, nb, f, 1, block, f, index->dense + b0 * f, f, 0, out + i * ldo,
                  ldo);
     }
     for (int64_t j = 0; !b->index && j < nb; j += GROUP) {
-        int64_t rows = least(GROUP, nb - j);
+        int64_t rows = mrc_min64(GROUP, nb - j);
         frequent_block(index, b, b0 + j, rows, block);
         mrc_gemm(false, true, na, rows, f, 1, index->dense + a0 * f, f, block, f, 0, out + j, ldo);
     }
 }
 
-static inline __attribute__((always_inline)) void sums(mrc_shared_term term, const mrc_points *a,
+static inline __attribute__((always_inline)) void sums(mrc_term term, const mrc_points *a,
                                                        int64_t a0, int64_t na, const mrc_points *b,
                                                        int64_t b0, int64_t nb, double *out,
                                                        int64_t ldo)
@@ -447,7 +443,7 @@ static inline __attribute__((always_inline)) void sums(mrc_shared_term term, con
                     merged(term, mrc_sparse_row_of(a, a0 + i), mrc_sparse_row_of(b, b0 + j));
 }
 
-void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
+void mrc_sparse_sums(mrc_term term, const mrc_points *a, int64_t a0, int64_t na,
                      const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
     for (int64_t i = 0; !mrc_points_are_sparse(a) && i < na; i++)
@@ -457,29 +453,28 @@ void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int6
     if (!mrc_points_are_sparse(a))
         return;
     switch (term) { /* a loop of its own for each term */
-    case MRC_SHARED_PRODUCT:
-        sums(MRC_SHARED_PRODUCT, a, a0, na, b, b0, nb, out, ldo);
+    case MRC_TERM_ABSOLUTE:
+        sums(MRC_TERM_ABSOLUTE, a, a0, na, b, b0, nb, out, ldo);
         break;
-    case MRC_SHARED_ABSOLUTE:
-        sums(MRC_SHARED_ABSOLUTE, a, a0, na, b, b0, nb, out, ldo);
+    case MRC_TERM_CHI2:
+        sums(MRC_TERM_CHI2, a, a0, na, b, b0, nb, out, ldo);
         break;
-    case MRC_SHARED_CHI2:
-        sums(MRC_SHARED_CHI2, a, a0, na, b, b0, nb, out, ldo);
+    case MRC_TERM_MIN:
+        sums(MRC_TERM_MIN, a, a0, na, b, b0, nb, out, ldo);
         break;
-    case MRC_SHARED_LEAST:
-        sums(MRC_SHARED_LEAST, a, a0, na, b, b0, nb, out, ldo);
-        break;
+    default:
+        sums(MRC_TERM_PRODUCT, a, a0, na, b, b0, nb, out, ldo);
     }
 }
 
-static double column_term(mrc_column_term term, double x, double y)
+static double column_term(mrc_term term, double x, double y)
 {
     switch (term) {
     case MRC_TERM_ABSOLUTE:
         return fabs(x - y);
     case MRC_TERM_CHI2:
         return x + y > 0 ? (x - y) * (x - y) / (x + y) : 0;
-    case MRC_TERM_LEAST:
+    case MRC_TERM_MIN:
         return fmin(x, y);
     default:
         return (x - y) * (x - y);
@@ -491,7 +486,7 @@ static int64_t column_of(mrc_sparse_row row, int64_t entry)
     return row.column ? row.column[entry] : entry;
 }
 
-double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
+double mrc_sparse_pair(mrc_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j)
 {
     mrc_sparse_row x = mrc_any_row_of(a, i), y = mrc_sparse_row_of(b, j);

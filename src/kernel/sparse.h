@@ -5,31 +5,27 @@
 #include "kernel/kernel.h"
 #include "kernel/simd.h"
 
-/* What a column that two rows share adds to their sum. */
-typedef enum mrc_shared_term {
-    MRC_SHARED_PRODUCT,  /* x y: the dot product; |x|^2 + |y|^2 - 2 sum is the squared distance */
-    MRC_SHARED_ABSOLUTE, /* (|x| + |y| - |x - y|) / 2, and likewise from sums of |x| */
-    MRC_SHARED_CHI2,     /* 2 x y / (x + y), and likewise from sums of x >= 0 */
-    MRC_SHARED_LEAST,    /* min(x, y) of x, y >= 0 */
-} mrc_shared_term;
-
-/* Build the index of sparse points; it belongs to them. Dense points need none. products: only sums
- * of MRC_SHARED_PRODUCT will be asked for. */
+/* Build the index of sparse points; it belongs to them. Dense points need none. products: only
+ * MRC_TERM_PRODUCT and _SQUARE will be asked for. */
 mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_ctx *ctx,
                                      mercer_error *err);
 void mrc_sparse_index_free(struct mrc_sparse_index *index);
 /* Bytes an index takes for this many rows and entries, roughly. */
 double mrc_sparse_index_bytes(int64_t rows, int64_t entries);
 
-/* out[i][j] = sum over shared columns of rows a[a0 + i] and b[b0 + j]. Fast when one side has an
- * index, right always. Dense rows a have dot products only. */
-void mrc_sparse_sums(mrc_shared_term term, const mrc_points *a, int64_t a0, int64_t na,
+/* out[i][j] = sum over the columns that rows a[a0 + i] and b[b0 + j] share. Fast when one side has
+ * an index, right always. Dense rows a have dot products only. What a column adds is, by term,
+ *   PRODUCT and SQUARE  x y: the squared distance is |x|^2 + |y|^2 - 2 sum
+ *   ABSOLUTE            (|x| + |y| - |x - y|) / 2, and likewise from sums of |x|
+ *   CHI2                2 x y / (x + y), and likewise from sums of x >= 0
+ *   MIN                 min(x, y) of x, y >= 0 */
+void mrc_sparse_sums(mrc_term term, const mrc_points *a, int64_t a0, int64_t na,
                      const mrc_points *b, int64_t b0, int64_t nb, double *out, int64_t ldo);
 
 /* The sum over all columns of one pair, term by term: keeps every digit of a small distance. */
-double mrc_sparse_pair(mrc_column_term term, const mrc_points *a, int64_t i, const mrc_points *b,
+double mrc_sparse_pair(mrc_term term, const mrc_points *a, int64_t i, const mrc_points *b,
                        int64_t j);
-/* factor (x - y) for a power of two: exact but for the one rounding of x - y. What is large must
+/* factor (x - y) for a power of two: exact except for the one rounding of x - y. What is large must
  * become smaller before the difference overflows, and what is small larger after it, lest two equal
  * large numbers become infinite. */
 static inline double mrc_scaled_difference(double factor, double x, double y)

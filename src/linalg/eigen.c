@@ -16,16 +16,16 @@
 #include <math.h>
 #include <string.h>
 
-/* Beyond this order the size of LAPACK's workspace, 2 n^2, is no int any more. */
-enum { MOST_EIGEN = 32000 };
+/* Beyond this order the size of LAPACK's workspace, 2 n^2, exceeds an int. */
+enum { MAX_EIGEN = 32000 };
 
 static mercer_status check_order(int64_t n, mercer_error *err)
 {
-    if (n <= MOST_EIGEN)
+    if (n <= MAX_EIGEN)
         return MERCER_OK;
     return mrc_fail(err, MERCER_ERR_BUDGET,
                     "an eigenproblem of order %lld is beyond LAPACK's %d: ask for fewer components",
-                    (long long)n, (int)MOST_EIGEN);
+                    (long long)n, (int)MAX_EIGEN);
 }
 
 static mercer_status did_not_converge(int64_t n, mercer_error *err)
@@ -79,17 +79,17 @@ out:
 }
 
 enum {
-    FEW = 5,              /* at most one pair of so many wanted: one by one is faster */
+    FEW = 5,              /* one pair of this many, or fewer, is wanted: one by one is faster */
     REFLECTOR_BLOCK = 64, /* columns LAPACK reflects at a time, and its table of their products */
     PANEL = 32            /* columns that dsytrd reduces at a time */
 };
 
 /* Entries outside are scaled: their squares, and sums of squares, would leave the range. */
-enum { MOST_EXPONENT = 1000 }; /* of a scale: denormal numbers get no larger than they need */
+enum { MAX_EXPONENT = 1000 }; /* of a scale: denormal numbers get no larger than they need */
 static const double TINY = 0x1p-400, HUGE_ENTRY = 0x1p400;
 
 /* A dot product of two vectors found one by one that is larger says that MRRR went wrong. */
-static const double MOST_SKEW = 1e-9;
+static const double MAX_SKEW = 1e-9;
 
 /* Steps of dsytrd that LAPACKE does not name: reduce `count` columns, and a small matrix whole. */
 #define mrc_dlatrd LAPACK_GLOBAL(dlatrd, DLATRD)
@@ -165,7 +165,7 @@ static double scale_of(int64_t n, const double *a)
     if (largest == 0 || (largest > TINY && largest < HUGE_ENTRY))
         return 1;
     int exponent = -ilogb(largest);
-    return ldexp(1, exponent < MOST_EXPONENT ? exponent : MOST_EXPONENT);
+    return ldexp(1, exponent < MAX_EXPONENT ? exponent : MAX_EXPONENT);
 }
 
 static mercer_status reduction_init(struct reduction_call *c, int64_t n, double **a,
@@ -376,7 +376,7 @@ static mercer_status polish(mercer_ctx *ctx, int64_t count, int64_t n, double *r
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < count; j++) {
             double off = (i == j ? 1 : 0) - p->skew[i * count + j];
-            *good &= fabs(off) <= MOST_SKEW; /* which no NaN is */
+            *good &= fabs(off) <= MAX_SKEW; /* which no NaN is */
             p->skew[i * count + j] = off / 2;
         }
     if (!*good)

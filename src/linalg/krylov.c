@@ -83,7 +83,8 @@ static mercer_status project_out(struct krylov *k, mercer_error *err)
     mercer_status rc =
         mrc_tall_product(k->ctx, k->q, k->size, k->capacity, k->next, b, b, k->n, k->small, err);
     if (rc == MERCER_OK)
-        mrc_tall_times(k->ctx, k->n, b, k->size, -1, k->q, k->capacity, k->small, b, 1, k->next, b);
+        rc = mrc_tall_times_checked(k->ctx, k->n, b, k->size, -1, k->q, k->capacity, k->small, b, 1,
+                                    k->next, b, err);
     return rc;
 }
 
@@ -173,7 +174,7 @@ static mercer_status orthonormalise(struct krylov *k, const double *noise2, bool
     for (int64_t j = 0; j < b; j++)
         for (int64_t i = 0; i < b; i++)
             k->small[i * b + j] = k->gram[j * b + i] / sqrt(k->gram_values[j]);
-    mrc_tall_times(k->ctx, n, b, b, 1, k->next, b, k->small, b, 0, scaled, b);
+    MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, b, 1, k->next, b, k->small, b, 0, scaled, b, err));
     memcpy(k->next, scaled, (size_t)(n * b) * sizeof *scaled);
 out:
     return rc;
@@ -219,14 +220,15 @@ static mercer_status extend(struct krylov *k, mercer_error *err)
             k->t[i * c + at + j] = value;
             k->t[(at + j) * c + i] = value;
         }
-    for (int64_t j = 0; j < b; j++) { /* what the projection below cannot tell from rounding */
+    for (int64_t j = 0; j < b; j++) { /* what the projection below cannot separate from rounding */
         double length2 = 0;
         for (int64_t i = 0; i < k->size; i++)
             length2 += k->small[i * b + j] * k->small[i * b + j];
         k->noise2[j] = 64 * 64 * DBL_EPSILON * DBL_EPSILON * length2;
     }
     memcpy(k->next, k->image, (size_t)(n * b) * sizeof *k->next);
-    mrc_tall_times(k->ctx, n, b, k->size, -1, k->q, c, k->small, b, 1, k->next, b);
+    MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, k->size, -1, k->q, c, k->small, b, 1, k->next, b,
+                                   err));
     MRC_TRY(mrc_gram_of_columns(k->ctx, k->next, n, b, b, k->residual_gram, err));
 out:
     return rc;
@@ -310,7 +312,8 @@ static mercer_status restart(struct krylov *k, int64_t keep, mercer_error *err)
         for (int64_t i = 0; i < n; i += ROWS) {
             int64_t rows = n - i < ROWS ? n - i : ROWS;
             double *part = both[which] + i * c;
-            mrc_tall_times(k->ctx, rows, keep, m, 1, part, c, s, keep, 0, strip, keep);
+            MRC_TRY(mrc_tall_times_checked(k->ctx, rows, keep, m, 1, part, c, s, keep, 0, strip,
+                                           keep, err));
             for (int64_t r = 0; r < rows; r++)
                 memcpy(part + r * c, strip + r * keep, (size_t)keep * sizeof *strip);
         }
@@ -347,8 +350,8 @@ static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result 
             MRC_TRY(k->op->apply(k->op->self, in, b, image, err));
             k->passes++;
         } else {
-            mrc_tall_times(k->ctx, n, b, k->size, 1, k->aq, k->capacity, s + first, count, 0, image,
-                           b);
+            MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, k->size, 1, k->aq, k->capacity, s + first,
+                                           count, 0, image, b, err));
         }
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < b; j++) {
@@ -377,7 +380,8 @@ static mercer_status extract(struct krylov *k, int64_t count, mrc_krylov_result 
     MRC_TRY(mrc_alloc2_raw(&out->vectors, n, count, sizeof *out->vectors, err));
     MRC_TRY(mrc_alloc(&out->values, count, sizeof *out->values, err));
     leading_vectors(k, count, s);
-    mrc_tall_times(k->ctx, n, count, m, 1, k->q, c, s, count, 0, out->vectors, count);
+    MRC_TRY(mrc_tall_times_checked(k->ctx, n, count, m, 1, k->q, c, s, count, 0, out->vectors,
+                                   count, err));
     for (int64_t j = 0; j < count; j++)
         out->values[j] = ritz_value(k, j);
     MRC_TRY(largest_residual(k, out, count, s, &out->residual, err));
@@ -450,7 +454,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                                mercer_error *err)
 {
     /* Passes after which a residual that still misses the tolerance is a failure. */
-    enum { MOST_PASSES = 2000 };
+    enum { MAX_PASSES = 2000 };
     struct krylov k = {.ctx = ctx,
                        .op = op,
                        .options = options,
@@ -507,7 +511,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
             if (out->residual <= 4 * tolerance)
                 break;
         }
-        if (k.passes > MOST_PASSES)
+        if (k.passes > MAX_PASSES)
             MRC_FAIL(err, MERCER_ERR_NUMERIC,
                      "the eigenvalues did not converge in %lld passes (residual %.1e): give the "
                      "solver more memory, or ask for fewer components",

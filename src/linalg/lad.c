@@ -25,7 +25,7 @@ static const double DEPENDENT = 1e-10; /* what a new column must leave of itself
 static const double PIVOT = 1e-10;     /* of the steepest row along an edge: one that may enter */
 static const double SLACK = 1e-9;      /* of a multiplier above 1 */
 enum { RENEW = 64 };                   /* steps after which the inverse is computed anew */
-enum { PATIENCE = 4 }; /* so many times n + p steps without a gain are rounding at work */
+enum { PATIENCE = 4 }; /* times n + p steps without a gain: only rounding moves it then */
 
 mercer_status mrc_lad_init(mrc_lad *lad, mercer_ctx *ctx, const double *y, int64_t n, int64_t most,
                            mercer_error *err)

@@ -3,7 +3,7 @@
 #include "linalg/linalg.h"
 
 #include "base/aside.h"
-#include "linalg/narrow.h"
+#include "linalg/panel.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -54,7 +54,7 @@ void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const dou
 /* Whether a block of this many columns is one for the narrow loops. */
 static bool is_narrow(int64_t columns)
 {
-    return columns % MRC_NARROW_LANES == 0 && columns <= 4 * MRC_NARROW_LANES;
+    return columns % MRC_PANEL_LANES == 0 && columns <= 4 * MRC_PANEL_LANES;
 }
 
 double mrc_dot(const double *a, const double *b, int64_t n)
@@ -72,9 +72,9 @@ void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to
             to[j * rows + i] = from[i * columns + j];
 }
 
-/* Products A'B over tall matrices are cut into at most PARTS runs of at least LEAST_RUN rows, each
+/* Products A'B over tall matrices are cut into at most PARTS runs of at least MIN_RUN rows, each
  * summed by one task in strips of STRIP rows; the partial products are added in order. */
-enum { PARTS = 16, STRIP = 1024, LEAST_RUN = 256 };
+enum { PARTS = 16, STRIP = 1024, MIN_RUN = 256 };
 
 struct tall_product {
     mercer_ctx *ctx;
@@ -82,7 +82,7 @@ struct tall_product {
     int64_t ka, lda, kb, ldb, n, per_part;
     double *partial;
     bool symmetric;
-    const mrc_narrow *narrow; /* NULL: BLAS */
+    const mrc_panel_loops *narrow; /* NULL: BLAS */
 };
 
 static void tall_product_part(void *arg, int64_t part, int worker)
@@ -113,7 +113,7 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
                                       mercer_error *err)
 {
     /* The partial products together stay below half the size of the inputs. */
-    int64_t parts = p->n / LEAST_RUN, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
+    int64_t parts = p->n / MIN_RUN, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
     parts = parts > PARTS ? PARTS : parts;
     parts = parts > most ? most : parts;
     parts = parts < 1 ? 1 : parts;
@@ -159,16 +159,17 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
                              .ldb = ldb,
                              .n = n,
                              .symmetric = false,
-                             .narrow = is_narrow(kb) ? mrc_narrow_for(ctx->simd) : NULL};
+                             .narrow = is_narrow(kb) ? mrc_panel_loops_for(ctx->simd) : NULL};
     return tall_product_run(ctx, &p, c, err);
 }
 
 struct tall_times {
+    mercer_ctx *ctx; /* NULL: whatever happens the product is whole */
     int64_t n, m, k, lda, lds, ldc, strip;
     double alpha, beta;
     const double *a, *s;
     double *c;
-    const mrc_narrow *narrow; /* NULL: BLAS */
+    const mrc_panel_loops *narrow; /* NULL: BLAS */
 };
 
 static void tall_times_strip(void *arg, int64_t strip, int worker)
@@ -176,6 +177,8 @@ static void tall_times_strip(void *arg, int64_t strip, int worker)
     const struct tall_times *t = arg;
     int64_t i = strip * t->strip, rows = t->n - i < t->strip ? t->n - i : t->strip;
     (void)worker;
+    if (t->ctx && mrc_check_cancel(t->ctx, NULL) != MERCER_OK)
+        return; /* the caller sees it, too */
     if (t->narrow)
         t->narrow->times(t->a + i * t->lda, t->lda, rows, t->k, t->alpha, t->s, t->lds, t->beta,
                          t->c + i * t->ldc, t->ldc, t->m);
@@ -184,24 +187,41 @@ static void tall_times_strip(void *arg, int64_t strip, int worker)
                  t->beta, t->c + i * t->ldc, t->ldc);
 }
 
-void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
-                    int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc)
+/* Tasks not begun when ctx is cancelled are dropped, if drops. */
+static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t n, int64_t m, int64_t k,
+                           double alpha, const double *a, int64_t lda, const double *s, int64_t lds,
+                           double beta, double *c, int64_t ldc)
 {
-    struct tall_times t = {.n = n,
+    struct tall_times t = {.ctx = drops ? ctx : NULL,
+                           .n = n,
                            .m = m,
                            .k = k,
                            .lda = lda,
                            .lds = lds,
                            .ldc = ldc,
-                           .strip = n < PARTS * STRIP ? LEAST_RUN : STRIP,
+                           .strip = n < PARTS * STRIP ? MIN_RUN : STRIP,
                            .alpha = alpha,
                            .beta = beta,
                            .a = a,
                            .s = s,
                            .c = c,
-                           .narrow = is_narrow(m) ? mrc_narrow_for(ctx->simd) : NULL};
+                           .narrow = is_narrow(m) ? mrc_panel_loops_for(ctx->simd) : NULL};
     mrc_parfor_sized(ctx, (n + t.strip - 1) / t.strip, 2 * (double)n * (double)m * (double)k,
                      tall_times_strip, &t);
+}
+
+void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
+                    int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc)
+{
+    run_tall_times(ctx, false, n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
+}
+
+mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha,
+                                     const double *a, int64_t lda, const double *s, int64_t lds,
+                                     double beta, double *c, int64_t ldc, mercer_error *err)
+{
+    run_tall_times(ctx, true, n, m, k, alpha, a, lda, s, lds, beta, c, ldc);
+    return mrc_check_cancel(ctx, err);
 }
 
 enum { WIDE_RANGE = 2048 }; /* elements of each vector a task works on */
@@ -330,7 +350,7 @@ static double product_of(int64_t a, int64_t b, int64_t c)
 
 enum { QR_BLOCK = 64 }; /* columns LAPACK reflects at a time; more need more workspace */
 
-/* Of a, which by columns is k x rows. */
+/* Computes the QR factors of a, which by columns is k x rows. */
 struct qr_call {
     bool aside;
     lapack_int rows, k, work_size, info;
@@ -448,10 +468,10 @@ out:
     return rc;
 }
 
-/* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, is no int any more. */
-enum { MOST_SINGULAR = 20000 };
+/* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, exceeds an int. */
+enum { MAX_SINGULAR = 20000 };
 
-/* Of a, m x n by columns; q is the smaller of both. */
+/* Computes the SVD of a, m x n by columns; q is the smaller of both. */
 struct svd_call {
     bool aside;
     char job; /* of dgesdd: where u goes */
@@ -495,9 +515,9 @@ static mercer_status find_svd(mercer_ctx *ctx, const struct svd_call *wanted, do
     double flops = 8 * product_of(m, n, q);
     struct svd_call *c = NULL;
     mercer_status rc = MERCER_OK;
-    if (q > MOST_SINGULAR)
+    if (q > MAX_SINGULAR)
         return mrc_fail(err, MERCER_ERR_BUDGET, "%lld singular vectors are beyond LAPACK's %d",
-                        (long long)q, (int)MOST_SINGULAR);
+                        (long long)q, (int)MAX_SINGULAR);
     for (int64_t i = 0; i < m * n; i++) /* LAPACK would not come to an end */
         if (!isfinite(a[i]))
             return mrc_fail(err, MERCER_ERR_NUMERIC, "numbers too large for singular vectors");

@@ -19,7 +19,7 @@ void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *
               const double *x, double beta, double *y);
 
 /* Solve with a lower triangular matrix l, row stride ldl, or with its transpose: b (m x n, row
- * stride ldb) = op(l)^-1 b, or b op(l)^-1 when l stands on the right. */
+ * stride ldb) = op(l)^-1 b, or b op(l)^-1 when l is the right factor. */
 void mrc_lower_solve(bool right, bool transpose, int64_t m, int64_t n, const double *l, int64_t ldl,
                      double *b, int64_t ldb);
 
@@ -41,6 +41,10 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
  */
 void mrc_tall_times(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha, const double *a,
                     int64_t lda, const double *s, int64_t lds, double beta, double *c, int64_t ldc);
+/* The same for products that may be long: it can be cancelled, which leaves c half done. */
+mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int64_t k, double alpha,
+                                     const double *a, int64_t lda, const double *s, int64_t lds,
+                                     double beta, double *c, int64_t ldc, mercer_error *err);
 
 /* For k vectors of length n one after the other (a: k x n), parallel over ranges of their elements:
  * out (n) = alpha a' w + beta out, */

@@ -12,7 +12,7 @@
 static const double RIDGE = 1e-12;  /* of the largest diagonal entry of the Hessian */
 static const double CLOSE = 1e-10;  /* promised decrease over the loss: one more step is enough */
 static const double NOTHING = 1e-9; /* of max |y|: a residual where absolute deviations touch y */
-enum { MOST_STEPS = 200, MOST_HALVINGS = 60 };
+enum { MAX_STEPS = 200, MAX_HALVINGS = 60 };
 
 bool mrc_loss_has_margins(mrc_loss loss)
 {
@@ -112,7 +112,7 @@ static bool take_step(mrc_loss_fit *fit, const double *a, int64_t p, const doubl
                       double promise)
 {
     double *c = fit->trial + fit->n, length = 1;
-    for (int halving = 0; halving < MOST_HALVINGS; halving++, length /= 2) {
+    for (int halving = 0; halving < MAX_HALVINGS; halving++, length /= 2) {
         for (int64_t j = 0; j < p; j++)
             c[j] = fit->coefficients[j] + length * step[j];
         mrc_wide_times(fit->ctx, a, p, fit->n, 1, c, 0, fit->trial);
@@ -134,7 +134,7 @@ static mercer_status newton(mrc_loss_fit *fit, const double *a, int64_t p, merce
     mercer_status rc = MERCER_OK;
     mrc_wide_times(fit->ctx, a, p, fit->n, 1, fit->coefficients, 0, fit->f);
     fit->value = evaluate(fit, fit->f, fit->rates, fit->rates + fit->n);
-    for (int s = 0; s < MOST_STEPS; s++) {
+    for (int s = 0; s < MAX_STEPS; s++) {
         MRC_TRY(mrc_check_cancel(fit->ctx, err));
         fit->separated = least_margin(fit) > MRC_MARGIN;
         if (fit->separated)

@@ -17,7 +17,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HELD_OUT_PART = 5 }; /* one row in so many: more sharpen the threshold, fewer the model */
+enum {
+    HELD_OUT_PART = 5
+}; /* one row of this many is held out: fewer give a better model, more a better threshold */
 
 /* The caller's rows in two parts. For a precomputed kernel the columns are split like the rows. */
 struct split {
@@ -26,14 +28,6 @@ struct split {
     mercer_rows *fit_rows, *held_rows;
     double *self; /* k(x,x) of the held-out rows, precomputed kernels only */
 };
-
-mercer_status mrc_novelty_check(double share, mercer_error *err)
-{
-    if (share == 0 || (share > 0 && share < 1))
-        return MERCER_OK;
-    return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                    "novelty: %g is not a share of the rows between 0 and 1", share);
-}
 
 static mercer_status draw_order(const mercer_ctx *ctx, int64_t n, int64_t **out, mercer_error *err)
 {
@@ -133,7 +127,7 @@ mercer_status mrc_novelty_learn(mercer_ctx *ctx, const mercer_fit_options *optio
                  "%lld",
                  share, HELD_OUT_PART * (double)(mrc_share_least(share) - 1), HELD_OUT_PART,
                  (long long)rows->n);
-    MRC_TRY(split_rows(ctx, rows, model->kernel.kind == MRC_KERNEL_precomputed, &split, err));
+    MRC_TRY(split_rows(ctx, rows, mrc_kernel_is_precomputed(&model->kernel), &split, err));
     MRC_TRY(mrc_alloc(&errors, held, sizeof *errors, err));
     MRC_TRY(held_out_errors(ctx, options, model, &split, errors, err));
     qsort(errors, (size_t)held, sizeof *errors, mrc_compare_doubles);

@@ -2,12 +2,9 @@
 #ifndef MRC_METHODS_NOVELTY_H
 #define MRC_METHODS_NOVELTY_H
 
-#include "methods/method.h"
+#include "methods/common/method.h"
 
 #include <mercer/fit.h>
-
-/* MERCER_ERR_ARGUMENT unless share is 0 (no threshold wanted) or inside (0, 1). */
-mercer_status mrc_novelty_check(double share, mercer_error *err);
 
 /* Set threshold and share of a sealed model that was fitted to rows with these options. The random
  * state of ctx is left as it was. */

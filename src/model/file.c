@@ -1,103 +1,48 @@
-/* Model files: safetensors, so that any language can open them. docs/format.md is the description.
+/* Model files: the parts of a model (parts.def) in a safetensors container, so that any language
+ * can open them. docs/format.md is the description.
  *
- *   8 bytes   N, little-endian
- *   N bytes   JSON, padded with spaces: {"__metadata__":{text:text,...}, name:{dtype,shape,
- *             data_offsets}, ...}
- *   the rest  the tensors, little-endian, back to back in the order of their offsets
- *
- * All meaning is in __metadata__; numbers there are exact in every locale. The
- * checksum is the CRC-32 of the whole file with its own eight digits taken as zeroes. Lengths are
- * compared with the bytes that are there before anything is allocated for them, and tensors are
- * read straight into the arrays of the model. The same model gives the same bytes. */
+ * All meaning is in the metadata; numbers there are exact in every locale. Tensors are read
+ * straight into the arrays of the model. The same model gives the same bytes. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
 #include "model/json.h"
-#include "model/model.h"
+#include "model/parts.h"
+#include "model/safetensors.h"
+#include "model/text_code.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-
-#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "model files are little-endian; this host needs byte swapping in file.c"
-#endif
-_Static_assert(sizeof(double) == 8, "model files hold 8-byte doubles");
 
 enum {
-    FORMAT_VERSION = 2, /* the newest we read; packed points and mean weights need it. A streaming
-                           state does not: older readers skip it and have the model */
-    MOST_HEADER = 64 << 20,
-    CHECKSUM_DIGITS = 8,
-    READ_STEP = 1 << 24 /* bytes a pipe must have delivered before its buffer grows */
+    FORMAT_VERSION = 2 /* the newest we read. A streaming state does not need it: older readers skip
+                          it and have the model */
 };
-
-/* Stands once in every header: in a JSON string its quotation marks would be escaped. */
-static const char checksum_key[] = "\"checksum\":\"crc32:";
-static const char checksum_blank[] = "crc32:00000000";
 
 /* By mercer_target_kind. */
 static const char *const head_kinds[] = {"none", "classes", "values"};
 
-/* ---- Text: JSON takes UTF-8 only, names from files can be any bytes ---- */
+/* Metadata of a file that is read. */
+struct metadata {
+    mercer_ctx *ctx;
+    const mrc_source *source;
+    const json_t *json;
+};
 
-/* U+EF80 .. U+EFFF stand for the bytes 0x80 .. 0xFF that are no UTF-8. */
-static bool is_byte_code(const unsigned char *s)
+static mercer_status damaged(const struct metadata *meta, const char *reason, const char *what,
+                             mercer_error *err)
 {
-    return s[0] == 0xEE && (s[1] == 0xBE || s[1] == 0xBF);
+    return mrc_source_damaged(meta->source, reason, what, err);
 }
 
-static mercer_status text_encode(const char *text, char **out, mercer_error *err)
+static bool has_key(const struct metadata *meta, const char *key)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    unsigned char *to;
-    mercer_status rc = mrc_alloc2_raw(out, (int64_t)strlen(text) + 1, 3, 1, err);
-    if (rc != MERCER_OK)
-        return rc;
-    to = (unsigned char *)*out;
-    while (*s) {
-        int length = mrc_utf8_length(s);
-        if (length == 0 || is_byte_code(s)) {
-            *to++ = 0xEE;
-            *to++ = *s < 0xC0 ? 0xBE : 0xBF;
-            *to++ = *s < 0xC0 ? *s : (unsigned char)(*s - 0x40);
-            s++;
-        } else {
-            memcpy(to, s, (size_t)length);
-            to += length;
-            s += length;
-        }
-    }
-    *to = 0;
-    return MERCER_OK;
+    return json_object_get(meta->json, key) != NULL;
 }
 
-/* Back in place: the text only shrinks. */
-static void text_decode(char *text)
-{
-    unsigned char *s = (unsigned char *)text, *to = s;
-    while (*s) {
-        if (is_byte_code(s)) {
-            *to++ = s[1] == 0xBE ? s[2] : (unsigned char)(s[2] + 0x40);
-            s += 3;
-        } else {
-            *to++ = *s++;
-        }
-    }
-    *to = 0;
-}
-
-/* ---- Saving ---- */
-
-static mercer_status no_memory(mercer_error *err)
-{
-    return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (model header)");
-}
+/* ---- Numbers: each kind as a text, and back ---- */
 
 static mercer_status put_text(json_t *object, const char *key, const char *text, mercer_error *err)
 {
@@ -105,12 +50,39 @@ static mercer_status put_text(json_t *object, const char *key, const char *text,
     mercer_status rc = MERCER_OK;
     if (!text)
         return MERCER_OK;
-    MRC_TRY(text_encode(text, &encoded, err));
+    MRC_TRY(mrc_text_encode(text, &encoded, err));
     if (json_object_set_new(object, key, json_string(encoded)) != 0)
-        rc = no_memory(err);
+        rc = mrc_json_no_memory(err);
 out:
     mrc_free(encoded);
     return rc;
+}
+
+static mercer_status get_text(const struct metadata *meta, const char *key, const char **out,
+                              mercer_error *err)
+{
+    *out = json_string_value(json_object_get(meta->json, key));
+    return *out ? MERCER_OK : damaged(meta, "no metadata ", key, err);
+}
+
+static mercer_status get_unsigned(const struct metadata *meta, const char *key, uint64_t most,
+                                  uint64_t *out, mercer_error *err)
+{
+    const char *text, *s;
+    uint64_t value = 0;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (s = text; *s >= '0' && *s <= '9'; s++) {
+        uint64_t digit = (uint64_t)(*s - '0');
+        if (value > (most - digit) / 10)
+            break;
+        value = value * 10 + digit;
+    }
+    if (s == text || *s)
+        return damaged(meta, "metadata is not a usable integer: ", key, err);
+    *out = value;
+    return MERCER_OK;
 }
 
 static mercer_status put_int(json_t *object, const char *key, int64_t value, mercer_error *err)
@@ -120,27 +92,207 @@ static mercer_status put_int(json_t *object, const char *key, int64_t value, mer
     return put_text(object, key, text, err);
 }
 
-static mercer_status put_real(json_t *object, const char *key, double value, mercer_error *err)
+static mercer_status put_size(json_t *object, const char *key, const void *value, mercer_error *err)
+{
+    return put_int(object, key, *(const int64_t *)value, err);
+}
+
+static mercer_status get_size(const struct metadata *meta, const char *key, void *out,
+                              mercer_error *err)
+{
+    uint64_t value = 0;
+    mercer_status rc = get_unsigned(meta, key, INT64_MAX / 4, &value, err);
+    *(int64_t *)out = (int64_t)value;
+    return rc;
+}
+
+static mercer_status put_real(json_t *object, const char *key, const void *value, mercer_error *err)
 {
     char text[MRC_NUMBER_SIZE];
-    mrc_format_double(value, text);
+    mrc_format_double(*(const double *)value, text);
     return put_text(object, key, text, err);
 }
 
-/* The JSON text of value, zero-terminated, from mrc_alloc. */
-static mercer_status dump(const json_t *value, char **out, size_t *length, mercer_error *err)
+static mercer_status get_real(const struct metadata *meta, const char *key, void *out,
+                              mercer_error *err)
 {
-    mercer_status rc = MERCER_OK;
-    *out = NULL;
-    size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT);
-    if (size == 0)
-        return no_memory(err);
-    rc = mrc_alloc(out, (int64_t)size + 1, 1, err);
-    if (rc == MERCER_OK && json_dumpb(value, *out, size, JSON_COMPACT) != size)
-        rc = no_memory(err);
-    *length = size;
+    const char *text;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc == MERCER_OK && !mrc_parse_double(text, strlen(text), out))
+        rc = damaged(meta, "metadata is not a number: ", key, err);
     return rc;
 }
+
+static mercer_status put_flag(json_t *object, const char *key, const void *value, mercer_error *err)
+{
+    return put_text(object, key, *(const bool *)value ? "true" : "false", err);
+}
+
+static mercer_status get_flag(const struct metadata *meta, const char *key, void *out,
+                              mercer_error *err)
+{
+    const char *text;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    *(bool *)out = strcmp(text, "true") == 0;
+    if (!*(bool *)out && strcmp(text, "false") != 0) {
+        char reason[64];
+        snprintf(reason, sizeof reason, "%s is neither true nor false", key);
+        return damaged(meta, reason, NULL, err);
+    }
+    return MERCER_OK;
+}
+
+static mercer_status put_truth(json_t *object, const char *key, const void *value,
+                               mercer_error *err)
+{
+    bool flag = *(const mrc_truth *)value == MRC_TRUE;
+    return put_flag(object, key, &flag, err);
+}
+
+static mercer_status get_truth(const struct metadata *meta, const char *key, void *out,
+                               mercer_error *err)
+{
+    bool flag;
+    mercer_status rc = get_flag(meta, key, &flag, err);
+    if (rc == MERCER_OK)
+        *(mrc_truth *)out = flag ? MRC_TRUE : MRC_FALSE;
+    return rc;
+}
+
+static mercer_status put_string(json_t *object, const char *key, const void *value,
+                                mercer_error *err)
+{
+    return put_text(object, key, *(char *const *)value, err);
+}
+
+static mercer_status get_string(const struct metadata *meta, const char *key, void *out,
+                                mercer_error *err)
+{
+    const char *text;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(get_text(meta, key, &text, err));
+    MRC_TRY(mrc_strdup(out, text, err));
+    mrc_text_decode(*(char **)out);
+out:
+    return rc;
+}
+
+static mercer_status put_seed(json_t *object, const char *key, const void *value, mercer_error *err)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)*(const uint64_t *)value);
+    return put_text(object, key, text, err);
+}
+
+static mercer_status get_seed(const struct metadata *meta, const char *key, void *out,
+                              mercer_error *err)
+{
+    return get_unsigned(meta, key, UINT64_MAX, out, err);
+}
+
+static mercer_status put_center(json_t *object, const char *key, const void *value,
+                                mercer_error *err)
+{
+    return put_text(object, key, mrc_center_name(*(const mrc_center *)value), err);
+}
+
+static mercer_status get_center(const struct metadata *meta, const char *key, void *out,
+                                mercer_error *err)
+{
+    mrc_center center = MRC_CENTER_NONE;
+    const char *text;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(get_text(meta, key, &text, err));
+    while (strcmp(text, mrc_center_name(center)) != 0) {
+        if (center == MRC_CENTER_SPAN)
+            MRC_TRY(damaged(meta, "unknown centring ", text, err));
+        center++;
+    }
+    *(mrc_center *)out = center;
+out:
+    return rc;
+}
+
+static mercer_status put_scale(json_t *object, const char *key, const void *value,
+                               mercer_error *err)
+{
+    return put_text(object, key, mrc_scale_name(*(const mrc_scale_kind *)value), err);
+}
+
+static mercer_status get_scale(const struct metadata *meta, const char *key, void *out,
+                               mercer_error *err)
+{
+    const char *text;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc == MERCER_OK && mrc_scale_parse(text, out, NULL) != MERCER_OK)
+        rc = damaged(meta, "unknown scaling ", text, err);
+    return rc;
+}
+
+static mercer_status put_targets(json_t *object, const char *key, const void *value,
+                                 mercer_error *err)
+{
+    return put_text(object, key, head_kinds[*(const mercer_target_kind *)value], err);
+}
+
+static mercer_status get_targets(const struct metadata *meta, const char *key, void *out,
+                                 mercer_error *err)
+{
+    const char *text;
+    mercer_target_kind kind = MERCER_TARGET_CLASSES;
+    mercer_status rc = get_text(meta, key, &text, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (strcmp(text, head_kinds[MERCER_TARGET_VALUES]) == 0)
+        kind = MERCER_TARGET_VALUES;
+    if (strcmp(text, head_kinds[kind]) != 0)
+        return damaged(meta, "a head predicts neither classes nor values but ", text, err);
+    *(mercer_target_kind *)out = kind;
+    return MERCER_OK;
+}
+
+static mercer_status put_random(json_t *object, const char *key, const void *value,
+                                mercer_error *err)
+{
+    const uint64_t *random = value;
+    char text[80];
+    snprintf(text, sizeof text, "%016llx %016llx %016llx %016llx", (unsigned long long)random[0],
+             (unsigned long long)random[1], (unsigned long long)random[2],
+             (unsigned long long)random[3]);
+    return put_text(object, key, text, err);
+}
+
+static mercer_status get_random(const struct metadata *meta, const char *key, void *out,
+                                mercer_error *err)
+{
+    const char *text;
+    char *end;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(get_text(meta, key, &text, err));
+    for (int i = 0; i < 4; i++, text = end) {
+        ((uint64_t *)out)[i] = strtoull(text, &end, 16);
+        if (end == text)
+            MRC_TRY(damaged(meta, "state_random is not four numbers", NULL, err));
+    }
+out:
+    return rc;
+}
+
+static const struct coding {
+    mercer_status (*put)(json_t *object, const char *key, const void *value, mercer_error *err);
+    mercer_status (*get)(const struct metadata *meta, const char *key, void *out,
+                         mercer_error *err);
+} codings[MRC_KINDS] = {
+    [MRC_KIND_SIZE] = {put_size, get_size},          [MRC_KIND_REAL] = {put_real, get_real},
+    [MRC_KIND_FLAG] = {put_flag, get_flag},          [MRC_KIND_TRUTH] = {put_truth, get_truth},
+    [MRC_KIND_TEXT] = {put_string, get_string},      [MRC_KIND_SEED] = {put_seed, get_seed},
+    [MRC_KIND_CENTER] = {put_center, get_center},    [MRC_KIND_SCALE] = {put_scale, get_scale},
+    [MRC_KIND_TARGETS] = {put_targets, get_targets}, [MRC_KIND_RANDOM] = {put_random, get_random},
+};
+
+/* ---- Lists of names ---- */
 
 /* Strings of any bytes as a JSON array, for json_decref. */
 static mercer_status names_to_json(char *const *names, int64_t count, json_t **out,
@@ -150,11 +302,11 @@ static mercer_status names_to_json(char *const *names, int64_t count, json_t **o
     mercer_status rc = MERCER_OK;
     *out = json_array();
     if (!*out)
-        MRC_TRY(no_memory(err));
+        MRC_TRY(mrc_json_no_memory(err));
     for (int64_t j = 0; j < count; j++) {
-        MRC_TRY(text_encode(names[j], &name, err));
+        MRC_TRY(mrc_text_encode(names[j], &name, err));
         if (json_array_append_new(*out, json_string(name)) != 0)
-            MRC_TRY(no_memory(err));
+            MRC_TRY(mrc_json_no_memory(err));
         mrc_free(name);
         name = NULL;
     }
@@ -170,9 +322,9 @@ static mercer_status put_json(json_t *object, const char *key, const json_t *val
     char *text = NULL;
     size_t length = 0;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(dump(value, &text, &length, err));
+    MRC_TRY(mrc_json_text(value, &text, &length, err));
     if (json_object_set_new(object, key, json_string(text)) != 0)
-        MRC_TRY(no_memory(err));
+        MRC_TRY(mrc_json_no_memory(err));
 out:
     mrc_free(text);
     return rc;
@@ -192,567 +344,6 @@ out:
     return rc;
 }
 
-static mercer_status put_head(json_t *meta, const mrc_head *head, mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    if (!head->spec)
-        return MERCER_OK;
-    MRC_TRY(put_text(meta, "head", head->spec, err));
-    MRC_TRY(put_text(meta, "head_kind", head_kinds[head->kind], err));
-    MRC_TRY(put_int(meta, "head_outputs", head->outputs, err));
-    MRC_TRY(put_int(meta, "head_rows", head->rows, err));
-    if (head->whole)
-        MRC_TRY(put_text(meta, "head_whole", "true", err));
-    MRC_TRY(put_names(meta, "head_names", head->names, head->outputs, err));
-    MRC_TRY(put_text(meta, "scale_target", mrc_scale_name(head->scale), err));
-out:
-    return rc;
-}
-
-/* Numbers of the streaming state; its arrays are tensors. */
-static mercer_status put_state(json_t *meta, const mrc_state *state, mercer_error *err)
-{
-    char random[80];
-    mercer_status rc = MERCER_OK;
-    if (!state->factor)
-        return MERCER_OK;
-    snprintf(random, sizeof random, "%016llx %016llx %016llx %016llx",
-             (unsigned long long)state->random[0], (unsigned long long)state->random[1],
-             (unsigned long long)state->random[2], (unsigned long long)state->random[3]);
-    MRC_TRY(put_text(meta, "state_random", random, err));
-    MRC_TRY(put_int(meta, "state_rank", state->rank, err));
-    MRC_TRY(put_int(meta, "state_blocks", state->blocks, err));
-    MRC_TRY(put_int(meta, "state_compressed", state->compressed, err));
-    MRC_TRY(put_int(meta, "state_input_rows", state->input_rows, err));
-    MRC_TRY(put_int(meta, "state_input_checksum", state->input_crc, err));
-    MRC_TRY(put_int(meta, "state_input_finished", state->input_finished, err));
-    MRC_TRY(put_int(meta, "state_evaluations", state->evaluations, err));
-    MRC_TRY(put_int(meta, "state_block_evaluations", state->block_evaluations, err));
-    if (state->uncounted)
-        MRC_TRY(put_int(meta, "state_uncounted", state->uncounted, err));
-    MRC_TRY(put_int(meta, "state_window", state->window, err));
-    MRC_TRY(put_int(meta, "state_pending", state->pending, err));
-    MRC_TRY(put_real(meta, "state_weight", state->weight, err));
-    MRC_TRY(put_real(meta, "state_diagonal", state->diagonal, err));
-    MRC_TRY(put_real(meta, "state_largest", state->largest, err));
-    MRC_TRY(put_real(meta, "state_lost", state->lost, err));
-    MRC_TRY(put_real(meta, "state_outside", state->outside, err));
-    MRC_TRY(put_real(meta, "state_halving", state->halving, err));
-    MRC_TRY(put_real(meta, "state_reach", state->reach, err));
-out:
-    return rc;
-}
-
-/* The columns of the file: {"name": ..., "values": [...]}, the values of text columns only. */
-static mercer_status put_encodings(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
-{
-    json_t *list = NULL, *values = NULL;
-    mercer_status rc = MERCER_OK;
-    if (prepare->sources == 0)
-        return MERCER_OK;
-    MRC_TRY(put_text(meta, "encode", "onehot", err));
-    list = json_array();
-    for (int64_t s = 0; s < prepare->sources; s++) {
-        const mrc_encoding *encoding = &prepare->encodings[s];
-        json_t *source = json_object();
-        if (json_array_append_new(list, source) != 0) /* list owns source, also now */
-            MRC_TRY(no_memory(err));
-        if (prepare->source_names)
-            MRC_TRY(put_text(source, "name", prepare->source_names[s], err));
-        if (encoding->count == 0)
-            continue;
-        MRC_TRY(names_to_json(encoding->values, encoding->count, &values, err));
-        if (json_object_set(source, "values", values) != 0)
-            MRC_TRY(no_memory(err));
-        json_decref(values);
-        values = NULL;
-    }
-    MRC_TRY(put_json(meta, "encodings", list, err));
-out:
-    json_decref(list);
-    json_decref(values);
-    return rc;
-}
-
-/* Only what there is: most models are fitted to the columns as they stand. */
-static mercer_status put_prepare(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(put_encodings(meta, prepare, err));
-    if (prepare->missing != MRC_MISSING_ERROR)
-        MRC_TRY(put_text(meta, "missing", mrc_missing_name(prepare->missing), err));
-    if (prepare->image != MRC_IMAGE_NONE) {
-        MRC_TRY(put_text(meta, "image_features", mrc_image_kind_name(prepare->image), err));
-        MRC_TRY(put_int(meta, "image_width", prepare->size.width, err));
-        MRC_TRY(put_int(meta, "image_height", prepare->size.height, err));
-        MRC_TRY(put_int(meta, "image_channels", prepare->size.channels, err));
-    }
-out:
-    return rc;
-}
-
-static mercer_status put_metadata(json_t *header, const mercer_model *model, mercer_error *err)
-{
-    json_t *meta = json_object();
-    mercer_status rc = MERCER_OK;
-
-    if (json_object_set_new(header, "__metadata__", meta) != 0) /* header owns meta, also now */
-        return no_memory(err);
-    MRC_TRY(put_text(meta, "format", "mercer-model", err));
-    /* As old a reader as can be will do. */
-    int version = model->z_packed || model->mean_weights ? FORMAT_VERSION : 1;
-    MRC_TRY(put_int(meta, "format_version", version, err));
-    MRC_TRY(put_int(meta, "oldest_readable_version", version, err));
-    MRC_TRY(put_text(meta, "checksum", checksum_blank, err));
-    MRC_TRY(put_text(meta, "library_version", model->version, err));
-    MRC_TRY(put_text(meta, "method", model->method, err));
-    MRC_TRY(put_text(meta, "kernel", model->kernel_text, err));
-    MRC_TRY(put_text(meta, "center", mrc_center_name(model->center), err));
-    MRC_TRY(put_text(meta, "scale", mrc_scale_name(model->scale.kind), err));
-    MRC_TRY(put_int(meta, "rows", model->rows, err));
-    if (model->weight != (double)model->rows)
-        MRC_TRY(put_real(meta, "weight", model->weight, err));
-    MRC_TRY(put_int(meta, "columns", model->columns, err));
-    MRC_TRY(put_int(meta, "components", model->components, err));
-    MRC_TRY(put_int(meta, "expansion_points", model->points, err));
-    MRC_TRY(put_text(meta, "orthonormal", model->orthonormal ? "true" : "false", err));
-    if (model->correlated)
-        MRC_TRY(put_text(meta, "correlated", "true", err));
-    if (model->whole)
-        MRC_TRY(put_text(meta, "whole", "true", err));
-    MRC_TRY(put_real(meta, "mean_norm2", model->mean_norm2, err));
-    MRC_TRY(put_real(meta, "total_variance", model->total_variance, err));
-    MRC_TRY(put_real(meta, "reconstruction_error", model->reconstruction_error, err));
-    if (!isnan(model->kernel_alignment))
-        MRC_TRY(put_real(meta, "kernel_alignment", model->kernel_alignment, err));
-    if (model->novelty_share > 0) {
-        MRC_TRY(put_real(meta, "novelty_share", model->novelty_share, err));
-        MRC_TRY(put_real(meta, "novelty_threshold", model->novelty_threshold, err));
-    }
-    MRC_TRY(put_names(meta, "column_names", model->column_names, model->columns, err));
-    MRC_TRY(put_prepare(meta, &model->prepare, err));
-    MRC_TRY(put_head(meta, &model->head, err));
-    MRC_TRY(put_state(meta, &model->state, err));
-    MRC_TRY(put_text(meta, "command", model->command, err));
-    char seed[32];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)model->seed);
-    MRC_TRY(put_text(meta, "seed", seed, err));
-    MRC_TRY(put_text(meta, "data_hash", model->data_hash, err));
-out:
-    return rc;
-}
-
-static const char *const dtype_names[] = {"F64", "F32", "U8"}; /* of mrc_dtype */
-enum { DTYPES = sizeof dtype_names / sizeof *dtype_names };
-
-/* The tensors of a model in file order. One list serves both directions. */
-enum { TENSORS = 44 };
-
-struct tensor {
-    const char *name;
-    const char *dtype; /* F64, F32, U8, I64 or I32 */
-    int rank;
-    int64_t shape[2];
-    void *data; /* address of the model's pointer to it, which is NULL when it has none */
-};
-
-/* Pointers of different types may not be read as one another, only copied. */
-static void *tensor_data(const struct tensor *tensor)
-{
-    void *data;
-    memcpy(&data, tensor->data, sizeof data);
-    return data;
-}
-
-static void list_tensors(mercer_model *model, struct tensor tensors[TENSORS])
-{
-    int64_t m = model->points, d = model->columns, l = model->components;
-    void *z = model->z_dtype == MRC_F64 ? (void *)&model->z : &model->z_packed;
-    mrc_head *head = &model->head;
-    int64_t functions = mrc_head_functions(head);
-    /* Sizes of a file are anything; no array is as long as the largest. */
-    int64_t increments =
-        (double)(l + 1) * (double)head->outputs < 9e18 ? (l + 1) * head->outputs : INT64_MAX;
-    mrc_state *state = &model->state;
-    int64_t kept = state->window + state->pending;
-    const struct tensor list[TENSORS] = {
-        {"z_start", "I64", 1, {m + 1, 1}, &model->z_csr.start},
-        {"z_value", "F64", 1, {model->z_entries, 1}, &model->z_csr.value},
-        {"coefficients", "F64", 2, {model->basis_points, l}, &model->coefficients},
-        {"offsets", "F64", 1, {l, 1}, &model->offsets},
-        {"mean", "F64", 1, {m, 1}, &model->mean},
-        {"mean_weights", "F64", 1, {l, 1}, &model->mean_weights},
-        {"weights", "F64", 2, {d, l}, &model->weights},
-        {"input_center", "F64", 1, {d, 1}, &model->input_center},
-        {"spectrum", "F64", 1, {l, 1}, &model->spectrum},
-        {"selected", "I64", 1, {model->selected_count, 1}, &model->selected},
-        {"selection",
-         "F64",
-         2,
-         {model->selected_count, MERCER_SELECTION_COLUMNS},
-         &model->selection},
-        {"alignment", "F64", 1, {l, 1}, &model->alignment},
-        {"covariance", "F64", 1, {l, 1}, &model->covariance},
-        {"evaluations", "I64", 1, {l, 1}, &model->evaluations},
-        {"bound", "F64", 2, {l, MERCER_BOUND_COLUMNS}, &model->bound},
-        {"influence", "F64", 2, {model->influence_count, 2}, &model->influence},
-        {"trace", "F64", 2, {model->trace_count, MERCER_TRACE_COLUMNS}, &model->trace},
-        {"scale_shift", "F64", 1, {d, 1}, &model->scale.shift},
-        {"scale_factor", "F64", 1, {d, 1}, &model->scale.factor},
-        {"prepare.means", "F64", 1, {model->prepare.means_count, 1}, &model->prepare.means},
-        {"head.errors", "F64", 1, {l, 1}, &head->errors},
-        {"head.center", "F64", 1, {l, 1}, &head->center},
-        {"head.basis", "F64", 2, {l, l}, &head->basis},
-        {"head.weights", "F64", 2, {l, head->outputs}, &head->weights},
-        {"head.intercept", "F64", 1, {head->outputs, 1}, &head->intercept},
-        {"head.class_centers", "F64", 2, {head->outputs, l}, &head->class_centers},
-        {"head.increments", "F64", 2, {l, increments}, &head->increments},
-        {"head.points", "F64", 2, {head->rows, l}, &head->points},
-        {"head.codes", "I64", 1, {head->rows, 1}, &head->codes},
-        {"head.values", "F64", 2, {head->rows, head->outputs}, &head->values},
-        {"head.dual", "F64", 2, {head->rows, functions}, &head->dual},
-        {"head.function_weights", "F64", 2, {l, functions}, &head->function_weights},
-        {"head.function_offsets", "F64", 1, {functions, 1}, &head->function_offsets},
-        {"state.factor", "F64", 2, {m, m}, &state->factor},
-        {"state.basis", "F64", 2, {m, state->rank}, &state->basis},
-        {"state.singular", "F64", 1, {state->rank, 1}, &state->singular},
-        {"state.mean", "F64", 1, {m, 1}, &state->mean},
-        {"state.coordinates", "F64", 2, {state->window, m}, &state->coordinates},
-        {"state.kept", "F64", 2, {kept, d}, &state->kept},
-        {"state.kept_start", "I64", 1, {kept + 1, 1}, &state->kept_csr.start},
-        {"state.kept_value", "F64", 1, {state->kept_entries, 1}, &state->kept_csr.value},
-        /* Last: the others then lie on multiples of eight bytes. */
-        {"z", dtype_names[model->z_dtype], 2, {m, d}, z},
-        {"z_column", "I32", 1, {model->z_entries, 1}, &model->z_csr.column},
-        {"state.kept_column", "I32", 1, {state->kept_entries, 1}, &state->kept_csr.column},
-    };
-    memcpy(tensors, list, sizeof list);
-}
-
-/* Bytes of one value. */
-static int64_t tensor_width(const struct tensor *tensor)
-{
-    const char *dtype = tensor->dtype;
-    return strcmp(dtype, "U8") == 0 ? 1 : strstr(dtype, "32") ? 4 : 8;
-}
-
-/* Bytes of a tensor to be written: 0 when the model has none. */
-static size_t tensor_bytes(const struct tensor *tensor)
-{
-    int64_t bytes = tensor->shape[0] * tensor->shape[1] * tensor_width(tensor);
-    return tensor_data(tensor) ? (size_t)bytes : 0;
-}
-
-static mercer_status put_tensor(json_t *header, const struct tensor *tensor, size_t begin,
-                                mercer_error *err)
-{
-    size_t bytes = tensor_bytes(tensor);
-    json_t *shape = tensor->rank == 1 ? json_pack("[I]", (json_int_t)tensor->shape[0])
-                                      : json_pack("[II]", (json_int_t)tensor->shape[0],
-                                                  (json_int_t)tensor->shape[1]);
-    /* json_pack takes over shape, also on failure. */
-    json_t *entry = json_pack("{s:s,s:o,s:[I,I]}", "dtype", tensor->dtype, "shape", shape,
-                              "data_offsets", (json_int_t)begin, (json_int_t)(begin + bytes));
-    if (!entry || json_object_set_new(header, tensor->name, entry) != 0)
-        return no_memory(err);
-    return MERCER_OK;
-}
-
-/* Where the eight digits of the checksum stand in the header, or NULL unless there is one place. */
-static char *find_checksum(char *header, size_t length)
-{
-    size_t key = sizeof checksum_key - 1;
-    char *at = memmem(header, length, checksum_key, key);
-    if (!at)
-        return NULL;
-    char *digits = at + key;
-    size_t left = length - (size_t)(digits - header);
-    if (left < CHECKSUM_DIGITS || memmem(digits, left, checksum_key, key))
-        return NULL;
-    return digits;
-}
-
-static mercer_status build_header(const mercer_model *model, const struct tensor *tensors,
-                                  char **out, size_t *length, mercer_error *err)
-{
-    json_t *header = json_object();
-    char *text = NULL;
-    size_t begin = 0;
-    mercer_status rc = MERCER_OK;
-
-    if (!header)
-        MRC_TRY(no_memory(err));
-    MRC_TRY(put_metadata(header, model, err));
-    for (int i = 0; i < TENSORS; i++)
-        if (tensor_bytes(&tensors[i]) > 0) {
-            MRC_TRY(put_tensor(header, &tensors[i], begin, err));
-            begin += tensor_bytes(&tensors[i]);
-        }
-    MRC_TRY(dump(header, &text, length, err));
-    size_t padded = (*length + 7) / 8 * 8;
-    if (padded > MOST_HEADER)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "the names of columns and values of the model take more than 64 MB");
-    MRC_TRY(mrc_alloc(out, (int64_t)padded, 1, err));
-    memset(*out, ' ', padded);
-    memcpy(*out, text, *length);
-    *length = padded;
-out:
-    json_decref(header);
-    mrc_free(text);
-    return rc;
-}
-
-mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *model, const char *path,
-                                mercer_error *err)
-{
-    MRC_NEED(ctx);
-    MRC_NEED(model);
-    MRC_NEED(path);
-    struct tensor tensors[TENSORS];
-    mrc_output *output = NULL;
-    char *header = NULL, digits[CHECKSUM_DIGITS + 1];
-    size_t length = 0;
-    mercer_status rc = MERCER_OK;
-
-    list_tensors((mercer_model *)model, tensors); /* only read here */
-    MRC_TRY(build_header(model, tensors, &header, &length, err));
-    uint64_t length64 = length;
-    uLong crc = crc32_z(0, (const Bytef *)&length64, sizeof length64);
-    crc = crc32_z(crc, (const Bytef *)header, length);
-    for (int i = 0; i < TENSORS; i++)
-        if (tensor_data(&tensors[i]))
-            crc = crc32_z(crc, tensor_data(&tensors[i]), tensor_bytes(&tensors[i]));
-    snprintf(digits, sizeof digits, "%08lx", crc & 0xFFFFFFFFUL);
-    memcpy(find_checksum(header, length), digits, CHECKSUM_DIGITS);
-
-    MRC_TRY(mrc_alloc(&output, 1, sizeof *output, err));
-    output->fd = -1;
-    MRC_TRY(mrc_output_open(output, ctx, path, err));
-    MRC_TRY(mrc_output_write(output, &length64, sizeof length64, err));
-    MRC_TRY(mrc_output_write(output, header, length, err));
-    for (int i = 0; i < TENSORS; i++)
-        if (tensor_data(&tensors[i]))
-            MRC_TRY(
-                mrc_output_write(output, tensor_data(&tensors[i]), tensor_bytes(&tensors[i]), err));
-    MRC_TRY(mrc_output_finish(output, err));
-out:
-    if (output)
-        mrc_output_abort(output); /* nothing to do once finished */
-    mrc_free(output);
-    mrc_free(header);
-    return rc;
-}
-
-/* ---- Loading ---- */
-
-/* The bytes of a file: a descriptor, or memory. */
-struct source {
-    const char *name;
-    int fd;                      /* -1: memory */
-    const unsigned char *memory; /* the bytes from `base` on */
-    unsigned char *owned;        /* what a pipe delivered; behind memory */
-    size_t base, at, size;
-    bool size_known;
-    uLong crc;
-};
-
-static mercer_status not_a_model(const struct source *source, const char *reason, mercer_error *err)
-{
-    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is not a Mercer model (%s)", source->name, reason);
-}
-
-static mercer_status damaged(const struct source *source, const char *reason, const char *what,
-                             mercer_error *err)
-{
-    char shown[MRC_SHOWN_SIZE]; /* what comes from the file may hold anything */
-    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (%s%s)", source->name, reason,
-                    what ? mrc_show(shown, what, strlen(what)) : "");
-}
-
-static mercer_status truncated(const struct source *source, uint64_t expected, uint64_t found,
-                               mercer_error *err)
-{
-    return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is truncated (%llu bytes expected, %llu found)",
-                    source->name, (unsigned long long)expected, (unsigned long long)found);
-}
-
-/* Read up to bytes; *got is less only at the end of the file. */
-static mercer_status source_read(struct source *source, void *to, size_t bytes, size_t *got,
-                                 mercer_error *err)
-{
-    *got = 0;
-    if (source->fd < 0) {
-        size_t left = source->size - source->at;
-        *got = bytes < left ? bytes : left;
-        memcpy(to, source->memory + (source->at - source->base), *got);
-    }
-    while (source->fd >= 0 && *got < bytes) {
-        size_t want = bytes - *got < READ_STEP ? bytes - *got : READ_STEP;
-        ssize_t n = read(source->fd, (char *)to + *got, want);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", source->name);
-        if (n == 0)
-            break;
-        *got += (size_t)n;
-    }
-    source->at += *got;
-    return MERCER_OK;
-}
-
-/* Take the rest of a pipe, up to `total` bytes of the whole file, into memory. The buffer grows
- * with what arrives, not with what the header promises. */
-static mercer_status source_slurp(struct source *source, size_t total, mercer_error *err)
-{
-    size_t base = source->at, filled = 0, wanted = total - base, got;
-    char extra;
-    mercer_status rc = MERCER_OK;
-
-    while (filled < wanted) {
-        size_t step = filled > READ_STEP ? filled : READ_STEP;
-        if (step > wanted - filled)
-            step = wanted - filled;
-        MRC_TRY(mrc_grow(&source->owned, (int64_t)(filled + step), 1, err));
-        MRC_TRY(source_read(source, source->owned + filled, step, &got, err));
-        filled += got;
-        if (got < step)
-            break;
-    }
-    got = 0;
-    if (filled == wanted)
-        MRC_TRY(source_read(source, &extra, 1, &got, err));
-    source->size = source->at; /* one more than total when there are bytes left over */
-    source->size_known = true;
-    source->fd = -1;
-    source->base = source->at = base;
-    source->memory = source->owned;
-out:
-    return rc;
-}
-
-/* One entry of the header. */
-struct entry {
-    const char *name;
-    const json_t *json;
-    int64_t begin, end;
-};
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end); /* empty ones first */
-}
-
-static bool get_integer(const json_t *value, int64_t *out)
-{
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return false;
-    *out = json_integer_value(value);
-    return true;
-}
-
-/* List the tensors of the header in the order of their bytes: no gaps, no overlaps. */
-static mercer_status read_entries(const struct source *source, json_t *header,
-                                  struct entry **entries, int64_t *count, int64_t *bytes,
-                                  mercer_error *err)
-{
-    const char *name;
-    json_t *value;
-    int64_t n = 0;
-    mercer_status rc = mrc_alloc(entries, (int64_t)json_object_size(header), sizeof **entries, err);
-    if (rc != MERCER_OK)
-        return rc;
-    json_object_foreach(header, name, value)
-    {
-        struct entry *entry = *entries + n;
-        const json_t *offsets = json_object_get(value, "data_offsets");
-        if (strcmp(name, "__metadata__") == 0)
-            continue;
-        if (json_array_size(offsets) != 2 ||
-            !get_integer(json_array_get(offsets, 0), &entry->begin) ||
-            !get_integer(json_array_get(offsets, 1), &entry->end) || entry->begin > entry->end ||
-            entry->end > INT64_MAX / 4)
-            return damaged(source, "no usable data_offsets for tensor ", name, err);
-        entry->name = name;
-        entry->json = value;
-        n++;
-    }
-    qsort(*entries, (size_t)n, sizeof **entries, compare_entries);
-    *bytes = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if ((*entries)[i].begin != *bytes)
-            return damaged(source, "gap or overlap before tensor ", (*entries)[i].name, err);
-        *bytes = (*entries)[i].end;
-    }
-    *count = n;
-    return MERCER_OK;
-}
-
-/* Texts of __metadata__. */
-struct metadata {
-    const struct source *source;
-    const json_t *json;
-};
-
-static mercer_status get_text(const struct metadata *meta, const char *key, const char **out,
-                              mercer_error *err)
-{
-    *out = json_string_value(json_object_get(meta->json, key));
-    return *out ? MERCER_OK : damaged(meta->source, "no metadata ", key, err);
-}
-
-static mercer_status get_copy(const struct metadata *meta, const char *key, char **out,
-                              mercer_error *err)
-{
-    mercer_status rc = mrc_strdup(out, json_string_value(json_object_get(meta->json, key)), err);
-    if (rc == MERCER_OK && *out)
-        text_decode(*out);
-    return rc;
-}
-
-static mercer_status get_unsigned(const struct metadata *meta, const char *key, uint64_t most,
-                                  uint64_t *out, mercer_error *err)
-{
-    const char *text, *s;
-    uint64_t value = 0;
-    mercer_status rc = get_text(meta, key, &text, err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (s = text; *s >= '0' && *s <= '9'; s++) {
-        uint64_t digit = (uint64_t)(*s - '0');
-        if (value > (most - digit) / 10)
-            break;
-        value = value * 10 + digit;
-    }
-    if (s == text || *s)
-        return damaged(meta->source, "metadata is not a usable integer: ", key, err);
-    *out = value;
-    return MERCER_OK;
-}
-
-static mercer_status get_size(const struct metadata *meta, const char *key, int64_t *out,
-                              mercer_error *err)
-{
-    uint64_t value = 0;
-    mercer_status rc = get_unsigned(meta, key, INT64_MAX / 4, &value, err);
-    *out = (int64_t)value;
-    return rc;
-}
-
-static mercer_status get_real(const struct metadata *meta, const char *key, double *out,
-                              mercer_error *err)
-{
-    const char *text;
-    mercer_status rc = get_text(meta, key, &text, err);
-    if (rc == MERCER_OK && !mrc_parse_double(text, strlen(text), out))
-        rc = damaged(meta->source, "metadata is not a number: ", key, err);
-    return rc;
-}
-
 /* The strings of a JSON array; also on error the caller frees *out, which has `count` places. */
 static mercer_status names_from_json(const struct metadata *meta, const json_t *list, int64_t count,
                                      char ***out, mercer_error *err)
@@ -762,25 +353,10 @@ static mercer_status names_from_json(const struct metadata *meta, const json_t *
     for (int64_t j = 0; j < count; j++) {
         const char *name = json_string_value(json_array_get(list, (size_t)j));
         if (!name)
-            MRC_TRY(damaged(meta->source, "a name is not text", NULL, err));
+            MRC_TRY(damaged(meta, "a name is not text", NULL, err));
         MRC_TRY(mrc_strdup(&(*out)[j], name, err));
-        text_decode((*out)[j]);
+        mrc_text_decode((*out)[j]);
     }
-out:
-    return rc;
-}
-
-/* Files of models without a threshold do not have it. */
-static mercer_status get_novelty(const struct metadata *meta, mercer_model *model,
-                                 mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    if (!json_object_get(meta->json, "novelty_threshold"))
-        return MERCER_OK;
-    MRC_TRY(get_real(meta, "novelty_threshold", &model->novelty_threshold, err));
-    MRC_TRY(get_real(meta, "novelty_share", &model->novelty_share, err));
-    if (!(model->novelty_share > 0 && model->novelty_share < 1))
-        MRC_TRY(damaged(meta->source, "novelty_share is not between 0 and 1", NULL, err));
 out:
     return rc;
 }
@@ -805,76 +381,60 @@ static mercer_status get_names(const struct metadata *meta, const char *key, int
         return MERCER_OK;
     MRC_TRY(get_json(text, &list, err));
     if (!json_is_array(list) || (int64_t)json_array_size(list) != count)
-        MRC_TRY(damaged(meta->source, "not the right number of names in ", key, err));
+        MRC_TRY(damaged(meta, "not the right number of names in ", key, err));
     MRC_TRY(names_from_json(meta, list, count, out, err));
 out:
     json_decref(list);
     return rc;
 }
 
-static mercer_status get_head(const struct metadata *meta, mrc_head *head, mercer_error *err)
+/* ---- What a line MRC_NESTED names: several keys at a time ---- */
+
+/* The columns of the file: {"name": ..., "values": [...]}, the values of text columns only. */
+static mercer_status put_encodings(json_t *meta, const mercer_prepare *prepare, mercer_error *err)
 {
-    const char *kind, *scale;
+    json_t *list = NULL, *values = NULL;
     mercer_status rc = MERCER_OK;
-    if (!json_object_get(meta->json, "head"))
+    if (prepare->sources == 0)
         return MERCER_OK;
-    MRC_TRY(get_copy(meta, "head", &head->spec, err));
-    MRC_TRY(get_text(meta, "head_kind", &kind, err));
-    MRC_TRY(get_text(meta, "scale_target", &scale, err));
-    MRC_TRY(get_size(meta, "head_outputs", &head->outputs, err));
-    MRC_TRY(get_size(meta, "head_rows", &head->rows, err));
-    head->whole = json_object_get(meta->json, "head_whole") != NULL;
-    MRC_TRY(get_names(meta, "head_names", head->outputs, &head->names, err));
-    head->kind = strcmp(kind, head_kinds[MERCER_TARGET_VALUES]) == 0 ? MERCER_TARGET_VALUES
-                                                                     : MERCER_TARGET_CLASSES;
-    if (strcmp(kind, head_kinds[head->kind]) != 0)
-        MRC_TRY(
-            damaged(meta->source, "a head predicts neither classes nor values but ", kind, err));
-    if (mrc_scale_parse(scale, &head->scale, NULL) != MERCER_OK)
-        MRC_TRY(damaged(meta->source, "unknown scaling ", scale, err));
+    MRC_TRY(put_text(meta, "encode", "onehot", err));
+    list = json_array();
+    for (int64_t s = 0; s < prepare->sources; s++) {
+        const mrc_encoding *encoding = &prepare->encodings[s];
+        json_t *source = json_object();
+        if (json_array_append_new(list, source) != 0) /* list owns source, also now */
+            MRC_TRY(mrc_json_no_memory(err));
+        if (prepare->source_names)
+            MRC_TRY(put_text(source, "name", prepare->source_names[s], err));
+        if (encoding->count == 0)
+            continue;
+        MRC_TRY(names_to_json(encoding->values, encoding->count, &values, err));
+        if (json_object_set(source, "values", values) != 0)
+            MRC_TRY(mrc_json_no_memory(err));
+        json_decref(values);
+        values = NULL;
+    }
+    MRC_TRY(put_json(meta, "encodings", list, err));
 out:
+    json_decref(list);
+    json_decref(values);
     return rc;
 }
 
-/* Models that cannot be updated do not have it. */
-static mercer_status get_state(const struct metadata *meta, mrc_state *state, mercer_error *err)
+/* Only what there is: most models are fitted to the columns as they stand. */
+static mercer_status put_prepare(json_t *meta, const mercer_model *model, mercer_error *err)
 {
-    const char *random;
-    char *end;
+    const mercer_prepare *prepare = &model->prepare;
     mercer_status rc = MERCER_OK;
-    if (!json_object_get(meta->json, "state_rank"))
-        return MERCER_OK;
-    MRC_TRY(get_text(meta, "state_random", &random, err));
-    for (int i = 0; i < 4; i++, random = end) {
-        state->random[i] = strtoull(random, &end, 16);
-        if (end == random)
-            MRC_TRY(damaged(meta->source, "state_random is not four numbers", NULL, err));
+    MRC_TRY(put_encodings(meta, prepare, err));
+    if (prepare->missing != MRC_MISSING_ERROR)
+        MRC_TRY(put_text(meta, "missing", mrc_missing_name(prepare->missing), err));
+    if (prepare->image != MRC_IMAGE_NONE) {
+        MRC_TRY(put_text(meta, "image_features", mrc_image_kind_name(prepare->image), err));
+        MRC_TRY(put_int(meta, "image_width", prepare->size.width, err));
+        MRC_TRY(put_int(meta, "image_height", prepare->size.height, err));
+        MRC_TRY(put_int(meta, "image_channels", prepare->size.channels, err));
     }
-    MRC_TRY(get_size(meta, "state_rank", &state->rank, err));
-    MRC_TRY(get_size(meta, "state_blocks", &state->blocks, err));
-    MRC_TRY(get_size(meta, "state_compressed", &state->compressed, err));
-    MRC_TRY(get_size(meta, "state_input_rows", &state->input_rows, err));
-    MRC_TRY(get_size(meta, "state_input_checksum", &state->input_crc, err));
-    MRC_TRY(get_size(meta, "state_pending", &state->pending, err));
-    /* What the first files tell: */
-    state->input_finished = state->pending == 0;
-    state->uncounted = state->blocks;
-    if (json_object_get(meta->json, "state_evaluations")) {
-        MRC_TRY(get_size(meta, "state_input_finished", &state->input_finished, err));
-        MRC_TRY(get_size(meta, "state_evaluations", &state->evaluations, err));
-        MRC_TRY(get_size(meta, "state_block_evaluations", &state->block_evaluations, err));
-        state->uncounted = 0;
-        if (json_object_get(meta->json, "state_uncounted"))
-            MRC_TRY(get_size(meta, "state_uncounted", &state->uncounted, err));
-    }
-    MRC_TRY(get_size(meta, "state_window", &state->window, err));
-    MRC_TRY(get_real(meta, "state_weight", &state->weight, err));
-    MRC_TRY(get_real(meta, "state_diagonal", &state->diagonal, err));
-    MRC_TRY(get_real(meta, "state_largest", &state->largest, err));
-    MRC_TRY(get_real(meta, "state_lost", &state->lost, err));
-    MRC_TRY(get_real(meta, "state_outside", &state->outside, err));
-    MRC_TRY(get_real(meta, "state_halving", &state->halving, err));
-    MRC_TRY(get_real(meta, "state_reach", &state->reach, err));
 out:
     return rc;
 }
@@ -889,8 +449,8 @@ static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *
     if (!text)
         return MERCER_OK;
     MRC_TRY(get_json(text, &list, err));
-    if (json_array_size(list) == 0) /* also of what is no array */
-        MRC_TRY(damaged(meta->source, "encodings is not a list of columns", NULL, err));
+    if (json_array_size(list) == 0) /* also of what is not an array */
+        MRC_TRY(damaged(meta, "encodings is not a list of columns", NULL, err));
     int64_t count = (int64_t)json_array_size(list);
     MRC_TRY(mrc_alloc(&prepare->encodings, count, sizeof *prepare->encodings, err));
     prepare->sources = count;
@@ -902,9 +462,9 @@ static mercer_status get_encodings(const struct metadata *meta, mercer_prepare *
         const char *name = json_string_value(json_object_get(source, "name"));
         if (prepare->source_names) {
             if (!name)
-                MRC_TRY(damaged(meta->source, "some encodings have no name", NULL, err));
+                MRC_TRY(damaged(meta, "some encodings have no name", NULL, err));
             MRC_TRY(mrc_strdup(&prepare->source_names[s], name, err));
-            text_decode(prepare->source_names[s]);
+            mrc_text_decode(prepare->source_names[s]);
         }
         prepare->encodings[s].count = (int64_t)json_array_size(values);
         if (prepare->encodings[s].count > 0)
@@ -925,9 +485,9 @@ static mercer_status get_prepare(const struct metadata *meta, mercer_model *mode
     mercer_status rc = MERCER_OK;
     MRC_TRY(get_encodings(meta, prepare, err));
     if (mrc_missing_parse(missing, &prepare->missing, NULL) != MERCER_OK)
-        MRC_TRY(damaged(meta->source, "unknown treatment of missing values ", missing, err));
+        MRC_TRY(damaged(meta, "unknown treatment of missing values ", missing, err));
     if (mrc_image_kind_parse(images, &prepare->image, NULL) != MERCER_OK)
-        MRC_TRY(damaged(meta->source, "unknown image features ", images, err));
+        MRC_TRY(damaged(meta, "unknown image features ", images, err));
     if (images) {
         MRC_TRY(get_size(meta, "image_width", &prepare->size.width, err));
         MRC_TRY(get_size(meta, "image_height", &prepare->size.height, err));
@@ -937,52 +497,206 @@ out:
     return rc;
 }
 
-static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
-                                mercer_error *err)
+static mercer_status put_kernel(json_t *meta, const mercer_model *model, mercer_error *err)
+{
+    return put_text(meta, "kernel", model->kernel_text, err);
+}
+
+static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     mercer_error inner = {0};
     const char *text;
     mercer_status rc = get_text(meta, "kernel", &text, err);
     if (rc != MERCER_OK)
         return rc;
-    rc = mrc_kernel_parse_in(&model->kernel, ctx, text, &inner);
+    rc = mrc_kernel_parse_in(&model->kernel, meta->ctx, text, &inner);
     if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
-        return damaged(meta->source, "a kernel parameter is no number: ", text, err);
+        return damaged(meta, "a kernel parameter is not a number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
-        rc = mrc_kernel_resolve(&model->kernel, ctx, NULL, &inner);
+        rc = mrc_kernel_resolve(&model->kernel, meta->ctx, NULL, &inner);
     if (rc == MERCER_ERR_MEMORY)
-        return mrc_fail(err, rc, "%s", inner.text);
-    return rc == MERCER_OK ? rc : damaged(meta->source, inner.text, NULL, err);
+        return mrc_fail_again(err, rc, &inner);
+    return rc == MERCER_OK ? rc : damaged(meta, inner.text, NULL, err);
 }
 
-static mercer_status get_choices(const struct metadata *meta, mercer_model *model,
-                                 mercer_error *err)
-{
-    const char *text;
-    mercer_status rc = MERCER_OK;
+static const struct nesting {
+    const char *name;
+    mercer_status (*put)(json_t *meta, const mercer_model *model, mercer_error *err);
+    mercer_status (*get)(const struct metadata *meta, mercer_model *model, mercer_error *err);
+} nestings[] = {
+#define MRC_NESTED(name) {#name, put_##name, get_##name},
+#include "model/parts.def"
+};
 
-    MRC_TRY(get_text(meta, "center", &text, err));
-    model->center = MRC_CENTER_NONE;
-    while (strcmp(text, mrc_center_name(model->center)) != 0) {
-        if (model->center == MRC_CENTER_SPAN)
-            MRC_TRY(damaged(meta->source, "unknown centring ", text, err));
-        model->center++;
-    }
-    MRC_TRY(get_text(meta, "scale", &text, err));
-    if (mrc_scale_parse(text, &model->scale.kind, NULL) != MERCER_OK)
-        MRC_TRY(damaged(meta->source, "unknown scaling ", text, err));
-    model->scale.d = model->columns;
-    MRC_TRY(get_text(meta, "orthonormal", &text, err));
-    model->orthonormal = strcmp(text, "true") == 0;
-    if (!model->orthonormal && strcmp(text, "false") != 0)
-        MRC_TRY(damaged(meta->source, "orthonormal is neither true nor false", NULL, err));
-    model->correlated = json_object_get(meta->json, "correlated") != NULL;
-    model->whole = json_object_get(meta->json, "whole") != NULL;
-    if (json_object_get(meta->json, "kernel_alignment"))
-        MRC_TRY(get_real(meta, "kernel_alignment", &model->kernel_alignment, err));
+static const struct nesting *nesting_of(const mrc_number_part *part)
+{
+    const struct nesting *nesting = nestings;
+    while (strcmp(nesting->name, part->key) != 0)
+        nesting++;
+    return nesting;
+}
+
+/* ---- Saving ---- */
+
+static bool is_left_out(const mercer_model *model, const mrc_number_part *part)
+{
+    static const uint64_t nothing[4] = {0}; /* as long as the longest */
+    const void *value = mrc_number_place(model, part);
+    if (part->flags & MRC_IF_SET && memcmp(value, nothing, mrc_kind_bytes(part->kind)) == 0)
+        return true;
+    if (part->flags & MRC_UNLESS_NAN && isnan(*(const double *)value))
+        return true;
+    if (part->flags & MRC_UNLESS_UNKNOWN && *(const mrc_truth *)value == MRC_UNKNOWN)
+        return true;
+    return part->flags & MRC_UNLESS_ROWS && *(const double *)value == (double)model->rows;
+}
+
+static mercer_status put_number(json_t *meta, const mercer_model *model,
+                                const mrc_number_part *part, mercer_error *err)
+{
+    const void *value = mrc_number_place(model, part);
+    if (!mrc_group_is_there(model, part->group) || is_left_out(model, part))
+        return MERCER_OK;
+    if (part->kind == MRC_KIND_NESTED)
+        return nesting_of(part)->put(meta, model, err);
+    if (part->kind == MRC_KIND_NAMES)
+        return put_names(meta, part->key, *(char *const *const *)value,
+                         mrc_size_of(model, part->count), err);
+    return codings[part->kind].put(meta, part->key, value, err);
+}
+
+/* As old a reader as can be will do. */
+static int version_of(const mrc_tensor *tensors)
+{
+    for (int i = 0; i < MRC_ARRAY_PARTS; i++)
+        if (mrc_array_parts[i].flags & MRC_FORMAT_2 && tensors[i].array.data)
+            return FORMAT_VERSION;
+    return 1;
+}
+
+static mercer_status put_metadata(json_t *meta, const mercer_model *model, int version,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(put_text(meta, "format", "mercer-model", err));
+    MRC_TRY(put_int(meta, "format_version", version, err));
+    MRC_TRY(put_int(meta, "oldest_readable_version", version, err));
+    MRC_TRY(put_text(meta, "checksum", MRC_CHECKSUM_BLANK, err));
+    for (int i = 0; i < MRC_NUMBER_PARTS; i++)
+        MRC_TRY(put_number(meta, model, &mrc_number_parts[i], err));
 out:
     return rc;
 }
+
+/* The bytes of a model, in pieces, to what open makes ready for them. */
+struct sink {
+    mercer_status (*open)(struct sink *sink, size_t bytes, mercer_error *err);
+    mrc_write_fn write;
+    mercer_ctx *ctx;
+    const char *path;
+    mrc_output *output; /* a file, */
+    char *bytes;        /* or memory, */
+    size_t filled;      /* bytes that are filled */
+};
+
+static mercer_status save(const mercer_model *model, struct sink *sink, mercer_error *err)
+{
+    mrc_tensor list[MRC_ARRAY_PARTS];
+    mrc_tensors tensors = {0};
+    json_t *meta = json_object();
+    mercer_status rc = MERCER_OK;
+
+    if (!meta)
+        MRC_TRY(mrc_json_no_memory(err));
+    for (int i = 0; i < MRC_ARRAY_PARTS; i++) {
+        list[i] = (mrc_tensor){mrc_array_parts[i].name, mrc_array_of(model, &mrc_array_parts[i])};
+        if (mrc_array_parts[i].flags & MRC_UNSAVED)
+            list[i].array.data = NULL;
+    }
+    MRC_TRY(put_metadata(meta, model, version_of(list), err));
+    MRC_TRY(mrc_tensors_init(&tensors, meta, list, MRC_ARRAY_PARTS, err));
+    if (tensors.header_bytes > MRC_MAX_HEADER)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "the names of columns and values of the model take more than 64 MB");
+    MRC_TRY(sink->open(sink, tensors.bytes, err));
+    MRC_TRY(mrc_tensors_write(&tensors, sink->write, sink, err));
+out:
+    mrc_tensors_destroy(&tensors);
+    json_decref(meta);
+    return rc;
+}
+
+static mercer_status open_file(struct sink *sink, size_t bytes, mercer_error *err)
+{
+    (void)bytes;
+    return mrc_output_open(sink->output, sink->ctx, sink->path, err);
+}
+
+static mercer_status write_file(void *host, const void *data, size_t bytes, mercer_error *err)
+{
+    return mrc_output_write(((struct sink *)host)->output, data, bytes, err);
+}
+
+mercer_status mercer_model_save(mercer_ctx *ctx, const mercer_model *model, const char *path,
+                                mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(path);
+    struct sink sink = {.open = open_file, .write = write_file, .ctx = ctx, .path = path};
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(mrc_alloc(&sink.output, 1, sizeof *sink.output, err));
+    sink.output->fd = -1;
+    MRC_TRY(save(model, &sink, err));
+    MRC_TRY(mrc_output_finish(sink.output, err));
+out:
+    if (sink.output)
+        mrc_output_abort(sink.output); /* nothing to do once finished */
+    mrc_free(sink.output);
+    return rc;
+}
+
+static mercer_status open_memory(struct sink *sink, size_t bytes, mercer_error *err)
+{
+    return mrc_alloc2_raw(&sink->bytes, (int64_t)bytes, 1, 1, err);
+}
+
+static mercer_status write_memory(void *host, const void *data, size_t bytes, mercer_error *err)
+{
+    struct sink *sink = host;
+    (void)err;
+    memcpy(sink->bytes + sink->filled, data, bytes);
+    sink->filled += bytes;
+    return MERCER_OK;
+}
+
+mercer_status mercer_model_to_bytes(mercer_ctx *ctx, const mercer_model *model, void **out,
+                                    size_t *size, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(size);
+    *size = 0;
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    struct sink sink = {.open = open_memory, .write = write_memory};
+    mercer_status rc = save(model, &sink, err);
+    if (rc != MERCER_OK) {
+        mrc_free(sink.bytes);
+        return rc;
+    }
+    *out = sink.bytes;
+    *size = sink.filled;
+    return MERCER_OK;
+}
+
+void mercer_bytes_free(void *bytes)
+{
+    mrc_free(bytes);
+}
+
+/* ---- Loading ---- */
 
 static mercer_status check_format(const struct metadata *meta, mercer_error *err)
 {
@@ -991,303 +705,186 @@ static mercer_status check_format(const struct metadata *meta, mercer_error *err
     mercer_status rc = MERCER_OK;
 
     if (!format || strcmp(format, "mercer-model") != 0)
-        MRC_TRY(not_a_model(meta->source, "a safetensors file without Mercer's metadata", err));
+        MRC_TRY(
+            mrc_source_foreign(meta->source, "a safetensors file without Mercer's metadata", err));
     MRC_TRY(get_unsigned(meta, "format_version", UINT64_MAX, &version, err));
     MRC_TRY(get_unsigned(meta, "oldest_readable_version", UINT64_MAX, &oldest, err));
     if (oldest > FORMAT_VERSION)
-        MRC_FAIL(err, MERCER_ERR_FORMAT,
-                 "%s: was written by a newer Mercer (format %llu, this reads up to %d)",
-                 meta->source->name, (unsigned long long)version, FORMAT_VERSION);
+        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
+                    "%s: was written by a newer Mercer (format %llu, this reads up to %d)",
+                    meta->source->name, (unsigned long long)version, FORMAT_VERSION);
     if (version < 1 || oldest < 1)
-        MRC_TRY(damaged(meta->source, "there was no format 0", NULL, err));
+        MRC_TRY(damaged(meta, "there was no format 0", NULL, err));
 out:
     return rc;
 }
 
-static mercer_status get_metadata(const struct metadata *meta, mercer_model *model, mercer_ctx *ctx,
+static bool group_is_in(const struct metadata *meta, mrc_group group)
+{
+    const char *const *keys = mrc_group_keys(group);
+    return (!keys[0] || has_key(meta, keys[0])) && (!keys[1] || has_key(meta, keys[1]));
+}
+
+static mercer_status get_number(const struct metadata *meta, mercer_model *model,
+                                const mrc_number_part *part, mercer_error *err)
+{
+    const unsigned optional = MRC_IF_SET | MRC_UNLESS_NAN | MRC_UNLESS_ROWS;
+    void *out = mrc_number_place(model, part);
+    if (!group_is_in(meta, part->group))
+        return MERCER_OK;
+    if (part->kind == MRC_KIND_NESTED)
+        return nesting_of(part)->get(meta, model, err);
+    if (part->kind == MRC_KIND_NAMES)
+        return get_names(meta, part->key, mrc_size_of(model, part->count), out, err);
+    if (part->flags & MRC_UNLESS_UNKNOWN && !has_key(meta, part->key)) {
+        *(mrc_truth *)out = MRC_UNKNOWN;
+        return MERCER_OK;
+    }
+    if (part->flags & optional && !has_key(meta, part->key))
+        return MERCER_OK;
+    return codings[part->kind].get(meta, part->key, out, err);
+}
+
+/* What follows from the numbers, and what they may not be. */
+static mercer_status complete_metadata(const struct metadata *meta, mercer_model *model,
+                                       mercer_error *err)
+{
+    mrc_state *state = &model->state;
+    model->scale.d = model->columns;
+    if (group_is_in(meta, MRC_GROUP_novelty) &&
+        !(model->novelty_share > 0 && model->novelty_share < 1))
+        return damaged(meta, "novelty_share is not between 0 and 1", NULL, err);
+    if (group_is_in(meta, MRC_GROUP_state) && !group_is_in(meta, MRC_GROUP_counts)) {
+        /* What the first files tell: */
+        state->input_finished = state->pending == 0;
+        state->uncounted = state->blocks;
+    }
+    return MERCER_OK;
+}
+
+static mercer_status get_metadata(const struct metadata *meta, mercer_model *model,
                                   mercer_error *err)
 {
-    const char *text;
     mercer_status rc = MERCER_OK;
-
-    MRC_TRY(get_size(meta, "rows", &model->rows, err));
-    if (json_object_get(meta->json, "weight"))
-        MRC_TRY(get_real(meta, "weight", &model->weight, err));
-    MRC_TRY(get_size(meta, "columns", &model->columns, err));
-    MRC_TRY(get_size(meta, "components", &model->components, err));
-    MRC_TRY(get_size(meta, "expansion_points", &model->points, err));
-    MRC_TRY(get_text(meta, "method", &text, err));
-    MRC_TRY(get_copy(meta, "method", &model->method, err));
-    MRC_TRY(get_text(meta, "library_version", &text, err));
-    MRC_TRY(get_copy(meta, "library_version", &model->version, err));
-    MRC_TRY(get_copy(meta, "command", &model->command, err));
-    MRC_TRY(get_copy(meta, "data_hash", &model->data_hash, err));
-    MRC_TRY(get_kernel(meta, model, ctx, err));
-    MRC_TRY(get_choices(meta, model, err));
-    MRC_TRY(get_real(meta, "mean_norm2", &model->mean_norm2, err));
-    MRC_TRY(get_real(meta, "total_variance", &model->total_variance, err));
-    MRC_TRY(get_real(meta, "reconstruction_error", &model->reconstruction_error, err));
-    MRC_TRY(get_unsigned(meta, "seed", UINT64_MAX, &model->seed, err));
-    MRC_TRY(get_novelty(meta, model, err));
-    MRC_TRY(get_names(meta, "column_names", model->columns, &model->column_names, err));
-    MRC_TRY(get_prepare(meta, model, err));
-    MRC_TRY(get_head(meta, &model->head, err));
-    MRC_TRY(get_state(meta, &model->state, err));
+    /* Sizes first: there must be as many names. */
+    for (int sizes = 1; sizes >= 0; sizes--)
+        for (int i = 0; i < MRC_NUMBER_PARTS; i++)
+            if (sizes == (mrc_number_parts[i].kind == MRC_KIND_SIZE))
+                MRC_TRY(get_number(meta, model, &mrc_number_parts[i], err));
+    MRC_TRY(complete_metadata(meta, model, err));
 out:
     return rc;
 }
 
-/* Does the entry say what the model needs: type, shape, and as many bytes? */
-static bool entry_fits(const struct entry *entry, const struct tensor *tensor)
+/* Lengths that only shapes tell, each by the first array that has it. */
+static void get_lengths(mercer_model *model, const mrc_header *header)
 {
-    const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
-    const json_t *shape = json_object_get(entry->json, "shape");
-    int64_t width = tensor_width(tensor), left = (entry->end - entry->begin) / width;
-    if (!dtype || strcmp(dtype, tensor->dtype) != 0 ||
-        json_array_size(shape) != (size_t)tensor->rank || (entry->end - entry->begin) % width != 0)
-        return false;
-    for (int i = 0; i < tensor->rank; i++) {
-        int64_t size;
-        if (!get_integer(json_array_get(shape, (size_t)i), &size) || size < 1 ||
-            size != tensor->shape[i] || left % size != 0)
-            return false;
-        left /= size;
+    bool told[MRC_SIZES] = {false};
+    for (int i = 0; i < MRC_ARRAY_PARTS; i++) {
+        const mrc_array_part *part = &mrc_array_parts[i];
+        int64_t *length = mrc_length_of(model, part->rows);
+        const mrc_entry *entry = mrc_header_find(header, part->name);
+        if (length && !told[part->rows] && entry)
+            mrc_entry_rows(entry, length);
+        told[part->rows] = true;
     }
-    return left == 1;
 }
 
-/* How the points are stored; an unknown type is refused like a wrong one. */
-static void dtype_of_points(mercer_model *model, const struct entry *entry)
+/* The part that an entry is, of those of its name the one whose type it has; NULL when it is none
+ * of ours. */
+static const mrc_array_part *part_of(mercer_model *model, const mrc_entry *entry)
 {
-    const char *dtype = json_string_value(json_object_get(entry->json, "dtype"));
-    for (int i = 0; dtype && i < DTYPES; i++)
-        if (strcmp(dtype, dtype_names[i]) == 0)
-            model->z_dtype = (mrc_dtype)i;
-}
-
-/* Sizes and types that only the arrays tell. */
-static void sizes_from_shapes(mercer_model *model, const struct entry *entries, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        const json_t *shape = json_object_get(entries[i].json, "shape");
-        int64_t size = 0;
-        if (!get_integer(json_array_get(shape, 0), &size))
+    const mrc_array_part *found = NULL;
+    for (int i = 0; i < MRC_ARRAY_PARTS; i++) {
+        const mrc_array_part *part = &mrc_array_parts[i];
+        if (part->flags & MRC_UNSAVED || strcmp(part->name, entry->name) != 0)
             continue;
-        if (strcmp(entries[i].name, "z") == 0)
-            dtype_of_points(model, &entries[i]);
-        else if (strcmp(entries[i].name, "coefficients") == 0)
-            model->basis_points = size;
-        else if (strcmp(entries[i].name, "selected") == 0)
-            model->selected_count = size;
-        else if (strcmp(entries[i].name, "z_value") == 0)
-            model->z_entries = size;
-        else if (strcmp(entries[i].name, "trace") == 0)
-            model->trace_count = size;
-        else if (strcmp(entries[i].name, "state.kept_value") == 0)
-            model->state.kept_entries = size;
-        else if (strcmp(entries[i].name, "prepare.means") == 0)
-            model->prepare.means_count = size;
-        else if (strcmp(entries[i].name, "influence") == 0)
-            model->influence_count = size;
+        if (!found)
+            found = part;
+        for (mrc_dtype type = MRC_F32; part->dtype == MRC_PACKED && type <= MRC_U8; type++)
+            if (mrc_entry_has_type(entry, (mercer_dtype)type)) {
+                model->z_dtype = type;
+                found = part;
+            }
     }
+    return found;
 }
 
-/* Read the bytes of one entry into the model, or past it when it is none of ours. */
-static mercer_status read_entry(struct source *source, const struct entry *entry,
-                                const struct tensor *tensor, mercer_error *err)
+static mercer_status get_array(const struct metadata *meta, mrc_source *source, mercer_model *model,
+                               const mrc_entry *entry, mercer_error *err)
 {
-    unsigned char skipped[4096];
-    size_t left = (size_t)(entry->end - entry->begin), got = 0;
-    unsigned char *to = skipped;
+    const mrc_array_part *part = part_of(model, entry);
     mercer_status rc = MERCER_OK;
-
-    if (tensor) {
-        if (!entry_fits(entry, tensor))
-            return damaged(source, "wrong type, shape or length of tensor ", entry->name, err);
-        MRC_TRY(mrc_alloc2_raw(tensor->data, (int64_t)left, 1, 1, err));
-        to = tensor_data(tensor);
-    }
-    while (left > 0) {
-        size_t step = tensor || left < sizeof skipped ? left : sizeof skipped;
-        MRC_TRY(source_read(source, to, step, &got, err));
-        if (got < step) /* the file shrank since we asked for its size */
-            MRC_TRY(truncated(source, source->size, source->at, err));
-        source->crc = crc32_z(source->crc, to, step);
-        left -= step;
+    if (part) {
+        mercer_array array = mrc_array_of(model, part);
+        if (!mrc_entry_fits(entry, &array))
+            MRC_TRY(damaged(meta, "wrong type, shape or length of tensor ", entry->name, err));
+        MRC_TRY(mrc_alloc2_raw(mrc_array_place(model, part), entry->end - entry->begin, 1, 1, err));
+        array = mrc_array_of(model, part);
+        MRC_TRY(mrc_entry_read(entry, source, (void *)(uintptr_t)array.data, err));
+    } else {
+        MRC_TRY(mrc_entry_read(entry, source, NULL, err));
     }
 out:
     return rc;
 }
 
-static mercer_status read_tensors(struct source *source, mercer_model *model,
-                                  const struct entry *entries, int64_t count, mercer_error *err)
-{
-    struct tensor tensors[TENSORS];
-    mercer_status rc = MERCER_OK;
-
-    sizes_from_shapes(model, entries, count);
-    list_tensors(model, tensors);
-    for (int64_t i = 0; i < count; i++) {
-        const struct tensor *known = NULL;
-        for (int t = 0; t < TENSORS; t++)
-            if (strcmp(tensors[t].name, entries[i].name) == 0)
-                known = &tensors[t];
-        MRC_TRY(read_entry(source, &entries[i], known, err));
-    }
-out:
-    return rc;
-}
-
-/* The first eight bytes and the header; what is no model at all is told apart here. */
-static mercer_status read_header(struct source *source, char **header, size_t *length,
-                                 mercer_error *err)
-{
-    uint64_t length64 = 0;
-    char first = 0;
-    size_t got = 0;
-    mercer_status rc = MERCER_OK;
-
-    MRC_TRY(source_read(source, &length64, sizeof length64, &got, err));
-    if (got == 0)
-        MRC_TRY(not_a_model(source, "it is empty", err));
-    if (got < sizeof length64)
-        MRC_TRY(not_a_model(source, "it has fewer than 8 bytes", err));
-    if (length64 < 2 || length64 > MOST_HEADER)
-        MRC_TRY(not_a_model(source, "it has no safetensors header", err));
-    *length = (size_t)length64;
-    MRC_TRY(source_read(source, &first, 1, &got, err));
-    if (got == 1 && first != '{')
-        MRC_TRY(not_a_model(source, "it has no safetensors header", err));
-    if (got < 1 || (source->size_known && source->size - 8 < *length))
-        MRC_TRY(truncated(source, 8 + length64, got < 1 ? 8 : source->size, err));
-    MRC_TRY(mrc_alloc(header, (int64_t)*length + 1, 1, err)); /* and a zero byte behind */
-    (*header)[0] = first;
-    MRC_TRY(source_read(source, *header + 1, *length - 1, &got, err));
-    if (got < *length - 1)
-        MRC_TRY(truncated(source, 8 + length64, source->at, err));
-    source->crc = crc32_z(0, (const Bytef *)&length64, sizeof length64);
-out:
-    return rc;
-}
-
-/* Take the digits out of the header, which then is what the checksum was computed from. */
-static mercer_status take_checksum(struct source *source, char *header, size_t length,
-                                   char digits[CHECKSUM_DIGITS], mercer_error *err)
-{
-    char *at = find_checksum(header, length);
-    if (!at)
-        return damaged(source, "it has no checksum", NULL, err);
-    memcpy(digits, at, CHECKSUM_DIGITS);
-    memset(at, '0', CHECKSUM_DIGITS);
-    source->crc = crc32_z(source->crc, (const Bytef *)header, length);
-    return MERCER_OK;
-}
-
-static mercer_status check_checksum(const struct source *source, const char digits[CHECKSUM_DIGITS],
-                                    mercer_error *err)
-{
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    (void)source, (void)digits, (void)err; /* a fuzzer cannot guess a checksum */
-    return MERCER_OK;
-#else
-    char found[CHECKSUM_DIGITS + 1];
-    snprintf(found, sizeof found, "%08lx", source->crc & 0xFFFFFFFFUL);
-    if (memcmp(found, digits, CHECKSUM_DIGITS) != 0)
-        return mrc_fail(err, MERCER_ERR_FORMAT, "%s: is damaged (checksum %.8s expected, %s found)",
-                        source->name, digits, found);
-    return MERCER_OK;
-#endif
-}
-
-static mercer_status seal(const struct source *source, mercer_model *model, mercer_ctx *ctx,
-                          mercer_error *err)
+static mercer_status seal(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     mercer_error inner = {0};
-    mercer_status rc = mrc_model_seal(model, ctx, &inner);
+    mercer_status rc = mrc_model_seal(model, meta->ctx, &inner);
     if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_CANCELLED)
-        return mrc_fail(err, rc, "%s", inner.text);
-    return rc == MERCER_OK ? rc : damaged(source, inner.text, NULL, err);
+        return mrc_fail_again(err, rc, &inner);
+    return rc == MERCER_OK ? rc : damaged(meta, inner.text, NULL, err);
 }
 
-static mercer_status load(mercer_ctx *ctx, struct source *source, mercer_model **out,
+static mercer_status load(mercer_ctx *ctx, mrc_source *source, mercer_model **out,
                           mercer_error *err)
 {
     mercer_model *model = NULL;
-    json_t *json = NULL;
-    struct metadata meta = {.source = source};
-    struct entry *entries = NULL;
-    int64_t count = 0, bytes = 0;
-    char *header = NULL, digits[CHECKSUM_DIGITS];
-    size_t length = 0;
-    const char *reason;
+    mrc_header header = {0};
+    struct metadata meta = {.ctx = ctx, .source = source};
     mercer_status rc = MERCER_OK;
 
-    *out = NULL;
-    MRC_TRY(read_header(source, &header, &length, err));
-    rc = mrc_json_parse(header, length, &json, &reason, err);
-    if (rc == MERCER_ERR_FORMAT)
-        rc = damaged(source, "its header is not valid JSON: ", reason, err);
-    MRC_TRY(rc);
-    meta.json = json_object_get(json, "__metadata__");
+    MRC_TRY(mrc_header_read(&header, source, err));
+    meta.json = header.metadata;
     MRC_TRY(check_format(&meta, err));
-    MRC_TRY(take_checksum(source, header, length, digits, err));
-    MRC_TRY(read_entries(source, json, &entries, &count, &bytes, err));
-    size_t total = 8 + length + (size_t)bytes;
-    if (!source->size_known)
-        MRC_TRY(source_slurp(source, total, err));
-    if (source->size < total)
-        MRC_TRY(truncated(source, total, source->size, err));
-    if (source->size > total)
-        MRC_TRY(damaged(source, "there are bytes after its end", NULL, err));
-
+    MRC_TRY(mrc_header_list(&header, source, err));
     MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(get_metadata(&meta, model, ctx, err));
-    MRC_TRY(read_tensors(source, model, entries, count, err));
-    MRC_TRY(check_checksum(source, digits, err));
-    MRC_TRY(seal(source, model, ctx, err));
+    MRC_TRY(get_metadata(&meta, model, err));
+    get_lengths(model, &header);
+    for (int64_t i = 0; i < header.count; i++)
+        MRC_TRY(get_array(&meta, source, model, &header.entries[i], err));
+    MRC_TRY(mrc_header_verify(&header, source, err));
+    MRC_TRY(seal(&meta, model, err));
     *out = model;
     model = NULL;
 out:
     mercer_model_free(model);
-    json_decref(json);
-    mrc_free(entries);
-    mrc_free(header);
-    mrc_free(source->owned);
+    mrc_header_destroy(&header);
     return rc;
 }
 
-mercer_status mrc_model_load_memory(mercer_ctx *ctx, const char *name, const void *bytes,
-                                    size_t size, mercer_model **out, mercer_error *err)
+mercer_status mrc_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
+                             mercer_error *err)
 {
-    struct source source = {
-        .name = name, .fd = -1, .memory = bytes, .size = size, .size_known = true};
-    return load(ctx, &source, out, err);
-}
-
-mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
-                                mercer_error *err)
-{
-    MRC_NEED(out);
-    *out = NULL;
-    MRC_NEED(ctx);
-    MRC_NEED(path);
-    bool standard = strcmp(path, "-") == 0;
-    struct source source = {.name = standard ? "standard input" : path, .fd = -1};
-    struct stat status;
-    int fd = -1;
+    mrc_source source;
     mercer_status rc = MERCER_OK;
-
-    fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &status) != 0)
-        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source.name));
-    if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
-        source.size = (size_t)status.st_size;
-        source.size_known = true;
-    }
-    source.fd = fd;
+    *out = NULL;
+    MRC_TRY(mrc_source_open(&source, path, "Mercer model", err));
     MRC_TRY(load(ctx, &source, out, err));
 out:
-    if (fd >= 0 && !standard)
-        close(fd);
+    mrc_source_close(&source);
+    return rc;
+}
+
+mercer_status mrc_model_from_bytes(mercer_ctx *ctx, const void *bytes, size_t size,
+                                   mercer_model **out, mercer_error *err)
+{
+    mrc_source source;
+    *out = NULL;
+    mrc_source_memory(&source, "bytes", "Mercer model", bytes, size);
+    mercer_status rc = load(ctx, &source, out, err);
+    mrc_source_close(&source);
     return rc;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEPTH_MOST = 100 }; /* of arrays and objects in each other; model files have three */
+enum { MAX_DEPTH = 100 }; /* of arrays and objects in each other; model files have three */
 
 struct parser {
     const char *at, *end; /* *end is a zero byte, which ends every loop */
@@ -310,7 +310,7 @@ static mercer_status read_value(struct parser *p, json_t **out)
     size_t length = 0;
     *out = NULL;
     if (*p->at == '[' || *p->at == '{') {
-        if (p->depth == DEPTH_MOST)
+        if (p->depth == MAX_DEPTH)
             return refuse(p, "arrays and objects too deep in each other");
         p->depth++;
         rc = *p->at == '[' ? read_array(p, out) : read_object(p, out);
@@ -354,4 +354,23 @@ out:
     mrc_free(p.text);
     *reason = p.reason;
     return rc;
+}
+
+mercer_status mrc_json_text(const json_t *value, char **out, size_t *length, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT);
+    if (size == 0)
+        return mrc_json_no_memory(err);
+    rc = mrc_alloc(out, (int64_t)size + 1, 1, err);
+    if (rc == MERCER_OK && json_dumpb(value, *out, size, JSON_COMPACT) != size)
+        rc = mrc_json_no_memory(err);
+    *length = size;
+    return rc;
+}
+
+mercer_status mrc_json_no_memory(mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (model header)");
 }

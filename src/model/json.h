@@ -14,9 +14,14 @@
 int mrc_utf8_length(const unsigned char *s);
 
 /* The value that text says, which must end with a zero byte; the caller has *out freed by
- * json_decref(). MERCER_ERR_FORMAT and *reason (static) when it is no JSON (RFC 8259), has a name
+ * json_decref(). MERCER_ERR_FORMAT and *reason (static) when it is not JSON (RFC 8259), has a name
  * twice in one object, or a zero byte in a string; then err is untouched. MERCER_ERR_MEMORY. */
 mercer_status mrc_json_parse(const char *text, size_t length, json_t **out, const char **reason,
                              mercer_error *err);
+
+/* The JSON text of a value, zero-terminated; the caller frees *out by mrc_free(). */
+mercer_status mrc_json_text(const json_t *value, char **out, size_t *length, mercer_error *err);
+/* Fail because Jansson got no memory. */
+mercer_status mrc_json_no_memory(mercer_error *err);
 
 #endif

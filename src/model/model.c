@@ -3,8 +3,10 @@
  * Sealing is the one place that checks whether the parts fit together, so that projecting and
  * pre-images need no checks of their own, and a damaged file cannot reach them. */
 #include "model/model.h"
+#include "model/preimage.h"
 
 #include "base/memory.h"
+#include "model/parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,27 +28,8 @@ mercer_status mrc_model_new(mercer_model **out, mercer_error *err)
 {
     mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
     if (rc == MERCER_OK)
-        (*out)->kernel_alignment = NAN;
+        mrc_numbers_init(*out);
     return rc;
-}
-
-static void head_destroy(mrc_head *head)
-{
-    mrc_free_names(head->names, head->outputs);
-    mrc_free(head->spec);
-    mrc_free(head->errors);
-    mrc_free(head->center);
-    mrc_free(head->basis);
-    mrc_free(head->weights);
-    mrc_free(head->intercept);
-    mrc_free(head->class_centers);
-    mrc_free(head->increments);
-    mrc_free(head->points);
-    mrc_free(head->codes);
-    mrc_free(head->values);
-    mrc_free(head->dual);
-    mrc_free(head->function_weights);
-    mrc_free(head->function_offsets);
 }
 
 int64_t mrc_head_functions(const mrc_head *head)
@@ -57,14 +40,15 @@ int64_t mrc_head_functions(const mrc_head *head)
     return o < INT32_MAX ? o * (o - 1) / 2 : 0; /* a damaged file may say anything */
 }
 
+int64_t mrc_head_increments(const mrc_head *head, int64_t l)
+{
+    /* Sizes of a file are anything; no array is as long as the largest. */
+    return (double)(l + 1) * (double)head->outputs < 9e18 ? (l + 1) * head->outputs : INT64_MAX;
+}
+
 void mrc_state_destroy(mrc_state *state)
 {
-    mrc_free(state->factor);
-    mrc_free(state->basis);
-    mrc_free(state->singular);
-    mrc_free(state->mean);
-    mrc_free(state->coordinates);
-    mrc_free(state->kept);
+    mrc_arrays_free(MRC_GROUP_state, state);
     mrc_csr_owned_destroy(&state->kept_csr);
 }
 
@@ -74,51 +58,26 @@ void mercer_model_free(mercer_model *model)
         return;
     mrc_points_destroy(&model->z_points);
     mercer_rows_free(model->z_rows);
-    mrc_prepare_destroy(&model->prepare);
-    mrc_scale_destroy(&model->scale);
-    mrc_free_names(model->column_names, model->columns);
-    mrc_free(model->method);
-    mrc_free(model->version);
-    mrc_free(model->command);
-    mrc_free(model->data_hash);
     mrc_free(model->z);
     mrc_free(model->z_place);
     mrc_free(model->z_packed);
     mrc_csr_owned_destroy(&model->z_csr);
-    mrc_free(model->coefficients);
-    mrc_free(model->offsets);
-    mrc_free(model->mean);
-    mrc_free(model->mean_weights);
-    mrc_free(model->weights);
-    mrc_free(model->input_center);
-    mrc_free(model->spectrum);
-    mrc_free(model->selected);
-    mrc_free(model->selection);
-    mrc_free(model->alignment);
-    mrc_free(model->covariance);
-    mrc_free(model->evaluations);
-    mrc_free(model->bound);
-    mrc_free(model->influence);
-    mrc_free(model->trace);
-    mrc_free(model->trace_seconds);
     mrc_free(model->extended);
-    head_destroy(&model->head);
+    mrc_prepare_destroy(&model->prepare);
+    mrc_scale_destroy(&model->scale);
+    mrc_numbers_free(model);
+    mrc_arrays_free(MRC_GROUP_model, model);
+    mrc_arrays_free(MRC_GROUP_head, &model->head);
     mrc_state_destroy(&model->state);
     mrc_free(model);
 }
 
-static mercer_status check_finite(const char *what, const double *x, int64_t rows, int64_t cols,
-                                  mercer_error *err)
+mercer_status mrc_model_not_finite(const char *name, mercer_error *err)
 {
-    if (!x)
-        return MERCER_OK;
-    for (int64_t i = 0; i < rows * cols; i++)
-        if (!isfinite(x[i]))
-            return mrc_fail(err, MERCER_ERR_NUMERIC,
-                            "model: %s holds a value that is not finite: kernel values or sums of "
-                            "them are out of the range of numbers; scale the columns",
-                            what);
-    return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_NUMERIC,
+                    "model: %s holds a value that is not finite: kernel values or sums of them are "
+                    "out of the range of numbers; scale the columns",
+                    name);
 }
 
 static mercer_status check_sizes(const mercer_model *model, mercer_error *err)
@@ -144,7 +103,8 @@ static mercer_status check_sizes(const mercer_model *model, mercer_error *err)
 
 static mercer_status check_kernel(const mrc_kernel *kernel, mercer_error *err)
 {
-    /* Words are negative numbers beyond 1e299 (MRC_WORD): a parameter that was never resolved. */
+    /* Words are negative numbers beyond 1e299 (MRC_KEYWORD): a parameter that was never resolved.
+     */
     static const double MOST = 1e290;
     const double values[] = {kernel->gamma, kernel->sigma, kernel->coef0};
     static const char *const names[] = {"gamma", "sigma", "coef0"};
@@ -226,7 +186,7 @@ static mercer_status check_sparse(const mercer_model *model, mercer_error *err)
 
 static mercer_status check_collapsed(const mercer_model *model, mercer_error *err)
 {
-    if (model->kernel.kind != MRC_KERNEL_linear || !model->weights)
+    if (!mrc_kernel_is_linear(&model->kernel) || !model->weights)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: no expansion points and no weights");
     if (!model->input_center && model->center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the centre of the input is missing");
@@ -237,7 +197,7 @@ static mercer_status check_collapsed(const mercer_model *model, mercer_error *er
 
 static mercer_status check_expansion(const mercer_model *model, mercer_error *err)
 {
-    bool precomputed = model->kernel.kind == MRC_KERNEL_precomputed;
+    bool precomputed = mrc_kernel_is_precomputed(&model->kernel);
     if (!model->coefficients || model->basis_points < 1 || precomputed == has_points(model))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: points or coefficients are missing");
     if (model->weights || model->input_center)
@@ -263,47 +223,18 @@ static mercer_status check_expansion(const mercer_model *model, mercer_error *er
 static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    int64_t l = model->components, d = model->columns;
-    MRC_TRY(check_finite("z", model->z, model->points, d, err));
-    if (model->z_packed &&
-        mrc_first_not_finite_of(model->z_dtype, model->z_packed, 0, model->points * d) >= 0)
+    int64_t m = model->points, d = model->columns;
+    if (model->z && mrc_first_not_finite(model->z, m * d) >= 0)
+        MRC_TRY(mrc_model_not_finite("z", err));
+    if (model->z_packed && mrc_first_not_finite_of(model->z_dtype, model->z_packed, 0, m * d) >= 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: z holds a value that is not finite");
-    MRC_TRY(check_finite("coefficients", model->coefficients, model->basis_points, l, err));
-    MRC_TRY(check_finite("offsets", model->offsets, l, 1, err));
-    MRC_TRY(check_finite("mean", model->mean, model->points, 1, err));
-    MRC_TRY(check_finite("mean_weights", model->mean_weights, l, 1, err));
-    MRC_TRY(check_finite("alignment", model->alignment, l, 1, err));
-    MRC_TRY(check_finite("covariance", model->covariance, l, 1, err));
-    MRC_TRY(check_finite("bound", model->bound, l, MERCER_BOUND_COLUMNS, err));
-    MRC_TRY(check_finite("influence", model->influence, model->influence_count, 2, err));
-    MRC_TRY(check_finite("selection", model->selection, model->selected_count,
-                         MERCER_SELECTION_COLUMNS, err));
-    MRC_TRY(check_finite("trace", model->trace, model->trace_count, MERCER_TRACE_COLUMNS, err));
-    MRC_TRY(check_finite("mean_norm2", &model->mean_norm2, 1, 1, err));
-    MRC_TRY(check_finite("weights", model->weights, d, l, err));
-    MRC_TRY(check_finite("input_center", model->input_center, d, 1, err));
-    MRC_TRY(check_finite("spectrum", model->spectrum, l, 1, err));
+    MRC_TRY(mrc_arrays_check(model, MRC_GROUP_model, err));
+    if (!isfinite(model->mean_norm2))
+        MRC_TRY(mrc_model_not_finite("mean_norm2", err));
     if (!(model->weight > 0 && isfinite(model->weight)))
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: the rows have no weight");
-    MRC_TRY(check_finite("novelty_threshold", &model->novelty_threshold, 1, 1, err));
-out:
-    return rc;
-}
-
-/* What the head keeps of training rows, as far as it does. */
-static mercer_status check_head_rows(const mrc_head *head, int64_t l, mercer_error *err)
-{
-    int64_t rows = head->rows, functions = mrc_head_functions(head);
-    mercer_status rc = MERCER_OK;
-    for (int64_t i = 0; head->codes && i < rows; i++)
-        if (head->codes[i] < 0 || head->codes[i] >= head->outputs)
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: row %lld of the head is of class %lld",
-                     (long long)i + 1, (long long)head->codes[i]);
-    MRC_TRY(check_finite("head.points", head->points, rows, l, err));
-    MRC_TRY(check_finite("head.values", head->values, rows, head->outputs, err));
-    MRC_TRY(check_finite("head.dual", head->dual, rows, functions, err));
-    MRC_TRY(check_finite("head.function_weights", head->function_weights, l, functions, err));
-    MRC_TRY(check_finite("head.function_offsets", head->function_offsets, functions, 1, err));
+    if (!isfinite(model->novelty_threshold))
+        MRC_TRY(mrc_model_not_finite("novelty_threshold", err));
 out:
     return rc;
 }
@@ -311,27 +242,20 @@ out:
 mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err)
 {
     const mrc_head *head = &model->head;
-    int64_t l = model->components, outputs = head->outputs;
     mercer_status rc = MERCER_OK;
     if (!head->spec)
         return MERCER_OK;
     /* Else nothing says how many outputs there are. */
     bool backed =
         head->names || head->weights || head->increments || head->values || head->function_offsets;
-    if (outputs < 1 || !head->errors || !backed ||
+    if (head->outputs < 1 || !head->errors || !backed ||
         (head->kind == MERCER_TARGET_CLASSES && !head->names))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: parts of the head are missing");
-    for (int64_t j = 0; j < l; j++)
-        if (isinf(head->errors[j]))
-            MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: head.errors holds a value that is infinite");
-    MRC_TRY(check_finite("head.center", head->center, l, 1, err));
-    MRC_TRY(check_finite("head.basis", head->basis, l, l, err));
-    MRC_TRY(check_finite("head.weights", head->weights, l, outputs, err));
-    MRC_TRY(check_finite("head.intercept", head->intercept, outputs, 1, err));
-    MRC_TRY(check_finite("head.class_centers", head->class_centers, outputs, l, err));
-    if (head->increments)
-        MRC_TRY(check_finite("head.increments", head->increments, l, (l + 1) * outputs, err));
-    MRC_TRY(check_head_rows(head, l, err));
+    for (int64_t i = 0; head->codes && i < head->rows; i++)
+        if (head->codes[i] < 0 || head->codes[i] >= head->outputs)
+            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: row %lld of the head is of class %lld",
+                     (long long)i + 1, (long long)head->codes[i]);
+    MRC_TRY(mrc_arrays_check(model, MRC_GROUP_head, err));
 out:
     return rc;
 }
@@ -355,12 +279,7 @@ mercer_status mrc_model_check_state(const mercer_model *model, mercer_error *err
     for (int64_t i = 0; i < m; i++)
         if (!(s->factor[i * m + i] > 0))
             MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: state.factor has no positive diagonal");
-    MRC_TRY(check_finite("state.factor", s->factor, m, m, err));
-    MRC_TRY(check_finite("state.basis", s->basis, m, s->rank, err));
-    MRC_TRY(check_finite("state.singular", s->singular, s->rank, 1, err));
-    MRC_TRY(check_finite("state.mean", s->mean, m, 1, err));
-    MRC_TRY(check_finite("state.coordinates", s->coordinates, s->window, m, err));
-    MRC_TRY(check_finite("state.kept", s->kept, kept, model->columns, err));
+    MRC_TRY(mrc_arrays_check(model, MRC_GROUP_state, err));
     MRC_TRY(check_csr(model, &s->kept_csr, kept, s->kept_entries, s->kept != NULL, err));
 out:
     return rc;
@@ -413,13 +332,15 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
         model->z_rows->place = model->z_place;
         model->z_place = NULL;
         model->z_rows->csr = (mrc_csr){model->z_csr.start, model->z_csr.column, model->z_csr.value};
-        MRC_TRY(mrc_kernel_check_rows(&model->kernel, model->z_rows, 0, err));
+        MRC_TRY(mrc_kernel_check_rows(&model->kernel, ctx, model->z_rows, 0, err));
         MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
         MRC_TRY(mrc_points_build_index(&model->z_points, ctx, err));
     }
 out:
     return rc;
 }
+
+MRC_VERSIONED(model_info, )
 
 void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
 {
@@ -477,7 +398,10 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .stream_block_evaluations = model->state.block_evaluations,
         .stream_unfinished = model->state.factor && !model->state.input_finished,
         .weight = model->weight,
-        .nested = !model->whole,
+        .nested = model->whole != MRC_TRUE,
+        .invertible = mrc_model_is_invertible(model),
+        .precomputed = mrc_kernel_is_precomputed(&model->kernel),
+        .sparse = model->z_csr.start != NULL,
     };
     mrc_give_struct(&full, sizeof full, info);
 }
@@ -504,10 +428,10 @@ void mercer_model_read_options(const mercer_model *model, mercer_read_options *o
     if (!model || !options)
         return;
     mercer_read_options taken = {.struct_size = sizeof taken};
-    if (mrc_take_options("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
+    if (mrc_options_import("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
         return;
     mrc_read_options_like(&model->prepare, model->column_names, model->columns, &taken);
-    if (model->kernel.kind == MRC_KERNEL_precomputed) {
+    if (mrc_kernel_is_precomputed(&model->kernel)) {
         taken.columns = 0;
         taken.only = NULL;
         taken.only_count = 0;

@@ -36,7 +36,8 @@ struct job {
     const mercer_rows *rows;
     int64_t *map; /* column of rows for each model column or kept point; NULL: the same */
     const double *self;
-    double *out, *errors;
+    double *out;          /* features of this group */
+    double *errors;       /* of all rows */
     int64_t first, count; /* rows of this group */
     bool sparse;          /* the group is sparse */
     int64_t *place;       /* of sparse rows: model column of each column, or -1 */
@@ -75,6 +76,19 @@ mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows
     return MERCER_OK;
 }
 
+mercer_status mrc_model_arrange(const mercer_model *model, const mercer_rows *rows, bool sparse,
+                                mercer_rows **out, mercer_error *err)
+{
+    int64_t *map = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&map, model->columns, sizeof *map, err));
+    MRC_TRY(mrc_model_map_columns(model, rows, map, err));
+    MRC_TRY(mrc_rows_arrange(rows, map, model->columns, sparse, out, err));
+out:
+    mrc_free(map);
+    return rc;
+}
+
 /* Which column of rows holds the kernel value of each kept point. */
 static mercer_status map_points(const mercer_model *model, const mercer_rows *rows, int64_t *map,
                                 mercer_error *err)
@@ -94,7 +108,7 @@ static mercer_status map_points(const mercer_model *model, const mercer_rows *ro
 
 static bool has_rows(const mercer_model *model)
 {
-    return model->kernel.kind != MRC_KERNEL_precomputed;
+    return !mrc_kernel_is_precomputed(&model->kernel);
 }
 
 static int64_t rows_of_chunk(const struct job *job, int64_t task)
@@ -264,7 +278,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
             sums[i * ld + j] += model->mean_weights[j] * sums[i * ld + l];
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < l; j++)
-            job->out[(at + i) * l + j] = sums[i * ld + j] + model->offsets[j];
+            job->out[(task * CHUNK + i) * l + j] = sums[i * ld + j] + model->offsets[j];
     if (!job->errors)
         return;
     if (has_rows(model))
@@ -277,7 +291,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
         if (model->mean)
             left += model->mean_norm2 - 2 * sums[i * ld + l];
         for (int64_t j = 0; j < l; j++) {
-            /* Without a mean the offsets are no part of the projection. */
+            /* Without a mean the offsets do not belong to the projection. */
             double y = sums[i * ld + j] + (model->mean ? model->offsets[j] : 0.0);
             left -= y * y;
         }
@@ -357,7 +371,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     }
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < l; j++)
-            job->out[(at + i) * l + j] = sums[i * l + j] + model->offsets[j];
+            job->out[(task * CHUNK + i) * l + j] = sums[i * l + j] + model->offsets[j];
     if (!job->errors)
         return;
     for (int64_t i = 0; i < rows; i++)
@@ -387,8 +401,8 @@ static mercer_status check_errors(const mercer_model *model, const mercer_rows *
                         "reconstruction errors with a precomputed kernel need k(x,x) of the rows");
     for (int64_t i = 0; i < rows->n; i++)
         if (!isfinite(self[i]))
-            return mrc_fail(err, MERCER_ERR_DATA, "k(x,x) of row %lld is not finite",
-                            (long long)i + 1);
+            return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1),
+                               "k(x,x) of row %lld is not finite", (long long)i + 1);
     return MERCER_OK;
 }
 
@@ -415,7 +429,7 @@ static mercer_status run_group(struct job *job, mercer_error *err)
         if (job->sparse)
             MRC_TRY(load_sparse(job, dense.n, err));
         else
-            mrc_parfor(job->ctx, chunks, load_chunk, job);
+            MRC_TRY(mrc_parfor_checked(job->ctx, chunks, load_chunk, job, err));
         dense.x = job->x;
         if (job->known) {
             memset(job->known, 0,
@@ -426,19 +440,18 @@ static mercer_status run_group(struct job *job, mercer_error *err)
             dense.place = job->known;
         }
         const mercer_rows *group = job->sparse ? job->group : &dense;
-        MRC_TRY(mrc_kernel_check_rows(&model->kernel, group, job->first, err));
+        MRC_TRY(mrc_kernel_check_rows(&model->kernel, job->ctx, group, job->first, err));
         if (model->z_rows)
             MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, group, &model->z_points,
                                     err));
     }
-    mrc_parfor(job->ctx, chunks, model->points ? project_chunk : project_chunk_collapsed, job);
-    MRC_TRY(mrc_check_cancel(job->ctx, err));
-    for (int64_t i = job->first * model->components;
-         i < (job->first + job->count) * model->components; i++)
+    MRC_TRY(mrc_parfor_checked(job->ctx, chunks,
+                               model->points ? project_chunk : project_chunk_collapsed, job, err));
+    for (int64_t i = 0; i < job->count * model->components; i++)
         if (!isfinite(job->out[i]))
-            MRC_FAIL(err, MERCER_ERR_DATA,
-                     "row %lld is too large: its kernel values with the training rows overflow",
-                     (long long)(i / model->components + 1));
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = job->first + i / model->components + 1),
+                        "row %lld is too large: its kernel values with the training rows overflow",
+                        (long long)(job->first + i / model->components + 1));
 out:
     mrc_points_destroy(&job->points);
     memset(&job->points, 0, sizeof job->points);
@@ -485,17 +498,36 @@ out:
     return rc;
 }
 
-mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
-                                     const mercer_rows *rows, const double *self, double *out,
-                                     double *errors, mercer_error *err)
+/* Features of a group go to their place in an array of another type or layout. */
+static mercer_status deliver(const struct job *job, const mercer_array *to, mercer_error *err)
 {
-    MRC_NEED(ctx);
-    MRC_NEED(model);
-    MRC_NEED(rows);
-    MRC_NEED(out);
-    struct job job = {
-        .ctx = ctx, .model = model, .rows = rows, .self = self, .out = out, .errors = errors};
-    double *scratch = NULL;
+    int64_t l = job->model->components;
+    for (int64_t i = 0; i < job->count; i++)
+        for (int64_t j = 0; j < l; j++) {
+            double value = job->out[i * l + j];
+            float narrow = (float)value;
+            int64_t at = (job->first + i) * to->stride[0] + j * to->stride[1];
+            /* The caller lends it for writing; bytes, for it need not be aligned. */
+            char *place = (char *)(uintptr_t)to->data;
+            if (to->dtype == MERCER_F64)
+                memcpy(place + at * (int64_t)sizeof value, &value, sizeof value);
+            else if (isfinite(narrow))
+                memcpy(place + at * (int64_t)sizeof narrow, &narrow, sizeof narrow);
+            else
+                return mrc_fail(err, MERCER_ERR_DATA,
+                                "row %lld: feature %lld is too large for float32",
+                                (long long)(job->first + i + 1), (long long)j + 1);
+        }
+    return MERCER_OK;
+}
+
+/* Features to out, or to an array when out is NULL. */
+static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows,
+                               const double *self, double *out, const mercer_array *array,
+                               double *errors, mercer_error *err)
+{
+    struct job job = {.ctx = ctx, .model = model, .rows = rows, .self = self, .errors = errors};
+    double *scratch = NULL, *part = NULL;
     int64_t width = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) / rows->n + 1 : rows->d;
     mercer_status rc = MERCER_OK;
 
@@ -516,11 +548,16 @@ mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
         CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(&model->z_points);
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
     job.scratch = scratch;
+    if (!out)
+        MRC_TRY(mrc_alloc2_raw(&part, chunks * CHUNK, model->components, sizeof *part, err));
     for (job.first = 0; job.first < rows->n; job.first += job.count) {
         int64_t left = rows->n - job.first;
         job.count = left < chunks * CHUNK ? left : chunks * CHUNK;
         mrc_progress(ctx, "transform", (double)job.first / (double)rows->n);
+        job.out = out ? out + job.first * model->components : part;
         MRC_TRY(run_group(&job, err));
+        if (!out)
+            MRC_TRY(deliver(&job, array, err));
     }
     mrc_progress(ctx, "transform", 1.0);
 out:
@@ -531,5 +568,58 @@ out:
     mrc_free(job.known);
     mercer_rows_free(job.group);
     mrc_free(scratch);
+    mrc_free(part);
     return rc;
+}
+
+mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,
+                                     const mercer_rows *rows, const double *self, double *out,
+                                     double *errors, mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(rows);
+    MRC_NEED(out);
+    return transform(ctx, model, rows, self, out, NULL, errors, err);
+}
+
+/* Whether two values of an array may share a place. */
+static bool overlaps(const mercer_array *a)
+{
+    int64_t s0 = a->stride[0] < 0 ? -a->stride[0] : a->stride[0];
+    int64_t s1 = a->stride[1] < 0 ? -a->stride[1] : a->stride[1];
+    int64_t row = (a->shape[1] - 1) * s1, column = (a->shape[0] - 1) * s0; /* from end to end */
+    if ((a->shape[0] > 1 && s0 == 0) || (a->shape[1] > 1 && s1 == 0))
+        return true;
+    return a->shape[0] > 1 && a->shape[1] > 1 && s0 <= row && s1 <= column;
+}
+
+mercer_status mercer_model_transform_into(mercer_ctx *ctx, const mercer_model *model,
+                                          const mercer_rows *rows, const double *self,
+                                          const mercer_array *out, double *errors,
+                                          mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(model);
+    MRC_NEED(rows);
+    MRC_NEED(out);
+    mercer_array to = {0};
+    mercer_status rc = mrc_array_import("features", out, &to, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (to.dtype != MERCER_F64 && to.dtype != MERCER_F32)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "features: the array is not float64 or float32");
+    if (to.shape[0] != rows->n || to.shape[1] != model->components)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "features: an array of %lld x %lld values, where %lld x %lld were expected",
+                        (long long)to.shape[0], (long long)to.shape[1], (long long)rows->n,
+                        (long long)model->components);
+    if (overlaps(&to))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "features: with strides of %lld and %lld values overlap",
+                        (long long)to.stride[0], (long long)to.stride[1]);
+    bool packed = to.dtype == MERCER_F64 && to.stride[1] == 1 && to.stride[0] == to.shape[1] &&
+                  (uintptr_t)to.data % sizeof(double) == 0;
+    return transform(ctx, model, rows, self, packed ? (double *)(uintptr_t)to.data : NULL, &to,
+                     errors, err);
 }

@@ -4,7 +4,7 @@
  * loads those of a format and transforms the rows again. Of streams, models with a state (format
  * 1), there are also the features after they have learnt from the rows. tests/compat/format_1 and
  * format_2 were written once and stay. */
-#include "../unit/model_support.h"
+#include "model_support.h"
 
 #include <mercer/stream.h>
 
@@ -112,6 +112,33 @@ static void write_sample(const char *folder, int which)
     mrc_free(fresh);
 }
 
+static char heard[512];
+
+static void hear(void *host, const mercer_notice *given)
+{
+    (void)host;
+    snprintf(heard, sizeof heard, "%s", given->text);
+}
+
+/* Old files do not say whether features are nested: their method does, wherever it is asked. */
+static void check_nested(const mercer_model *model, bool expected)
+{
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_model *first = NULL;
+    mercer_model_get_info(model, &info);
+    assert_int_equal(info.nested, expected);
+    if (info.components < 2)
+        return;
+    heard[0] = 0;
+    mercer_ctx_set_notice(ctx, hear, NULL);
+    assert_ok(mercer_model_truncate(ctx, model, 1, &first, &err));
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    assert_int_equal(strstr(heard, "not those of a fit with 1") == NULL, expected);
+    mercer_model_get_info(first, &info);
+    assert_int_equal(info.nested, expected);
+    mercer_model_free(first);
+}
+
 static void check_sample(const char *folder, int which)
 {
     int64_t d = samples[which].recipe.d;
@@ -119,6 +146,7 @@ static void check_sample(const char *folder, int which)
     mercer_model *model = NULL;
     assert_ok(mercer_model_load(ctx, file(folder, samples[which].name, "mercer"), &model, &err));
     int64_t l = model->components;
+    check_nested(model, true);
     read_doubles(file(folder, samples[which].name, "rows"), x, ROWS * d);
     read_doubles(file(folder, samples[which].name, "features"), wanted, ROWS * l);
     mercer_rows *rows = view(x, ROWS, d);
@@ -185,6 +213,7 @@ static void check_stream(const char *folder, int which)
     mercer_rows *rows = view(x, ROWS, 2);
     mercer_model_info info = {.struct_size = sizeof info};
     mercer_model_get_info(model, &info);
+    check_nested(model, strcmp(name, "stream-kha") != 0);
     assert_int_equal(info.stream_unfinished, streams[which].method != NULL); /* a row waits */
     assert_int_equal(info.stream_evaluations > 0, streams[which].method != NULL);
     stream_features(model, rows, features, after);

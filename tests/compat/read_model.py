@@ -1,24 +1,22 @@
 """Read model files with plain Python, by the very lines that docs/format.md shows.
 
-read_model.py PROGRAM SOURCE: PROGRAM is compat_models, SOURCE the root of the source tree.
+read_model.py PROGRAM: PROGRAM is compat_models.
 """
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import numpy as np
 
-PROGRAM, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
-sys.path.insert(0, str(SOURCE / "tests"))
-import summary  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 
-del sys.argv[1:]
+PROGRAM = harness.program()
+del sys.argv[1:]  # which unittest would read
 LINES = {}
-for snippet in re.findall(r"```python\n(.*?)```", (SOURCE / "docs/format.md").read_text(), re.S):
+for snippet in re.findall(r"```python\n(.*?)```", (harness.ROOT / "docs/format.md").read_text(), re.S):
     exec(snippet, LINES)
 
 
@@ -65,16 +63,16 @@ class ReadModels(unittest.TestCase):
                                            atol=1e-12)
 
     def test_files_of_this_build(self):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([PROGRAM, "write", folder], check=True, capture_output=True)
+        with harness.scratch() as folder:
+            harness.output(PROGRAM, "write", folder)
             self.check(folder, 9)
 
     def test_files_of_format_1(self):
-        self.check(SOURCE / "tests/compat/format_1", 9)
+        self.check(harness.ROOT / "tests/compat/format_1", 9)
 
     def test_files_of_format_2(self):
-        self.check(SOURCE / "tests/compat/format_2", 1)
+        self.check(harness.ROOT / "tests/compat/format_2", 1)
 
 
 if __name__ == "__main__":
-    summary.main()
+    harness.run_unittest()

@@ -1,8 +1,9 @@
-/* What every registered method must do, through the public interface: a new method is covered by
- * being listed. */
-#include "../unit/support.h"
+/* What every registered method and kernel must do, through the public interface: a new one is
+ * covered by being listed. */
+#include "support.h"
 
-#include "../unit/fit_support.h"
+#include "fit_support.h"
+#include "gram/gram.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -16,11 +17,33 @@ struct set {
 
 enum { SETS = 7 };
 
-/* The stores of the sweep of failing allocations, the last with a kernel of several parts, and the
- * one that the command line asks for; -1: all. */
-static const char *const sweep_stores[] = {"dense", "stream", "lowrank", "stream"};
-enum { SWEEPS = sizeof sweep_stores / sizeof *sweep_stores };
-static int only_sweep = -1;
+/* Sweep number `index` of failing allocations: a store that callers may ask for, by its being
+ * listed; then "combined", a kernel of several parts; then NULL. */
+enum { SWEEP_SIZE = 32 };
+static const char *sweep_at(int index, char name[SWEEP_SIZE])
+{
+    int stores = 0;
+    for (const char *word = mrc_store_choices; (word = strchr(word, '|')); stores++) {
+        word++;
+        if (stores == index) {
+            snprintf(name, SWEEP_SIZE, "%.*s", (int)strcspn(word, "|"), word);
+            return name;
+        }
+    }
+    return index == stores ? "combined" : NULL;
+}
+
+static bool is_sweep(const char *given)
+{
+    char name[SWEEP_SIZE];
+    const char *sweep;
+    for (int s = 0; (sweep = sweep_at(s, name)); s++)
+        if (strcmp(sweep, given) == 0)
+            return true;
+    return false;
+}
+
+static const char *only_sweep; /* the one that the command line asks for; NULL: all */
 
 static void make_sets(struct set sets[SETS])
 {
@@ -44,22 +67,36 @@ static void free_sets(struct set sets[SETS])
         free(sets[s].x);
 }
 
-/* Every kernel that a method accepts; the sigmoid is kept in a sane range. */
-static const char *const kernels[] = {"linear",
-                                      "poly:degree=2",
-                                      "rbf",
-                                      "sigmoid:gamma=0.01",
-                                      "cosine",
-                                      "laplacian",
-                                      "exponential",
-                                      "matern",
-                                      "matern:nu=2.5",
-                                      "rq",
-                                      "chi2",
-                                      "intersection",
-                                      "0.7*rbf + linear",
-                                      "rbf*poly:degree=2 + 2*laplacian"};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+/* Every kernel of the registry that takes rows, and some in another form. */
+enum { MAX_KERNELS = 64 };
+static const char *kernels[MAX_KERNELS];
+static int kernel_count;
+
+static void list_kernels(void)
+{
+    static const struct {
+        const char *name, *spec;
+    } keyed[] = {
+        {"poly", "poly:degree=2"},
+        {"sigmoid", "sigmoid:gamma=0.01"}, /* beyond, it is all but constant */
+        {"precomputed", NULL},             /* the rows are no matrix */
+    };
+    static const char *const others[] = {"matern:nu=2.5", "0.7*rbf + linear",
+                                         "rbf*poly:degree=2 + 2*laplacian"};
+    const mercer_entry *entry;
+    for (int i = 0; (entry = mercer_kernel_at(i)); i++) {
+        const char *spec = mercer_entry_name(entry);
+        for (size_t k = 0; spec && k < sizeof keyed / sizeof *keyed; k++)
+            if (strcmp(keyed[k].name, spec) == 0)
+                spec = keyed[k].spec;
+        assert_true(kernel_count + 3 < MAX_KERNELS);
+        if (spec)
+            kernels[kernel_count++] = spec;
+    }
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        kernels[kernel_count++] = others[k];
+}
+
 static bool quick; /* a quick run: kernels linear and rbf, two heads */
 
 static bool is_left_out(const char *kernel)
@@ -215,7 +252,7 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
     make_sets(sets);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
         for (int s = 0; s < SETS; s++)
-            for (int k = 0; k < KERNELS; k++) {
+            for (int k = 0; k < kernel_count; k++) {
                 const char *method = mercer_entry_name(entry);
                 if (is_left_out(kernels[k]) ||
                     (is_linear(method) && strcmp(kernels[k], "linear") != 0))
@@ -314,7 +351,7 @@ static void test_methods_refuse_bad_calls(void **state)
     }
     x[7] = NAN;
     mercer_rows *bad = NULL;
-    assert_int_equal(mercer_rows_view(ctx, x, 50, 2, 2, &bad, &why), MERCER_ERR_DATA);
+    assert_int_equal(view_f64(ctx, x, 50, 2, 2, &bad, &why), MERCER_ERR_DATA);
     assert_null(bad);
     mercer_rows_free(rows);
     mercer_rows_free(one);
@@ -333,8 +370,9 @@ static void test_methods_save_and_load_bit_for_bit(void **state)
     close(fd);
     double *x = ring_rows(3, 200), *fresh = ring_rows(4, 77);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
-        for (int k = 0; k < KERNELS; k++) {
-            if (is_left_out(kernels[k]) || (is_linear(mercer_entry_name(entry)) && k > 0))
+        for (int k = 0; k < kernel_count; k++) {
+            if (is_left_out(kernels[k]) ||
+                (is_linear(mercer_entry_name(entry)) && strcmp(kernels[k], "linear") != 0))
                 continue;
             mercer_ctx *ctx = new_ctx(2);
             double *mine = copy_for(kernels[k], x, 400), *other = copy_for(kernels[k], fresh, 154);
@@ -371,6 +409,89 @@ static void test_methods_save_and_load_bit_for_bit(void **state)
     free(fresh);
 }
 
+/* Features and errors of new rows by a model that went through a file. */
+static void check_store(mercer_ctx *ctx, const mercer_fit_options *options, const char *path,
+                        const mercer_rows *rows, const mercer_rows *fresh, double *features,
+                        double *errors)
+{
+    mercer_model *model = NULL, *loaded = NULL;
+    mercer_fit_report report = {.struct_size = sizeof report};
+    mercer_error why = {0};
+    mercer_status rc = mercer_fit(ctx, options, rows, NULL, &model, &report, &why);
+    print_message("%s, store %s: %s\n", options->kernel, options->store,
+                  rc ? why.text : report.store);
+    if (rc != MERCER_OK)
+        fail_msg("%s", why.text);
+    assert_true((double)info_of(model).components == options->components);
+    assert_ok(mercer_model_save(ctx, model, path, err));
+    assert_ok(mercer_model_load(ctx, path, &loaded, err));
+    assert_ok(mercer_model_transform(ctx, loaded, fresh, NULL, features, errors, err));
+    int64_t n = mercer_rows_count(fresh), l = info_of(model).components;
+    double *before = new_doubles(n * l);
+    assert_ok(mercer_model_transform(ctx, model, fresh, NULL, before, NULL, err));
+    assert_memory_equal(before, features, (size_t)(n * l) * sizeof(double));
+    free(before);
+    mercer_model_free(model);
+    mercer_model_free(loaded);
+}
+
+/* Dense and sparse rows in every store that can hold the kernel's matrix give the same features. */
+static void test_kernels_give_the_same_in_every_store(void **state)
+{
+    static const char *const stores[] = {"auto", "dense", "stream", "lowrank"};
+    enum { N = 150, D = 5, T = 40, L = 3, STORES = sizeof stores / sizeof *stores };
+    char path[] = "/tmp/mercer-conform-XXXXXX";
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    for (int k = 0; k < kernel_count; k++) {
+        mercer_ctx *ctx = new_ctx(2);
+        mrc_kernel kernel;
+        double *x = normal_rows(8, N, D, 0.3, 1), *fresh = normal_rows(9, T, D, 0.3, 1);
+        double *features = new_doubles(T * L), *others = new_doubles(T * L), errors[T],
+               distances[T];
+        if (is_left_out(kernels[k]))
+            goto next;
+        assert_ok(mrc_kernel_parse(&kernel, kernels[k], err));
+        make_nonnegative(kernels[k], x, N * D);
+        make_nonnegative(kernels[k], fresh, T * D);
+        thin_out(8, x, N * D, 0.5);
+        thin_out(9, fresh, T * D, 0.5);
+        for (int s = 0; s < STORES; s++)
+            for (int sparse = 0; sparse < 2; sparse++) {
+                mercer_rows *rows[2];
+                mercer_fit_options options;
+                if (strcmp(stores[s], "lowrank") == 0 && !mrc_kernel_is_semidefinite(&kernel))
+                    continue;
+                rows[0] = sparse ? sparse_copy(x, N, D) : view(ctx, x, N, D);
+                rows[1] = sparse ? sparse_copy(fresh, T, D) : view(ctx, fresh, T, D);
+                mercer_fit_options_init(&options);
+                options.method = "kpca";
+                options.kernel = kernels[k];
+                options.store = stores[s];
+                options.components = L;
+                bool first = s == 0 && sparse == 0;
+                check_store(ctx, &options, path, rows[0], rows[1], first ? features : others,
+                            first ? errors : distances);
+                double size = largest_modulus(features, T * L);
+                if (!first) {
+                    assert_close(others, features, T * L, 1e-7 * size);
+                    assert_close(distances, errors, T, 1e-7 * size * size);
+                }
+                mercer_rows_free(rows[0]);
+                mercer_rows_free(rows[1]);
+            }
+    next:
+        free(x);
+        free(fresh);
+        free(features);
+        free(others);
+        mercer_ctx_free(ctx);
+    }
+    unlink(path);
+}
+
 /* Heads go with every method: predictions survive a file bit for bit, and those from the first
  * features are those of the truncated model. */
 static void test_methods_predict_with_every_head(void **state)
@@ -388,7 +509,9 @@ static void test_methods_predict_with_every_head(void **state)
     for (int64_t i = 0; i < N; i++)
         codes[i] = x[2 * i] > 0;
     for (int m = 0; (method = mercer_method_at(m)); m++)
-        for (int h = 0; (head = mercer_head_at(h)) && !(quick && h == 2); h++) {
+        for (int h = 0; (head = mercer_head_at(h)); h++) {
+            if (quick && h >= 2 && strcmp(mercer_entry_name(head), "toy") != 0)
+                continue;
             mercer_ctx *ctx = new_ctx(2);
             mercer_rows *rows = view(ctx, x, N, 2);
             mercer_targets *targets = NULL;
@@ -430,16 +553,67 @@ static void test_methods_predict_with_every_head(void **state)
     free(x);
 }
 
+/* The toys of tests/toys are in their lists, so that all tests here run them: one more of a kind
+ * takes no more than its own files and lines. */
+static void test_toys_are_listed(void **state)
+{
+    const mercer_entry *entry;
+    mercer_parameter option = {.struct_size = sizeof option};
+    int methods = 0, heads = 0, options = 0;
+    (void)state;
+    for (int i = 0; (entry = mercer_method_at(i)); i++)
+        methods += strcmp(mercer_entry_name(entry), "toy") == 0;
+    for (int i = 0; (entry = mercer_head_at(i)); i++)
+        heads += strcmp(mercer_entry_name(entry), "toy") == 0;
+    for (int i = 0; mercer_fit_option_at(i, &option); i++)
+        options += strcmp(option.key, "toy") == 0;
+    assert_int_equal(methods, 1);
+    assert_int_equal(heads, 1);
+    assert_int_equal(options, 1);
+}
+
+/* Every option of a fit that is a choice: each of its words is taken, and nothing else is. A method
+ * may refuse a word, but says its own name then. */
+static void test_methods_take_every_choice(void **state)
+{
+    const mercer_entry *entry;
+    mercer_parameter option = {.struct_size = sizeof option};
+    (void)state;
+    for (int m = 0; (entry = mercer_method_at(m)); m++)
+        for (int i = 0; mercer_fit_option_at(i, &option); i++) {
+            char words[128], *rest = NULL;
+            mercer_fit_options options;
+            mercer_error why = {0};
+            if (option.type != MERCER_PARAMETER_CHOICE)
+                continue;
+            snprintf(words, sizeof words, "%s", option.choices);
+            mercer_fit_options_init(&options);
+            options.method = mercer_entry_name(entry);
+            options.head = strcmp(option.key, "scale_target") == 0 ? "ls" : NULL;
+            for (char *w = strtok_r(words, "|", &rest); w; w = strtok_r(NULL, "|", &rest)) {
+                assert_ok(mercer_fit_options_set(&options, option.key, w, err));
+                if (mercer_fit_options_check(&options, 0, &why) != MERCER_OK)
+                    assert_non_null(strstr(why.text, options.method));
+            }
+            assert_int_equal(mercer_fit_options_set(&options, option.key, "nonsense", &why),
+                             MERCER_ERR_ARGUMENT);
+            assert_non_null(strstr(why.text, option.key));
+        }
+}
+
 /* Every allocation of a fit fails in turn: an error code, nothing left behind. */
 static void test_methods_survive_every_failing_allocation(void **state)
 {
     const mercer_entry *entry;
+    const char *sweep;
+    char name[SWEEP_SIZE];
     (void)state;
     enum { N = 300 };
     double *x = ring_rows(3, N);
     for (int m = 0; (entry = mercer_method_at(m)); m++)
-        for (int s = 0; s < SWEEPS; s++) {
-            if (only_sweep >= 0 && s != only_sweep)
+        for (int s = 0; (sweep = sweep_at(s, name)); s++) {
+            bool combined = strcmp(sweep, "combined") == 0;
+            if (only_sweep && strcmp(sweep, only_sweep) != 0)
                 continue;
             mercer_targets *targets = targets_for(mercer_entry_name(entry), N);
             mercer_ctx *ctx = new_ctx(1);
@@ -449,8 +623,8 @@ static void test_methods_survive_every_failing_allocation(void **state)
             options.method = mercer_entry_name(entry);
             if (strcmp(options.method, "koca") == 0) /* fewer steps, fewer allocations */
                 options.method = "koca:iterations=2,start=kica,restarts=1,holdout=0.2";
-            options.store = sweep_stores[s];
-            if (s == SWEEPS - 1 && !is_linear(options.method))
+            options.store = combined ? "stream" : sweep;
+            if (combined && !is_linear(options.method))
                 options.kernel = "0.5*rbf + laplacian*cosine";
             options.scale = "standard";
             options.components = 3;
@@ -462,28 +636,32 @@ static void test_methods_survive_every_failing_allocation(void **state)
     free(x);
 }
 
-/* test_methods [plain | quick | sweep INDEX]: every test, all but the sweep of failing allocations,
- * the same with two kernels and two heads, or that sweep with one store alone. */
+/* test_methods [plain | quick | sweep NAME]: every test, all but the sweep of failing allocations,
+ * the same with two kernels and two heads, or that sweep with one store only: see sweep_at(). */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_toys_are_listed),
+        cmocka_unit_test(test_methods_take_every_choice),
         cmocka_unit_test(test_methods_fit_every_set_with_every_kernel),
         cmocka_unit_test(test_methods_give_the_same_bits_for_any_thread_count),
         cmocka_unit_test(test_methods_refuse_bad_calls),
         cmocka_unit_test(test_methods_save_and_load_bit_for_bit),
+        cmocka_unit_test(test_kernels_give_the_same_in_every_store),
         cmocka_unit_test(test_methods_predict_with_every_head),
         cmocka_unit_test(test_methods_survive_every_failing_allocation),
     };
     if (argc == 2 && (strcmp(argv[1], "plain") == 0 || strcmp(argv[1], "quick") == 0)) {
         cmocka_set_skip_filter("*_failing_allocation");
         quick = strcmp(argv[1], "quick") == 0;
-    } else if (argc == 3 && strcmp(argv[1], "sweep") == 0 && strlen(argv[2]) == 1 &&
-               argv[2][0] >= '0' && argv[2][0] < '0' + SWEEPS) {
-        only_sweep = argv[2][0] - '0';
+    } else if (argc == 3 && strcmp(argv[1], "sweep") == 0 && is_sweep(argv[2])) {
+        only_sweep = argv[2];
         cmocka_set_test_filter("*_failing_allocation");
     } else if (argc > 1) {
-        fprintf(stderr, "usage: test_methods [plain | quick | sweep 0..%d]\n", SWEEPS - 1);
+        fprintf(stderr, "usage: test_methods [plain | quick | sweep %s|combined]\n",
+                strchr(mrc_store_choices, '|') + 1);
         return 2;
     }
+    list_kernels();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-"""Links between the documents lead somewhere: test_links.py ROOT
+"""Links between the documents lead somewhere: test_links.py
 
 Every relative link in a Markdown file names a file that exists and, with #, a heading of it.
 Closes with "N passed, N failed".
@@ -6,6 +6,9 @@ Closes with "N passed, N failed".
 import pathlib
 import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
@@ -33,19 +36,14 @@ def fault_of(page, link):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1])
-    passed = failed = 0
+    root = harness.ROOT
     for page in [*root.glob("*.md"), *(root / "docs").rglob("*.md")]:
         for link in LINK.findall(prose(page)):
             if "://" in link:
                 continue
             fault = fault_of(page, link)
-            passed += not fault
-            failed += bool(fault)
-            if fault:
-                print(f"{page.relative_to(root)}: link to {link}: {fault}")
-    print(f"{passed} passed, {failed} failed")
-    return 0 if passed and not failed else 1
+            harness.check(f"{page.relative_to(root)}: link to {link}", not fault, fault, quiet=True)
+    return harness.close()
 
 
 if __name__ == "__main__":

@@ -19,13 +19,14 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 WRAPPED = re.compile(r"\n {20,}(?=\S)")
 NEEDS = re.compile(r"^<!-- needs ([\w.-]+) -->$", re.M)
-DATA = pathlib.Path(__file__).resolve().parent.parent.parent.parent / "shared" / "data"
 MEASURED = re.compile(r"\b(time|memory|budget)\b|\d m?s\b")
 
 # A table of the reader's own: three kinds of flowers, text labels, quotes and a blank in a name.
@@ -108,47 +109,39 @@ def run_block(language, source, folder, path):
 
 
 def check_page(mercer, page, write=False):
-    """[passed, failed, skipped] of one page."""
+    """Run the blocks of one page; write: put what they print now into it."""
     changes = []
-    counts = [0, 0, 0]
     search = f"{mercer.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    with tempfile.TemporaryDirectory() as folder:
+    with harness.scratch() as folder:
         pathlib.Path(folder, "your.csv").write_text(YOUR_CSV)
         for language, source, expected, line, needed in blocks(page.read_text(encoding="utf-8")):
-            if needed and not (DATA / needed).exists():
-                print(f"{page}:{line}: skipped: there is no {needed}")
-                counts[2] += 1
+            if needed and not (harness.DATA / needed).exists():
+                harness.skip(f"{page}:{line}", f"there is no {needed}")
                 continue
             if needed and not pathlib.Path(folder, needed).exists():
-                pathlib.Path(folder, needed).symlink_to(DATA / needed)
+                pathlib.Path(folder, needed).symlink_to(harness.DATA / needed)
             done = run_block(language, source, folder, search)
             fault = f"status {done.returncode}" if done.returncode else None
             if not fault and expected is not None:
                 fault = first_difference(expected, done.stdout)
                 if fault and write and printed_anew(expected, done.stdout):
                     changes.append((source, expected, printed_anew(expected, done.stdout)))
-            counts[bool(fault)] += 1
-            if fault:
-                print(f"{page}:{line}: {fault}\n--- block\n{source}--- printed\n{done.stdout}---")
+            harness.check(f"{page}:{line}", not fault, f"{fault}\n--- block\n{source}--- printed\n{done.stdout}---",
+                          quiet=True)
     text = page.read_text(encoding="utf-8")
     for source, old, new in changes:
         start = text.index("```text\n" + old, text.index(source)) + len("```text\n")
         text = text[:start] + new + text[start + len(old):]
     if changes:
         page.write_text(text, encoding="utf-8")
-    return counts
 
 
 def main():
     mercer = pathlib.Path(sys.argv[1]).resolve()
-    totals = [0, 0, 0]
     for name in sys.argv[2:]:
-        if name == "--write":
-            continue
-        counts = check_page(mercer, pathlib.Path(name), "--write" in sys.argv)
-        totals = [a + b for a, b in zip(totals, counts)]
-    print(f"{totals[0]} passed, {totals[1]} failed" + (f", {totals[2]} skipped" if totals[2] else ""))
-    return 0 if totals[0] and not totals[1] else 1
+        if name != "--write":
+            check_page(mercer, pathlib.Path(name).resolve(), "--write" in sys.argv)
+    return harness.close()
 
 
 if __name__ == "__main__":

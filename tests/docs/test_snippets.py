@@ -11,10 +11,11 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
 
 
@@ -39,7 +40,7 @@ def fault_of(build, source, expected, folder):
     """What is wrong with a program, or None."""
     pathlib.Path(folder, "program.c").write_text(source)
     compiler = shlex.split(os.environ.get("CC", "cc"))
-    done = run([*compiler, *WARNINGS, "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", "program.c", "-o",
+    done = run([*compiler, *WARNINGS, "-D_GNU_SOURCE", f"-I{harness.ROOT / 'include'}", "program.c", "-o",
                 "program", f"-L{build}", "-lmercer", "-pthread", f"-Wl,-rpath,{build}"], folder)
     if done.returncode:
         return f"does not compile:\n{done.stdout}"
@@ -53,20 +54,15 @@ def fault_of(build, source, expected, folder):
 
 def main():
     build, mercer = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
-    passed = failed = 0
     for name in sys.argv[3:]:
         for source, expected, line in programs(pathlib.Path(name).read_text(encoding="utf-8")):
-            with tempfile.TemporaryDirectory() as folder:
+            with harness.scratch() as folder:
                 for command in (["generate", "circle", "--rows", "300", "-o", "ring.csv"],
                                 ["fit", "ring.csv", "-m", "kpca", "-o", "ring.model"]):
-                    subprocess.run([mercer, *command, "--quiet"], cwd=folder, check=True)
+                    harness.output(mercer, *command, "--quiet")
                 fault = fault_of(build, source, expected, folder)
-            passed += not fault
-            failed += bool(fault)
-            if fault:
-                print(f"{name}:{line}: {fault}")
-    print(f"{passed} passed, {failed} failed")
-    return 0 if passed and not failed else 1
+            harness.check(f"{name}:{line}", not fault, fault, quiet=True)
+    return harness.close()
 
 
 if __name__ == "__main__":

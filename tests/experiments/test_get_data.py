@@ -8,32 +8,24 @@ import csv
 import io
 import pathlib
 import struct
-import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 import zlib
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import DATA, ROOT, call, check, close, scratch  # noqa: E402
+
 GET_DATA = ROOT / "experiments" / "get-data"
-DATA = ROOT.parent / "shared" / "data"
-sys.path.insert(0, str(GET_DATA.parent))
+sys.path.insert(0, str(GET_DATA.parent / "common"))
 import newswire  # noqa: E402
 import originals  # noqa: E402
 
-COUNTS = {True: 0, False: 0}
-
-
-def check(name, good, detail=""):
-    COUNTS[bool(good)] += 1
-    print(f"{'ok  ' if good else 'FAIL'} {name} {detail}", flush=True)
-
 
 def get(folder, *arguments):
-    done = subprocess.run([GET_DATA, folder / "sets", *arguments], capture_output=True, text=True, check=False)
+    done = call(GET_DATA, folder / "sets", *arguments)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -247,10 +239,9 @@ def main():
     test_gif()
     test_stems()
     for test in (test_spectf, test_yale_names, test_newswire, test_messages, test_there_and_back):
-        with tempfile.TemporaryDirectory() as name:
-            test(pathlib.Path(name))
-    print(f"{COUNTS[True]} passed, {COUNTS[False]} failed")
-    return 1 if COUNTS[False] else 0
+        with scratch() as folder:
+            test(folder)
+    return close()
 
 
 if __name__ == "__main__":

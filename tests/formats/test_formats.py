@@ -4,6 +4,7 @@
 NumPy, SciPy, h5py and Pillow write them; the numbers that come out must be the very same. DATA is
 the folder of public data sets; what needs it is left out with a message when it is not there.
 """
+import functools
 import gzip
 import io
 import os
@@ -11,32 +12,27 @@ import pathlib
 import random
 import shutil
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import zipfile
+import zlib
 
 import numpy as np
 
-MERCER = os.path.abspath(sys.argv[1])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
+
+MERCER = harness.program()
 DATA = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-passed = failed = 0
 rng = np.random.default_rng(1)
 DTYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 
 
-def check(name, ok, detail=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:300]}")
+check = functools.partial(harness.check, quiet=True)  # there are thousands
 
 
 def run(*words):
-    return subprocess.run([MERCER, *map(str, words)], stdin=subprocess.DEVNULL, text=True,
-                          capture_output=True, timeout=60)
+    return harness.call(MERCER, *words)
 
 
 def read(data, *words):
@@ -283,7 +279,7 @@ def test_libsvm():
     run("scale", "e.svm", "--scale", "none", "-o", "f.svm", "--quiet")
     run("scale", "f.svm", "--scale", "minmax", "-o", "g.svm", "--quiet")
     try:
-        done = subprocess.run(["svm-scale", "-l", "0", "-u", "1", "f.svm"], capture_output=True, text=True)
+        done = harness.call("svm-scale", "-l", "0", "-u", "1", "f.svm")
     except FileNotFoundError:
         return print("svm-scale is left out: LIBSVM's programs are not there")
     pathlib.Path("h.svm").write_text(done.stdout)
@@ -363,8 +359,8 @@ def test_mat():
         path.write_bytes(whole[:at] + struct.pack("<I", number) + whole[at + 4:])
         refuses(f"mat {name}", "s.mat:x", ["s.mat", words])
     if shutil.which("octave-cli"): # stacks of MATLAB's own kind
-        subprocess.run(["octave-cli", "--norc", "--eval", "for i = 1:2, A(:,:,i) = i * [1 2 3; 4 5 6];"
-                        " end; save -v6 o.mat A; A = uint8(A); save -v7 p.mat A"], check=True)
+        harness.output("octave-cli", "--norc", "--eval", "for i = 1:2, A(:,:,i) = i * [1 2 3; 4 5 6];"
+                       " end; save -v6 o.mat A; A = uint8(A); save -v7 p.mat A")
         for name in ("o.mat", "p.mat"):
             same(f"octave stack {name}", name, np.outer([1, 2], [1, 2, 3, 4, 5, 6]))
     refuses("mat unknown", "d.mat:q", ["d.mat", "no array 'q'", "ok (3x3)", "z (complex)"])
@@ -508,7 +504,49 @@ def test_hdf5_alone():
         space = h5py.h5s.create_simple((2, 3))
         data = h5py.h5d.create(f.id, b"x", h5py.h5t.NATIVE_DOUBLE, space, plist)
         data.write_direct_chunk((0, 0), secret.tobytes(), 0)
-    refuses("h5 plugin", "p.h5", ["p.h5:/x", "filter"])
+    refuses("h5 plugin", "p.h5", ["p.h5:/x", "unsupported filter 'unnamed' (HDF5 filter 32785)"])
+    with h5py.File("p.h5", "w") as f:
+        f.create_dataset("x", data=secret, compression="lzf")
+    refuses("h5 lzf", "p.h5", ["p.h5:/x", "unsupported filter 'lzf'"])
+    # A block of 29 bytes where 48 belong: libhdf5 gives what lies behind it in memory.
+    for name, how in (("plain", {}), ("shuffled", {"shuffle": True})):
+        with h5py.File("p.h5", "w") as f:
+            data = f.create_dataset("x", (4, 3), "f8", chunks=(2, 3), **how)
+            data.id.write_direct_chunk((0, 0), secret.tobytes(), 0)
+            data.id.write_direct_chunk((2, 0), secret.tobytes()[:29], 0)
+            f.create_dataset("own", data=secret, chunks=(2, 2), fletcher32=True, **how)
+            f.create_dataset("part", (10, 3), "f8", chunks=(4, 3), **how)[0:2] = secret
+        refuses(f"h5 short block, {name}", "p.h5:x", ["p.h5", "damaged: shorter than its shape says"])
+        same(f"h5 beside a short block, {name}", "p.h5:own", secret)
+        same(f"h5 blocks never written, {name}", "p.h5:part", np.vstack([secret, np.zeros((8, 3))]))
+    # A block that unpacks to more than a block, and more than the memory there is.
+    with h5py.File("p.h5", "w") as f:
+        data = f.create_dataset("x", (8192, 4), "f8", chunks=(8192, 4), compression="gzip")
+        packer = zlib.compressobj(9)
+        bomb = b"".join(packer.compress(bytes(1 << 24)) for _ in range(64)) + packer.flush()
+        data.id.write_direct_chunk((0, 0), bomb, 0)
+    refuses("h5 bomb", "p.h5", ["p.h5:/x", "not enough memory", "--memory"], "--memory", "40M")
+
+
+def test_hdf5_blocks():
+    """Blocks of any form: long and thin, single values, more axes; whatever the budget is."""
+    try:
+        import h5py
+    except ImportError:
+        return print("HDF5 is left out: h5py is not there")
+    for dtype in ("f8", "f4", "u1", "i2", "i8", ">f4"):
+        x = rng.integers(0, 100, (9000, 40)).astype(dtype)
+        with h5py.File("t.h5", "w") as f:
+            f.create_dataset("thin", data=x, chunks=(4100, 1), compression="gzip")
+            f.create_dataset("long", data=x, chunks=(9000, 3), compression="gzip", shuffle=True)
+            f.create_dataset("bare", data=x, chunks=(9000, 1))
+            f.create_dataset("axes", data=x.reshape(9000, 5, 4, 2), chunks=(7000, 2, 1, 2))
+            f.create_dataset("dots", data=x[:60], chunks=(1, 1))
+            f.create_dataset("flat", data=x[:, 0], chunks=(100,))
+        for name in ("thin", "long", "bare", "axes", "dots", "flat"):
+            expected = x[:60] if name == "dots" else x[:, 0] if name == "flat" else x
+            for memory in ("4M", "64M"):
+                same(f"h5 {name} {dtype} {memory}", f"t.h5:{name}", expected, "--memory", memory)
 
 
 def test_images():
@@ -600,16 +638,13 @@ def test_orl():
 
 
 def main():
-    with tempfile.TemporaryDirectory() as scratch:
-        os.chdir(scratch)
+    with harness.scratch():
         for test in (test_names, test_npz, test_npz_sparse, test_mtx, test_libsvm, test_mat, test_hdf5,
-                     test_hdf5_alone, test_images, test_orl):
+                     test_hdf5_alone, test_hdf5_blocks, test_images, test_orl):
             start = time.monotonic()
             test()
             print(f"{test.__name__}: {time.monotonic() - start:.1f} s", flush=True)
-        os.chdir("/")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return harness.close()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ import sys
 
 import numpy as np
 
-from common import MERCER, check, run, run_all
+from common import MERCER, run
+from harness import check, close, run_parts, scratch
 
 
 def memory_of_a_stream(folder):
@@ -97,4 +98,6 @@ def koca_on_many_rows(folder):
     check("its predictions of new rows", right > last - 0.05, f"{right:.3f} are right")
 
 
-sys.exit(run_all([memory_of_a_stream, refusals, a_huge_csv, a_million_rows, koca_on_many_rows], sys.argv[2:]))
+with scratch() as here:
+    run_parts([memory_of_a_stream, refusals, a_huge_csv, a_million_rows, koca_on_many_rows], sys.argv[2:], here)
+sys.exit(close())

@@ -9,29 +9,22 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "experiments"))
+from common import MERCER
+from harness import ROOT, check, close, output, run_parts, scratch
+
+sys.path.insert(0, str(ROOT / "experiments" / "chin_2006"))
 import streams  # noqa: E402
 
-MERCER = os.path.abspath(sys.argv[1])
-DATA = sys.argv[2]
-PASSED, FAILED = 0, 0
-
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
+DATA = os.path.abspath(sys.argv[2])
 
 
 def run(*words):
     """Run the tool with --json; return the report."""
-    done = subprocess.run([MERCER, *map(str, words), "--json"], capture_output=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(output(MERCER, *words, "--json", timeout=None))
 
 
 def fit(folder, x, method, kernel):
@@ -196,13 +189,6 @@ def a_million_rows(folder):
           f"{seconds[0]:.1f} and {seconds[-1]:.1f} s")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        for part in (roll, teapots, frey, yale, a_million_rows):
-            if len(sys.argv) < 4 or sys.argv[3] in part.__name__:
-                part(folder)
-    print(f"{PASSED} passed, {FAILED} failed")
-    return 1 if FAILED or not PASSED else 0
-
-
-sys.exit(main())
+with scratch() as here:
+    run_parts([roll, teapots, frey, yale, a_million_rows], sys.argv[3:], here)
+sys.exit(close())

@@ -13,9 +13,10 @@ import sys
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from common import check, run, run_all
+from common import run
+from harness import check, close, run_parts, scratch
 
-DATA = pathlib.Path(sys.argv[2])
+DATA = pathlib.Path(sys.argv[2]).resolve()
 
 
 def fit(data, method, features, *more):
@@ -86,4 +87,6 @@ def a_million_rows(folder):
               f"status {status}, peak {peak / 1e6:.0f} MB, {report and report['seconds']:.0f} s")
 
 
-sys.exit(run_all([reuters, a_million_rows], sys.argv[3:]))
+with scratch() as here:
+    run_parts([reuters, a_million_rows], sys.argv[3:], here)
+sys.exit(close())

@@ -12,38 +12,32 @@ runs some of the tests below alone. Closes with "N passed, N failed".
 """
 import csv
 import ctypes
+import functools
 import json
 import os
-import subprocess
+import pathlib
 import sys
-import tempfile
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
 
-import framework as fw
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import framework as fw  # noqa: E402
+import harness  # noqa: E402
 
-MERCER = os.path.abspath(sys.argv[1])
+MERCER = harness.program()
 ALL, TESTS = "all" in sys.argv[2:], [word for word in sys.argv[2:] if word != "all"]
 STEP, TURNS = 1 if ALL else 4, {}   # not the number of kinds of labels, so that each kind has turns
-PASSED, FAILED = 0, 0
 EPS = np.finfo(float).eps
 # Rounding of the kernel values is random; where it moves the reference, an honest program may differ
 # by as much: 30 times what one draw of it does is allowed, and columns moved by 1e-7 are not compared.
 NOISE, TOO_SOFT = 30, 1e-7
 
 
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    if not good or os.environ.get("VERBOSE"):
-        print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
-
-
-def call(*words):
-    return subprocess.run([MERCER, *map(str, words)], capture_output=True, text=True)
+check = functools.partial(harness.check, quiet=True)
+call = functools.partial(harness.call, MERCER)
 
 
 class Problem:
@@ -900,12 +894,24 @@ class Options(ctypes.Structure):
                 ("kernel", ctypes.c_char_p), ("components", ctypes.c_double)] + [
         (key, ctypes.c_char_p) for key in ("center", "store", "precision", "scale", "command")] + [
         ("novelty", ctypes.c_double), ("landmarks", ctypes.c_void_p),
-        ("expects_landmarks", ctypes.c_int), ("head", ctypes.c_char_p),
+        ("reserved_1", ctypes.c_int), ("head", ctypes.c_char_p),
         ("scale_target", ctypes.c_char_p), ("criterion", ctypes.c_void_p)]
 
 
 class Error(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_int), ("text", ctypes.c_char * 512)]
+    """mercer_error of include/mercer/status.h, whole: the library writes all of it."""
+    _fields_ = [("code", ctypes.c_int), ("cause", ctypes.c_int), ("text", ctypes.c_char * 512),
+                ("key", ctypes.c_char * 32), ("input", ctypes.c_char * 32), ("column", ctypes.c_char * 64),
+                ("row", ctypes.c_int64), ("line", ctypes.c_int64), ("names_file", ctypes.c_int),
+                ("advice_key", ctypes.c_char * 32), ("advice_value", ctypes.c_char * 32),
+                ("reserved", ctypes.c_char * 60)]
+
+
+class Array(ctypes.Structure):
+    """mercer_array of include/mercer/array.h."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("data", ctypes.c_void_p), ("dtype", ctypes.c_int),
+                ("rank", ctypes.c_int), ("shape", ctypes.c_int64 * 2), ("stride", ctypes.c_int64 * 2),
+                ("release", ctypes.c_void_p), ("host", ctypes.c_void_p)]
 
 
 NUMBERS = ctypes.POINTER(ctypes.c_double)
@@ -913,8 +919,8 @@ CHOOSE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, NUMBER
 
 
 class Criterion(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("choose", CHOOSE), ("host", ctypes.c_void_p),
-                ("sparse", ctypes.c_int)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("choose", CHOOSE), ("host", ctypes.c_void_p), ("sparse", ctypes.c_int)]
 
 
 class Step:
@@ -967,7 +973,7 @@ def fit_criterion(library, problem, choose, features, sparse, center):
     options, error, every = Options(), Error(), np.ascontiguousarray(np.r_[problem.x, problem.new])
     handles = [ctypes.c_void_p() for _ in range(4)]
     ctx, rows, targets, model = handles
-    criterion = Criterion(b"judge", CHOOSE(called), None, sparse)
+    criterion = Criterion(ctypes.sizeof(Criterion), b"judge", CHOOSE(called), None, sparse)
     library.mercer_fit_options_init_sized(ctypes.byref(options),
                                           ctypes.c_size_t(ctypes.sizeof(Options)))
     options.kernel, options.components = problem.kernel.encode(), features
@@ -976,7 +982,8 @@ def fit_criterion(library, problem, choose, features, sparse, center):
     y = np.ascontiguousarray(problem.y)
     n, d, m = (ctypes.c_int64(v) for v in (*problem.x.shape, y.shape[1]))
     library.mercer_ctx_new(ctypes.byref(ctx), None)
-    library.mercer_rows_view(ctx, every.ctypes, n, d, d, ctypes.byref(rows), None)
+    array = Array(ctypes.sizeof(Array), every.ctypes.data, 0, 2, (n.value, d.value))
+    library.mercer_rows_view(ctx, ctypes.byref(array), ctypes.byref(rows), None)
     library.mercer_targets_new_values(y.ctypes, n, m, None, ctypes.byref(targets), None)
     if library.mercer_fit(ctx, ctypes.byref(options), rows, targets, ctypes.byref(model), None,
                           ctypes.byref(error)):
@@ -1008,7 +1015,7 @@ def test_criterion():
 
             def look(step):
                 """As kpls, and every view of the step is held against the reference."""
-                rest = step.array("rest")
+                rest = step.array("residual_targets")
                 q = np.array(views[-1][1]).T if views else np.zeros((50, 0))
                 views.append((max(
                     np.abs(step.array("targets") - centred).max(), np.abs(step.diagonal() - np.diag(k)).max(),
@@ -1084,15 +1091,9 @@ def test_diagnostics():
                   report.get("fault") or (report["components"], int(worth.argmax()) + 1))
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
+with harness.scratch():
     fw.self_check()
-    for test in (test_methods, test_sparsity, test_extremes, test_stores, test_identities, test_limits,
-                 test_best_rows,
-                 test_absolute_deviations, test_sparse_pls, test_reduced, test_ends, test_threads,
-                 test_sparse_rows, test_criterion, test_diagnostics):
-        if not TESTS or test.__name__[5:] in TESTS:
-            test()
-    os.chdir("/")
-print(f"{PASSED} passed, {FAILED} failed")
-sys.exit(FAILED > 0)
+    harness.run_parts([test_methods, test_sparsity, test_extremes, test_stores, test_identities, test_limits,
+                       test_best_rows, test_absolute_deviations, test_sparse_pls, test_reduced, test_ends, test_threads,
+                       test_sparse_rows, test_criterion, test_diagnostics], TESTS)
+sys.exit(harness.close())

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Heads against scikit-learn and the programs of LIBSVM and LIBLINEAR, on the same features.
 
-    test_heads.py MERCER [DATA]
+    test_heads.py MERCER [DATA [WORD...]]
 
 Features of training and new rows come from `mercer transform`; the peers see those. kNN: votes,
 shares and means. svm: predictions and decision values of SVC, NuSVC and SVR, and predictions of
@@ -12,11 +12,8 @@ Table 3 of Liu and Mio 2005. Closes with "N passed, N failed".
 """
 import csv
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_wine
@@ -24,19 +21,11 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 
-MERCER = os.path.abspath(sys.argv[1])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import check, close, output, program, run_parts, scratch, skip  # noqa: E402
+
+MERCER = program()
 DATA = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
-PASSED, FAILED = 0, 0
-
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
-
-
-def run(*words):
-    return subprocess.run([str(w) for w in words], check=True, capture_output=True, text=True).stdout
 
 
 def write(name, x, y, column):
@@ -59,19 +48,19 @@ class Case:
         self.y, self.truth = y[order[:half]], y[order[half:]]
         write("train.csv", x[order[:half]], self.y, column)
         write("new.csv", x[order[half:]], self.truth, column)
-        run(MERCER, "fit", "train.csv", *fit, "--head", "none", f"--{column}", column,
-            "--quiet", "-o", "plain.model")
+        output(MERCER, "fit", "train.csv", *fit, "--head", "none", f"--{column}", column,
+               "--quiet", "-o", "plain.model")
         self.f, self.g = self.features("train.csv"), self.features("new.csv")
 
     def features(self, data):
-        run(MERCER, "transform", "plain.model", data, "-o", "f.npy", "--quiet")
+        output(MERCER, "transform", "plain.model", data, "-o", "f.npy", "--quiet")
         return np.load("f.npy")
 
     def predict(self, head):
         """The report of the fit, predictions and scores in the order of sorted classes."""
-        told = json.loads(run(MERCER, "fit", "train.csv", *self.fit, "--head", head,
-                              f"--{self.column}", self.column, "-o", "head.model", "--json"))
-        rows = list(csv.reader(run(MERCER, "predict", "head.model", "new.csv").splitlines()))
+        told = json.loads(output(MERCER, "fit", "train.csv", *self.fit, "--head", head,
+                                 f"--{self.column}", self.column, "-o", "head.model", "--json"))
+        rows = list(csv.reader(output(MERCER, "predict", "head.model", "new.csv").splitlines()))
         if self.column == "target":
             return told, np.array([float(r[0]) for r in rows[1:]]), None
         names = [int(n[len("score_"):]) for n in rows[0][1:]]
@@ -111,8 +100,8 @@ def tools(case, name, head, train, test, options):
     _, got, _ = case.predict(head)
     for file, x, y in (("a.svm", case.f, case.y), ("b.svm", case.g, case.truth)):
         dump_svmlight_file(x, y, file, zero_based=False)
-    run(train, "-q", *options.split(), "a.svm", "a.out")
-    run(test, "b.svm", "a.out", "b.out")
+    output(train, "-q", *options.split(), "a.svm", "a.out")
+    output(test, "b.svm", "a.out", "b.out")
     want = np.loadtxt("b.out")
     if case.column == "target":
         worst = np.abs(got - want).max()
@@ -186,9 +175,9 @@ def test_kernel_matrix():
     rows = len(x)
     np.save("gram.npy", gram)
     np.savetxt("names.txt", data.target, fmt="%d")
-    run(MERCER, "fit", "gram.npy", "-m", "kpca", "-k", "precomputed", "-n", rows - 1, "--labels",
-        "names.txt", "--head", "svm:c=10,tolerance=1e-8", "-o", "gram.model", "--quiet")
-    lines = list(csv.reader(run(MERCER, "predict", "gram.model", "gram.npy").splitlines()))
+    output(MERCER, "fit", "gram.npy", "-m", "kpca", "-k", "precomputed", "-n", rows - 1, "--labels",
+           "names.txt", "--head", "svm:c=10,tolerance=1e-8", "-o", "gram.model", "--quiet")
+    lines = list(csv.reader(output(MERCER, "predict", "gram.model", "gram.npy").splitlines()))
     scores = np.array([[float(c) for c in r[1:]] for r in lines[1:]])
     peer = SVC(C=10, kernel="precomputed", tol=1e-8).fit(gram, data.target)
     worst = np.abs(scores - peer.decision_function(gram)).max()
@@ -203,8 +192,8 @@ def test_folds():
     for head, peer in (("knn:k=5", KNeighborsClassifier(5, algorithm="brute")),
                        ("svm:kernel=rbf,gamma=0.02,c=4,tolerance=1e-6", SVC(gamma=0.02, C=4, tol=1e-6)),
                        ("linsvm:c=0.1,tolerance=1e-9", LinearSVC(C=0.1, dual=False, tol=1e-9))):
-        told = json.loads(run(MERCER, "evaluate", "all.csv", "-m", "pca", "-n", 30, "--scale",
-                              "standard", "--head", head, "--save-predictions", "held.csv", "--json"))
+        told = json.loads(output(MERCER, "evaluate", "all.csv", "-m", "pca", "-n", 30, "--scale",
+                                 "standard", "--head", head, "--save-predictions", "held.csv", "--json"))
         with open("held.csv") as file:
             held = list(csv.DictReader(file))
         fold, row, got = (np.array([int(r[name]) for r in held])
@@ -224,28 +213,21 @@ def test_folds():
 
 def test_faces():
     """All principal components keep distances. Four neighbours: a tie is an error."""
+    if not (DATA and (DATA / "orl").is_dir()):
+        return skip("ORL faces", "not in the data folder")
     for number in range(400):
         person, image = number // 10 + 1, number % 10 + 1
         part = pathlib.Path(("train", "test", "cv")[(image - 1) % 3], f"s{person}")
         part.mkdir(parents=True, exist_ok=True)
         (part / f"{image}.pgm").symlink_to(DATA / "orl" / f"s{person}" / f"{image}.pgm")
     for head, table in (("knn:k=1", [96.7, 94.2]), ("knn:k=4,ties=strict", [71.7, 73.3])):
-        run(MERCER, "fit", "train", "-m", "pca", "-n", 159, "--head", head, "-o", "f.model", "--quiet")
-        told = [json.loads(run(MERCER, "predict", "f.model", part, "-o", "f.csv", "--json"))
+        output(MERCER, "fit", "train", "-m", "pca", "-n", 159, "--head", head, "-o", "f.model", "--quiet")
+        told = [json.loads(output(MERCER, "predict", "f.model", part, "-o", "f.csv", "--json"))
                 for part in ("cv", "test")]
         right = [round(100 * (1 - one["error_rate"]), 1) for one in told]
         check(f"ORL {head}", right == table, f"{right} % right, the paper {table}")
 
 
-with tempfile.TemporaryDirectory() as folder:
-    os.chdir(folder)
-    test_classes()
-    test_values()
-    test_kernel_matrix()
-    test_folds()
-    if DATA and (DATA / "orl").is_dir():
-        test_faces()
-    else:
-        print("no ORL faces: left out")
-print(f"{PASSED} passed, {FAILED} failed")
-sys.exit(FAILED > 0)
+with scratch():
+    run_parts([test_classes, test_values, test_kernel_matrix, test_folds, test_faces], sys.argv[3:])
+sys.exit(close())

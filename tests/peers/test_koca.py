@@ -6,43 +6,33 @@
 With `long` all 3823 rows of the digits are fitted, too.
 
 DATA (../shared/data) holds the ORL faces (orl/) and optdigits; what is missing is skipped with a
-message. experiments/orl.py has the evaluation of the paper. Closes with "N passed, N failed".
+message. experiments/liu_2005/orl.py has the evaluation of the paper. Closes with "N passed, N failed".
 """
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import types
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "experiments"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import ROOT, check, close, output, program, scratch, skip  # noqa: E402
+
+EXPERIMENTS = ROOT / "experiments"
+sys.path[:0] = [str(EXPERIMENTS / "liu_2005"), str(EXPERIMENTS / "common")]
 import orl  # noqa: E402  the split and the vote of the paper
 
-MERCER = os.path.abspath(sys.argv[1])
+MERCER = program()
 DATA = pathlib.Path(sys.argv[2]).resolve()
-PASSED, FAILED = 0, 0
-
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
 
 
 def fit(data, method, kernel, features, *more):
-    done = subprocess.run([MERCER, "fit", str(data), "-m", method, "-k", kernel, "-n", str(features),
-                           "-o", "a.model", "--json", "--threads", "1", *map(str, more)],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout)
+    return json.loads(output(MERCER, "fit", data, "-m", method, "-k", kernel, "-n", features, "-o", "a.model", "--json",
+                             "--threads", 1, *more, timeout=None))
 
 
 def features(data):
-    subprocess.run([MERCER, "transform", "a.model", str(data), "-o", "a.npy", "--quiet"], check=True)
+    output(MERCER, "transform", "a.model", data, "-o", "a.npy", "--quiet")
     return np.load("a.npy")
 
 
@@ -109,22 +99,19 @@ def digits(rows, spec, least):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
+    with scratch():
         if (DATA / "orl").is_dir():
             faces()
         else:
-            print("skipped: no orl/ in the data folder")
+            skip("faces", "no orl/ in the data folder")
         if (DATA / "optdigits.train.csv").exists():
             digits(500, DIGITS, 94.5)
             if "long" in sys.argv:
                 digits(3823, "koca", 96.1)
                 digits(3823, DIGITS, 96.1)
         else:
-            print("skipped: no optdigits in the data folder")
-        os.chdir("/")
-    print(f"{PASSED} passed, {FAILED} failed")
-    sys.exit(FAILED > 0)
+            skip("digits", "no optdigits in the data folder")
+    return close()
 
 
-main()
+sys.exit(main())

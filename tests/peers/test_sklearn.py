@@ -10,11 +10,8 @@ best. scikit-learn always centres, so uncentred fits are compared with numpy's e
 with scikit-learn. One line per case; closes with "N passed, N failed".
 """
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
@@ -24,27 +21,22 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.neighbors import NearestCentroid
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import FAILED, PASSED, Fault, close, output, program, scratch, tell  # noqa: E402
+
 COMPONENTS = 10
 EIGENVALUES, FEATURES, SINGLE = 1e-10, 1e-6, 1e-3  # what the comparisons must reach
 CLOSE, CLOSE_SINGLE = 1e-6, 5e-2  # relative gap below which components are compared together
 
 
-class Fault(Exception):
-    """A case that fails, with the reason."""
-
-
 class Mercer:
     """The command line, with a folder for its files."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder = program, pathlib.Path(folder)
+    def __init__(self, path, folder):
+        self.program, self.folder = path, folder
 
     def run(self, *arguments):
-        done = subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            raise Fault(f"mercer {arguments[0]}: status {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
+        return output(self.program, *arguments)
 
     def write(self, name, rows, ending):
         path = self.folder / f"{name}.{ending}"
@@ -322,20 +314,17 @@ def cases(mercer):
 
 
 def main():
-    passed = failed = 0
     only = sys.argv[2] if len(sys.argv) > 2 else ""
-    with tempfile.TemporaryDirectory(prefix="mercer-peers-") as folder:
-        for name, check in cases(Mercer(os.path.abspath(sys.argv[1]), folder)):
+    path = program()  # before the folder changes
+    with scratch() as folder:
+        for name, case in cases(Mercer(path, folder)):
             if only not in name:
                 continue
             try:
-                print(f"ok   {name}: {check()}", flush=True)
-                passed += 1
+                tell(PASSED, name, case())
             except Fault as fault:
-                print(f"FAIL {name}: {fault}", flush=True)
-                failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+                tell(FAILED, name, fault)
+    return close()
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ is repeated and one row is empty. Closes with "N passed, N failed".
 """
 import json
 import os
-import subprocess
+import pathlib
 import sys
-import tempfile
 
 import numpy as np
 import scipy.sparse
@@ -20,19 +19,15 @@ from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.datasets import dump_svmlight_file
 from sklearn.decomposition import KernelPCA
 
-MERCER = os.path.abspath(sys.argv[1])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import call, check, close, program, scratch  # noqa: E402
+
+MERCER = program()
 COMPONENTS = 8
-PASSED, FAILED = 0, 0
-
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
 
 
 def mercer(*args):
-    done = subprocess.run([MERCER, *args], capture_output=True, text=True)
+    done = call(MERCER, *args, timeout=None)
     if done.returncode != 0:
         return {"fault": done.stderr.strip()}
     return json.loads(done.stdout) if done.stdout.startswith("{") else {}
@@ -111,15 +106,14 @@ def small(folder):
 
 def main():
     shape = tuple(map(int, sys.argv[2:5])) or (3000, 8000, 40)
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         x = text_like(*shape, 3)
         data = os.path.join(folder, "text.npz")
         scipy.sparse.save_npz(data, x, compressed=False)
         linear(folder, data, x)
         if shape[0] < 10000:
             small(folder)
-    print(f"{PASSED} passed, {FAILED} failed")
-    return 1 if FAILED else 0
+    return close()
 
 
 sys.exit(main())

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Supervised features against scikit-learn and against explicit deflation in numpy.
 
-    test_supervised.py MERCER [DATA]
+    test_supervised.py MERCER [DATA [WORD...]]
 
 pls and kpls with the linear kernel: scores of PLSRegression up to scale, one and several targets,
 classes. sma and smc: the rows that brute force over all deflated columns chooses, in every store,
@@ -12,11 +12,8 @@ first ten picks on Reuters-21578. Closes with
 "N passed, N failed".
 """
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
 from scipy.optimize import linprog
@@ -24,28 +21,23 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 
-MERCER = os.path.abspath(sys.argv[1])
-DATA = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-PASSED, FAILED = 0, 0
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import call, check, close, output, program, run_parts, scratch, skip  # noqa: E402
+
+MERCER = program()
+DATA = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
 REUTERS = {"sma": [15, 1123, 6042, 4680, 6655, 6953, 7002, 2209, 2243, 6037],
            "sma:labels=raw": [2939, 2060, 5593, 6655, 1123, 641, 8956, 2242, 1402, 614],
            "smc": [7713, 3171, 3669, 8960, 6509, 5141, 5290, 5079, 5278, 7156],
            "smc:labels=raw": [332, 3171, 8960, 5290, 6509, 9399, 2618, 2259, 69, 5079]}
 
 
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
-
-
 def fit(data, method, kernel, features, *more):
     """The report of a fit and the features of its own rows, or the message."""
-    done = subprocess.run([MERCER, "fit", data, "-m", method, "-k", kernel, "-n", str(features), "-o",
-                           "a.model", "--json", *more], capture_output=True, text=True)
+    done = call(MERCER, "fit", data, "-m", method, "-k", kernel, "-n", features, "-o", "a.model", "--json", *more)
     if done.returncode != 0:
         return {"fault": done.stderr.strip()}, None
-    subprocess.run([MERCER, "transform", "a.model", data, "-o", "a.npy", "--quiet"], check=True)
+    output(MERCER, "transform", "a.model", data, "-o", "a.npy", "--quiet")
     return json.loads(done.stdout), np.load("a.npy")
 
 
@@ -170,8 +162,7 @@ def least_deviations(t, y):
 
 
 def predictions(features):
-    subprocess.run([MERCER, "predict", "a.model", "loss.csv", "-n", str(features), "-o", "p.csv",
-                    "--quiet"], check=True)
+    output(MERCER, "predict", "a.model", "loss.csv", "-n", features, "-o", "p.csv", "--quiet")
     return np.loadtxt("p.csv", delimiter=",", skiprows=1, usecols=0)
 
 
@@ -209,23 +200,14 @@ def test_losses():
 def test_reuters():
     data = DATA / "reuters21578.train.svm" if DATA else None
     if not data or not data.exists():
-        print("skipped: reuters21578.train.svm is not there")
-        return
+        return skip("Reuters-21578", "reuters21578.train.svm is not there")
     for method, rows in REUTERS.items():
-        done = subprocess.run([MERCER, "fit", str(data), "-m", method, "-k", "linear", "-n", "10",
-                               "--label", "label", "--json"], capture_output=True, text=True)
+        done = call(MERCER, "fit", data, "-m", method, "-k", "linear", "-n", 10, "--label", "label", "--json")
         report = json.loads(done.stdout) if done.returncode == 0 else {"selected": done.stderr}
         check(f"{method}, Reuters-21578: the first ten rows", report["selected"] == rows,
               report["selected"])
 
 
-with tempfile.TemporaryDirectory() as folder:
-    DATA = DATA.resolve() if DATA else None
-    os.chdir(folder)
-    test_partial_least_squares()
-    test_matching()
-    test_losses()
-    test_reuters()
-    os.chdir("/")
-print(f"{PASSED} passed, {FAILED} failed")
-sys.exit(FAILED > 0)
+with scratch():
+    run_parts([test_partial_least_squares, test_matching, test_losses, test_reuters], sys.argv[3:])
+sys.exit(close())

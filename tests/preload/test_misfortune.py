@@ -16,12 +16,11 @@ import unittest
 import numpy as np
 import scipy.io
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import summary  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import harness  # noqa: E402
 
-PRELOAD = os.path.abspath(sys.argv.pop())
-MERCER = os.path.abspath(sys.argv.pop())
+MERCER, PRELOAD = harness.program(), os.path.abspath(sys.argv[2])
+del sys.argv[1:3]  # which unittest would read
 
 
 def helpers(session):
@@ -152,4 +151,4 @@ class Misfortune(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    summary.main()
+    harness.run_unittest()

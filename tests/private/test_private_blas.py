@@ -11,20 +11,15 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import ROOT, call, check, close, scratch  # noqa: E402
+
 PACKAGE = "libopenblas0-pthread"
 SKIPPED = 77
 mercer, library, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
-count = [0, 0]
-
-
-def check(good, what):
-    count[not good] += 1
-    print(f"{'ok  ' if good else 'FAIL'} {what}", flush=True)
 
 
 def foreign_openblas():
@@ -46,8 +41,7 @@ def foreign_openblas():
 def run(words, loaded_first=()):
     """Output of mercer in a process with these libraries loaded before its own."""
     surroundings = dict(os.environ, LD_PRELOAD=" ".join(map(str, loaded_first)))
-    done = subprocess.run([mercer, *words], env=surroundings, capture_output=True, text=True,
-                          check=False, timeout=300)
+    done = call(mercer, *words, env=surroundings)
     return done.stdout if done.returncode == 0 else f"status {done.returncode}: {done.stderr}"
 
 
@@ -67,32 +61,28 @@ def main():
     random = np.random.default_rng(1)
     x = random.normal(size=(300, 6))
     label = np.where(x[:, 0] + x[:, 1] ** 2 > 1, "high", "low")
-    with tempfile.TemporaryDirectory() as work:
-        os.chdir(work)
+    with scratch():
         lines = [",".join([word, *map(repr, map(float, row))]) for word, row in zip(label, x)]
         pathlib.Path("data.csv").write_text("\n".join(["label,a,b,c,d,e,f", *lines]) + "\n")
 
-        check("private build" in run(["--version"], host), "the library uses its own BLAS")
+        check("the library uses its own BLAS", "private build" in run(["--version"], host))
         for entry in json.loads(run(["methods", "--json"]))["methods"]:
             alone, hosted = features(entry["name"]), features(entry["name"], host)
-            check(alone == hosted and alone.startswith("f1"),
-                  f"{entry['name']}: the same bits" + ("" if alone == hosted else f"; {hosted[:200]}"))
+            check(f"{entry['name']}: the same bits", alone == hosted and alone.startswith("f1"),
+                  "" if alone == hosted else hosted[:200])
 
-        symbols = subprocess.run([ROOT / "tools" / "check_symbols", library], capture_output=True,
-                                 text=True, check=False)
-        check(symbols.returncode == 0, "exports mercer_* alone " + symbols.stdout[:500])
-        hardened = subprocess.run([ROOT / "tools" / "check_hardening", "--no-fortify", library],
-                                  capture_output=True, text=True, check=False)
-        check(hardened.returncode == 0, "hardened " + hardened.stdout)
+        symbols = call(ROOT / "tools" / "check_symbols", library)
+        check("exports mercer_* alone", symbols.returncode == 0, symbols.stdout[:500])
+        hardened = call(ROOT / "tools" / "check_hardening", "--no-fortify", library)
+        check("hardened", hardened.returncode == 0, hardened.stdout)
 
         # Without it, the program cannot help it but says so.
         if "openmp build" in run(["--version"]):
-            check("pthread build" in run(["--version"], [other]), "another build of OpenBLAS is named")
+            check("another build of OpenBLAS is named", "pthread build" in run(["--version"], [other]))
             told = run(["fit", "data.csv", "-m", "kpca", "-n", "3", "--label", "label", "--json"], [other])
             notices = json.loads(told)["notices"] if told.startswith("{") else []
-            check(any("pthread build of OpenBLAS" in note for note in notices), "a fit says so")
-    print(f"{count[0]} passed, {count[1]} failed")
-    return 1 if count[1] else 0
+            check("a fit says so", any("pthread build of OpenBLAS" in note for note in notices))
+    return close()
 
 
 if __name__ == "__main__":

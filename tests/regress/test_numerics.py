@@ -1,31 +1,26 @@
 #!/usr/bin/python3
 """Cases that once gave wrong numbers, against numpy's eigenvalues.
 
-Usage: test_numerics.py MERCER. Prints a line per case and closes with "N passed, N failed".
+Usage: test_numerics.py MERCER [WORD...]. Prints a line per case and closes with "N passed, N failed".
 """
 import itertools
 import json
 import os
-import subprocess
+import pathlib
 import sys
-import tempfile
 
 import numpy as np
 
-MERCER = os.path.abspath(sys.argv[1])
-PASSED, FAILED = 0, 0
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import call, check, close, output, program, run_parts, scratch  # noqa: E402
 
-
-def check(name, good, detail=""):
-    global PASSED, FAILED
-    PASSED, FAILED = PASSED + bool(good), FAILED + (not good)
-    print(f"{'ok  ' if good else 'FAIL'} {name}: {detail}", flush=True)
+MERCER = program()
 
 
 def fit(folder, x, *args):
     path = os.path.join(folder, "x.npy")
     np.save(path, x)
-    done = subprocess.run([MERCER, "fit", path, "-m", *args, "--json"], capture_output=True, text=True)
+    done = call(MERCER, "fit", path, "-m", *args, "--json")
     return json.loads(done.stdout) if done.stdout else None, done.stderr.strip()
 
 
@@ -108,8 +103,7 @@ def features_of(folder, x, *args):
     """Features of the training rows, and the eigenvalues."""
     model, out = os.path.join(folder, "m.mercer"), os.path.join(folder, "f.npy")
     report, error = fit(folder, x, *args, "-o", model)
-    subprocess.run([MERCER, "transform", model, os.path.join(folder, "x.npy"), "-o", out, "--quiet"],
-                   check=True)
+    output(MERCER, "transform", model, os.path.join(folder, "x.npy"), "-o", out, "--quiet")
     return np.load(out), np.array(report["spectrum"]), report
 
 
@@ -146,8 +140,7 @@ def far_preimages(folder):
     for offset in (0, 2.0 ** 24):  # moving by a power of two rounds the last bits of x only
         features_of(folder, x + offset, "kpca", "-k", "rbf:sigma=1", "-n", "20")
         out = os.path.join(folder, "back.npy")
-        subprocess.run([MERCER, "inverse", os.path.join(folder, "m.mercer"),
-                        os.path.join(folder, "f.npy"), "-o", out, "--quiet"], check=True)
+        output(MERCER, "inverse", os.path.join(folder, "m.mercer"), os.path.join(folder, "f.npy"), "-o", out, "--quiet")
         answers.append(np.load(out) - offset)
     off = np.abs(answers[0] - answers[1]).max()
     check("pre-images far from the origin", off < 1e-6, f"moved by {off:.0e}")
@@ -197,7 +190,7 @@ def default_width(folder):
     for command in (["fit", table, *method, "-o", model],
                     ["predict", model, table, "-o", told],
                     ["evaluate", table, *method, "--test", table, "--save-predictions", given]):
-        subprocess.run([MERCER, *command], check=True, capture_output=True)
+        output(MERCER, *command)
     one = np.genfromtxt(told, delimiter=",", names=True)["prediction"]
     other = np.genfromtxt(given, delimiter=",", names=True)
     column = [name for name in other.dtype.names if name.startswith("predict")][0]
@@ -205,14 +198,7 @@ def default_width(folder):
           f"predictions within {np.abs(one - other[column]).max():.0e}")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        for group in (multiple_eigenvalues, low_rank_operators, large_means, wide_kernels,
-                      stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes,
-                      default_width):
-            group(folder)
-    print(f"{PASSED} passed, {FAILED} failed")
-    return 1 if FAILED else 0
-
-
-sys.exit(main())
+with scratch() as here:
+    run_parts([multiple_eigenvalues, low_rank_operators, large_means, wide_kernels, stores_of_wide_kernels, finite_ranks,
+               far_preimages, given_matrices, extremes, default_width], sys.argv[2:], here)
+sys.exit(close())

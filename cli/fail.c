@@ -1,0 +1,154 @@
+/* Errors and notices: one line each. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_fail(int status, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    cli_clean(text); /* one line, whatever the file is called */
+    cli_progress_clear();
+    fflush(stdout);
+    fprintf(stderr, "mercer: %s\n", text);
+    return status;
+}
+
+static const cli_command *failing; /* whose options are spelled in messages */
+
+void cli_fail_for(const cli_command *command)
+{
+    failing = command;
+}
+
+/* The options that an error or a notice of the library is about, as they are typed:
+ * " (--label, --target)", " (--scale standard)" or "". Owned by the caller. */
+static char *spell_options(const mercer_error *err)
+{
+    char *list = cli_copy(""), *keys = cli_copy(err->key);
+    for (char *key = keys, *next; failing && *key; key = next) {
+        next = key + strcspn(key, " ");
+        if (*next)
+            *next++ = 0;
+        char *option = cli_option_typed(failing, key);
+        if (option && strcmp(key, err->advice_key) != 0) {
+            char *longer = cli_format("%s%s%s", list, *list ? ", " : "", option);
+            free(list);
+            list = longer;
+        }
+        free(option);
+    }
+    free(keys);
+    char *option = failing ? cli_option_typed(failing, err->advice_key) : NULL;
+    if (option) {
+        char *longer = cli_format("%s%s%s%s%s", list, *list ? ", " : "", option,
+                                  *err->advice_value ? " " : "", err->advice_value);
+        free(list);
+        list = longer;
+    }
+    free(option);
+    char *out = *list ? cli_format(" (%s)", list) : cli_copy("");
+    free(list);
+    return out;
+}
+
+int cli_fail_library(mercer_status code, const mercer_error *err, const char *about)
+{
+    const int status = code == MERCER_ERR_ARGUMENT    ? CLI_WRONG_CALL
+                       : code == MERCER_ERR_CANCELLED ? CLI_INTERRUPTED
+                                                      : CLI_FAILED;
+    const char *text = err->text[0] ? err->text : mercer_status_text(code);
+    const bool named = !about || code != MERCER_ERR_DATA || err->names_file;
+    char *options = spell_options(err);
+    cli_fail(status, "%s%s%s%s", named ? "" : cli_shown(about), named ? "" : ": ", text, options);
+    free(options);
+    return status;
+}
+
+int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_error *err,
+                     const char *path)
+{
+    /* A text in the first row of data is most likely a column of classes nobody named. A name that
+     * fills its room may have been cut. */
+    const bool classes = code == MERCER_ERR_DATA && !set->label &&
+                         err->cause == MERCER_CAUSE_NOT_A_NUMBER && err->line >= 1 &&
+                         err->line <= 2 && err->column[0] &&
+                         strlen(err->column) + 1 < sizeof err->column;
+    if (classes && strchr(err->column, ';'))
+        return cli_fail(CLI_FAILED,
+                        "%s; is the file separated by semicolons? Commas (.csv) and tabs "
+                        "(.tsv) are read",
+                        err->text);
+    const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
+    if (classes)
+        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s", err->text,
+                        err->column, learns ? "; if it is data, --encode onehot" : "");
+    return cli_fail_library(code, err, path);
+}
+
+mercer_status cli_error(mercer_error *err, mercer_status code, const char *format, ...)
+{
+    va_list args;
+    *err = (mercer_error){.code = code};
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+static void __attribute__((format(printf, 2, 3))) append(mercer_error *err, const char *format, ...)
+{
+    const size_t used = strlen(err->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text + used, sizeof err->text - used, format, args);
+    va_end(args);
+}
+
+void cli_error_place(mercer_error *err, int64_t before)
+{
+    if (err->row > 0 && before > 0)
+        append(err, ", counted after the first %lld rows", (long long)before);
+}
+
+void cli_error_place_block(mercer_error *err, int64_t before)
+{
+    if (err->row > 0)
+        append(err, "; in all it is row %lld", (long long)(before + err->row));
+}
+
+void cli_notice_library(void *host, const mercer_notice *notice)
+{
+    char *options = spell_options(notice), *text = cli_format("%s%s", notice->text, options);
+    cli_notice(host, text);
+    free(options);
+    free(text);
+}
+
+void cli_notice(cli_app *app, const char *text)
+{
+    for (int64_t i = 0; i < app->notice_count; i++)
+        if (strcmp(app->notices[i], text) == 0)
+            return;
+    char **grown = cli_alloc((size_t)app->notice_count + 1, sizeof *grown);
+    if (app->notice_count)
+        memcpy(grown, app->notices, (size_t)app->notice_count * sizeof *grown);
+    grown[app->notice_count++] = cli_copy(text);
+    free(app->notices);
+    app->notices = grown;
+}
+
+void cli_print_notices(const cli_app *app)
+{
+    if (app->set.quiet)
+        return;
+    cli_progress_clear();
+    for (int64_t i = 0; i < app->notice_count; i++)
+        fprintf(stderr, "mercer: note: %s\n", cli_visible(app->notices[i]));
+}

@@ -1,0 +1,188 @@
+/* Rows of a file through a model and out to another, block by block in bounded memory: what
+ * transform, predict and inverse share. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
+{
+    const cli_settings *set = &app->set;
+    *p = (cli_row_pipe){.app = app, .path = set->operand[1], .start = cli_now(), .error = NAN};
+    p->live = cli_is_live(p->path);
+    p->info.struct_size = sizeof p->info;
+    int status = images ? cli_gallery_open(&p->gallery, set) : cli_check_output(set->output);
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, set->operand[0], "model");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite(set->output, p->path, "data");
+    if (status == CLI_DONE)
+        status = cli_check_overwrite_options(set->output, set);
+    if (status != CLI_DONE)
+        return status;
+    const mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &p->model, &p->err);
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, &p->err, set->operand[0]);
+    mercer_model_get_info(p->model, &p->info);
+    return cli_gallery_check(&p->gallery, set, &p->info);
+}
+
+mercer_status cli_row_pipe_open(cli_row_pipe *p, const mercer_read_options *reading,
+                                int64_t columns, int64_t besides, char **names, int64_t width,
+                                int extra)
+{
+    p->by_name = reading->only != NULL;
+    p->names = names;
+    p->width = width;
+    p->extra = extra;
+    p->besides = besides;
+    p->room = cli_block_rows(besides, INT64_MAX);
+    p->wanted = cli_block_rows(columns + besides, 0);
+    const mercer_status rc = mercer_reader_open(p->app->ctx, p->path, reading, &p->reader, &p->err);
+    if (rc != MERCER_OK)
+        return rc;
+    mercer_ctx_set_progress(p->app->ctx, NULL, NULL); /* the rows are the progress */
+    p->values = cli_alloc((size_t)p->room, (size_t)width * 8);
+    if (extra) {
+        p->errors = cli_alloc((size_t)p->room, 8);
+        p->joined = cli_alloc((size_t)p->room, (size_t)(width + extra) * 8);
+    }
+    return MERCER_OK;
+}
+
+mercer_status cli_row_pipe_next(cli_row_pipe *p, const mercer_rows **rows)
+{
+    mercer_table_free(p->block);
+    p->block = NULL;
+    *rows = NULL;
+    const mercer_status rc =
+        mercer_reader_next(p->app->ctx, p->reader, p->wanted, &p->block, &p->err);
+    if (rc == MERCER_OK && p->block)
+        *rows = mercer_table_rows(p->block);
+    return rc;
+}
+
+void cli_row_pipe_note_skipped(cli_row_pipe *p)
+{
+    const char *first;
+    const int64_t skipped = mercer_reader_skipped(p->reader, &first);
+    if (skipped == 0)
+        return;
+    char *text =
+        skipped == 1
+            ? cli_format("%s: column '%s' is not used by the model", cli_shown(p->path), first)
+            : cli_format("%s: %lld columns are not used by the model, the first is '%s'",
+                         cli_shown(p->path), (long long)skipped, first);
+    cli_notice(p->app, text);
+    free(text);
+}
+
+/* The rows at hand into the table that goes out. */
+static mercer_status write_table(cli_row_pipe *p, int64_t count, const mercer_targets *kept)
+{
+    const cli_settings *set = &p->app->set;
+    mercer_status rc = MERCER_OK;
+    /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
+    if (!p->sink.writer)
+        rc = cli_sink_open(&p->sink, p->app->ctx, set->output, set->output_format,
+                           p->width + p->extra, (const char *const *)p->names, kept, &p->err);
+    if (rc == MERCER_OK)
+        rc = cli_sink_rows(&p->sink, p->app->ctx, p->errors ? p->joined : p->values, count, kept,
+                           &p->err);
+    if (rc == MERCER_OK && p->live)
+        rc = cli_sink_flush(&p->sink, &p->err);
+    return rc;
+}
+
+mercer_status cli_row_pipe_write(cli_row_pipe *p, const mercer_targets *kept)
+{
+    const cli_settings *set = &p->app->set;
+    const mercer_rows *rows = mercer_table_rows(p->block);
+    const int64_t count = mercer_rows_count(rows), width = p->width;
+    for (int64_t i = 0; p->errors && i < count; i++) {
+        double *row = p->joined + i * (width + p->extra);
+        memcpy(row, p->values + i * width, (size_t)width * sizeof *row);
+        row[width] = p->errors[i];
+        p->error_sum += p->errors[i];
+        if (p->extra == 2) {
+            row[width + 1] = p->errors[i] > p->info.novelty_threshold;
+            p->novel += p->errors[i] > p->info.novelty_threshold;
+        }
+    }
+    const mercer_status rc = p->gallery.wanted ? cli_gallery_rows(&p->gallery, p->app, &p->info,
+                                                                  p->values, count, &p->err)
+                                               : write_table(p, count, kept);
+    if (rc != MERCER_OK)
+        return rc;
+    p->done += count;
+    p->wanted = cli_block_rows(mercer_rows_entries(rows) / count + p->besides, p->room);
+    char phase[48];
+    snprintf(phase, sizeof phase, "%s rows", cli_text_count(p->done).text);
+    if (!p->live || !cli_is_stdout(set->output)) /* else a bar would stand between the answers */
+        cli_progress(NULL, phase, -1);
+    return MERCER_OK;
+}
+
+mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char *width_key,
+                                  const char *error_key)
+{
+    const cli_settings *set = &p->app->set;
+    if (p->done == 0)
+        return cli_error(&p->err, MERCER_ERR_DATA, "has no rows");
+    const bool images = p->gallery.wanted;
+    const mercer_status rc = images ? cli_gallery_finish(&p->gallery, p->app, &p->info, &p->err)
+                                    : cli_sink_finish(&p->sink, p->app->ctx, &p->err);
+    if (rc != MERCER_OK)
+        return rc;
+    const bool on_stdout = cli_is_stdout(set->output);
+    const double seconds = cli_now() - p->start;
+    cli_progress_clear();
+    if (set->json) {
+        json_t *json = json_object();
+        json_object_set_new(json, "model", cli_json_text(set->operand[0]));
+        json_object_set_new(json, "data", cli_json_text(p->path));
+        json_object_set_new(json, "output", cli_json_text(images ? set->output : p->sink.path));
+        json_object_set_new(json, "rows", json_integer(p->done));
+        json_object_set_new(json, width_key, json_integer(p->width));
+        json_object_set_new(json, error_key,
+                            cli_json_real(p->errors ? p->error_sum / (double)p->done : p->error));
+        if (p->extra == 2)
+            json_object_set_new(json, "novel", json_integer(p->novel));
+        json_object_set_new(json, "seconds", cli_json_real(seconds));
+        json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
+        json_object_set_new(json, "notices", cli_json_notices(p->app));
+        cli_json_print(on_stdout ? stderr : stdout, json);
+        return MERCER_OK;
+    }
+    cli_print_notices(p->app);
+    if (p->extra == 2)
+        snprintf(p->note, sizeof p->note, "; %s novel", cli_text_count(p->novel).text);
+    if (images && !set->quiet)
+        printf("%s: %s image%s of %lldx%lld pixels in %s\n", cli_visible(set->output),
+               cli_text_count(p->done).text, p->done == 1 ? "" : "s",
+               (long long)p->info.image_width, (long long)p->info.image_height,
+               cli_text_seconds(seconds).text);
+    else if (!on_stdout && !set->quiet)
+        printf("%s: %s rows x %lld %s in %s%s\n", cli_visible(p->sink.path),
+               cli_text_count(p->done).text, (long long)p->width, what,
+               cli_text_seconds(seconds).text, p->note);
+    return MERCER_OK;
+}
+
+int cli_row_pipe_end(cli_row_pipe *p, mercer_status rc, int status)
+{
+    if (rc != MERCER_OK)
+        status = p->by_name ? cli_fail_library(rc, &p->err, p->path)
+                            : cli_fail_reading(&p->app->set, rc, &p->err, p->path);
+    cli_sink_abort(&p->sink);
+    cli_gallery_free(&p->gallery);
+    mercer_table_free(p->block);
+    mercer_reader_close(p->reader);
+    mercer_model_free(p->model);
+    cli_names_free(p->names, p->width + p->extra);
+    free(p->values);
+    free(p->errors);
+    free(p->joined);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* Checksums of rows: CRC-32 of the numbers themselves, and of the structure of sparse rows. */
+#include "data/checksum.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <zlib.h>
+
+mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err)
+{
+    double *line = NULL;
+    mercer_status rc = MERCER_OK;
+    if (rows->packed)
+        MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
+    for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
+        *crc = crc32_z(*crc, (const Bytef *)mrc_rows_line(rows, i, line),
+                       (size_t)rows->d * sizeof *line);
+    if (mercer_rows_is_sparse(rows) && mercer_rows_entries(rows) > 0) {
+        size_t entries = (size_t)mercer_rows_entries(rows);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.start,
+                       (size_t)(rows->n + 1) * sizeof *rows->csr.start);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
+        *crc = crc32_z(*crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
+    }
+out:
+    mrc_free(line);
+    return rc;
+}
+
+mercer_status mrc_format_checksum(unsigned long crc, int64_t n, int64_t d, char **out,
+                                  mercer_error *err)
+{
+    char text[64];
+    snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)n, (long long)d);
+    return mrc_strdup(out, text, err);
+}

@@ -1,0 +1,14 @@
+/* Checksums of rows, by which a model tells the data that made it. */
+#ifndef MRC_DATA_CHECKSUM_H
+#define MRC_DATA_CHECKSUM_H
+
+#include "data/rows.h"
+
+/* A checksum of the numbers, going on from that of earlier rows (0: none). Packed rows have that of
+ * the same numbers as doubles. */
+mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err);
+/* The same as it stands in models. */
+mercer_status mrc_format_checksum(unsigned long crc, int64_t n, int64_t d, char **out,
+                                  mercer_error *err);
+
+#endif

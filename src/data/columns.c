@@ -1,0 +1,141 @@
+/* Classes and texts by their names, and columns in messages. */
+#include "data/columns.h"
+
+#include "base/memory.h"
+#include "data/rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CLASSES_FIRST = 16 };
+
+bool mrc_same_text(const char *name, const char *text, size_t length)
+{
+    return strncmp(name, text, length) == 0 && name[length] == 0;
+}
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+static const char too_many_classes[] = "this number of different classes or texts";
+
+/* Double the hash table and enter all classes again. */
+static mercer_status grow_slots(mrc_classes *classes, mercer_error *err)
+{
+    int64_t count = classes->slot_count ? 2 * classes->slot_count : 2 * CLASSES_FIRST, *slots;
+    mercer_status rc = mrc_budget_take(classes->budget, count - classes->slot_count, sizeof *slots,
+                                       too_many_classes, err);
+    if (rc == MERCER_OK)
+        rc = mrc_alloc(&slots, count, sizeof *slots, err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (int64_t i = 0; i < classes->count; i++) {
+        uint64_t at = hash_text(classes->names[i], strlen(classes->names[i]));
+        while (slots[at & (uint64_t)(count - 1)])
+            at++;
+        slots[at & (uint64_t)(count - 1)] = i + 1;
+    }
+    classes->taken += (count - classes->slot_count) * (int64_t)sizeof *slots;
+    mrc_free(classes->slots);
+    classes->slots = slots;
+    classes->slot_count = count;
+    return MERCER_OK;
+}
+
+mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t length, int64_t *code,
+                               mercer_error *err)
+{
+    char *name = NULL;
+    mercer_status rc = MERCER_OK;
+    if (classes->count && mrc_same_text(classes->names[classes->last], text, length)) {
+        *code = classes->last;
+        return MERCER_OK;
+    }
+    if (2 * (classes->count + 1) > classes->slot_count)
+        MRC_TRY(grow_slots(classes, err));
+    uint64_t at = hash_text(text, length), mask = (uint64_t)(classes->slot_count - 1);
+    for (; classes->slots[at & mask]; at++)
+        if (mrc_same_text(classes->names[classes->slots[at & mask] - 1], text, length))
+            break;
+    if (!classes->slots[at & mask]) {
+        if (classes->count == classes->capacity) {
+            int64_t capacity = 2 * classes->capacity + CLASSES_FIRST;
+            MRC_TRY(mrc_grow(&classes->names, capacity, sizeof *classes->names, err));
+            classes->capacity = capacity;
+        }
+        const int64_t bytes = MRC_NAME_BYTES + 2 * (int64_t)length;
+        MRC_TRY(mrc_budget_take(classes->budget, 1, bytes, too_many_classes, err));
+        classes->taken += bytes;
+        MRC_TRY(mrc_alloc(&name, (int64_t)length + 1, 1, err));
+        memcpy(name, text, length);
+        classes->names[classes->count++] = name;
+        classes->slots[at & mask] = classes->count;
+    }
+    classes->last = classes->slots[at & mask] - 1;
+    *code = classes->last;
+out:
+    return rc;
+}
+
+void mrc_classes_destroy(mrc_classes *classes)
+{
+    mrc_free_names(classes->names, classes->count);
+    mrc_free(classes->slots);
+    mrc_budget_give(classes->budget, classes->taken, 1);
+    *classes = (mrc_classes){.budget = classes->budget};
+}
+
+int64_t mrc_column_named(const mrc_columns *columns, const char *text, size_t length)
+{
+    for (int64_t i = 0; columns->names && i < columns->count; i++)
+        if (mrc_same_text(columns->names[i], text, length))
+            return i;
+    return -1;
+}
+
+const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns, int64_t column)
+{
+    char name[MRC_SHOWN_SIZE];
+    if (columns->names)
+        snprintf(out, MRC_COLUMN_SHOWN, "column '%s'",
+                 mrc_show(name, columns->names[column], strlen(columns->names[column])));
+    else
+        snprintf(out, MRC_COLUMN_SHOWN, "column %lld", (long long)column + 1);
+    return out;
+}
+
+/* Words that other programs write for a value that is not there. */
+bool mrc_means_missing(const char *text, size_t length, bool certain)
+{
+    enum { CERTAIN = 5 }; /* the first ones; others can be values of a text column */
+    static const char *const words[] = {"",    "NA", "NaN",  "nan",  "?",   "N/A",
+                                        "n/a", "na", "null", "NULL", "None"};
+    size_t count = certain ? CERTAIN : sizeof words / sizeof *words;
+    for (size_t i = 0; i < count; i++)
+        if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+            return true;
+    return false;
+}
+
+mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count)
+{
+    static const char name[] = "name:", position[] = "position:";
+    const size_t to_name = sizeof name - 1, to_position = sizeof position - 1;
+    mrc_asked asked = {0};
+    if (length > to_name && memcmp(text, name, to_name) == 0) {
+        asked.name = text + to_name;
+        asked.length = length - to_name;
+        return asked;
+    }
+    const bool told = length > to_position && memcmp(text, position, to_position) == 0;
+    const size_t skip = told ? to_position : 0;
+    if (!mrc_parse_int(text + skip, length - skip, &asked.position) || asked.position < 1 ||
+        asked.position > count)
+        asked.position = 0;
+    return asked;
+}

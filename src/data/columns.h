@@ -1,0 +1,69 @@
+/* The columns of a file: their names and roles, the classes and texts found in them. */
+#ifndef MRC_DATA_COLUMNS_H
+#define MRC_DATA_COLUMNS_H
+
+#include "base/number.h"
+#include "data/budget.h"
+
+/* The role of a file column: data column j is j, target k is MRC_ROLE_TARGET(k), which is its own
+ * inverse. */
+enum { MRC_ROLE_LABEL = -1 };
+#define MRC_ROLE_SKIPPED INT64_MIN
+#define MRC_ROLE_TARGET(k) (-2 - (k))
+
+/* Class names seen so far, in order of first appearance. */
+typedef struct mrc_classes {
+    char **names;
+    int64_t count, capacity;
+    int64_t *slots; /* hash table of indices + 1, 0 for empty; size is a power of two */
+    int64_t slot_count;
+    int64_t last;       /* index found last: rows of one class often follow each other */
+    mrc_budget *budget; /* that they are taken from, borrowed; or NULL */
+    int64_t taken;      /* of it */
+} mrc_classes;
+
+/* The index of a class, entering it when it is new. */
+mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t length, int64_t *code,
+                               mercer_error *err);
+void mrc_classes_destroy(mrc_classes *classes);
+
+/* The columns of a file, in its order. */
+typedef struct mrc_columns {
+    int64_t count;
+    char **names;    /* count strings, or NULL when the file has no header */
+    int64_t *role;   /* NULL: all are data, in their order */
+    int64_t data;    /* how many are data */
+    int64_t targets; /* how many are targets */
+    int64_t label;   /* which one holds classes, or -1 */
+    int64_t skipped; /* how many are not wanted */
+    bool missing;    /* a missing value of a data column is NaN; else an error that ends in hint */
+    const char *missing_hint;
+    const char *missing_advice; /* what the option `missing` should be then, or NULL */
+    mrc_classes *texts;         /* of each data column, when text columns are encoded; else NULL */
+    bool texts_open;            /* any data column may have texts; else only those that have some */
+    bool encode;                /* there will be texts */
+} mrc_columns;
+
+/* Whether a cell stands for a value that is not there. certain: by the words that cannot be a text
+ * of its own. */
+bool mrc_means_missing(const char *text, size_t length, bool certain);
+
+/* A column for a message: "column 'age'" or "column 3". Returns out. */
+enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
+const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *columns,
+                             int64_t column);
+/* The column of this name, or -1. */
+int64_t mrc_column_named(const mrc_columns *columns, const char *text, size_t length);
+/* Whether a name is this text, which need not end in a zero byte. */
+bool mrc_same_text(const char *name, const char *text, size_t length);
+
+/* What a text of the caller says of a column: NAME, POSITION (1-based), name:NAME or
+ * position:POSITION. */
+typedef struct mrc_asked {
+    const char *name; /* what follows name:, or NULL */
+    size_t length;
+    int64_t position; /* 1 to count, also when the text may be a name just as well; 0: none */
+} mrc_asked;
+mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count);
+
+#endif

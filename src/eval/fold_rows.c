@@ -1,0 +1,106 @@
+/* Portions of rows: copies, so that a fit to one of them can reach no other row. */
+#include "eval/fold_rows.h"
+
+#include <string.h>
+
+void mrc_fold_rows_destroy(mrc_fold_rows *portion)
+{
+    mercer_rows_free(portion->rows);
+    mercer_targets_free(portion->targets);
+    mrc_free(portion->self);
+    memset(portion, 0, sizeof *portion);
+}
+
+static mercer_status take_targets(const mercer_targets *targets, const int64_t *which,
+                                  int64_t count, mercer_targets **out, mercer_error *err)
+{
+    int64_t *codes = NULL, columns = targets->columns;
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (targets->kind == MERCER_TARGET_CLASSES) {
+        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
+        for (int64_t i = 0; i < count; i++)
+            codes[i] = targets->codes[which[i]];
+        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
+                                           targets->classes,
+                                           targets->names ? targets->names[0] : NULL, out, err));
+    } else {
+        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
+        for (int64_t i = 0; i < count; i++)
+            memcpy(values + i * columns, targets->values + which[i] * columns,
+                   (size_t)columns * sizeof *values);
+        MRC_TRY(mercer_targets_new_values(values, count, columns,
+                                          (const char *const *)targets->names, out, err));
+    }
+out:
+    mrc_free(codes);
+    mrc_free(values);
+    return rc;
+}
+
+static mercer_status take(const mercer_rows *rows, const mercer_targets *targets,
+                          const int64_t *columns, int64_t columns_count, const int64_t *which,
+                          int64_t count, mrc_fold_rows *out, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(columns
+                ? mrc_rows_take_block(rows, which, count, columns, columns_count, &out->rows, err)
+                : mrc_rows_take(rows, which, count, &out->rows, err));
+    if (targets)
+        MRC_TRY(take_targets(targets, which, count, &out->targets, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_portions_take(const mercer_rows *rows, const mercer_targets *targets,
+                                bool precomputed, const mrc_split *split, mrc_fold_rows *train,
+                                mrc_fold_rows *test, mercer_error *err)
+{
+    const int64_t *columns = precomputed ? split->learn : NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(take(rows, targets, columns, split->learn_count, split->learn, split->learn_count,
+                 train, err));
+    MRC_TRY(take(rows, targets, columns, split->learn_count, split->held, split->held_count, test,
+                 err));
+    if (precomputed) {
+        MRC_TRY(mrc_alloc(&test->self, split->held_count, sizeof *test->self, err));
+        mrc_rows_take_diagonal(rows, split->held, split->held_count, test->self);
+    }
+out:
+    return rc;
+}
+
+mercer_status mrc_pair_cache_init(mrc_pair_cache *known, mercer_ctx *ctx, const mercer_rows *rows,
+                                  mrc_scale_kind scale, const mrc_split *split,
+                                  const bool wanted[MRC_TERMS], mercer_error *err)
+{
+    mrc_scale learnt = {0};
+    mercer_rows *learn = NULL;
+    mercer_status rc = MERCER_OK;
+    memset(known, 0, sizeof *known);
+    if (scale != MRC_SCALE_NONE) {
+        MRC_TRY(mrc_rows_take(rows, split->learn, split->learn_count, &learn, err));
+        MRC_TRY(mrc_scale_fit(&learnt, scale, learn, err));
+        MRC_TRY(mrc_scale_rows(&learnt, rows, &known->scaled, err));
+        rows = known->scaled;
+    }
+    MRC_TRY(mrc_pairs_init(&known->pairs, ctx, rows, wanted, err));
+    known->rows = *rows;
+    known->rows.pairs = &known->pairs;
+    MRC_TRY(mrc_alloc(&known->rows.place, rows->n, sizeof *known->rows.place, err));
+    for (int64_t i = 0; i < rows->n; i++)
+        known->rows.place[i] = i;
+out:
+    mrc_scale_destroy(&learnt);
+    mercer_rows_free(learn);
+    return rc;
+}
+
+void mrc_pair_cache_destroy(mrc_pair_cache *known)
+{
+    if (known->rows.pairs)
+        mrc_free(known->rows.place);
+    mrc_pairs_destroy(&known->pairs);
+    mercer_rows_free(known->scaled);
+    memset(known, 0, sizeof *known);
+}

@@ -1,0 +1,242 @@
+/* Which store, and the list of all of them: the one place with a rule for `auto`.
+ *
+ * Before long work the plan forecasts what points, store and solver will take. A matrix that is
+ * given, and sparse rows of a dot-product kernel, are their own stores. Else the order is: a
+ * low-rank factor where it pays, the dense matrix where it fits the budget, the stream. */
+#include "gram/factor.h"
+#include "gram/tiled.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const mrc_store *const stores[] = {
+#define MRC_STORE(name, use) &mrc_store_##name,
+#include "gram/stores.def"
+#undef MRC_STORE
+};
+
+const char mrc_store_choices[] = "auto"
+#define MRC_STORE_WORD_ASKABLE(name) "|" #name
+#define MRC_STORE_WORD_CHOSEN(name)
+#define MRC_STORE(name, use) MRC_STORE_WORD_##use(name)
+#include "gram/stores.def"
+#undef MRC_STORE
+    ;
+
+const mrc_store *mrc_store_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
+        if (strcmp(stores[i]->name, name) == 0)
+            return stores[i];
+    return NULL;
+}
+
+static void human_bytes(int64_t bytes, char text[32])
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit < 5) { /* like --memory 4G, which is read in 1024s */
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, 32, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+/* Sparse rows of a dot-product kernel are their own factor, however many columns they have. */
+static bool is_implicit(const mrc_gram *g)
+{
+    return g->rows->csr.start && mrc_kernel_is_product(g->kernel);
+}
+
+struct plan {
+    const mrc_gram_request *request;
+    int64_t budget, common, dense, room; /* bytes; room: left for a store and its solver */
+    int64_t solver;                      /* of an iterative solver */
+    char dense_text[32], full_text[32], budget_text[32]; /* full: n x n, as people count it */
+    char why[96];                                        /* why a low-rank factor was not used */
+};
+
+static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
+{
+    double n = (double)g->n, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
+    p->request = request;
+    p->budget = g->ctx->memory;
+    /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
+    double common =
+        8 * n * (prepared + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
+    p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
+    p->dense = mrc_dense_bytes(g->n, request->single);
+    p->room = p->budget > p->common ? p->budget - p->common : 0;
+    p->solver = (int64_t)fmin(8 * n * (double)request->solver_columns, 9e18);
+    double full = n * n * (request->single ? 4 : 8);
+    human_bytes(full < 9e18 ? (int64_t)full : INT64_MAX, p->full_text);
+    /* Report n^2; tile padding would only confuse. */
+    human_bytes(full < (double)p->dense ? (int64_t)full : p->dense, p->dense_text);
+    human_bytes(p->budget, p->budget_text);
+}
+
+static mercer_status refuse(const struct plan *p, const mrc_gram *g, const char *what,
+                            int64_t bytes, const char *key, const char *advice, mercer_error *err)
+{
+    char wanted[32];
+    human_bytes(bytes, wanted);
+    return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = key),
+                       "%s of %lld rows needs %s, the memory budget is %s: %s", what,
+                       (long long)g->n, wanted, p->budget_text, advice);
+}
+
+/* Columns a low-rank factor may have in the given room: the factor, a few q x q matrices for its
+ * inner products and eigenvalues, and strips of rows for each worker. */
+static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
+{
+    double n = (double)g->n, strips = 4096 * (double)g->threads, squares = 8 * 8;
+    double half = (8 * n + strips) / (2 * squares);
+    double most = sqrt(half * half + (double)p->room / squares) - half - 2 * MRC_PANEL;
+    return most < 0 ? 0 : most < n ? (int64_t)most : g->n;
+}
+
+static mercer_status build(mrc_gram *g, const mrc_store *store, const mrc_store_plan *plan,
+                           mercer_error *err)
+{
+    g->store = store;
+    return store->init(g, plan, &g->self, err);
+}
+
+/* Nothing is built when a factor is not worth having, and was not asked for. */
+static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer_error *err)
+{
+    int64_t most = factor_columns(p, g), reached = 0;
+    double residual = 1;
+    mrc_store_plan plan = {.reached = &reached, .residual = &residual};
+    mercer_status rc;
+
+    if (mrc_kernel_is_linear(g->kernel)) { /* its rows are its factor, or none is worth having */
+        bool worth = asked || 2 * g->rows->d <= g->n;
+        if (!worth || g->rows->d > most) {
+            snprintf(p->why, sizeof p->why, "more columns than a low-rank factor may have");
+            return asked ? mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "store"),
+                                       "store lowrank: %lld columns of %lld rows exceed the memory "
+                                       "budget of %s: use store dense or stream",
+                                       (long long)g->rows->d, (long long)g->n, p->budget_text)
+                         : MERCER_OK;
+        }
+        return build(g, &mrc_store_lowrank, &plan, err);
+    }
+    if (!mrc_kernel_is_semidefinite(g->kernel)) {
+        snprintf(p->why, sizeof p->why, "the kernel is not positive semidefinite");
+        if (!asked)
+            return MERCER_OK;
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                           "store lowrank: kernel %s is not positive semidefinite; use store dense "
+                           "or stream",
+                           mrc_kernel_name(g->kernel));
+    }
+    if (!asked) {
+        /* Beyond this rank a factor costs more than the passes it saves. */
+        double worth = fmin((double)g->n / 10, 10 * sqrt((double)g->n));
+        most = (double)most < worth ? most : (int64_t)worth;
+        if (most < 2 * MRC_PANEL) {
+            snprintf(p->why, sizeof p->why, "too few rows for a low-rank factor");
+            return MERCER_OK;
+        }
+    }
+    /* A residual that falls slowly says nothing when it must vanish at a known rank. */
+    plan.eager = !asked && mrc_kernel_rank_limit(g->kernel, g->rows->d) > (double)most;
+    plan.factor_columns = most;
+    rc = build(g, &mrc_store_lowrank, &plan, err);
+    if (rc != MERCER_OK || g->self)
+        return rc;
+    snprintf(p->why, sizeof p->why, "not low-rank (%.3g %% residual after %lld columns)",
+             100 * residual, (long long)reached);
+    if (!asked)
+        return MERCER_OK;
+    return mrc_fail_at(
+        err, MERCER_ERR_BUDGET, MRC_AT(.key = "store"),
+        "store lowrank: reached rank %lld of %lld rows with a residual of %.0e (1e-13 "
+        "wanted), and the memory budget of %s holds no more: use store dense or "
+        "stream",
+        (long long)reached, (long long)g->n, residual, p->budget_text);
+}
+
+/* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
+enum { FACTOR_ROWS = 2500 };
+
+mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, char *reason,
+                               size_t size, mercer_error *err)
+{
+    struct plan p = {0};
+    const mrc_store *store = request->store;
+    bool asked = store != NULL;
+    const mrc_store_plan none = {0};
+    mercer_status rc;
+
+    plan_init(&p, g, request);
+    if (p.room <= 0)
+        return refuse(&p, g, "the workspace of a fit", p.common, "memory",
+                      "raise it, or ask for fewer components", err);
+    if (mrc_kernel_is_precomputed(g->kernel)) {
+        if (asked)
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                               "store %s: a precomputed kernel is its own store; leave it out",
+                               store->name);
+        if (p.solver >= p.room)
+            return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+                          "raise it, or ask for fewer components", err);
+        snprintf(reason, size, "the matrix was given");
+        return build(g, &mrc_store_precomputed, &none, err);
+    }
+    if (is_implicit(g) && (!asked || store == &mrc_store_lowrank)) {
+        if (p.solver >= p.room)
+            return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+                          "raise it, or ask for fewer components", err);
+        snprintf(reason, size, "products go through the %lld entries of the sparse rows",
+                 (long long)mercer_rows_entries(g->rows));
+        return build(g, &mrc_store_implicit, &none, err);
+    }
+    rc = mrc_points_build_index(&g->points, g->ctx, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (!asked && request->few_columns) {
+        snprintf(reason, size, "only columns of the matrix are needed, and not many");
+        return build(g, &mrc_store_stream, &none, err);
+    }
+    /* A factor in single precision would not be faster and less exact: single means tiles. */
+    if (store == &mrc_store_lowrank || (!asked && (mrc_kernel_is_linear(g->kernel) ||
+                                                   (!request->single && g->n >= FACTOR_ROWS)))) {
+        rc = try_lowrank(g, &p, asked, err);
+        if (rc != MERCER_OK)
+            return rc;
+        if (g->self) {
+            int64_t rank = mrc_gram_factor(g)->rank;
+            if (mrc_kernel_is_linear(g->kernel))
+                snprintf(reason, size, "a linear kernel is its own factor, rank %lld",
+                         (long long)rank);
+            else
+                snprintf(reason, size,
+                         "rank %lld gives the matrix to rounding; in full it would take %s",
+                         (long long)rank, p.full_text);
+            return MERCER_OK;
+        }
+    }
+    if (p.solver >= p.room)
+        return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+                      "raise it, or ask for fewer components", err);
+    p.room -= p.solver;
+    if (store == &mrc_store_dense && p.dense > p.room)
+        return refuse(&p, g, "the dense kernel matrix", p.dense + p.common + p.solver,
+                      "store memory", "use store stream or lowrank, or raise it", err);
+    if (!asked)
+        store = p.dense > p.room ? &mrc_store_stream : &mrc_store_dense;
+    const char *comma = p.why[0] ? "; " : "";
+    if (store == &mrc_store_dense)
+        snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", p.dense_text,
+                 p.budget_text, comma, p.why);
+    else if (asked)
+        snprintf(reason, size, "as asked; a stored matrix would take %s", p.dense_text);
+    else
+        snprintf(reason, size, "the matrix would take %s, the budget is %s%s%s", p.dense_text,
+                 p.budget_text, comma, p.why);
+    return build(g, store, &none, err);
+}

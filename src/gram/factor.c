@@ -1,0 +1,320 @@
+/* Work on a factor F of the kernel matrix, a strip of rows at a time: a strip is packed first, so
+ * that BLAS gets whole rows. Sums over rows are cut into parts that do not depend on the number of
+ * threads. Cost of each: n q l or n q^2 flops. */
+#include "gram/factor.h"
+
+#include "base/memory.h"
+#include "base/order.h"
+#include "linalg/linalg.h"
+
+#include <cblas.h>
+#include <math.h>
+
+enum { STRIP = 256 }; /* rows of F handled together */
+
+void mrc_factor_free(mrc_factor *f)
+{
+    if (f)
+        mrc_free(f->values);
+    mrc_free(f);
+}
+
+static void pack_strip(const mrc_factor *f, int64_t first, int64_t rows, int64_t columns,
+                       double *out)
+{
+    for (int64_t r = 0; r < rows; r++)
+        mrc_factor_row(f, first + r, columns, out + r * columns);
+}
+
+/* Work on strips of F: what to do with a packed strip. */
+struct strip_work {
+    const mrc_factor *f;
+    double **scratch; /* per worker: STRIP x rank, and STRIP x rank more for products */
+    const double *mean, *weights;
+    double *means, *diag; /* center_strip: see mrc_factor_center() */
+    double *out;
+    int64_t l;
+};
+
+static mercer_status strip_scratch(const mrc_factor *f, double ***scratch, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(scratch, f->threads, sizeof **scratch, err);
+    for (int i = 0; rc == MERCER_OK && i < f->threads; i++)
+        rc = mrc_alloc2(&(*scratch)[i], 2 * STRIP, f->rank, sizeof(double), err);
+    return rc;
+}
+
+static void strip_scratch_free(const mrc_factor *f, double **scratch)
+{
+    for (int i = 0; scratch && i < f->threads; i++)
+        mrc_free(scratch[i]);
+    mrc_free(scratch);
+}
+
+static mercer_status run_strips(struct strip_work *w, mercer_parfor_body body, mercer_error *err)
+{
+    mercer_status rc = strip_scratch(w->f, &w->scratch, err);
+    if (rc == MERCER_OK)
+        rc = mrc_parfor_checked(w->f->ctx, (w->f->n + STRIP - 1) / STRIP, body, w, err);
+    strip_scratch_free(w->f, w->scratch);
+    return rc;
+}
+
+/* Means of the uncentred matrix for a strip (F_i . mean), then subtract the mean from F. */
+static void center_strip(void *arg, int64_t task, int worker)
+{
+    struct strip_work *w = arg;
+    const mrc_factor *f = w->f;
+    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    double *strip = w->scratch[worker];
+    pack_strip(f, first, rows, q, strip);
+    for (int64_t r = 0; r < rows; r++) {
+        double dot = 0, norm = 0;
+        for (int64_t c = 0; c < q; c++) {
+            double centred = strip[r * q + c] - w->mean[c];
+            dot += strip[r * q + c] * w->mean[c];
+            norm += centred * centred;
+            mrc_factor_panel(f, c)[(first + r) * MRC_PANEL + c % MRC_PANEL] = centred;
+        }
+        w->means[first + r] = dot;
+        w->diag[first + r] = norm;
+    }
+}
+
+struct panel_sums {
+    const mrc_factor *f;
+    double *sums;
+};
+
+static void sum_panel(void *arg, int64_t task, int worker)
+{
+    const struct panel_sums *p = arg;
+    const double *values = mrc_factor_panel(p->f, task * MRC_PANEL);
+    int64_t width = mrc_min64(MRC_PANEL, p->f->rank - task * MRC_PANEL);
+    double *sums = p->sums + task * MRC_PANEL;
+    (void)worker;
+    for (int64_t i = 0; i < p->f->n; i++)
+        for (int64_t c = 0; c < width; c++)
+            sums[c] += values[i * MRC_PANEL + c];
+}
+
+/* Mean of the rows of F; mean holds zeroes. */
+static void factor_mean(const mrc_factor *f, double *mean)
+{
+    struct panel_sums p = {.f = f, .sums = mean};
+    mrc_parfor(f->ctx, (f->rank + MRC_PANEL - 1) / MRC_PANEL, sum_panel, &p);
+    for (int64_t c = 0; c < f->rank; c++)
+        mean[c] /= (double)f->n;
+}
+
+mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, double *diag,
+                                mercer_error *err)
+{
+    double *mean = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mean, f->rank, sizeof *mean, err));
+    factor_mean(f, mean);
+    *grand = 0;
+    for (int64_t c = 0; c < f->rank; c++)
+        *grand += mean[c] * mean[c];
+    struct strip_work w = {.f = f, .mean = mean, .means = means, .diag = diag};
+    MRC_TRY(run_strips(&w, center_strip, err));
+out:
+    mrc_free(mean);
+    return rc;
+}
+
+void mrc_factor_scale(mrc_factor *f, double factor)
+{
+    double root = sqrt(factor);
+    for (int64_t c = 0; c < f->rank; c++) {
+        double *panel = mrc_factor_panel(f, c);
+        for (int64_t i = 0; i < f->n; i++)
+            panel[i * MRC_PANEL + c % MRC_PANEL] *= root;
+    }
+    f->left_out *= factor;
+}
+
+static void times_strip(void *arg, int64_t task, int worker)
+{
+    struct strip_work *w = arg;
+    const mrc_factor *f = w->f;
+    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    double *strip = w->scratch[worker];
+    pack_strip(f, first, rows, q, strip);
+    mrc_gemm(false, false, rows, w->l, q, 1, strip, q, w->weights, w->l, 0, w->out + first * w->l,
+             w->l);
+}
+
+mercer_status mrc_factor_times(const mrc_factor *f, const double *weights, int64_t l, double *out,
+                               mercer_error *err)
+{
+    struct strip_work w = {.f = f, .weights = weights, .l = l, .out = out};
+    return run_strips(&w, times_strip, err);
+}
+
+static void quadratic_strip(void *arg, int64_t task, int worker)
+{
+    struct strip_work *w = arg;
+    const mrc_factor *f = w->f;
+    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    double *strip = w->scratch[worker], *product = strip + STRIP * q;
+    pack_strip(f, first, rows, q, strip);
+    mrc_gemm(false, false, rows, q, q, 1, strip, q, w->weights, q, 0, product, q);
+    for (int64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int64_t c = 0; c < q; c++)
+            sum += strip[r * q + c] * product[r * q + c];
+        w->out[first + r] = sum;
+    }
+}
+
+mercer_status mrc_factor_quadratic(const mrc_factor *f, const double *s, double *out,
+                                   mercer_error *err)
+{
+    struct strip_work w = {.f = f, .weights = s, .out = out};
+    return run_strips(&w, quadratic_strip, err);
+}
+
+/* Sums over all rows are cut into at most PARTS runs of strips, added in order. */
+enum { PARTS = 16 };
+
+struct inner {
+    const mrc_factor *f;
+    mrc_factor_sums sums;
+    const double *mean; /* subtracted from F first, or NULL */
+    const double *v;    /* NULL: F'F, else F'V */
+    int64_t l, strips_per_part, width;
+    double *partial;
+    double **scratch;
+};
+
+/* Rows of a strip without their part along the directions; dots: rows x count of scratch. Twice,
+ * for what rounding leaves of the first time. */
+static void take_off(const mrc_factor_sums *sums, double *strip, int64_t rows, int64_t q,
+                     double *dots)
+{
+    int64_t l = sums->count;
+    for (int pass = 0; pass < 2; pass++) {
+        mrc_gemm(false, true, rows, l, q, 1, strip, q, sums->directions, q, 0, dots, l);
+        mrc_gemm(false, false, rows, q, l, -1, dots, l, sums->directions, q, 1, strip, q);
+    }
+}
+
+static void inner_part(void *arg, int64_t part, int worker)
+{
+    struct inner *w = arg;
+    const mrc_factor *f = w->f;
+    int64_t q = f->rank, strips = (f->n + STRIP - 1) / STRIP;
+    int64_t end = mrc_min64(strips, (part + 1) * w->strips_per_part);
+    double *strip = w->scratch[worker], *sum = w->partial + part * q * w->width;
+    memset(sum, 0, (size_t)(q * w->width) * sizeof *sum);
+    for (int64_t s = part * w->strips_per_part; s < end; s++) {
+        int64_t first = s * STRIP, rows = mrc_min64(STRIP, f->n - first);
+        if (mrc_check_cancel(f->ctx, NULL) != MERCER_OK)
+            return; /* the caller sees it, too */
+        pack_strip(f, first, rows, q, strip);
+        for (int64_t i = 0; w->mean && i < rows * q; i++)
+            strip[i] -= w->mean[i % q];
+        for (int64_t r = 0; w->sums.mask && r < rows; r++)
+            if (!w->sums.mask[first + r])
+                memset(strip + r * q, 0, (size_t)q * sizeof *strip);
+        if (w->sums.count > 0)
+            take_off(&w->sums, strip, rows, q, strip + STRIP * q);
+        if (w->v)
+            mrc_gemm(true, false, q, w->l, rows, 1, strip, q, w->v + first * w->l, w->l, 1, sum,
+                     w->l);
+        else
+            cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, mrc_blas_int(q), mrc_blas_int(rows),
+                        1, strip, mrc_blas_int(q), 1, sum, mrc_blas_int(q));
+    }
+}
+
+static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
+{
+    const mrc_factor *f = w->f;
+    int64_t q = f->rank, strips = (f->n + STRIP - 1) / STRIP;
+    /* The partial sums together stay below half the size of F. */
+    int64_t parts = mrc_min64(mrc_min64(PARTS, (strips + 3) / 4), 1 + f->n / (2 * q));
+    mercer_status rc = MERCER_OK;
+    w->width = w->v ? w->l : q;
+    w->strips_per_part = (strips + parts - 1) / parts;
+    MRC_TRY(strip_scratch(f, &w->scratch, err));
+    MRC_TRY(mrc_alloc2_raw(&w->partial, parts, q * w->width, sizeof *w->partial, err));
+    MRC_TRY(mrc_parfor_checked(f->ctx, parts, inner_part, w, err));
+    memcpy(out, w->partial, (size_t)(q * w->width) * sizeof *out);
+    for (int64_t part = 1; part < parts; part++)
+        for (int64_t i = 0; i < q * w->width; i++)
+            out[i] += w->partial[part * q * w->width + i];
+out:
+    strip_scratch_free(f, w->scratch);
+    mrc_free(w->partial);
+    return rc;
+}
+
+mercer_status mrc_factor_inner(const mrc_factor *f, const mrc_factor_sums *sums, double *s,
+                               mercer_error *err)
+{
+    struct inner w = {.f = f};
+    double *mean = NULL;
+    mercer_status rc = MERCER_OK;
+    if (sums)
+        w.sums = *sums;
+    if (w.sums.about_mean) {
+        MRC_TRY(mrc_alloc(&mean, f->rank, sizeof *mean, err));
+        factor_mean(f, mean);
+        w.mean = mean;
+    }
+    MRC_TRY(run_inner(&w, s, err));
+    for (int64_t i = 0; i < f->rank; i++)
+        for (int64_t j = 0; j < i; j++)
+            s[j * f->rank + i] = s[i * f->rank + j];
+out:
+    mrc_free(mean);
+    return rc;
+}
+
+mercer_status mrc_factor_transposed_times(const mrc_factor *f, const double *v, int64_t l,
+                                          double *out, mercer_error *err)
+{
+    struct inner w = {.f = f, .v = v, .l = l};
+    return run_inner(&w, out, err);
+}
+
+struct left {
+    const mrc_factor *f;
+    const int64_t *rows;
+    int64_t count;
+    const mrc_factor_sums *sums;
+    double *out;
+    double **scratch;
+};
+
+static void left_strip(void *arg, int64_t task, int worker)
+{
+    const struct left *w = arg;
+    int64_t q = w->f->rank, first = task * STRIP, rows = mrc_min64(STRIP, w->count - first);
+    double *out = w->out + first * q;
+    for (int64_t i = 0; i < rows; i++)
+        mrc_factor_row(w->f, w->rows[first + i], q, out + i * q);
+    if (w->sums->count > 0)
+        take_off(w->sums, out, rows, q, w->scratch[worker]);
+}
+
+mercer_status mrc_factor_rows_left(const mrc_factor *f, const int64_t *rows, int64_t count,
+                                   const mrc_factor_sums *sums, double *out, mercer_error *err)
+{
+    struct left w = {.f = f, .rows = rows, .count = count, .sums = sums, .out = out};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(strip_scratch(f, &w.scratch, err));
+    MRC_TRY(mrc_parfor_checked(f->ctx, (count + STRIP - 1) / STRIP, left_strip, &w, err));
+out:
+    strip_scratch_free(f, w.scratch);
+    return rc;
+}
+
+void mrc_factor_rows(const mrc_factor *f, const int64_t *rows, int64_t count, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        mrc_factor_row(f, rows ? rows[i] : i, f->rank, out + i * f->rank);
+}

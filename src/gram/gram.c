@@ -1,0 +1,522 @@
+/* The front of the Gram operator: checks, centring, and the operations methods call. The store does
+ * the rest, and where it has only this rank's share, the ranks' results are summed.
+ *
+ * Centring is implicit: H K (H v) for products, K - m_i - m_j + g for entries. The column means m
+ * ride along with the first product as one more column of ones. */
+#include "gram/store.h"
+
+#include "gram/factor.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a new one ---- */
+
+mercer_status mrc_check_kmax(const mrc_kernel *kernel, const mercer_rows *rows, double kmax,
+                             mercer_error *err)
+{
+    /* Denormal numbers have fewer digits: entries of 1e-16 of the largest one are still none.
+     * Above, sums over the rows, and centred ones, are to be numbers. */
+    const double least = DBL_MIN / DBL_EPSILON, most = DBL_MAX / 4 / (double)rows->n;
+    if (kmax <= most && (kmax == 0 || kmax >= least))
+        return MERCER_OK;
+    int64_t column;
+    double value = mrc_rows_largest(rows, 0, rows->n, &column);
+    bool given = mrc_kernel_is_precomputed(kernel);
+    return mrc_fail_at(
+        err, MERCER_ERR_DATA,
+        MRC_AT(.column_number = column + 1, .advice_key = given ? NULL : "scale",
+               .advice_value = given ? NULL : "standard"),
+        "kernel values of about %.0e are out of the range in which %lld rows can be "
+        "told with all digits, %.0e to %.0e: the largest value of the %s is %g (column "
+        "%lld); %s",
+        kmax, (long long)rows->n, least, most, given ? "matrix" : "rows", fabs(value),
+        (long long)(column + 1), given ? "multiply the matrix by a constant" : "scale the data");
+}
+
+static mercer_status check_range(const mrc_gram *g, mercer_error *err)
+{
+    for (int64_t i = 0; i < g->n; i++)
+        if (!isfinite(g->raw_diag[i])) {
+            int64_t column;
+            double value = mrc_rows_largest(g->rows, i, 1, &column);
+            return mrc_fail_at(err, MERCER_ERR_DATA,
+                               MRC_AT(.row = i + 1, .column_number = column + 1,
+                                      .advice_key = "scale", .advice_value = "standard"),
+                               "the kernel overflows on row %lld: column %lld holds %g; scale the "
+                               "data",
+                               (long long)(i + 1), (long long)(column + 1), value);
+        }
+    /* Entries of 1e-7 of the largest one are still whole numbers of single precision. */
+    if (g->single && (g->kmax > FLT_MAX || (g->kmax > 0 && g->kmax < FLT_MIN / FLT_EPSILON)))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "kernel values of about %.0e are out of the range of single precision, "
+                        "%.0e to %.0e: scale the data, or take double precision",
+                        g->kmax, (double)FLT_MIN / FLT_EPSILON, (double)FLT_MAX);
+    return mrc_check_kmax(g->kernel, g->rows, g->kmax, err);
+}
+
+mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *kernel,
+                           const mercer_rows *rows, const mrc_gram_request *request,
+                           mercer_fit_report *report, mercer_error *err)
+{
+    mrc_gram *g = NULL;
+    char reason[224] = "";
+    mercer_status rc = MERCER_OK;
+
+    *out = NULL;
+    MRC_TRY(mrc_alloc(&g, 1, sizeof *g, err));
+    g->ctx = ctx;
+    g->kernel = kernel;
+    g->rows = rows;
+    g->n = rows->n;
+    g->threads = ctx->threads;
+    g->single = request->single;
+    g->centered = request->centered;
+    g->eps = request->single ? FLT_EPSILON : DBL_EPSILON;
+    g->unit = 1;
+    MRC_TRY(mrc_alloc(&g->raw_diag, g->n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&g->diag, g->n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&g->means, g->n, sizeof(double), err));
+    if (mrc_kernel_is_precomputed(kernel)) {
+        MRC_TRY(mrc_precomputed_read(g, err));
+    } else {
+        MRC_TRY(mrc_kernel_check_rows(kernel, ctx, rows, 0, err));
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
+        if (mrc_kernel_is_linear(kernel) && g->centered && !rows->csr.start)
+            MRC_TRY(mrc_points_shift(&g->points, ctx, rows, err));
+        MRC_TRY(mrc_check_cancel(ctx, err)); /* the rows may be many */
+        MRC_TRY(mrc_kernel_whole_diag(kernel, ctx, &g->points, g->raw_diag, err));
+    }
+    for (int64_t i = 0; i < g->n; i++)
+        g->kmax = fmax(g->kmax, fabs(g->raw_diag[i]));
+    /* Only a semidefinite matrix has its largest entry on the diagonal. */
+    if (mrc_kernel_max_abs(kernel) > 0)
+        g->kmax = mrc_kernel_max_abs(kernel);
+    MRC_TRY(check_range(g, err));
+    memcpy(g->diag, g->raw_diag, (size_t)g->n * sizeof *g->diag);
+    MRC_TRY(mrc_store_choose(g, request, reason, sizeof reason, err));
+    if (g->store->caps & MRC_STORE_CHEAP_PASSES) /* products stay narrower */
+        MRC_TRY(mrc_gram_learn_means(g, err));
+    if (report) {
+        const mrc_factor *factor = mrc_gram_factor(g);
+        snprintf(report->store, sizeof report->store, "%s", g->store->name);
+        snprintf(report->store_reason, sizeof report->store_reason, "%s", reason);
+        report->store_rank = factor ? factor->rank : 0;
+        report->store_bytes = mrc_gram_bytes(g, false);
+    }
+    *out = g;
+    g = NULL;
+out:
+    mrc_gram_free(g);
+    return rc;
+}
+
+void mrc_gram_free(mrc_gram *g)
+{
+    if (!g)
+        return;
+    if (g->self)
+        g->store->destroy(g->self);
+    mrc_points_destroy(&g->points);
+    mrc_free(g->raw_diag);
+    mrc_free(g->diag);
+    mrc_free(g->means);
+    mrc_free(g);
+}
+
+int64_t mrc_gram_size(const mrc_gram *g)
+{
+    return g->n;
+}
+
+bool mrc_gram_centered(const mrc_gram *g)
+{
+    return g->centered;
+}
+
+double mrc_gram_eps(const mrc_gram *g)
+{
+    return g->eps;
+}
+
+double mrc_gram_kmax(const mrc_gram *g)
+{
+    return g->kmax;
+}
+
+const mrc_store *mrc_gram_store(const mrc_gram *g)
+{
+    return g->store;
+}
+
+const mrc_factor *mrc_gram_factor(const mrc_gram *g)
+{
+    return g->store->factor ? g->store->factor(g->self) : NULL;
+}
+
+int64_t mrc_gram_bytes(const mrc_gram *g, bool held)
+{
+    return g->store->bytes ? g->store->bytes(g->self, held) : 0;
+}
+
+double mrc_gram_left_out(const mrc_gram *g)
+{
+    const mrc_factor *factor = mrc_gram_factor(g);
+    return factor ? factor->left_out : 0;
+}
+
+enum {
+    PLAIN = 128,    /* kmax from 2^-128 to 2^128 has a fourth power, and 1e-77 of it */
+    FARTHEST = 1022 /* power of two that has an inverse, both with all their digits */
+};
+
+double mrc_usual_unit(double kmax)
+{
+    int exponent;
+    if (!(kmax > 0 && kmax <= DBL_MAX))
+        return 1;
+    frexp(kmax, &exponent);
+    if (exponent >= -PLAIN && exponent <= PLAIN)
+        return 1;
+    exponent = exponent > FARTHEST ? FARTHEST : exponent < -FARTHEST ? -FARTHEST : exponent;
+    return ldexp(1, exponent - (exponent % 2 + 2) % 2);
+}
+
+double mrc_gram_usual_unit(const mrc_gram *g)
+{
+    return g->single ? 1 : mrc_usual_unit(g->kmax * g->unit);
+}
+
+double mrc_gram_unit(const mrc_gram *g)
+{
+    return g->unit;
+}
+
+void mrc_gram_set_unit(mrc_gram *g, double unit)
+{
+    double factor = g->unit / unit;
+    if (factor == 1)
+        return;
+    g->unit = unit;
+    for (int64_t i = 0; i < g->n; i++) {
+        g->raw_diag[i] *= factor;
+        g->diag[i] *= factor;
+        g->means[i] *= factor;
+    }
+    g->grand *= factor;
+    g->kmax *= factor;
+    g->store->scale(g->self, factor);
+}
+
+/* ---- the store's operations ---- */
+
+static mrc_pick all_rows(const mrc_gram *g)
+{
+    return (mrc_pick){.count = g->n};
+}
+
+/* Ranks that hold shares of the matrix have computed addends. */
+static mercer_status sum_ranks(const mrc_gram *g, double *out, int64_t count, mercer_error *err)
+{
+    return g->store->caps & MRC_STORE_PARTIAL ? mrc_comm_sum(g->ctx, out, count, err) : MERCER_OK;
+}
+
+/* out (count x l) = K[J, :] v as the store has K. */
+static mercer_status store_apply(const mrc_gram *g, mrc_pick j, const double *v, int64_t l,
+                                 double *out, mercer_error *err)
+{
+    mercer_status rc = g->store->apply(g->self, j, v, l, out, err);
+    return rc == MERCER_OK ? sum_ranks(g, out, j.count * l, err) : rc;
+}
+
+static mercer_status store_row_norms2(const mrc_gram *g, mrc_pick j, const mrc_shift *shift,
+                                      double *out, mercer_error *err)
+{
+    mercer_status rc = g->store->row_norms2(g->self, j, shift, out, err);
+    return rc == MERCER_OK ? sum_ranks(g, out, j.count, err) : rc;
+}
+
+/* ---- centring ---- */
+
+static void set_means(mrc_gram *g, const double *sums, int64_t stride)
+{
+    double n = (double)g->n, total = 0;
+    for (int64_t i = 0; i < g->n; i++) {
+        g->means[i] = sums[i * stride] / n;
+        total += g->means[i];
+    }
+    g->grand = total / n;
+    for (int64_t i = 0; i < g->n; i++)
+        g->diag[i] = g->raw_diag[i] - 2 * g->means[i] + g->grand;
+    g->means_known = true;
+}
+
+mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err)
+{
+    double *ones = NULL, *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!g->centered || g->means_known)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&ones, g->n, sizeof *ones, err));
+    MRC_TRY(mrc_alloc(&sums, g->n, sizeof *sums, err));
+    for (int64_t i = 0; i < g->n; i++)
+        ones[i] = 1;
+    MRC_TRY(store_apply(g, all_rows(g), ones, 1, sums, err));
+    set_means(g, sums, 1);
+out:
+    mrc_free(ones);
+    mrc_free(sums);
+    return rc;
+}
+
+mercer_status mrc_gram_diag(mrc_gram *g, const double **out, mercer_error *err)
+{
+    mercer_status rc = mrc_gram_learn_means(g, err);
+    *out = g->diag;
+    return rc;
+}
+
+mercer_status mrc_gram_means(mrc_gram *g, const double **out, double *grand, mercer_error *err)
+{
+    mercer_status rc = mrc_gram_learn_means(g, err);
+    *out = g->means;
+    *grand = g->grand;
+    return rc;
+}
+
+/* Whether products and entries are to be centred here. */
+static bool centers_here(const mrc_gram *g)
+{
+    return g->centered && !(g->store->caps & MRC_STORE_CENTERS);
+}
+
+/* Subtract the mean of each column of v (n x l, stride l); means: l values of scratch. */
+static void center_columns(int64_t n, int64_t l, double *v, double *means)
+{
+    memset(means, 0, (size_t)l * sizeof *means);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < l; j++)
+            means[j] += v[i * l + j];
+    for (int64_t j = 0; j < l; j++)
+        means[j] /= (double)n;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < l; j++)
+            v[i * l + j] -= means[j];
+}
+
+/* ---- operations ---- */
+
+static mercer_status apply_centered(mrc_gram *g, const double *v, int64_t l, double *out,
+                                    mercer_error *err)
+{
+    double *input = NULL, *output = NULL, *scratch = NULL;
+    /* Until the means are known, a column of ones rides along. */
+    int64_t width = g->means_known ? l : l + 1;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&scratch, width, sizeof *scratch, err));
+    MRC_TRY(mrc_alloc2_raw(&input, g->n, width, sizeof *input, err));
+    if (width > l)
+        MRC_TRY(mrc_alloc2_raw(&output, g->n, width, sizeof *output, err));
+    memcpy(out, v, (size_t)(g->n * l) * sizeof *out);
+    center_columns(g->n, l, out, scratch);
+    for (int64_t i = 0; i < g->n; i++) {
+        memcpy(input + i * width, out + i * l, (size_t)l * sizeof *input);
+        if (width > l)
+            input[i * width + l] = 1;
+    }
+    MRC_TRY(store_apply(g, all_rows(g), input, width, width > l ? output : out, err));
+    if (width > l) {
+        set_means(g, output + l, width);
+        for (int64_t i = 0; i < g->n; i++)
+            memcpy(out + i * l, output + i * width, (size_t)l * sizeof *out);
+    }
+    center_columns(g->n, l, out, scratch);
+out:
+    mrc_free(input);
+    mrc_free(output);
+    mrc_free(scratch);
+    return rc;
+}
+
+mercer_status mrc_gram_apply(mrc_gram *g, const double *v, int64_t l, double *out,
+                             mercer_error *err)
+{
+    return centers_here(g) ? apply_centered(g, v, l, out, err)
+                           : store_apply(g, all_rows(g), v, l, out, err);
+}
+
+mercer_status mrc_gram_apply_rows(mrc_gram *g, const int64_t *rows, int64_t count, const double *v,
+                                  int64_t l, double *out, mercer_error *err)
+{
+    const mrc_pick pick = {.rows = rows, .count = count};
+    double *centred = NULL, *means = NULL;
+    mercer_status rc = MERCER_OK;
+
+    if (!centers_here(g))
+        return store_apply(g, pick, v, l, out, err);
+    MRC_TRY(mrc_gram_learn_means(g, err));
+    MRC_TRY(mrc_alloc(&means, l, sizeof *means, err));
+    MRC_TRY(mrc_alloc2_raw(&centred, g->n, l, sizeof *centred, err));
+    memcpy(centred, v, (size_t)(g->n * l) * sizeof *centred);
+    center_columns(g->n, l, centred, means);
+    MRC_TRY(store_apply(g, pick, centred, l, out, err));
+    /* (H K H V)_J = (K H V)_J - m' H V */
+    memset(means, 0, (size_t)l * sizeof *means);
+    for (int64_t i = 0; i < g->n; i++)
+        for (int64_t j = 0; j < l; j++)
+            means[j] += g->means[i] * centred[i * l + j];
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < l; j++)
+            out[i * l + j] -= means[j];
+out:
+    mrc_free(centred);
+    mrc_free(means);
+    return rc;
+}
+
+/* The shift that centres the matrix: K_it + (g - m_i) - m_t. */
+static mercer_status centring(mrc_gram *g, const unsigned char *mask, mrc_shift *shift,
+                              mercer_error *err)
+{
+    *shift = (mrc_shift){.mask = mask};
+    if (!centers_here(g))
+        return MERCER_OK;
+    shift->row = shift->column = g->means;
+    mercer_status rc = mrc_gram_learn_means(g, err);
+    shift->base = g->grand;
+    return rc;
+}
+
+mercer_status mrc_gram_columns(mrc_gram *g, const int64_t *rows, int64_t count, double *out,
+                               mercer_error *err)
+{
+    const mrc_pick pick = {.rows = rows, .count = count};
+    mrc_shift shift;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(centring(g, NULL, &shift, err));
+    MRC_TRY(g->store->columns(g->self, pick, &shift, out, err));
+    MRC_TRY(sum_ranks(g, out, count * g->n, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_gram_row_norms2(mrc_gram *g, const int64_t *rows, int64_t count,
+                                  const unsigned char *mask, double *out, mercer_error *err)
+{
+    const mrc_pick pick = {.rows = rows, .count = rows ? count : g->n};
+    mrc_shift shift;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(centring(g, mask, &shift, err));
+    MRC_TRY(store_row_norms2(g, pick, &shift, out, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err)
+{
+    double *shares = NULL, *means = NULL;
+    mercer_status rc = MERCER_OK;
+    if (g->store->row_variances) {
+        MRC_TRY(g->store->row_variances(g->self, out, err));
+        MRC_TRY(sum_ranks(g, out, g->n, err));
+        goto out;
+    }
+    MRC_TRY(mrc_alloc(&shares, g->n, sizeof *shares, err));
+    MRC_TRY(mrc_alloc(&means, g->n, sizeof *means, err));
+    for (int64_t i = 0; i < g->n; i++)
+        shares[i] = 1 / (double)g->n;
+    MRC_TRY(store_apply(g, all_rows(g), shares, 1, means, err));
+    MRC_TRY(store_row_norms2(g, all_rows(g), &(mrc_shift){.row = means}, out, err));
+out:
+    mrc_free(shares);
+    mrc_free(means);
+    return rc;
+}
+
+/* ---- new rows ---- */
+
+struct cross_work {
+    mrc_gram *g;
+    const mrc_points *points;
+    int64_t first, count;
+    double *out;
+    double *scratch; /* per worker: windows of both */
+    int64_t scratch_size;
+};
+
+static void cross_group(void *arg, int64_t task, int worker)
+{
+    struct cross_work *w = arg;
+    mrc_gram *g = w->g;
+    int64_t first = task * MRC_GATHER;
+    int64_t rows = w->count - first < MRC_GATHER ? w->count - first : MRC_GATHER;
+    double *out = w->out + first * g->n, *scratch = w->scratch + worker * w->scratch_size;
+    int64_t a0 = w->first + first;
+    mrc_points a_own, b_own;
+    const mrc_points *a = mrc_points_window(w->points, &a0, rows, scratch, &a_own);
+    scratch += MRC_GATHER * mrc_points_window_size(w->points);
+    for (int64_t c = 0; c < g->n; c += MRC_TILE) {
+        int64_t cols = g->n - c < MRC_TILE ? g->n - c : MRC_TILE, b0 = c;
+        const mrc_points *b = mrc_points_window(&g->points, &b0, cols, scratch, &b_own);
+        mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, out + c, g->n);
+    }
+    for (int64_t i = 0; g->unit != 1 && i < rows * g->n; i++)
+        out[i] /= g->unit;
+    for (int64_t i = 0; g->centered && i < rows; i++) {
+        double *row = out + i * g->n, mean = 0;
+        for (int64_t t = 0; t < g->n; t++)
+            mean += row[t];
+        mean /= (double)g->n;
+        for (int64_t t = 0; t < g->n; t++)
+            row[t] += g->grand - mean - g->means[t];
+    }
+}
+
+mercer_status mrc_gram_grand_mean(mrc_gram *g, double *out, mercer_error *err)
+{
+    double n = (double)g->n, *shares = NULL, *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&shares, g->n, sizeof *shares, err));
+    MRC_TRY(mrc_alloc(&means, g->n, sizeof *means, err));
+    for (int64_t i = 0; i < g->n; i++)
+        shares[i] = 1 / n;
+    MRC_TRY(mrc_gram_apply(g, shares, 1, means, err));
+    *out = 0;
+    for (int64_t i = 0; i < g->n; i++)
+        *out += means[i] / n;
+out:
+    mrc_free(shares);
+    mrc_free(means);
+    return rc;
+}
+
+mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first, int64_t count,
+                             double *out, mercer_error *err)
+{
+    mrc_points points = {0};
+    struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
+    mercer_status rc = MERCER_OK;
+    if (g->store->caps & MRC_STORE_NO_NEW_ROWS)
+        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
+                        "kernel precomputed: kernel values of new rows must be given");
+    if (!rows->csr.start != !g->rows->csr.start)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "new rows must be sparse or dense as the training rows are");
+    MRC_TRY(mrc_gram_learn_means(g, err));
+    MRC_TRY(mrc_kernel_check_rows(g->kernel, g->ctx, rows, 0, err));
+    MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));
+    MRC_TRY(mrc_points_build_index(&g->points, g->ctx, err)); /* the implicit store has none yet */
+    w.scratch_size = MRC_GATHER * mrc_points_window_size(&points) +
+                     MRC_TILE * mrc_points_window_size(&g->points);
+    MRC_TRY(mrc_alloc2_raw(&w.scratch, g->threads, w.scratch_size, sizeof *w.scratch, err));
+    MRC_TRY(
+        mrc_parfor_checked(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w, err));
+out:
+    mrc_points_destroy(&points);
+    mrc_free(w.scratch);
+    return rc;
+}

@@ -1,0 +1,310 @@
+/* Leading eigenpairs of the Gram operator: which solver, and what counts as an eigenvalue.
+ *
+ * store with a factor: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the
+ * full matrix; else block Krylov. An eigenvalue counts when it exceeds 8 n eps kmax, with the eps
+ * of the store; smaller ones are rounding, and negative ones below the opposite are reported. */
+#include "base/share.h"
+#include "gram/factor.h"
+#include "gram/store.h"
+
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SMALL_MATRIX = 400, /* below: LAPACK at once, it takes milliseconds */
+    SHARE_START = 32,   /* pairs to expect when only a share of the variance is asked for */
+};
+
+/* Residual of an eigenpair relative to the largest eigenvalue. */
+static const double TOLERANCE = 1e-12;
+
+/* Zero eigenvalues come out of LAPACK at up to 1.4 n eps kmax (cosine kernel on a ring); without a
+ * margin they would count as components and their negatives as an indefinite kernel. */
+static const double RANK_MARGIN = 8;
+
+double mrc_rank_floor(int64_t n, double rounding, double left_out)
+{
+    /* What a low-rank factor leaves out may be as large as n times its largest residual. */
+    return (double)n * fmax(RANK_MARGIN * rounding, left_out);
+}
+
+static double floor_of(const mrc_gram *g)
+{
+    return mrc_rank_floor(g->n, g->eps * g->kmax, mrc_gram_left_out(g));
+}
+
+static int64_t krylov_block(int64_t count)
+{
+    return count <= 4 ? 4 : count <= 24 ? 8 : 16;
+}
+
+/* Basis columns below which restarts would make no progress. */
+static int64_t krylov_least(int64_t count)
+{
+    return count + count / 4 + 4 * krylov_block(count);
+}
+
+/* Columns beside the basis: the block and its image, and what a centred product takes for them (the
+ * column of ones, padded widths). */
+static int64_t krylov_extra(int64_t count)
+{
+    return 6 * krylov_block(count) + 16;
+}
+
+int64_t mrc_spectrum_columns(int64_t n, int64_t count)
+{
+    count = count > 0 ? count : SHARE_START;
+    if (n <= SMALL_MATRIX)
+        return 4 * n;
+    int64_t least = 2 * krylov_least(count) + krylov_extra(count);
+    return least < 4 * n ? least : 4 * n;
+}
+
+static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *out)
+{
+    out->most_negative = smallest < -floor_of(g) ? smallest : 0;
+}
+
+int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
+                         double share, double trace)
+{
+    double sum = 0;
+    int64_t j = 0;
+    for (; j < available && values[j] > floor; j++) {
+        if (count > 0 ? j == count : sum >= mrc_share_target(share, trace))
+            break;
+        sum += values[j];
+    }
+    return j;
+}
+
+static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    *trace = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < g->n; i++)
+        *trace += diag[i];
+    return rc;
+}
+
+/* The leading pairs of a symmetric m x m matrix, which is taken over; *leading: m x out->count. */
+static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double **matrix, int64_t count,
+                                   double share, mrc_spectrum *out, double **leading,
+                                   mercer_error *err)
+{
+    mrc_tridiagonal t = {0};
+    double *values = NULL, *rows = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_tridiagonal_init(g->ctx, m, matrix, values, &t, err));
+    if (m > 0)
+        report_negative(g, values[0], out);
+    for (int64_t i = 0; i < m / 2; i++) {
+        double swap = values[i];
+        values[i] = values[m - 1 - i];
+        values[m - 1 - i] = swap;
+    }
+    int64_t l = mrc_wanted_pairs(values, m, floor_of(g), count, share, out->trace);
+    out->count = l;
+    MRC_TRY(mrc_alloc(&out->values, l, sizeof *out->values, err));
+    memcpy(out->values, values, (size_t)l * sizeof *values);
+    MRC_TRY(mrc_alloc2_raw(&rows, l, m, sizeof *rows, err));
+    MRC_TRY(mrc_tridiagonal_leading(g->ctx, &t, l, rows, err));
+    MRC_TRY(mrc_alloc2_raw(leading, m, l, sizeof **leading, err));
+    for (int64_t j = 0; j < l; j++)
+        for (int64_t i = 0; i < m; i++)
+            (*leading)[i * l + j] = rows[(l - 1 - j) * m + i];
+out:
+    mrc_tridiagonal_destroy(&t);
+    mrc_free(values);
+    mrc_free(rows);
+    return rc;
+}
+
+static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                  mercer_error *err)
+{
+    int64_t n = g->n;
+    double *matrix = NULL;
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "lapack";
+    MRC_TRY(mrc_alloc2_raw(&matrix, n, n, sizeof *matrix, err));
+    MRC_TRY(trace_of(g, &out->trace, err));
+    MRC_TRY(mrc_gram_columns(g, NULL, n, matrix, err));
+    mrc_progress(g->ctx, "eigenvalues", -1);
+    MRC_TRY(leading_pairs(g, n, &matrix, count, share, out, &out->vectors, err));
+    out->passes = 1;
+    out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
+out:
+    mrc_free(matrix);
+    return rc;
+}
+
+static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                   mercer_error *err)
+{
+    const mrc_factor *factor = mrc_gram_factor(g);
+    int64_t q = factor->rank;
+    double *inner = NULL, *leading = NULL;
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "lowrank";
+    MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
+    MRC_TRY(trace_of(g, &out->trace, err));
+    MRC_TRY(mrc_factor_inner(factor, NULL, inner, err));
+    mrc_progress(g->ctx, "eigenvalues", -1);
+    MRC_TRY(leading_pairs(g, q, &inner, count, share, out, &leading, err));
+    /* u = F w / sqrt(lambda) */
+    for (int64_t j = 0; j < out->count; j++)
+        for (int64_t i = 0; i < q; i++)
+            leading[i * out->count + j] /= sqrt(out->values[j]);
+    MRC_TRY(mrc_alloc2_raw(&out->vectors, g->n, out->count, sizeof *out->vectors, err));
+    MRC_TRY(mrc_factor_times(factor, leading, out->count, out->vectors, err));
+    out->passes = 1;
+    out->residual = (double)q * g->eps;
+out:
+    mrc_free(inner);
+    mrc_free(leading);
+    return rc;
+}
+
+static mercer_status apply_gram(void *self, const double *v, int64_t l, double *out,
+                                mercer_error *err)
+{
+    return mrc_gram_apply(self, v, l, out, err);
+}
+
+/* Where products are cheap, better one more than a basis twice as large. */
+static bool keeps_images(const mrc_gram *g)
+{
+    return !(g->store->caps & MRC_STORE_CHEAP_PASSES);
+}
+
+/* Basis columns the memory budget allows, beside the store. */
+static int64_t krylov_room(const mrc_gram *g, int64_t count)
+{
+    double used = (double)mrc_gram_bytes(g, true);
+    double prepared =
+        mrc_kernel_is_precomputed(g->kernel) ? 0 : mrc_points_row_size(g->ctx, g->kernel, g->rows);
+    double fixed = 8 * (double)g->n * (prepared + (double)(4 + 4 * count + krylov_extra(count)));
+    if (g->store->work_doubles)
+        fixed += 8 * (double)g->store->work_doubles(g->self, krylov_block(count) + 1);
+    double copies = keeps_images(g) ? 2 : 1;
+    double room = ((double)g->ctx->memory - used - fixed) / (8 * copies * (double)g->n);
+    double most = (double)g->n / 2;
+    /* More than this many columns only lengthen the orthogonalisation. */
+    double enough = (double)(2 * count + 12 * krylov_block(count));
+    if (!keeps_images(g)) /* the basis would take more than the rows */
+        enough = (double)(count + 5 * krylov_block(count));
+    double columns = fmin(fmin(room, most), enough);
+    double least = fmin((double)krylov_least(count), most);
+    return (int64_t)fmax(columns, least);
+}
+
+static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                  bool *reached, mercer_error *err)
+{
+    int64_t expected = count > 0 ? count : SHARE_START;
+    mrc_operator op = {.n = g->n, .apply = apply_gram, .self = g};
+    mrc_krylov_options options = {.count = count,
+                                  .floor = floor_of(g),
+                                  .tolerance = fmax(TOLERANCE, 32 * g->eps),
+                                  .rounding = (double)g->n * g->eps * g->kmax,
+                                  .block = krylov_block(expected),
+                                  .keep_images = keeps_images(g),
+                                  .phase = "eigenvalues"};
+    mrc_krylov_result result = {0};
+    mercer_status rc = MERCER_OK;
+
+    out->solver = "krylov";
+    *reached = false;
+    if (count == 0) {
+        MRC_TRY(trace_of(g, &out->trace, err));
+        options.target = mrc_share_target(share, out->trace);
+        expected = 4 * SHARE_START; /* room to find out how many are needed */
+    }
+    options.most_columns = krylov_room(g, expected);
+    if (count + options.block > options.most_columns)
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                    "%lld components of %lld rows do not fit the memory budget: raise it, or ask "
+                    "for fewer components",
+                    (long long)count, (long long)g->n);
+    MRC_TRY(mrc_krylov_eigen(g->ctx, &op, &options, &result, err));
+    out->passes += result.passes;
+    if (result.count == 0 && count == 0)
+        goto out; /* the share needs more of the spectrum */
+    *reached = true;
+    MRC_TRY(trace_of(g, &out->trace, err));
+    report_negative(g, result.smallest, out);
+    out->count = result.count;
+    out->values = result.values;
+    out->vectors = result.vectors;
+    out->residual = result.residual;
+    result.values = NULL;
+    result.vectors = NULL;
+out:
+    mrc_krylov_result_destroy(&result);
+    return rc;
+}
+
+/* Whether the full matrix and LAPACK's workspace (three more) fit the budget. */
+static bool lapack_fits(const mrc_gram *g)
+{
+    double used = (double)mrc_gram_bytes(g, true);
+    double n = (double)g->n;
+    return used + 32 * n * n <= (double)g->ctx->memory && n < 30000;
+}
+
+mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool reached = false;
+
+    memset(out, 0, sizeof *out);
+    if (count > g->n)
+        count = g->n;
+    if (count == 0) {
+        MRC_TRY(trace_of(g, &out->trace, err));
+        if (!(out->trace > 0))
+            MRC_FAIL(
+                err, MERCER_ERR_DATA,
+                "the trace of the kernel matrix is not positive, so there is no share of it to "
+                "reach: ask for a number of components");
+    }
+    if (mrc_gram_factor(g))
+        MRC_TRY(solve_lowrank(g, count, share, out, err));
+    else if (g->n <= SMALL_MATRIX || (count > g->n / 6 && lapack_fits(g)))
+        MRC_TRY(solve_lapack(g, count, share, out, err));
+    else {
+        rc = solve_krylov(g, count, share, out, &reached, err);
+        /* What converges too slowly, as a tail of equal eigenvalues, LAPACK finds at once. */
+        if (rc == MERCER_ERR_NUMERIC && lapack_fits(g))
+            rc = MERCER_OK;
+        MRC_TRY(rc);
+        if (!reached && !lapack_fits(g))
+            MRC_FAIL_AT(
+                err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                "%g of the variance needs more components than fit the memory budget: ask for "
+                "a number of components, or raise it",
+                share);
+        if (!reached)
+            MRC_TRY(solve_lapack(g, count, share, out, err));
+    }
+    mrc_fix_signs(g->n, out->count, out->vectors);
+out:
+    if (rc != MERCER_OK)
+        mrc_spectrum_destroy(out);
+    return rc;
+}
+
+void mrc_spectrum_destroy(mrc_spectrum *spectrum)
+{
+    mrc_free(spectrum->values);
+    mrc_free(spectrum->vectors);
+    memset(spectrum, 0, sizeof *spectrum);
+}

@@ -1,0 +1,121 @@
+/* The inside of the Gram operator: what it keeps for every store, and what a store is.
+ *
+ * A store is one file with a descriptor, mrc_store_<name>, and one line in stores.def. It answers
+ * for the uncentred K of n rows; the front (gram.c) centres, checks and sums over ranks, and
+ * choose_store.c has the rule for `auto`. */
+#ifndef MRC_GRAM_STORE_H
+#define MRC_GRAM_STORE_H
+
+#include "gram/gram.h"
+
+/* Rows J of K are computed in groups of this many. */
+enum { MRC_GATHER = 64 };
+/* Columns of K that new rows, and stores made of tiles, are computed for at a time. Tiles of this
+ * edge are 512 KB of doubles, which stay in a core's second-level cache while they are multiplied.
+ * Larger tiles leave it, smaller ones make BLAS calls too short. */
+enum { MRC_TILE = 256 };
+
+struct mrc_gram {
+    mercer_ctx *ctx;
+    const mrc_kernel *kernel;
+    const mercer_rows *rows;
+    int64_t n;
+    int threads; /* as the context had them: scratch is per worker */
+    bool single, centered;
+    double eps, kmax;
+    double unit;       /* of all values; see mrc_gram_set_unit() */
+    mrc_points points; /* not for precomputed */
+    double *raw_diag;  /* n, uncentred */
+    double *diag;      /* n, centred when the operator is; filled with the means */
+    double *means;     /* n, of the uncentred matrix */
+    double grand;
+    bool means_known;
+    const mrc_store *store;
+    void *self; /* the store's own, owned */
+};
+
+/* What is special about a store. */
+enum {
+    MRC_STORE_CENTERS = 1,      /* holds the centred K: init fills means, grand and diag */
+    MRC_STORE_CHEAP_PASSES = 2, /* one more product costs less than keeping what it gave */
+    MRC_STORE_NO_NEW_ROWS = 4,  /* kernel values with new rows must be given */
+    MRC_STORE_PARTIAL = 8,      /* writes this rank's addends, zero elsewhere; the front sums */
+};
+
+/* Rows J of K. rows = NULL: all of them, count is n. */
+typedef struct mrc_pick {
+    const int64_t *rows;
+    int64_t count;
+} mrc_pick;
+
+static inline int64_t mrc_pick_row(mrc_pick j, int64_t i)
+{
+    return j.rows ? j.rows[i] : i;
+}
+
+/* K_it becomes K_it + (base - row[i]) - column[t]; row = NULL: it stays. Both are indexed by row of
+ * the data, and column = NULL means zeroes. Sums leave out the t that mask (NULL: none) has 0 for.
+ */
+typedef struct mrc_shift {
+    const double *row, *column;
+    double base;
+    const unsigned char *mask;
+} mrc_shift;
+
+/* base - row[i], or 0. */
+static inline double mrc_shift_row(const mrc_shift *shift, int64_t i)
+{
+    return shift->row ? shift->base - shift->row[i] : 0;
+}
+
+/* What a store with a factor is allowed, and what it says when it gives up; zero for others. */
+typedef struct mrc_store_plan {
+    int64_t factor_columns; /* at most */
+    bool eager;             /* give up as soon as it seems that more would be needed */
+    int64_t *reached;       /* columns computed */
+    double *residual;       /* the largest diagonal entry that is left, over kmax */
+} mrc_store_plan;
+
+/* Operations that may be NULL say so. Those on K are called by one thread, and give the same bits
+ * for any number of threads. */
+struct mrc_store {
+    const char *name;
+    unsigned caps;
+    /* *self is owned by the operator. MERCER_OK with *self = NULL: the store gave up, as plan says.
+     */
+    mercer_status (*init)(mrc_gram *gram, const mrc_store_plan *plan, void **self,
+                          mercer_error *err);
+    /* out (count x l) = K[J, :] v for v n x l. */
+    mercer_status (*apply)(void *self, mrc_pick j, const double *v, int64_t l, double *out,
+                           mercer_error *err);
+    /* out (count x n): rows J of K, shifted. */
+    mercer_status (*columns)(void *self, mrc_pick j, const mrc_shift *shift, double *out,
+                             mercer_error *err);
+    /* out[i] = sum over t of squares of row J[i] of K, shifted, under the mask. */
+    mercer_status (*row_norms2)(void *self, mrc_pick j, const mrc_shift *shift, double *out,
+                                mercer_error *err);
+    /* out[i] = sum over t of (K_it - mean over s of K_is)^2. NULL: by apply and row_norms2. */
+    mercer_status (*row_variances)(void *self, double *out, mercer_error *err);
+    /* K by a power of four from now on. Not for single precision. */
+    void (*scale)(void *self, double factor);
+    /* F with K = F F' to rounding, borrowed. NULL: no factor. */
+    const mrc_factor *(*factor)(const void *self);
+    /* What it takes: held, beside the budget that solvers may use; else, as reported. NULL: 0. */
+    int64_t (*bytes)(const void *self, bool held);
+    /* Doubles of scratch that a product with l columns takes. NULL: 0. */
+    int64_t (*work_doubles)(const void *self, int64_t l);
+    void (*destroy)(void *self);
+};
+
+/* Decide on the store and build it; reason tells people why. */
+mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, char *reason,
+                               size_t size, mercer_error *err);
+/* The diagonal and kmax of the caller's matrix, which is checked first. */
+mercer_status mrc_precomputed_read(mrc_gram *g, mercer_error *err);
+/* Bytes of the store, or 0: see mrc_store. */
+int64_t mrc_gram_bytes(const mrc_gram *g, bool held);
+
+/* Fill means, grand and the centred diagonal (once). */
+mercer_status mrc_gram_learn_means(mrc_gram *g, mercer_error *err);
+
+#endif

@@ -1,0 +1,126 @@
+/* Blocks of rows: memory that grows with the rows and stays within the budget. */
+#include "io/reader.h"
+
+#include <stdio.h>
+
+enum {
+    FIRST_BYTES = 1 << 16,  /* first memory of a block of unknown length */
+    ENTRIES_FIRST = 1 << 10 /* entries of sparse rows */
+};
+
+int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns)
+{
+    const int64_t number = (int64_t)sizeof(double);
+    int64_t data = block->sparse ? number : columns->data * (int64_t)mrc_dtype_bytes(block->dtype);
+    return data + columns->targets * number + (block->with_codes ? number : 0);
+}
+
+enum { ENTRY_BYTES = sizeof(int32_t) + sizeof(double) };
+
+bool mrc_block_is_full(mrc_block *block, const mrc_columns *columns)
+{
+    int64_t row = mrc_block_row_bytes(block, columns);
+    int64_t entries = block->sparse && block->n > 0 ? block->csr.start[block->n] : 0;
+    block->full = block->elastic && block->n > 0 &&
+                  block->n + 1 > (mrc_budget_left(block->budget) / 2 - entries * ENTRY_BYTES) / row;
+    return block->full;
+}
+
+/* Fail because rows, or their entries, go on beyond the budget. */
+static mercer_status fail_rows(const mrc_block *block, double bytes, mercer_error *err)
+{
+    const mrc_budget *budget = block->budget;
+    double done = mrc_input_done(block->input);
+    char all[48] = "";
+    if (done > 0 && done < 1)
+        snprintf(all, sizeof all, " (about %.1f MB in all)", bytes / done / 0x1p20);
+    return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
+                       "%s: its rows take more than the memory budget of %.1f MB%s: raise it, or "
+                       "read fewer rows or columns",
+                       block->input->shown, (double)budget->most / 0x1p20, all);
+}
+
+/* Rows that the block can have at most. */
+static int64_t rows_that_fit(const mrc_block *block, const mrc_columns *columns)
+{
+    int64_t left = mrc_budget_left(block->budget) - block->entry_capacity * ENTRY_BYTES;
+    int64_t row = mrc_block_row_bytes(block, columns);
+    int64_t fitting = left >= row ? left / row - block->sparse : 0; /* one start more than rows */
+    int64_t half = fitting / 2 > 1 ? fitting / 2 : 1;
+    return block->elastic && half < fitting ? half : fitting;
+}
+
+mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, int64_t rows,
+                                mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    size_t cells;
+    if (rows > block->n && rows > rows_that_fit(block, columns))
+        MRC_TRY(fail_rows(block, (double)rows * (double)mrc_block_row_bytes(block, columns), err));
+    if (block->sparse) {
+        MRC_TRY(mrc_grow(&block->csr.start, rows + 1, sizeof *block->csr.start, err));
+        block->csr.start[0] = 0;
+    } else {
+        MRC_TRY(mrc_size_mul(rows, columns->data, &cells, err));
+        if (block->dtype == MRC_F64)
+            MRC_TRY(mrc_grow(&block->x, (int64_t)cells, sizeof *block->x, err));
+        else
+            MRC_TRY(mrc_grow(&block->packed, (int64_t)cells, mrc_dtype_bytes(block->dtype), err));
+    }
+    if (columns->targets) {
+        MRC_TRY(mrc_size_mul(rows, columns->targets, &cells, err));
+        MRC_TRY(mrc_grow(&block->values, (int64_t)cells, sizeof *block->values, err));
+    }
+    if (block->with_codes)
+        MRC_TRY(mrc_grow(&block->codes, rows, sizeof *block->codes, err));
+    block->capacity = rows;
+out:
+    return rc;
+}
+
+mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
+                             mercer_error *err)
+{
+    int64_t width = (block->sparse ? 1 : columns->data) + columns->targets;
+    int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / width + 1;
+    int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
+    int64_t fitting = rows_that_fit(block, columns);
+    if (fitting <= block->n)
+        return fail_rows(block,
+                         (double)(block->n + 1) * (double)mrc_block_row_bytes(block, columns) +
+                             (double)block->entry_capacity * ENTRY_BYTES,
+                         err);
+    rows = rows < fitting ? rows : fitting;
+    return mrc_block_reserve(block, columns, rows < most ? rows : most, err);
+}
+
+mercer_status mrc_block_reserve_entries(mrc_block *block, int64_t count, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_grow(&block->csr.column, count, sizeof *block->csr.column, err));
+    MRC_TRY(mrc_grow(&block->csr.value, count, sizeof *block->csr.value, err));
+    block->entry_capacity = count;
+out:
+    return rc;
+}
+
+mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_error *err)
+{
+    int64_t more = block->entry_capacity + block->entry_capacity / 2 + ENTRIES_FIRST;
+    int64_t starts = (block->capacity + 1) * (int64_t)sizeof *block->csr.start;
+    int64_t fitting = (mrc_budget_left(block->budget) - starts) / ENTRY_BYTES;
+    if (least > fitting)
+        return fail_rows(block, (double)least * ENTRY_BYTES + (double)starts, err);
+    more = more > least ? more : least;
+    return mrc_block_reserve_entries(block, more < fitting ? more : fitting, err);
+}
+
+void mrc_block_destroy(mrc_block *block)
+{
+    mrc_csr_owned_destroy(&block->csr);
+    mrc_free(block->x);
+    mrc_free(block->packed);
+    mrc_free(block->values);
+    mrc_free(block->codes);
+    *block = (mrc_block){.input = block->input, .budget = block->budget, .elastic = block->elastic};
+}

@@ -1,0 +1,874 @@
+/* CSV and TSV.
+ *
+ * Cells are separated by a comma (or tab), lines end in LF, CRLF or CR. A cell in double quotes may
+ * hold separators, line ends and doubled quotes. Blanks around a cell do not count. There are no
+ * comments. An empty cell and words as NA are missing values: NaN where the reader takes them.
+ * Blank lines are ignored at the end of the file only.
+ *
+ * The first row is a header when the caller says so; unless he says that it is none, also when
+ *   (a) none of its cells is a number and one of them is a word (but see NA), or
+ *   (b) a cell is the name by which the caller asks for label or target, or
+ *   (c) it has the names of the columns wanted (a model's), in their order or in another, or
+ *   (d) a cell is "label" or "target", or
+ *   (e) in some column it holds a word where the second row holds a number, or
+ *   (f) all its cells are quoted, and the second row has a number that is not.
+ * A word for a missing value is neither word nor number here, like an empty cell: "NA,1.5,2" is a
+ * row. "NA,setosa" above "1.5,setosa" is one, too, with a notice: NA stands above a number (or
+ * another such word), and no word does. "NA,EU" above "1,2" is a header. A position is not a name
+ * in (b): with label 3 or position:3 the cell 3 decides nothing, with name:3 it does. Names that
+ * count 0, 1, 2, ... or 1, 2, 3, ... decide in their order alone in (c): in another a row can have
+ * them, too. So "5.1,3.5,setosa" is a row of data, also as the first line, and "x,y,2010" is a
+ * header. "2019,2020,kind" is one with label "kind". With label 3 nothing decides: it is a row, and
+ * a notice says so when no other row is of that class (table.c). A first row that counts up by one,
+ * from 0, 1 or, in three columns or more, any other number, is a row with a notice.
+ *
+ * Rows are parsed in place from a large buffer, numbers straight into the block; only a cell that
+ * is not a plain number followed by a separator takes the slow way. When the buffer ends inside a
+ * row, the row is parsed again from its start after more bytes have come: nothing is stored until
+ * its end, except class names, where repeating does no harm. Cost: O(bytes), no allocation per
+ * cell. */
+#include "base/number.h"
+#include "data/prepare.h"
+#include "io/format.h"
+#include "io/text.h"
+#include "io/writer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct csv {
+    mrc_source *source; /* borrowed */
+    mrc_text text;
+    char delimiter;
+    char *scratch; /* a quoted cell without its escapes */
+    size_t scratch_size;
+    int64_t rows;       /* that were read, the header left out */
+    int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+};
+
+/* How a piece of parsing ended. */
+enum outcome {
+    CELL_INSIDE, /* a separator follows: the row goes on */
+    CELL_LAST,   /* a line end or the end of the file follows */
+    CELL_MORE,   /* the buffer ends before the cell does */
+    CELL_BAD     /* err says why */
+};
+
+struct cell {
+    const char *text; /* without quotes, escapes and blanks around it */
+    size_t length;
+    bool quoted;
+};
+
+/* Where parsing stands inside a row. */
+struct place {
+    const char *p;
+    int64_t line;
+};
+
+static bool is_blank(const struct csv *csv, char c)
+{
+    return c == ' ' || (c == '\t' && csv->delimiter != '\t');
+}
+
+/* Step over a line end at p; false when the buffer ends before it is clear which. */
+static bool skip_line_end(const struct csv *csv, struct place *at)
+{
+    const char *end = csv->text.data + csv->text.end;
+    if (*at->p == '\r') {
+        if (at->p + 1 >= end && !csv->text.ended)
+            return false;
+        if (at->p + 1 < end && at->p[1] == '\n')
+            at->p++;
+    }
+    if (at->p < end)
+        at->p++;
+    at->line++;
+    return true;
+}
+
+/* Copy a quoted cell without its doubled quotes. */
+static mercer_status unescape(struct csv *csv, struct cell *cell, mercer_error *err)
+{
+    if (csv->scratch_size < cell->length) {
+        mercer_status rc = mrc_grow(&csv->scratch, (int64_t)cell->length, 1, err);
+        if (rc != MERCER_OK)
+            return rc;
+        csv->scratch_size = cell->length;
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < cell->length; i++) {
+        csv->scratch[used++] = cell->text[i];
+        if (cell->text[i] == '"')
+            i++;
+    }
+    cell->text = csv->scratch;
+    cell->length = used;
+    return MERCER_OK;
+}
+
+/* The quoted cell whose opening quote stands at at->p; at->p then stands behind the closing one. */
+static enum outcome quoted_cell(struct csv *csv, struct place *at, struct cell *cell,
+                                mercer_error *err)
+{
+    const char *end = csv->text.data + csv->text.end, *p = at->p + 1;
+    int64_t first_line = at->line;
+    bool escapes = false;
+    cell->text = p;
+    cell->quoted = true;
+    for (;; p++) {
+        if (p >= end) {
+            if (!csv->text.ended)
+                return CELL_MORE;
+            mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = first_line, .names_file = 1),
+                        "%s:%lld: a quoted cell is never closed", csv->text.input->shown,
+                        (long long)first_line);
+            return CELL_BAD;
+        }
+        if (*p == '"') {
+            if (p + 1 >= end && !csv->text.ended)
+                return CELL_MORE;
+            if (p[1] != '"')
+                break;
+            escapes = true;
+            p++;
+        }
+        at->line += *p == '\n' || (*p == '\r' && p[1] != '\n');
+    }
+    cell->length = (size_t)(p - cell->text);
+    at->p = p + 1;
+    if (escapes && unescape(csv, cell, err) != MERCER_OK)
+        return CELL_BAD;
+    return CELL_INSIDE;
+}
+
+/* The cell at at->p, and a step over what ends it. */
+static enum outcome next_cell(struct csv *csv, struct place *at, struct cell *cell,
+                              mercer_error *err)
+{
+    const char *end = csv->text.data + csv->text.end;
+    while (at->p < end && is_blank(csv, *at->p))
+        at->p++;
+    *cell = (struct cell){.text = at->p};
+    if (at->p < end && *at->p == '"') {
+        enum outcome outcome = quoted_cell(csv, at, cell, err);
+        if (outcome != CELL_INSIDE)
+            return outcome;
+        while (at->p < end && is_blank(csv, *at->p))
+            at->p++;
+        if (at->p < end && *at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r') {
+            mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = at->line, .names_file = 1),
+                        "%s:%lld: text behind the closing quote of a cell", csv->text.input->shown,
+                        (long long)at->line);
+            return CELL_BAD;
+        }
+    } else {
+        while (*at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r')
+            at->p++;
+        const char *last = at->p;
+        while (last > cell->text && is_blank(csv, last[-1]))
+            last--;
+        cell->length = (size_t)(last - cell->text);
+    }
+    if (at->p >= end && !csv->text.ended)
+        return CELL_MORE;
+    if (cell->length > 0 && memchr(cell->text, 0, cell->length)) {
+        mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = at->line, .names_file = 1),
+                    "%s:%lld: a zero byte; this is not a text file", csv->text.input->shown,
+                    (long long)at->line);
+        return CELL_BAD;
+    }
+    if (at->p < end && *at->p == csv->delimiter) {
+        at->p++;
+        return CELL_INSIDE;
+    }
+    return skip_line_end(csv, at) ? CELL_LAST : CELL_MORE;
+}
+
+/* Skip blank lines at the start of the unread text. *end: nothing follows them. */
+static mercer_status skip_blank_lines(struct csv *csv, bool *end, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    *end = false;
+    for (;;) {
+        struct place at = {text->data + text->start, text->line};
+        const char *limit = text->data + text->end;
+        while (at.p < limit && is_blank(csv, *at.p))
+            at.p++;
+        bool clear = at.p < limit || text->ended;
+        if (clear && at.p < limit && *at.p != '\n' && *at.p != '\r')
+            return MERCER_OK;
+        if (clear && at.p >= limit) {
+            *end = true;
+            return MERCER_OK;
+        }
+        if (clear && skip_line_end(csv, &at)) {
+            if (!csv->blank_line)
+                csv->blank_line = text->line;
+            text->start = (size_t)(at.p - text->data);
+            text->line = at.line;
+            continue;
+        }
+        mercer_status rc = mrc_text_more(text, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
+}
+
+/* A row follows; a blank line before it was inside the table. */
+static mercer_status refuse_blank_line(const struct csv *csv, mercer_error *err)
+{
+    if (!csv->blank_line)
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = csv->blank_line, .names_file = 1),
+                       "%s:%lld: a blank line inside the table", csv->text.input->shown,
+                       (long long)csv->blank_line);
+}
+
+static bool means_missing(const mrc_columns *columns, const struct cell *cell)
+{
+    return mrc_means_missing(cell->text, cell->length, columns->encode);
+}
+
+/* What the cells of one of the first rows look like. */
+enum {
+    LOOKS_NUMBER = 1,
+    LOOKS_QUOTED = 2,
+    LOOKS_EMPTY = 4, /* no value: an empty cell or a word for a missing value */
+    LOOKS_WHOLE = 8,
+    LOOKS_MARKER = 16 /* such a word */
+};
+struct looks {
+    unsigned char *cells;
+    int64_t count, capacity;
+    size_t length; /* bytes of the row, with its line end */
+    int64_t lines;
+};
+
+/* Look at the row that starts `offset` bytes and `lines` lines behind the start of the unread text.
+ */
+static mercer_status look_at_row(struct csv *csv, const mrc_columns *columns, size_t offset,
+                                 int64_t lines, struct looks *looks, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
+    mercer_status rc;
+    for (;;) {
+        struct place at = {text->data + text->start + offset, text->line + lines};
+        const char *first = at.p;
+        enum outcome outcome = CELL_INSIDE;
+        looks->count = 0;
+        while (outcome == CELL_INSIDE) {
+            struct cell cell;
+            double value;
+            outcome = next_cell(csv, &at, &cell, &local);
+            if (outcome == CELL_BAD)
+                return mrc_fail_again(err, local.code, &local);
+            if (outcome == CELL_MORE)
+                break;
+            if (looks->count == looks->capacity) {
+                int64_t capacity = 2 * looks->capacity + 16;
+                if (capacity > mrc_budget_left(text->budget))
+                    return mrc_budget_fail(text->budget, "this number of columns", (double)capacity,
+                                           err);
+                if ((rc = mrc_grow(&looks->cells, capacity, 1, err)) != MERCER_OK)
+                    return rc;
+                looks->capacity = capacity;
+            }
+            int kind = means_missing(columns, &cell) ? LOOKS_EMPTY : 0;
+            kind |= kind && cell.length > 0 ? LOOKS_MARKER : 0;
+            if (mrc_parse_double(cell.text, cell.length, &value))
+                kind |= LOOKS_NUMBER | (isfinite(value) && value == floor(value) ? LOOKS_WHOLE : 0);
+            kind |= cell.quoted ? LOOKS_QUOTED : 0;
+            looks->cells[looks->count++] = (unsigned char)kind;
+        }
+        if (outcome == CELL_LAST) {
+            looks->length = (size_t)(at.p - first);
+            looks->lines = at.line - text->line - lines;
+            return MERCER_OK;
+        }
+        if ((rc = mrc_text_more(text, err)) != MERCER_OK)
+            return rc;
+    }
+}
+
+/* The rule at the top of this file, as far as the first row tells. Only when it does not, the
+ * second is looked at: on a pipe it may not have come yet. */
+enum header { HEADER_NO, HEADER_YES, HEADER_BY_SECOND, HEADER_UNLESS_SECOND };
+
+/* What the texts in the first row tell. */
+struct clues {
+    bool named;  /* a cell is the name of the label or of a target that is asked for */
+    bool model;  /* the names of the columns wanted are there */
+    bool usual;  /* a cell is "label" or "target" */
+    bool counts; /* besides label and targets there are 0, 1, 2, ... or 2019, 2020, 2021, ... */
+    bool whole;  /* besides label and targets there are whole numbers, no two of them the same */
+};
+
+static bool is_text(const struct cell *cell, const char *text)
+{
+    return strlen(text) == cell->length && memcmp(text, cell->text, cell->length) == 0;
+}
+
+/* Whether a list of columns, of names and positions, names this cell, or has its position. */
+static void look_in_list(const char *list, bool one, const struct cell *cell, int64_t column,
+                         int64_t count, bool *named, bool *placed)
+{
+    for (const char *p = list; p;) {
+        size_t length = one ? strlen(p) : strcspn(p, ",");
+        mrc_asked asked = mrc_column_asked(p, length, count);
+        *placed |= asked.position == column + 1;
+        *named |= !asked.position && length == cell->length && memcmp(p, cell->text, length) == 0;
+        *named |= asked.name && asked.length == cell->length &&
+                  memcmp(asked.name, cell->text, asked.length) == 0;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+}
+
+static bool names_count(const char *const *names, int64_t count)
+{
+    int64_t value, first = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!mrc_parse_int(names[i], strlen(names[i]), &value))
+            return false;
+        first = i == 0 ? value : first;
+        if (first < 0 || first > 1 || value != first + i)
+            return false;
+    }
+    return true;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Visit the cells of the first row, all of which is in the buffer. */
+static mercer_status walk_first(struct csv *csv, const struct looks *first,
+                                const mercer_read_options *options, double *values,
+                                int64_t *value_count, struct clues *clues, mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    int64_t in_order = 0;
+    bool all_count = true; /* labels among them */
+    double start = 0;
+    clues->counts = clues->whole = true;
+    for (int64_t i = 0; i < first->count; i++) {
+        struct cell cell;
+        bool named = false, placed = false;
+        if (next_cell(csv, &at, &cell, err) == CELL_BAD)
+            return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
+        clues->usual |= is_text(&cell, "label") || is_text(&cell, "target");
+        look_in_list(options->label, true, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, true, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, false, &cell, i, first->count, &named, &placed);
+        clues->named |= named;
+        in_order += in_order < options->only_count && is_text(&cell, options->only[in_order]);
+        double value = 0;
+        int64_t k = *value_count;
+        bool whole = (first->cells[i] & LOOKS_WHOLE) && !(first->cells[i] & LOOKS_EMPTY);
+        if (whole)
+            mrc_parse_double(cell.text, cell.length, &value);
+        start = i == 0 ? value : start;
+        all_count &= whole && value == start + (double)i;
+        if (named || placed)
+            continue;
+        clues->whole &= whole;
+        clues->counts &= whole && (k == 0 || value == values[0] + (double)k);
+        values[(*value_count)++] = value;
+    }
+    /* Two numbers are neighbours too easily, unless they are the first ones. */
+    clues->counts &= *value_count > 2 || (*value_count == 2 && (values[0] == 0 || values[0] == 1));
+    clues->counts |= all_count && first->count > 1 && (start == 0 || start == 1);
+    clues->model = options->only_count > 0 && in_order == options->only_count;
+    return MERCER_OK;
+}
+
+/* Whether the first row has a cell of this text. */
+static bool has_cell(struct csv *csv, const struct looks *first, const char *text,
+                     mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    struct cell cell;
+    for (int64_t i = 0; i < first->count; i++)
+        if (next_cell(csv, &at, &cell, err) != CELL_BAD && is_text(&cell, text))
+            return true;
+    return false;
+}
+
+static mercer_status find_clues(struct csv *csv, const struct looks *first,
+                                const mercer_read_options *options, struct clues *clues,
+                                mercer_error *err)
+{
+    double *values = NULL;
+    int64_t count = 0;
+    mercer_status rc = MERCER_OK;
+    *clues = (struct clues){0};
+    if (first->count > mrc_budget_left(csv->text.budget) / (int64_t)sizeof *values)
+        MRC_TRY(mrc_budget_fail(csv->text.budget, "this number of columns",
+                                (double)first->count * sizeof *values, err));
+    MRC_TRY(mrc_alloc2_raw(&values, first->count, 1, sizeof *values, err));
+    MRC_TRY(walk_first(csv, first, options, values, &count, clues, err));
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    for (int64_t i = 1; i < count; i++)
+        clues->whole &= values[i] > values[i - 1];
+    bool other = !clues->model && first->count >= options->only_count && options->only_count > 0 &&
+                 !names_count(options->only, options->only_count);
+    for (int64_t j = 0; other && j < options->only_count; j++)
+        other = has_cell(csv, first, options->only[j], err);
+    clues->model |= other;
+out:
+    mrc_free(values);
+    return rc;
+}
+
+static enum header header_by_first(const struct looks *first)
+{
+    bool any_number = false, any_word = false, any_marker = false, all_quoted = true;
+    for (int64_t i = 0; i < first->count; i++) {
+        any_number |= (first->cells[i] & LOOKS_NUMBER) != 0;
+        any_marker |= (first->cells[i] & LOOKS_MARKER) != 0;
+        any_word |= !(first->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY));
+        all_quoted &= (first->cells[i] & LOOKS_QUOTED) != 0;
+    }
+    if (!any_number && any_word)
+        return any_marker ? HEADER_UNLESS_SECOND : HEADER_YES;
+    return any_word || all_quoted ? HEADER_BY_SECOND : HEADER_NO;
+}
+
+/* What the second row says. second->count is 0 when there is none. */
+static bool header_by_second(const struct looks *first, const struct looks *second, bool unless)
+{
+    bool all_quoted = true, marker_above = false;
+    for (int64_t i = 0; i < first->count; i++)
+        all_quoted &= (first->cells[i] & LOOKS_QUOTED) != 0;
+    for (int64_t i = 0; i < first->count && i < second->count; i++) {
+        bool word = !(first->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY));
+        bool number = (second->cells[i] & LOOKS_NUMBER) != 0;
+        if (number && (word || (all_quoted && !(second->cells[i] & LOOKS_QUOTED))))
+            return true;
+        marker_above |=
+            (second->cells[i] & (LOOKS_NUMBER | LOOKS_EMPTY)) && (first->cells[i] & LOOKS_MARKER);
+    }
+    return unless && !marker_above;
+}
+
+/* A name for each column from the header row; one without a name is called by its position. */
+static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct looks *header,
+                                bool certain, mrc_columns *columns, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    struct place at = {text->data + text->start, text->line};
+    int64_t numbers = 0;
+    assert(header->cells);
+    mercer_status rc = mrc_budget_take(text->budget, columns->count, MRC_NAME_BYTES,
+                                       "the names of all columns", err);
+    if (rc == MERCER_OK)
+        rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
+    for (int64_t i = 0; i < columns->count && rc == MERCER_OK; i++) {
+        struct cell cell;
+        char position[MRC_NUMBER_SIZE + 8] = "column";
+        if (next_cell(csv, &at, &cell, err) == CELL_BAD)
+            return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
+        numbers += (header->cells[i] & LOOKS_NUMBER) != 0;
+        if (cell.length == 0) {
+            cell.length = 6 + (size_t)mrc_format_double((double)(i + 1), position + 6);
+            cell.text = position;
+        }
+        rc = mrc_alloc(&columns->names[i], (int64_t)cell.length + 1, 1, err);
+        if (rc == MERCER_OK)
+            memcpy(columns->names[i], cell.text, cell.length);
+    }
+    if (rc == MERCER_OK && numbers && !certain)
+        mrc_notice_at(ctx, MRC_AT(.advice_key = "header", .advice_value = "no", .names_file = 1),
+                      "%s: the first line is read as column names, although %lld of its %lld cells "
+                      "%s; header no reads it as data",
+                      text->input->shown, (long long)numbers, (long long)columns->count,
+                      numbers == 1 ? "is a number" : "are numbers");
+    text->start += header->length;
+    text->line += header->lines;
+    return rc;
+}
+
+/* Decide by the first row, whose cells are known, and if need be by the second. *certain: nobody
+ * can doubt it. */
+static mercer_status decide_header(struct csv *csv, mercer_ctx *ctx,
+                                   const mercer_read_options *options, const mrc_columns *columns,
+                                   const struct looks *first, bool *yes, bool *certain,
+                                   mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    struct looks second = {0};
+    struct clues clues;
+    mercer_status rc = MERCER_OK;
+    *certain = options->header != NULL;
+    *yes = *certain && strcmp(options->header, "yes") == 0;
+    enum header header = header_by_first(first);
+    if (*certain || header == HEADER_YES) {
+        *yes |= !*certain;
+        goto out;
+    }
+    MRC_TRY(find_clues(csv, first, options, &clues, err));
+    *certain = clues.named || clues.model;
+    *yes = *certain || clues.usual;
+    if (*yes)
+        goto out;
+    if (header != HEADER_NO) {
+        if (text->end - text->start == first->length && !text->ended)
+            MRC_TRY(mrc_text_more(text, err));
+        if (text->end - text->start > first->length)
+            MRC_TRY(look_at_row(csv, columns, first->length, first->lines, &second, err));
+        *yes = header_by_second(first, &second, header == HEADER_UNLESS_SECOND);
+    }
+    if (!*yes && header == HEADER_UNLESS_SECOND)
+        mrc_notice_at(
+            ctx, MRC_AT(.key = "header", .names_file = 1),
+            "%s: the first line is read as data, because a word for a missing value stands "
+            "above a number or another one; header yes reads it as column names, header "
+            "no reads it as data without this note",
+            text->input->shown);
+    csv->source->doubtful = !*yes && clues.whole;
+    if (!*yes && clues.counts)
+        mrc_notice_at(
+            ctx, MRC_AT(.key = "header", .names_file = 1),
+            "%s: the first line is read as data, but it counts up by one, as column names "
+            "may do; header yes reads it as names, header no reads it as data without "
+            "this note",
+            text->input->shown);
+out:
+    mrc_free(second.cells);
+    return rc;
+}
+
+static mercer_status csv_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+{
+    mrc_input *input = &source->input;
+    mrc_columns *columns = &source->columns;
+    struct csv *csv;
+    struct looks first = {0};
+    mercer_status rc = MERCER_OK;
+    bool end, header = false, certain = false;
+    MRC_TRY(mrc_alloc(&csv, 1, sizeof *csv, err));
+    *self = csv;
+    csv->source = source;
+    csv->delimiter = source->format->delimiter;
+    MRC_TRY(mrc_text_init(&csv->text, input, &source->budget, err));
+    MRC_TRY(skip_blank_lines(csv, &end, err));
+    if (end)
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is empty", input->shown);
+    MRC_TRY(refuse_blank_line(csv, err));
+    MRC_TRY(look_at_row(csv, columns, 0, 0, &first, err));
+    columns->count = first.count;
+    /* The header is not stepped over before it is known to be one. */
+    MRC_TRY(decide_header(csv, ctx, source->options, columns, &first, &header, &certain, err));
+    if (header) {
+        MRC_TRY(take_names(csv, ctx, &first, certain, columns, err));
+        MRC_TRY(skip_blank_lines(csv, &end, err));
+        if (end)
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has a header but no rows",
+                        input->shown);
+    }
+out:
+    mrc_free(first.cells);
+    return rc;
+}
+
+/* Where a cell of the row that is read stands. */
+static mrc_at at_cell(const struct csv *csv, const mrc_columns *columns, int64_t column,
+                      int64_t line)
+{
+    return (mrc_at){.column = columns->names ? columns->names[column] : NULL,
+                    .column_number = columns->names ? 0 : column + 1,
+                    .row = csv->rows + 1,
+                    .line = line,
+                    .names_file = 1};
+}
+
+/* The number in a cell that was not plain, or the reason why there is none. */
+static mercer_status cell_number(const struct csv *csv, const mrc_columns *columns, int64_t column,
+                                 const struct cell *cell, int64_t line, double *out,
+                                 mercer_error *err)
+{
+    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
+    const char *file = csv->text.input->shown;
+    double value = 0;
+    bool number = mrc_parse_double(cell->text, cell->length, &value);
+    if (number && isfinite(value)) {
+        *out = value;
+        return MERCER_OK;
+    }
+    bool missing = columns->role[column] >= 0 && means_missing(columns, cell);
+    if (missing && columns->missing) {
+        *out = NAN;
+        return MERCER_OK;
+    }
+    mrc_classes *texts = columns->texts && columns->role[column] >= 0
+                             ? &columns->texts[columns->role[column]]
+                             : NULL;
+    if (texts && !number && !missing && (columns->texts_open || texts->count > 0)) {
+        int64_t code = 0;
+        mercer_status rc = mrc_classes_code(texts, cell->text, cell->length, &code, err);
+        *out = mrc_text_cell(code);
+        return rc;
+    }
+    const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
+    mrc_column_shown(where, columns, column);
+    mrc_show(shown, cell->text, cell->length);
+    mrc_at at = at_cell(csv, columns, column, line);
+    at.cause = missing || cell->length == 0 ? MERCER_CAUSE_MISSING_VALUE
+               : number                     ? MERCER_CAUSE_NONE
+                                            : MERCER_CAUSE_NOT_A_NUMBER;
+    at.advice_key = missing && columns->missing_advice ? "missing" : NULL;
+    at.advice_value = missing ? columns->missing_advice : NULL;
+    if (cell->length == 0)
+        return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty%s", file,
+                           (long long)line, where, hint);
+    return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s: '%s' is not %s%s", file,
+                       (long long)line, where, shown, number ? "finite" : "a number", hint);
+}
+
+static mercer_status cell_class(const struct csv *csv, const mrc_columns *columns, int64_t column,
+                                const struct cell *cell, int64_t line, mrc_classes *classes,
+                                int64_t *code, mercer_error *err)
+{
+    char where[MRC_COLUMN_SHOWN];
+    const mrc_at at = at_cell(csv, columns, column, line);
+    if (cell->length == 0)
+        return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty (a class is expected)",
+                           csv->text.input->shown, (long long)line,
+                           mrc_column_shown(where, columns, column));
+    return mrc_classes_code(classes, cell->text, cell->length, code, err);
+}
+
+/* Count the cells of a row that has too many or too few, and say so. */
+static enum outcome fail_ragged(struct csv *csv, const mrc_columns *columns, mercer_error *err)
+{
+    struct place at = {csv->text.data + csv->text.start, csv->text.line};
+    struct cell cell;
+    int64_t count = 0;
+    enum outcome outcome = CELL_INSIDE;
+    while (outcome == CELL_INSIDE) {
+        outcome = next_cell(csv, &at, &cell, err);
+        count++;
+    }
+    if (outcome == CELL_LAST)
+        mrc_fail_at(err, MERCER_ERR_FORMAT,
+                    MRC_AT(.row = csv->rows + 1, .line = csv->text.line, .names_file = 1),
+                    "%s:%lld: %lld cell%s where %lld %s expected", csv->text.input->shown,
+                    (long long)csv->text.line, (long long)count, count == 1 ? "" : "s",
+                    (long long)columns->count, columns->count == 1 ? "was" : "were");
+    return outcome == CELL_MORE ? CELL_MORE : CELL_BAD;
+}
+
+/* Parse the row at the start of the unread text into x, values and code, and step over it. */
+static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_classes *classes,
+                              double *x, double *values, int64_t *code, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    const char *end = text->data + text->end;
+    const int64_t *role = columns->role;
+    int64_t count = columns->count;
+    struct place at = {text->data + text->start, text->line};
+    enum outcome outcome = CELL_INSIDE;
+    for (int64_t i = 0; i < count; i++) {
+        double *slot = NULL;
+        if (role[i] != MRC_ROLE_LABEL && role[i] != MRC_ROLE_SKIPPED) {
+            double value;
+            slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
+            assert(slot);
+            const char *stop = mrc_scan_double(at.p, end, &value);
+            /* value - value is 0 unless the number overflowed; that goes the slow way. */
+            if (stop && stop < end && *stop == (i + 1 < count ? csv->delimiter : '\n') &&
+                value - value == 0) {
+                *slot = value;
+                at.p = stop + 1;
+                continue;
+            }
+        }
+        struct cell cell;
+        int64_t line = at.line;
+        outcome = next_cell(csv, &at, &cell, err);
+        if (outcome == CELL_MORE || outcome == CELL_BAD)
+            return outcome;
+        if ((outcome == CELL_LAST) != (i + 1 == count))
+            return fail_ragged(csv, columns, err);
+        if (role[i] == MRC_ROLE_SKIPPED)
+            continue;
+        if ((role[i] == MRC_ROLE_LABEL
+                 ? cell_class(csv, columns, i, &cell, line, classes, code, err)
+                 : cell_number(csv, columns, i, &cell, line, slot, err)) != MERCER_OK)
+            return CELL_BAD;
+    }
+    /* The fast way leaves the line of a row's last cell uncounted. */
+    text->line = outcome == CELL_LAST ? at.line : at.line + 1;
+    text->start = (size_t)(at.p - text->data);
+    return CELL_LAST;
+}
+
+static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
+                              mercer_error *err)
+{
+    struct csv *csv = self;
+    const mrc_columns *columns = &csv->source->columns;
+    mrc_classes *classes = &csv->source->classes;
+    mrc_text *text = &csv->text;
+    mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
+    mercer_status rc = MERCER_OK;
+    bool end = false;
+    text->paused = false;
+    text->fill_blocks = csv->source->fill_blocks;
+    while (block->n < most) {
+        if (text->start == text->end && block->n > 0 && mrc_text_would_wait(text)) {
+            text->paused = true;
+            break;
+        }
+        char c = text->data[text->start];
+        if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end) {
+            MRC_TRY(skip_blank_lines(csv, &end, err));
+            if (end)
+                break;
+        }
+        MRC_TRY(refuse_blank_line(csv, err));
+        if (block->n == block->capacity) {
+            if (mrc_block_is_full(block, columns))
+                break;
+            MRC_TRY(mrc_block_grow(block, columns, most, err));
+        }
+        enum outcome outcome =
+            parse_row(csv, columns, classes, block->x + block->n * columns->data,
+                      block->values ? block->values + block->n * columns->targets : NULL,
+                      block->codes ? block->codes + block->n : NULL, &local);
+        if (outcome == CELL_LAST) {
+            block->n++;
+            csv->rows++;
+        } else if (outcome == CELL_MORE && block->n > 0 && mrc_text_would_wait(text)) {
+            text->paused = true;
+            break;
+        } else if (outcome == CELL_MORE) {
+            MRC_TRY(mrc_check_cancel(ctx, err));
+            MRC_TRY(mrc_text_more(text, err));
+            mrc_progress(ctx, "reading", mrc_input_done(text->input));
+        } else {
+            MRC_TRY(mrc_fail_again(err, local.code, &local));
+        }
+    }
+out:
+    return rc;
+}
+
+static bool csv_paused(const void *self)
+{
+    const struct csv *csv = self;
+    return csv->text.paused;
+}
+
+static void csv_close(void *self)
+{
+    struct csv *csv = self;
+    mrc_text_destroy(&csv->text);
+    mrc_free(csv->scratch);
+    mrc_free(csv);
+}
+
+/* --- writing --- */
+
+/* A text cell, in quotes when it needs them to be read back as it is. */
+static mercer_status put_text(mercer_writer *writer, const char *text, bool quote,
+                              mercer_error *err)
+{
+    size_t length = strlen(text);
+    mercer_status rc = MERCER_OK;
+    quote |= length == 0 || strpbrk(text, "\"\r\n") || strchr(text, writer->format->delimiter) ||
+             strchr(" \t", text[0]) || strchr(" \t", text[length - 1]);
+    if (!quote)
+        return mrc_writer_put(writer, text, length, err);
+    MRC_TRY(mrc_writer_put(writer, "\"", 1, err));
+    for (;;) {
+        size_t part = strcspn(text, "\"");
+        MRC_TRY(mrc_writer_put(writer, text, part, err));
+        if (!text[part])
+            break;
+        MRC_TRY(mrc_writer_put(writer, "\"\"", 2, err));
+        text += part + 1;
+    }
+    MRC_TRY(mrc_writer_put(writer, "\"", 1, err));
+out:
+    return rc;
+}
+
+/* The header row. A name that looks like a number puts all names in quotes: so the reader knows it
+ * for a header. */
+static mercer_status csv_begin(mercer_writer *writer, const char *const *names,
+                               const char *text_name, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    bool quote = false, first = true;
+    double value;
+    if (!names)
+        return MERCER_OK;
+    for (int64_t i = 0; i < writer->columns; i++)
+        quote |= mrc_parse_double(names[i], strlen(names[i]), &value);
+    if (text_name) {
+        MRC_TRY(put_text(writer, text_name, quote, err));
+        first = false;
+    }
+    for (int64_t i = 0; i < writer->columns; i++) {
+        if (!first)
+            MRC_TRY(mrc_writer_put(writer, &writer->format->delimiter, 1, err));
+        MRC_TRY(put_text(writer, names[i], quote, err));
+        first = false;
+    }
+    MRC_TRY(mrc_writer_put(writer, "\n", 1, err));
+out:
+    return rc;
+}
+
+static mercer_status csv_row(mercer_writer *writer, const double *x, const char *text,
+                             mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    const int64_t columns = x ? writer->columns : 0; /* a text column may stand alone */
+    assert(text || !writer->with_text);
+    if (writer->with_text)
+        MRC_TRY(put_text(writer, text, false, err));
+    for (int64_t j = 0; j < columns; j++) {
+        MRC_TRY(mrc_writer_room(writer, MRC_NUMBER_SIZE + 2, err));
+        if (j || writer->with_text)
+            writer->buffer[writer->used++] = writer->format->delimiter;
+        writer->used += (size_t)mrc_format_double(x[j], writer->buffer + writer->used);
+    }
+    MRC_TRY(mrc_writer_put(writer, "\n", 1, err));
+out:
+    return rc;
+}
+
+static const mrc_format_writer csv_writer = {.begin = csv_begin, .row = csv_row};
+
+const mrc_format mrc_format_csv = {
+    .entry = {.name = "csv", .summary = "comma-separated values"},
+    .endings = ".csv",
+    .delimiter = ',',
+    .caps = MRC_HAS_HEADER,
+    .open = csv_open,
+    .rows = csv_rows,
+    .paused = csv_paused,
+    .close = csv_close,
+    .writer = &csv_writer,
+};
+
+const mrc_format mrc_format_tsv = {
+    .entry = {.name = "tsv", .summary = "tab-separated values"},
+    .also = "tab",
+    .endings = ".tsv .tab",
+    .delimiter = '\t',
+    .caps = MRC_HAS_HEADER,
+    .open = csv_open,
+    .rows = csv_rows,
+    .paused = csv_paused,
+    .close = csv_close,
+    .writer = &csv_writer,
+};

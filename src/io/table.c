@@ -1,0 +1,312 @@
+/* Reading tables: blocks of rows with their classes, prepared.
+ *
+ * A reader holds one open file. Reading a whole table is reading one block without a limit, so both
+ * ways share every line. Class indices are given in order of first appearance and kept in the
+ * reader, so later blocks continue them; each block carries the names seen so far. */
+#include "base/params.h"
+#include "io/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The names of the columns of one kind, in the order of their roles. */
+static mercer_status names_of_role(const mrc_columns *columns, int64_t count, bool data,
+                                   char ***out, mercer_error *err)
+{
+    char **names = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!columns->names || count == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&names, count, sizeof *names, err));
+    for (int64_t i = 0; i < columns->count; i++) {
+        int64_t role = columns->role[i];
+        if (role == MRC_ROLE_SKIPPED)
+            continue;
+        if ((role >= 0) == data && (data || role != MRC_ROLE_LABEL))
+            MRC_TRY(
+                mrc_strdup(&names[data ? role : MRC_ROLE_TARGET(role)], columns->names[i], err));
+    }
+    *out = names;
+    names = NULL;
+out:
+    mrc_free_names(names, count);
+    return rc;
+}
+
+/* Whether what is done to columns has to be learnt from the rows that come next. */
+static bool learns(const mercer_reader *reader)
+{
+    return !reader->given && reader->rows == 0 &&
+           (reader->source.columns.texts_open || reader->prepare->missing == MRC_MISSING_MEAN);
+}
+
+/* Rows of the next block: fewer than wanted where the columns made of them would not fit. */
+static int64_t rows_to_prepare(const mercer_reader *reader, int64_t wanted)
+{
+    int64_t data = reader->source.columns.data, width = mrc_prepare_width(reader->prepare, data);
+    int64_t bytes = (width + data) * (int64_t)sizeof(double);
+    if (width == data || reader->source.sparse)
+        return wanted;
+    int64_t fitting = mrc_budget_left(&reader->source.budget) / 2 / bytes;
+    return fitting >= wanted ? wanted : fitting > 1 ? fitting : 1;
+}
+
+/* Images can have thousands of features: say what the table will take before the first is read. */
+static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx, int64_t rows,
+                              mercer_error *err)
+{
+    if (reader->prepare->image != MRC_IMAGE_HAAR)
+        return MERCER_OK;
+    int64_t left = reader->source.rows - reader->rows;
+    int64_t width = mrc_prepare_width(reader->prepare, reader->source.columns.data);
+    if (reader->source.rows > 0 && rows > left)
+        rows = left;
+    double bytes =
+        (double)rows * (double)(width + reader->source.columns.data) * (double)sizeof(double);
+    if (rows == INT64_MAX || bytes <= (double)ctx->memory)
+        return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
+    return mrc_fail_at(
+        err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory resize", .names_file = 1),
+        "%s: the haar features, %lld x %lld numbers, need %.1f MB, the memory budget "
+        "is %.1f MB: raise it, or make the images smaller",
+        reader->source.input.shown, (long long)rows, (long long)width, bytes / 0x1p20,
+        (double)ctx->memory / 0x1p20);
+}
+
+/* Turn a block into a table; the block's memory goes over to it. */
+static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
+                                mercer_table **out, mercer_error *err)
+{
+    mrc_columns *columns = &reader->source.columns;
+    mercer_prepare *prepare = reader->prepare;
+    mercer_table *table = NULL;
+    mercer_targets *targets;
+    mercer_status rc = MERCER_OK;
+    if (block->capacity > block->n)
+        MRC_TRY(mrc_block_reserve(block, columns, block->n, err)); /* give back what is spare */
+    MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
+    targets = &table->targets;
+    if (block->sparse) {
+        MRC_TRY(mrc_block_reserve_entries(block, block->csr.start[block->n], err));
+        MRC_TRY(mrc_rows_adopt_csr(&block->csr, block->n, columns->data, &table->rows, err));
+    } else if (block->packed) {
+        MRC_TRY(mrc_rows_adopt(block->dtype, block->packed, block->n, columns->data, &table->rows,
+                               err));
+        block->packed = NULL;
+    } else {
+        MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->source.input.shown, columns, &block->x,
+                                 block->n, &reader->done, err));
+        int64_t width = mrc_prepare_width(prepare, columns->data);
+        MRC_TRY(mrc_rows_adopt(MRC_F64, block->x, block->n, width, &table->rows, err));
+        block->x = NULL;
+    }
+    if (prepare->sources > 0)
+        MRC_TRY(mrc_encode_names(prepare, &table->rows->names, err));
+    else if (prepare->image == MRC_IMAGE_NONE)
+        MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
+    if (!mrc_prepare_is_empty(prepare))
+        MRC_TRY(mrc_prepare_clone(prepare, &table->rows->prepare, err));
+    targets->n = block->n;
+    if (block->with_codes) {
+        targets->kind = MERCER_TARGET_CLASSES;
+        MRC_TRY(mrc_copy_names(&targets->class_names, reader->source.classes.names,
+                               reader->source.classes.count, err));
+        targets->classes = reader->source.classes.count;
+        targets->codes = block->codes;
+        block->codes = NULL;
+        if (columns->label >= 0 && columns->names)
+            MRC_TRY(mrc_copy_names(&targets->names, &columns->names[columns->label], 1, err));
+    } else if (columns->targets) {
+        targets->kind = MERCER_TARGET_VALUES;
+        targets->columns = columns->targets;
+        targets->values = block->values;
+        block->values = NULL;
+        MRC_TRY(names_of_role(columns, columns->targets, false, &targets->names, err));
+    }
+    if (reader->source.origin[0])
+        MRC_TRY(mrc_strdup(&table->origin, reader->source.origin, err));
+    *out = table;
+    table = NULL;
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
+static bool misses_a_value(const mrc_columns *columns, const double *row)
+{
+    for (int64_t j = 0; j < columns->data; j++)
+        if (mrc_is_missing(columns, row[j]))
+            return true;
+    return false;
+}
+
+/* Leave out the rows with a missing value. */
+static void drop_rows(mercer_reader *reader, mrc_block *block)
+{
+    int64_t d = reader->source.columns.data, targets = reader->source.columns.targets, kept = 0;
+    for (int64_t i = 0; i < block->n; i++) {
+        if (misses_a_value(&reader->source.columns, block->x + i * d))
+            continue;
+        if (kept < i) {
+            memcpy(block->x + kept * d, block->x + i * d, (size_t)d * sizeof *block->x);
+            if (targets)
+                memcpy(block->values + kept * targets, block->values + i * targets,
+                       (size_t)targets * sizeof *block->values);
+            if (block->codes)
+                block->codes[kept] = block->codes[i];
+        }
+        kept++;
+    }
+    reader->dropped += block->n - kept;
+    block->n = kept;
+}
+
+/* The next rows of the file with their classes. */
+static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t max_rows,
+                                mrc_block *block, mercer_error *err)
+{
+    const mrc_format *format = reader->source.format;
+    mercer_status rc = MERCER_OK;
+    block->with_codes =
+        reader->with_labels || reader->source.classed || reader->source.columns.label >= 0;
+    block->sparse = reader->source.sparse;
+    /* What will be changed has to be doubles. */
+    if (!reader->source.columns.missing && !reader->source.columns.encode &&
+        reader->prepare->image != MRC_IMAGE_HAAR)
+        block->dtype = reader->source.dtype;
+    MRC_TRY(format->rows(reader->self, ctx, max_rows, block, err));
+    reader->ended =
+        block->n < max_rows && !block->full && !(format->paused && format->paused(reader->self));
+    if (reader->with_labels)
+        MRC_TRY(mrc_labels_take(reader, ctx, block, err));
+    reader->rows += block->n;
+out:
+    return rc;
+}
+
+/* Say once, at the end of the file, what was done to its rows. */
+static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ctx *ctx,
+                                    mercer_error *err)
+{
+    if (reader->dropped > 0 && reader->dropped == reader->rows)
+        return mrc_fail_at(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: every row has a missing value",
+                           reader->source.input.shown);
+    if (reader->dropped > 0)
+        mrc_notice(ctx, "%s: %lld of %lld rows have missing values and are left out",
+                   reader->source.input.shown, (long long)reader->dropped, (long long)reader->rows);
+    if (reader->done.filled > 0)
+        mrc_notice(ctx, "%s: %lld missing value%s replaced by the mean of the column",
+                   reader->source.input.shown, (long long)reader->done.filled,
+                   reader->done.filled == 1 ? " is" : "s are");
+    if (reader->done.unknown > 0)
+        mrc_notice(ctx, "%s: %lld cell%s a text that the training table does not have: all 0",
+                   reader->source.input.shown, (long long)reader->done.unknown,
+                   reader->done.unknown == 1 ? " has" : "s have");
+    return MERCER_OK;
+}
+
+/* A first row that could be names, and whose class no other row has. */
+static void note_lonely_class(const mercer_reader *reader, const mercer_ctx *ctx,
+                              const mercer_targets *targets)
+{
+    const char *name = targets->class_names[targets->codes[0]];
+    char shown[MRC_SHOWN_SIZE];
+    double value;
+    if (!reader->source.doubtful || reader->source.columns.label < 0 ||
+        mrc_parse_double(name, strlen(name), &value))
+        return;
+    for (int64_t i = 1; i < targets->n; i++)
+        if (targets->codes[i] == targets->codes[0])
+            return;
+    mrc_notice_at(
+        ctx, MRC_AT(.key = "header", .names_file = 1),
+        "%s: the first line is read as data, but it may be column names, because no other row "
+        "is of class '%s'; header yes reads it as names, header no reads it as data "
+        "without this note",
+        reader->source.input.shown, mrc_show(shown, name, strlen(name)));
+}
+
+/* The classes of a whole table. Those of images are the names of folders, whatever they look like.
+ */
+static mercer_status judge_classes(const mercer_reader *reader, const mercer_ctx *ctx,
+                                   const mercer_targets *targets, mercer_error *err)
+{
+    if (targets->kind != MERCER_TARGET_CLASSES || reader->source.classed)
+        return MERCER_OK;
+    note_lonely_class(reader, ctx, targets);
+    return mrc_targets_judge_classes(ctx, reader->source.input.shown, reader->source.origin,
+                                     reader->with_labels, targets, err);
+}
+
+mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
+                                 mercer_table **out, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(reader);
+    mercer_table *table = NULL;
+    bool whole = max_rows == INT64_MAX;
+    mrc_block block = {.input = &reader->source.input,
+                       .budget = &reader->source.budget,
+                       .elastic = !whole && !learns(reader)};
+    mercer_status rc = MERCER_OK;
+    if (max_rows < 1)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a block of %lld rows cannot be read",
+                 (long long)max_rows);
+    if (reader->ended)
+        goto out;
+    if (block.elastic)
+        max_rows = rows_to_prepare(reader, max_rows);
+    MRC_TRY(forecast(reader, ctx, max_rows, err));
+    while (!table && !reader->ended) { /* more than once only when all rows are left out */
+        mrc_block_destroy(&block);
+        MRC_TRY(read_block(reader, ctx, max_rows, &block, err));
+        if (reader->source.columns.missing && reader->prepare->missing == MRC_MISSING_DROP)
+            drop_rows(reader, &block);
+        if (block.n > 0)
+            MRC_TRY(make_table(reader, ctx, &block, &table, err));
+    }
+    if (reader->ended)
+        MRC_TRY(finish_prepare(reader, ctx, err));
+    if (whole && table)
+        MRC_TRY(judge_classes(reader, ctx, &table->targets, err));
+    *out = table;
+    table = NULL;
+out:
+    mercer_table_free(table);
+    mrc_block_destroy(&block);
+    return rc;
+}
+
+mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
+                                const mercer_read_options *options, mercer_table **out,
+                                mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(path);
+    mercer_reader *reader = NULL;
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
+    reader->source.fill_blocks = true;
+    MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
+    *out = table;
+out:
+    mercer_reader_close(reader);
+    return rc;
+}
+
+void mercer_table_read_options(const mercer_table *table, mercer_read_options *options)
+{
+    if (!table || !options)
+        return;
+    const mercer_rows *rows = table->rows;
+    mercer_read_options taken = {.struct_size = sizeof taken};
+    if (mrc_options_import("read", options, &taken, sizeof taken, NULL) != MERCER_OK)
+        return;
+    mrc_read_options_like(rows->prepare, rows->names, rows->d, &taken);
+    mrc_give_struct(&taken, sizeof taken, options);
+}

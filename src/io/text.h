@@ -1,0 +1,35 @@
+/* Lines of text from an input. */
+#ifndef MRC_IO_TEXT_H
+#define MRC_IO_TEXT_H
+
+#include "data/budget.h"
+#include "io/input.h"
+
+/* Text in a buffer that ends in a newline of our own, so that scanning needs no test for its end.
+ */
+typedef struct mrc_text {
+    mrc_input *input; /* borrowed */
+    char *data;
+    size_t start, end, capacity; /* unread: data[start .. end), data[end] == '\n' */
+    bool ended;                  /* nothing more comes from the input */
+    int64_t line;                /* physical line number of data[start], from 1 */
+    bool fill_blocks;            /* set by the reader: a block waits until it is full */
+    bool paused;                 /* the last block ended because the next bytes have not come yet */
+    mrc_budget *budget;          /* that a long row has to fit, borrowed; or NULL */
+} mrc_text;
+
+/* Borrow input and budget; the first bytes are read, a byte order mark is skipped, binary files are
+ * refused. */
+mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mrc_budget *budget,
+                            mercer_error *err);
+/* Get more bytes behind data[end]; data and start move. Not to be called after `ended`. */
+mercer_status mrc_text_more(mrc_text *text, mercer_error *err);
+/* The next line without its end, and a step over it: text->line is then the next one's. *first is
+ * NULL behind the last line. Polls for cancellation and shows progress. */
+mercer_status mrc_text_line(mrc_text *text, mercer_ctx *ctx, const char **first, const char **end,
+                            mercer_error *err);
+/* Whether going on means waiting for bytes that may only come after these rows are answered. */
+bool mrc_text_would_wait(const mrc_text *text);
+void mrc_text_destroy(mrc_text *text);
+
+#endif

@@ -1,0 +1,46 @@
+/* Products of a large matrix with a few columns, once per vector width.
+ *
+ * With 8 or 16 columns a BLAS product spends most of its time packing the large matrix. These loops
+ * read it once and pack nothing. Blocks of vectors have `width` columns, a multiple of
+ * MRC_PANEL_LANES; T is rows x cols with row stride `stride`. */
+#ifndef MRC_LINALG_PANEL_H
+#define MRC_LINALG_PANEL_H
+
+#include "base/ctx.h"
+
+enum { MRC_PANEL_LANES = 8 };
+
+typedef struct mrc_panel_loops {
+    /* y (rows x width) = beta y + alpha T v, v: cols x width. */
+    void (*times)(const double *tile, int64_t stride, int64_t rows, int64_t cols, double alpha,
+                  const double *v, int64_t ldv, double beta, double *y, int64_t ldy, int64_t width);
+    /* y (cols x width) += T' v, v: rows x width. */
+    void (*transposed_times)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                             const double *v, int64_t ldv, double *y, int64_t ldy, int64_t width);
+    /* Both at once for a tile of a symmetric matrix: y_rows += T v_cols, y_cols += T' v_rows; all
+     * blocks tightly packed. */
+    void (*both)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                 const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
+                 int64_t width);
+    /* The same for one vector: y_rows += T v_cols and, unless y_cols is NULL, y_cols += T' v_rows.
+     */
+    void (*both_one)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                     const double *v_rows, const double *v_cols, double *y_rows, double *y_cols);
+    /* A sparse row and a panel of MRC_PANEL_LANES columns: panel[column[k]] += value[k] across,
+     * and out = sum over k of value[k] panel[column[k]]. */
+    void (*scatter)(const int32_t *column, const double *value, int64_t count, const double *across,
+                    double *panel);
+    void (*gather)(const int32_t *column, const double *value, int64_t count, const double *panel,
+                   double *out);
+} mrc_panel_loops;
+
+const mrc_panel_loops *mrc_panel_loops_narrow(void);
+#if defined(__x86_64__)
+const mrc_panel_loops *mrc_panel_loops_avx2(void);
+const mrc_panel_loops *mrc_panel_loops_avx512(void);
+#endif
+
+/* The loops for a vector width the processor has. */
+const mrc_panel_loops *mrc_panel_loops_for(mrc_simd simd);
+
+#endif

@@ -1,0 +1,210 @@
+/* The body of one vector width. The including file defines WIDTH and TABLE, and is compiled with
+ * the flags of its instruction set. */
+#include "linalg/panel.h"
+
+#include "base/vector.h"
+
+/* MRC_PANEL_LANES columns make PARTS vectors; ROWS rows of T go together, as many as registers
+ * allow. */
+enum { PARTS = MRC_PANEL_LANES / WIDTH, ROWS = WIDTH == 8 ? 8 : WIDTH == 4 ? 2 : 1 };
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS void times_rows(const double *tile, int64_t stride, int64_t cols, double alpha,
+                       const double *v, int64_t ldv, double beta, double *y, int64_t ldy, int count)
+{
+    vector sum[ROWS][PARTS];
+    for (int r = 0; r < count; r++)
+        for (int p = 0; p < PARTS; p++)
+            sum[r][p] = (vector){0};
+    for (int64_t j = 0; j < cols; j++) {
+        vector down[PARTS];
+        for (int p = 0; p < PARTS; p++)
+            down[p] = load(v + j * ldv + p * WIDTH);
+        for (int r = 0; r < count; r++)
+            for (int p = 0; p < PARTS; p++)
+                sum[r][p] += tile[r * stride + j] * down[p];
+    }
+    for (int r = 0; r < count; r++)
+        for (int p = 0; p < PARTS; p++) {
+            double *to = y + r * ldy + p * WIDTH;
+            /* beta = 0 must not read what may be anything */
+            store(to, beta == 0 ? alpha * sum[r][p] : beta * load(to) + alpha * sum[r][p]);
+        }
+}
+
+static void times(const double *tile, int64_t stride, int64_t rows, int64_t cols, double alpha,
+                  const double *v, int64_t ldv, double beta, double *y, int64_t ldy, int64_t width)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            times_rows(tile + i * stride, stride, cols, alpha, v + w, ldv, beta, y + i * ldy + w,
+                       ldy, ROWS);
+    for (; i < rows; i++)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            times_rows(tile + i * stride, stride, cols, alpha, v + w, ldv, beta, y + i * ldy + w,
+                       ldy, 1);
+}
+
+ALWAYS void transposed_rows(const double *tile, int64_t stride, int64_t cols, const double *v,
+                            int64_t ldv, double *y, int64_t ldy, int count)
+{
+    vector across[ROWS][PARTS];
+    for (int r = 0; r < count; r++)
+        for (int p = 0; p < PARTS; p++)
+            across[r][p] = load(v + r * ldv + p * WIDTH);
+    for (int64_t j = 0; j < cols; j++) {
+        vector out[PARTS];
+        for (int p = 0; p < PARTS; p++)
+            out[p] = load(y + j * ldy + p * WIDTH);
+        for (int r = 0; r < count; r++)
+            for (int p = 0; p < PARTS; p++)
+                out[p] += tile[r * stride + j] * across[r][p];
+        for (int p = 0; p < PARTS; p++)
+            store(y + j * ldy + p * WIDTH, out[p]);
+    }
+}
+
+static void transposed_times(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                             const double *v, int64_t ldv, double *y, int64_t ldy, int64_t width)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            transposed_rows(tile + i * stride, stride, cols, v + i * ldv + w, ldv, y + w, ldy,
+                            ROWS);
+    for (; i < rows; i++)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            transposed_rows(tile + i * stride, stride, cols, v + i * ldv + w, ldv, y + w, ldy, 1);
+}
+
+ALWAYS void both_rows(const double *tile, int64_t stride, int64_t cols, const double *v_rows,
+                      const double *v_cols, double *y_rows, double *y_cols, int64_t width,
+                      int count)
+{
+    vector sum[ROWS][PARTS], across[ROWS][PARTS];
+    for (int r = 0; r < count; r++)
+        for (int p = 0; p < PARTS; p++) {
+            sum[r][p] = load(y_rows + r * width + p * WIDTH);
+            across[r][p] = load(v_rows + r * width + p * WIDTH);
+        }
+    for (int64_t j = 0; j < cols; j++) {
+        vector down[PARTS], out[PARTS];
+        for (int p = 0; p < PARTS; p++) {
+            down[p] = load(v_cols + j * width + p * WIDTH);
+            out[p] = load(y_cols + j * width + p * WIDTH);
+        }
+        for (int r = 0; r < count; r++) {
+            double value = tile[r * stride + j];
+            for (int p = 0; p < PARTS; p++) {
+                sum[r][p] += value * down[p];
+                out[p] += value * across[r][p];
+            }
+        }
+        for (int p = 0; p < PARTS; p++)
+            store(y_cols + j * width + p * WIDTH, out[p]);
+    }
+    for (int r = 0; r < count; r++)
+        for (int p = 0; p < PARTS; p++)
+            store(y_rows + r * width + p * WIDTH, sum[r][p]);
+}
+
+static void both(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                 const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
+                 int64_t width)
+{
+    int64_t i = 0;
+    for (; i + ROWS <= rows; i += ROWS)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            both_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
+                      y_rows + i * width + w, y_cols + w, width, ROWS);
+    for (; i < rows; i++)
+        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+            both_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
+                      y_rows + i * width + w, y_cols + w, width, 1);
+}
+
+/* One vector: along the rows of T, ONE_ROWS of them at a time, so that each value of T is used for
+ * both products and y_cols is read and written once for several rows. */
+enum { ONE_ROWS = 4 };
+
+ALWAYS void one_rows(const double *tile, int64_t stride, int64_t cols, const double *v_rows,
+                     const double *v_cols, double *y_rows, double *y_cols, int count)
+{
+    vector sum[ONE_ROWS];
+    int64_t j = 0;
+    for (int r = 0; r < count; r++)
+        sum[r] = (vector){0};
+    for (; j + WIDTH <= cols; j += WIDTH) {
+        vector down = load(v_cols + j), out = y_cols ? load(y_cols + j) : down;
+        for (int r = 0; r < count; r++) {
+            vector values = load(tile + r * stride + j);
+            sum[r] += values * down;
+            if (y_cols)
+                out += values * v_rows[r];
+        }
+        if (y_cols)
+            store(y_cols + j, out);
+    }
+    for (int r = 0; r < count; r++) {
+        double total = 0;
+        for (int p = 0; p < WIDTH; p++)
+            total += sum[r][p];
+        for (int64_t k = j; k < cols; k++) {
+            total += tile[r * stride + k] * v_cols[k];
+            if (y_cols)
+                y_cols[k] += tile[r * stride + k] * v_rows[r];
+        }
+        y_rows[r] += total;
+    }
+}
+
+static void both_one(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                     const double *v_rows, const double *v_cols, double *y_rows, double *y_cols)
+{
+    int64_t i = 0;
+    for (; i + ONE_ROWS <= rows; i += ONE_ROWS)
+        one_rows(tile + i * stride, stride, cols, v_rows + i, v_cols, y_rows + i, y_cols, ONE_ROWS);
+    for (; i < rows; i++)
+        one_rows(tile + i * stride, stride, cols, v_rows + i, v_cols, y_rows + i, y_cols, 1);
+}
+
+static void scatter(const int32_t *column, const double *value, int64_t count, const double *across,
+                    double *panel)
+{
+    vector from[PARTS];
+    for (int p = 0; p < PARTS; p++)
+        from[p] = load(across + p * WIDTH);
+    for (int64_t k = 0; k < count; k++) {
+        double *to = panel + (int64_t)column[k] * MRC_PANEL_LANES;
+        for (int p = 0; p < PARTS; p++)
+            store(to + p * WIDTH, load(to + p * WIDTH) + value[k] * from[p]);
+    }
+}
+
+static void gather(const int32_t *column, const double *value, int64_t count, const double *panel,
+                   double *out)
+{
+    vector sum[PARTS] = {0};
+    for (int64_t k = 0; k < count; k++) {
+        const double *from = panel + (int64_t)column[k] * MRC_PANEL_LANES;
+        for (int p = 0; p < PARTS; p++)
+            sum[p] += value[k] * load(from + p * WIDTH);
+    }
+    for (int p = 0; p < PARTS; p++)
+        store(out + p * WIDTH, sum[p]);
+}
+
+const mrc_panel_loops *TABLE(void)
+{
+    static const mrc_panel_loops table = {
+        .times = times,
+        .transposed_times = transposed_times,
+        .both = both,
+        .both_one = both_one,
+        .scatter = scatter,
+        .gather = gather,
+    };
+    return &table;
+}

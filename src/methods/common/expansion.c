@@ -1,0 +1,275 @@
+/* Directions as a model; see expansion.h and model/model.h.
+ *
+ * With an exact mean a model of few points keeps the other rows behind them, only for the mean:
+ * features then have a share t_j = -sum_s B_sj of it when the mapped rows are centred. Points of a
+ * precomputed kernel are rows in training order as soon as all rows are kept, so B is spread over
+ * them. */
+#include "methods/common/expansion.h"
+
+#include "linalg/linalg.h"
+
+#include <string.h>
+
+void mrc_center_columns(int64_t n, int64_t l, double *b)
+{
+    for (int64_t j = 0; j < l; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < n; i++)
+            mean += b[i * l + j];
+        mean /= (double)n;
+        for (int64_t i = 0; i < n; i++)
+            b[i * l + j] -= mean;
+    }
+}
+
+/* ---- collapsed ---- */
+
+bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t components)
+{
+    const mercer_rows *rows = problem->rows;
+    /* Few points of few columns may be smaller as they are, but a mean would be kept with them. */
+    double mean_size = (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows) /
+                       (double)rows->n;
+    double points = problem->center == MRC_CENTER_NONE ? (double)count : (double)rows->n;
+    return mrc_kernel_is_linear(problem->kernel) &&
+           (double)(rows->d * components) <= points * (mean_size + (double)components);
+}
+
+/* Mean of the rows; scratch: a row of doubles. */
+static void mean_row(const mercer_rows *rows, double *scratch, double *mean)
+{
+    double n = (double)rows->n;
+    for (int64_t i = 0; i < rows->n; i++) {
+        if (mercer_rows_is_sparse(rows)) {
+            for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
+                mean[rows->csr.column[k]] += rows->csr.value[k] / n;
+            continue;
+        }
+        const double *line = mrc_rows_line(rows, i, scratch);
+        for (int64_t k = 0; k < rows->d; k++)
+            mean[k] += line[k] / n;
+    }
+}
+
+/* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. */
+static void collapse_sparse(const mercer_rows *points, const mrc_expansion *e, mercer_model *model)
+{
+    const mrc_csr *x = &points->csr;
+    const double *b = e->coefficients;
+    int64_t l = e->components;
+    for (int64_t i = 0; i < points->n; i++)
+        for (int64_t k = x->start[i]; k < x->start[i + 1]; k++) {
+            double *to = model->weights + (int64_t)x->column[k] * l;
+            for (int64_t j = 0; j < l; j++)
+                to[j] += x->value[k] * b[i * l + j];
+        }
+    for (int64_t j = 0; e->centred_images && j < l; j++) {
+        double sum = 0;
+        for (int64_t i = 0; i < points->n; i++)
+            sum += b[i * l + j];
+        for (int64_t k = 0; k < points->d; k++)
+            model->weights[k * l + j] -= model->input_center[k] * sum;
+    }
+}
+
+/* The same for dense rows, of which a block at a time is copied. */
+static mercer_status collapse_dense(mercer_ctx *ctx, const mercer_rows *points,
+                                    const mrc_expansion *e, mercer_model *model, mercer_error *err)
+{
+    enum { BLOCK_DOUBLES = 1 << 21, MIN_ROWS = 1024 }; /* fewer rows make slow products */
+    int64_t n = points->n, d = points->d, l = e->components, block = BLOCK_DOUBLES / d;
+    double *x = NULL, *product = NULL;
+    mercer_status rc = MERCER_OK;
+    block = block < MIN_ROWS ? MIN_ROWS : block;
+    block = block < n ? block : n;
+    MRC_TRY(mrc_alloc2_raw(&x, block, d, sizeof *x, err));
+    MRC_TRY(mrc_alloc2_raw(&product, d, l, sizeof *product, err));
+    for (int64_t i = 0; i < n; i += block) {
+        int64_t count = n - i < block ? n - i : block;
+        mercer_rows_copy(points, i, count, x);
+        for (int64_t r = 0; e->centred_images && r < count; r++)
+            for (int64_t k = 0; k < d; k++)
+                x[r * d + k] -= model->input_center[k];
+        MRC_TRY(mrc_tall_product(ctx, x, d, d, e->coefficients + i * l, l, l, count, product, err));
+        for (int64_t k = 0; k < d * l; k++)
+            model->weights[k] += product[k];
+    }
+out:
+    mrc_free(x);
+    mrc_free(product);
+    return rc;
+}
+
+/* Linear kernel: W over the columns, and the mean of the rows, which is exact whatever was asked.
+ */
+static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const mrc_expansion *e,
+                              const mercer_rows *points, mercer_model *model, mercer_error *err)
+{
+    int64_t d = problem->rows->d;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
+    MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&model->weights, d, e->components, sizeof(double), err));
+    if (model->center != MRC_CENTER_NONE)
+        mean_row(problem->rows, scratch, model->input_center);
+    if (mercer_rows_is_sparse(points))
+        collapse_sparse(points, e, model);
+    else
+        rc = collapse_dense(ctx, points, e, model, err);
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
+/* ---- expanded ---- */
+
+/* b_j = -<w_j, mean>, and the sums of the columns of B. */
+static mercer_status find_offsets(const mrc_expansion *e, mercer_model *model, double *sums,
+                                  mercer_error *err)
+{
+    int64_t l = e->components;
+    mercer_status rc = mrc_alloc(&model->offsets, l, sizeof(double), err);
+    if (rc != MERCER_OK || model->center == MRC_CENTER_NONE)
+        return rc;
+    for (int64_t s = 0; s < e->count; s++)
+        for (int64_t j = 0; j < l; j++) {
+            model->offsets[j] -= e->coefficients[s * l + j] * e->mean_products[s];
+            sums[j] += e->coefficients[s * l + j];
+        }
+    for (int64_t j = 0; e->centred_images && j < l; j++)
+        model->offsets[j] += sums[j] * e->mean_norm2;
+    return MERCER_OK;
+}
+
+/* Precomputed kernel, all rows kept: B over the rows in training order. */
+static mercer_status spread(mrc_expansion *e, int64_t n, const double *sums, bool exact,
+                            mercer_error *err)
+{
+    int64_t l = e->components;
+    double *b = NULL;
+    mercer_status rc = mrc_alloc2(&b, n, l, sizeof *b, err);
+    if (rc != MERCER_OK)
+        return rc;
+    for (int64_t i = 0; exact && e->centred_images && i < n; i++)
+        for (int64_t j = 0; j < l; j++)
+            b[i * l + j] = -sums[j] / (double)n;
+    for (int64_t s = 0; s < e->count; s++)
+        for (int64_t j = 0; j < l; j++)
+            b[e->selected[s] * l + j] += e->coefficients[s * l + j];
+    mrc_free(e->coefficients);
+    e->coefficients = b;
+    return MERCER_OK;
+}
+
+/* The rows that are not selected, in order, behind the selected ones. */
+static mercer_status selected_first(const mrc_expansion *e, int64_t n, int64_t **out,
+                                    mercer_error *err)
+{
+    unsigned char *taken = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(out, n, sizeof **out, err));
+    MRC_TRY(mrc_alloc(&taken, n, 1, err));
+    for (int64_t s = 0; s < e->count; s++) {
+        (*out)[s] = e->selected[s];
+        taken[e->selected[s]] = 1;
+    }
+    for (int64_t i = 0, at = e->count; i < n; i++)
+        if (!taken[i])
+            (*out)[at++] = i;
+out:
+    mrc_free(taken);
+    return rc;
+}
+
+/* The points of the basis and, for an exact mean, the other rows behind them. */
+static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion *e, bool exact,
+                                 mercer_model *model, mercer_error *err)
+{
+    const mercer_rows *rows = problem->rows;
+    int64_t *order = NULL;
+    mercer_rows *kept = NULL;
+    mercer_status rc = MERCER_OK;
+    if (e->points)
+        MRC_TRY(mrc_rows_take(e->points, NULL, e->points->n, &kept, err));
+    else if (!e->selected)
+        MRC_TRY(mrc_rows_take(rows, NULL, rows->n, &kept, err));
+    else if (!exact)
+        MRC_TRY(mrc_rows_take(rows, e->selected, e->count, &kept, err));
+    else {
+        MRC_TRY(selected_first(e, rows->n, &order, err));
+        MRC_TRY(mrc_rows_take(rows, order, rows->n, &kept, err));
+    }
+    model->points = kept->n;
+    mrc_model_take_points(model, kept);
+out:
+    mercer_rows_free(kept);
+    mrc_free(order);
+    return rc;
+}
+
+static mercer_status expand(const mrc_problem *problem, mrc_expansion *e, mercer_model *model,
+                            mercer_error *err)
+{
+    int64_t n = problem->rows->n, l = e->components;
+    bool precomputed = mrc_kernel_is_precomputed(problem->kernel);
+    bool all = !e->points && !e->selected;
+    /* The mean is in the span of all rows. */
+    bool exact = model->center == MRC_CENTER_EXACT || (all && model->center == MRC_CENTER_SPAN);
+    double *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sums, l, sizeof *sums, err));
+    MRC_TRY(find_offsets(e, model, sums, err));
+    bool in_order = precomputed && e->selected && (exact || e->count == n);
+    if (in_order)
+        MRC_TRY(spread(e, n, sums, exact, err));
+    if (precomputed)
+        model->points = exact || all ? n : e->count;
+    else
+        MRC_TRY(keep_points(problem, e, exact, model, err));
+    model->basis_points = all || in_order ? n : e->count;
+    if (exact && e->centred_images && !all && !in_order) {
+        MRC_TRY(mrc_alloc(&model->mean_weights, l, sizeof(double), err));
+        for (int64_t j = 0; j < l; j++)
+            model->mean_weights[j] = -sums[j];
+    }
+    if (model->center != MRC_CENTER_NONE) {
+        model->mean_norm2 = e->mean_norm2;
+        MRC_TRY(mrc_alloc(&model->mean, model->points, sizeof(double), err));
+        for (int64_t i = model->points - n; exact && i < model->points; i++)
+            model->mean[i] = 1 / (double)n;
+        for (int64_t s = 0; !exact && s < e->count; s++)
+            model->mean[in_order ? e->selected[s] : s] = e->mean_span[s];
+    }
+    model->coefficients = e->coefficients;
+    e->coefficients = NULL;
+out:
+    mrc_free(sums);
+    return rc;
+}
+
+mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
+                         mercer_model *model, mercer_error *err)
+{
+    const mercer_rows *points = e->points ? e->points : problem->rows;
+    mercer_rows *taken = NULL;
+    mercer_status rc = MERCER_OK;
+    model->components = e->components;
+    if (e->selected) {
+        MRC_TRY(mrc_alloc(&model->selected, e->count, sizeof *model->selected, err));
+        memcpy(model->selected, e->selected, (size_t)e->count * sizeof *model->selected);
+        model->selected_count = e->count;
+    }
+    if (!mrc_expansion_collapses(problem, e->count, e->components)) {
+        rc = expand(problem, e, model, err);
+        goto out;
+    }
+    if (e->selected)
+        MRC_TRY(mrc_rows_take(problem->rows, e->selected, e->count, &taken, err));
+    MRC_TRY(collapse(ctx, problem, e, taken ? taken : points, model, err));
+out:
+    mercer_rows_free(taken);
+    mrc_free(e->coefficients);
+    e->coefficients = NULL;
+    return rc;
+}

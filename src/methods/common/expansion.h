@@ -1,0 +1,38 @@
+/* From directions in feature space to the model form.
+ *
+ * A method finds directions w_j = sum_s B_sj phi(p_s) over points p_s: all training rows, some of
+ * them, or points of the caller's. This puts them into a model: the points themselves or, for a
+ * linear kernel where that is smaller, the map W; offsets; and the mean as the centring wants it.
+ */
+#ifndef MRC_METHODS_COMMON_EXPANSION_H
+#define MRC_METHODS_COMMON_EXPANSION_H
+
+#include "methods/common/method.h"
+
+typedef struct mrc_expansion {
+    const mercer_rows *points; /* the caller's points (without an exact mean), or NULL: rows */
+    const int64_t *selected;   /* which training rows, or NULL: all, in order */
+    int64_t count;             /* points */
+    int64_t components;
+    double *coefficients; /* B, count x components, from mrc_alloc; the model takes it over */
+    bool centred_images;  /* w_j = sum_s B_sj (phi(p_s) - mean) instead */
+    /* Centred models only. */
+    const double *mean_products; /* <phi(p_s), mean>, count */
+    double mean_norm2;           /* squared norm of the mean: the one of span in that case */
+    const double *mean_span;     /* span: the mean is sum_s mean_span[s] phi(p_s), count */
+} mrc_expansion;
+
+/* Fill points, coefficients, offsets and mean of model, whose member `center` says which mean it
+ * keeps; and its selected rows. e->coefficients is NULL afterwards, also on error. */
+mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
+                         mercer_model *model, mercer_error *err);
+
+/* Make the columns of B (n x l) sum to zero exactly: for centred mapped rows that changes no
+ * direction. */
+void mrc_center_columns(int64_t n, int64_t l, double *b);
+
+/* Whether such a model of `count` dense points or the problem's sparse ones is kept as a linear
+ * map, whose mean then costs nothing. */
+bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t components);
+
+#endif

@@ -1,0 +1,111 @@
+/* What a method is: a name, a parameter schema and fit. methods.def lists them. */
+#ifndef MRC_METHODS_COMMON_METHOD_H
+#define MRC_METHODS_COMMON_METHOD_H
+
+#include "base/params.h"
+#include "gram/gram.h"
+#include "model/model.h"
+
+#include <float.h>
+
+/* The one argument of fit: everything a method may look at, all borrowed. */
+typedef struct mrc_problem {
+    const mercer_rows *rows; /* scaled training rows */
+    const mercer_targets *targets;
+    const mrc_kernel *kernel;
+    bool learn_width;             /* the kernel's width is only where to start from */
+    const mercer_rows *landmarks; /* points to use, like rows (precomputed: row numbers); or NULL */
+    const mercer_rows *validation;   /* more labelled rows, like rows; or NULL */
+    const int64_t *validation_codes; /* their classes, as codes of targets */
+    mrc_center center;
+    int64_t components;     /* wanted; 0 when given by share */
+    double share;           /* of the variance, 0 when components are given */
+    bool by_bound;          /* components are the most; the bound chooses how many */
+    const mrc_store *store; /* asked for; NULL: auto */
+    bool single;
+    const mercer_criterion *criterion; /* the caller's choice of direction, or NULL */
+    mercer_fit_report *report;         /* never NULL */
+} mrc_problem;
+
+/* Build the Gram operator a method works on, as it requests, in the store the user chose. */
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_gram_request *request, mrc_gram **out, mercer_error *err);
+
+/* MERCER_ERR_DATA: the matrix is zero to rounding. */
+mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err);
+/* MERCER_ERR_DATA, naming the column, where the rows are so small or large that their kernel values
+ * are not finite: the reason to look at before others. */
+mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err);
+
+/* Every method's parameter struct starts with this field, and its schema with this line. */
+typedef struct mrc_common_params {
+    double components;
+} mrc_common_params;
+#define MRC_COMPONENTS(type, initial)                                                              \
+    MRC_REAL(type, components, initial, DBL_MIN, 1e9,                                              \
+             "features to extract; below 1: as many as capture that share of the variance")
+
+/* The same for methods that learn from targets. */
+#define MRC_COMPONENTS_SUPERVISED(type, initial)                                                   \
+    MRC_REAL_OR(type, components, initial, DBL_MIN, 1e9, "bound",                                  \
+                "features to extract; below 1: as many as explain that share of the labels")
+enum { MRC_MAX_BY_BOUND = 100 };
+
+struct mrc_request; /* request.h */
+struct mercer_stream;
+
+/* What a streaming method makes of its parameters. */
+typedef struct mrc_plan {
+    int64_t first, block; /* rows of the first block and of the others */
+    double captured;      /* no more components than capture this share; 1: no such stop */
+} mrc_plan;
+
+/* What a streaming method adds to a method; see streaming.h. */
+typedef struct mrc_streaming {
+    /* Check what the schema cannot, and fill the plan. */
+    mercer_status (*plan)(const struct mrc_request *request, mrc_plan *plan, mercer_error *err);
+    /* Fold a block of scaled rows into library and state; rows counts them afterwards. */
+    mercer_status (*fold)(mercer_ctx *ctx, struct mercer_stream *stream, const mercer_rows *block,
+                          mercer_error *err);
+    bool correlated; /* features of the rows may be, as long as directions are on their way */
+} mrc_streaming;
+
+typedef struct mrc_method {
+    struct mercer_entry entry; /* name, summary, paper, parameters */
+    size_t params_size;        /* of a struct that starts like mrc_common_params */
+    bool linear_kernel;        /* it has no other */
+    mrc_center default_center;
+    bool refuses_span;      /* no mean in the span of its rows */
+    bool takes_landmarks;   /* instead of all its keys but components */
+    bool landmarks_replace; /* instead of its key points alone */
+    bool takes_validation;
+    bool learns_width; /* sigma=learn */
+    /* Replaces fit in a method that learns from a stream; else NULL. */
+    const mrc_streaming *streaming;
+    /* Check what the schema and the flags above cannot, before there are rows; or NULL. */
+    mercer_status (*check)(const struct mrc_request *request, mercer_error *err);
+    /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
+     * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
+    mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                         mercer_model *model, mercer_error *err);
+    /* The head of a method that learns from targets, unless another is asked for; it refuses data
+     * without targets. NULL: the method does not look at targets. */
+    const char *default_head;
+    /* The same where it depends on the parameters, or NULL. */
+    const char *(*choose_head)(const void *params);
+    /* Whether its features are nested with these parameters: the first k of more are those of a fit
+     * with k components. NULL: always. Asked by mrc_method_is_nested() alone. */
+    bool (*is_nested)(const void *params);
+} mrc_method;
+
+/* For is_nested of a method whose features never are. */
+bool mrc_never_nested(const void *params);
+
+/* The method that stands for a criterion of the fit options; it is in no list. */
+extern const mrc_method mrc_method_criterion;
+
+#define MRC_METHOD(family, name) extern const mrc_method mrc_method_##name;
+#include "methods/methods.def"
+#undef MRC_METHOD
+
+#endif

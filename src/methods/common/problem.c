@@ -1,0 +1,51 @@
+/* What a problem is to all methods: its Gram operator, and what is said where nothing can be
+ * extracted. */
+#include "methods/common/method.h"
+
+#include <mercer/fit.h>
+
+#include <math.h>
+
+mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_gram_request *request, mrc_gram **out, mercer_error *err)
+{
+    request->store = problem->store;
+    request->single = problem->single;
+    return mrc_gram_new(out, ctx, problem->kernel, problem->rows, request, problem->report, err);
+}
+
+mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err)
+{
+    static const double MOST = 1e140; /* the square of it, of sums of it, and of their inverses */
+    int64_t column;
+    if (!problem->rows) /* a stream, whose rows have gone by */
+        return MERCER_OK;
+    double value = mrc_rows_largest(problem->rows, 0, problem->rows->n, &column);
+    if (value == 0 || (fabs(value) < MOST && fabs(value) > 1 / MOST))
+        return MERCER_OK;
+    return mrc_fail_at(
+        err, MERCER_ERR_DATA,
+        MRC_AT(.column_number = column + 1, .advice_key = "scale", .advice_value = "standard"),
+        "the largest value is %g (column %lld), and kernel values of such rows are out of "
+        "the range of numbers: scale the data",
+        fabs(value), (long long)(column + 1));
+}
+
+mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    mercer_status rc = mrc_problem_check_range(problem, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (!mrc_kernel_is_semidefinite(problem->kernel))
+        return mrc_fail(err, MERCER_ERR_DATA,
+                        "no k(x,x) of the %skernel matrix is positive, so there is no component to "
+                        "extract",
+                        centered ? "centred " : "");
+    return mrc_fail(
+        err, MERCER_ERR_DATA,
+        "the %skernel matrix is zero to rounding: %s, so there is no component to extract",
+        centered ? "centred " : "",
+        centered ? "the rows do not differ, or by less than rounding beside their mean"
+                 : "the kernel takes every row for zero");
+}

@@ -1,0 +1,37 @@
+/* What the options of a fit mean, before and after rows are there: shared by mercer_fit and the
+ * streaming interface. */
+#ifndef MRC_METHODS_COMMON_REQUEST_H
+#define MRC_METHODS_COMMON_REQUEST_H
+
+#include "heads/heads.h"
+#include "methods/common/method.h"
+
+typedef struct mrc_request {
+    unsigned expected;          /* MERCER_EXPECT_...: rows that options will name, but do not yet */
+    mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
+    mercer_criterion criterion; /* of the options, as much as the caller knows */
+    const mrc_method *method;
+    void *params; /* owned */
+    mrc_kernel kernel;
+    mrc_scale_kind scale;
+    mrc_head_choice head;
+    mrc_scale_kind scale_target;
+    mrc_problem problem;
+} mrc_request;
+
+/* Read the options into a request of zeroes, except `expected`, checking all that can be checked
+ * without rows; ctx may be NULL. To be destroyed, also after an error. */
+mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
+                               mrc_request *r, mercer_error *err);
+void mrc_request_destroy(mrc_request *r);
+/* Say so when the spreads of the columns differ a lot and nothing scales them. */
+mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
+                                 const mrc_request *r, mercer_error *err);
+/* Names, kernel, preparation and provenance of a model of these rows. */
+mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *rows,
+                                   const mrc_request *r, mercer_model *model, mercer_error *err);
+/* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
+mercer_status mrc_request_scale(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
+                                mercer_rows **scaled, mercer_error *err);
+
+#endif

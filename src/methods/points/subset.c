@@ -1,0 +1,418 @@
+/* Kernel PCA in the span of chosen points.
+ *
+ * C (m x m, upper triangular) makes an orthonormal basis of the mapped points Z,
+ * C' K_ZZ C = I, so a row has the coordinates P_i = C' k(Z, x_i). Linear PCA of them about their
+ * mean mu, eigenpairs (lambda, W) of (P - mu)'(P - mu), gives the directions B = C W of kernel PCA
+ * of the mapped rows projected on the span: features(x) = B' k(Z, x) - W' mu. The mean of the
+ * mapped rows projected on the span is sum_s a_s phi(z_s), a = C mu; features do not depend on the
+ * rest of it, so `span` and `exact` differ only in the reconstruction errors. All rows as points:
+ * kernel PCA. Rows that were selected bring C and P along (gram/residual.h). Landmarks of the
+ * caller's go through the pivoted Cholesky factorisation of their own m x m matrix, which leaves
+ * out those that depend on others, and take m n kernel values: no n x n matrix. Cost beside the
+ * choice: n m^2. */
+#include "methods/points/subset.h"
+
+#include "linalg/linalg.h"
+#include "methods/common/expansion.h"
+#include "methods/greedy/sparse_features.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void mrc_frame_destroy(mrc_frame *f)
+{
+    mrc_free(f->coordinates);
+    mrc_free(f->basis);
+    mrc_free(f->own);
+    mrc_free(f->mean);
+    mrc_free(f->selected);
+    mercer_rows_free(f->points);
+    memset(f, 0, sizeof *f);
+}
+
+static void set_diagonal(mrc_frame *f, const double *diag, double eps, double left_out)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < f->n; i++) {
+        f->diagonal += diag[i] / (double)f->n;
+        largest = fmax(largest, fabs(diag[i]));
+    }
+    f->floor = mrc_rank_floor(f->n, eps * largest, left_out);
+}
+
+/* C and the coordinates of the selected rows of def. */
+static mercer_status take_basis(mrc_frame *f, const mrc_residual_gram *def, mercer_error *err)
+{
+    int64_t m = f->m = def->count;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->own, m, m, sizeof(double), err));
+    mrc_residual_gram_coefficients(def, f->basis);
+    for (int64_t s = 0; s < m; s++)
+        for (int64_t j = 0; j <= s; j++) /* later directions leave earlier rows nothing */
+            f->own[s * m + j] = def->projections[j * def->n + def->selected[s]];
+out:
+    return rc;
+}
+
+/* ---- training rows as points ---- */
+
+/* The frame of selected rows; takes the projections of s over. */
+static mercer_status frame_of_rows(mrc_frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
+                                   mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    f->n = s->def.n;
+    MRC_TRY(mrc_gram_diag(gram, &diag, err));
+    set_diagonal(f, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram));
+    MRC_TRY(take_basis(f, &s->def, err));
+    f->coordinates = s->def.projections;
+    s->def.projections = NULL;
+    f->selected = s->def.selected;
+    s->def.selected = NULL;
+    if (exact)
+        MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
+out:
+    return rc;
+}
+
+/* Row numbers instead of rows: the landmarks of a precomputed kernel. */
+static mercer_status read_numbers(const mrc_problem *problem, int64_t *list, mercer_error *err)
+{
+    const mercer_rows *numbers = problem->landmarks;
+    int64_t n = problem->rows->n;
+    unsigned char *seen = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&seen, n, 1, err));
+    for (int64_t i = 0; i < numbers->n; i++) {
+        double number;
+        mercer_rows_copy(numbers, i, 1, &number);
+        if (number != floor(number) || number < 0 || number >= (double)n)
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "landmarks", .row = i + 1),
+                        "landmarks: %g is not the number of a row, 0 to %lld", number,
+                        (long long)n - 1);
+        list[i] = (int64_t)number;
+        if (seen[list[i]]++)
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.input = "landmarks", .row = i + 1),
+                        "landmarks: row %lld is given twice", (long long)list[i]);
+    }
+out:
+    mrc_free(seen);
+    return rc;
+}
+
+/* How many points to look for, and the rule that stops earlier. */
+static void set_limits(const mrc_problem *problem, mrc_subset_choice *choice)
+{
+    enum { TIMES = 3, BY_SHARE = 100 }; /* points a component; points drawn for a share */
+    mrc_selection_rule *rule = &choice->rule;
+    int64_t n = problem->rows->n, usual = BY_SHARE;
+    if (problem->components > 0)
+        usual = problem->components < n / TIMES ? TIMES * problem->components : n;
+    rule->centred = problem->center != MRC_CENTER_NONE;
+    rule->about_mean = rule->about_mean && rule->centred;
+    /* The span has to hold more than the features will: half of what the share leaves. */
+    if (problem->share > 0 && choice->points == 0 && !choice->choose && rule->captured <= 0)
+        rule->captured = (1 + problem->share) / 2;
+    bool stops = rule->captured > 0 || rule->maxerr > 0 || rule->mserr > 0;
+    rule->most = choice->points > 0 ? choice->points : stops ? n : usual;
+    rule->most = rule->most < n ? rule->most : n;
+    if (choice->depth_of_points)
+        rule->depth = rule->most < n ? rule->most : usual;
+    if (rule->depth >= n)
+        rule->depth = 0;
+}
+
+static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
+                                 mrc_subset_choice *choice, mrc_gram *gram, mrc_selection *s,
+                                 mercer_error *err)
+{
+    const mercer_rows *landmarks = problem->landmarks;
+    mrc_selection_rule *rule = &choice->rule;
+    mrc_subset_choose choose = landmarks ? NULL : choice->choose;
+    int64_t count = landmarks ? landmarks->n : rule->most, *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (landmarks || choose) {
+        int64_t room = landmarks ? count : problem->rows->n;
+        *rule = (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL, .centred = rule->centred};
+        MRC_TRY(mrc_alloc(&list, room, sizeof *list, err));
+        if (landmarks)
+            MRC_TRY(read_numbers(problem, list, err));
+        if (choose)
+            MRC_TRY(choose(ctx, problem, gram, list, &count, err));
+        rule->given = list;
+        rule->most = rule->given_count = count;
+    }
+    MRC_TRY(mrc_selection_run(s, ctx, gram, rule, err));
+    if (rule->given && s->def.count < count)
+        mrc_notice(ctx, "%lld of %lld points depend on the others and are left out",
+                   (long long)(count - s->def.count), (long long)count);
+    else if (s->exhausted && (choice->points > 0 || s->def.count < problem->components))
+        mrc_notice(ctx, "%lld points are enough: no row has anything left beside them",
+                   (long long)s->def.count);
+out:
+    rule->given = NULL;
+    mrc_free(list);
+    return rc;
+}
+
+/* ---- landmarks ---- */
+
+static mercer_status measure_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                  mercer_error *err)
+{
+    mrc_points points = {0};
+    double *diag = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&diag, f->n, sizeof *diag, err));
+    MRC_TRY(mrc_points_init(&points, ctx, problem->kernel, problem->rows, NULL, err));
+    MRC_TRY(mrc_kernel_whole_diag(problem->kernel, ctx, &points, diag, err));
+    set_diagonal(f, diag, DBL_EPSILON, 0);
+out:
+    mrc_points_destroy(&points);
+    mrc_free(diag);
+    return rc;
+}
+
+/* P' = C' K_ZX, a block of training rows at a time. */
+static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                  mrc_gram *gram, const mrc_residual_gram *def, mercer_error *err)
+{
+    enum { VALUES = 1 << 21 }; /* kernel values held: more take memory, fewer prepare rows anew */
+    int64_t all = def->n, m = f->m, block = VALUES / all > 256 ? VALUES / all : 256;
+    double *values = NULL, *weights = NULL, *projected = NULL;
+    mercer_status rc = MERCER_OK;
+    block = block < f->n ? block : f->n;
+    MRC_TRY(mrc_alloc2_raw(&values, block, all, sizeof *values, err));
+    MRC_TRY(mrc_alloc2_raw(&projected, block, m, sizeof *projected, err));
+    MRC_TRY(mrc_alloc2(&weights, all, m, sizeof *weights, err)); /* C, zero for those left out */
+    MRC_TRY(mrc_alloc2_raw(&f->coordinates, m, f->n, sizeof(double), err));
+    for (int64_t s = 0; s < m; s++)
+        memcpy(weights + def->selected[s] * m, f->basis + s * m, (size_t)m * sizeof *weights);
+    for (int64_t first = 0; first < f->n; first += block) {
+        int64_t count = f->n - first < block ? f->n - first : block;
+        MRC_TRY(mrc_gram_cross(gram, problem->rows, first, count, values, err));
+        MRC_TRY(mrc_tall_times_checked(ctx, count, m, all, 1, values, all, weights, m, 0, projected,
+                                       m, err));
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t j = 0; j < m; j++)
+                f->coordinates[j * f->n + first + i] = projected[i * m + j];
+    }
+out:
+    mrc_free(values);
+    mrc_free(weights);
+    mrc_free(projected);
+    return rc;
+}
+
+/* The frame of those of the caller's points that do not depend on others. */
+static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                        mercer_error *err)
+{
+    const mercer_rows *landmarks = problem->landmarks;
+    mrc_selection_rule rule = {.score = MRC_SCORE_RESIDUAL, .most = landmarks->n};
+    mrc_gram_request request = {.store = &mrc_store_dense, .work_columns = 2 * landmarks->n};
+    mercer_fit_report *report = problem->report;
+    mrc_selection s = {0};
+    mrc_gram *gram = NULL;
+    mercer_status rc = MERCER_OK;
+    f->n = problem->rows->n;
+    MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
+    MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
+    if (s.def.count == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel takes every one of them for zero");
+    if (s.def.count < landmarks->n)
+        mrc_notice(ctx, "%lld of %lld landmarks depend on the others and are left out",
+                   (long long)(landmarks->n - s.def.count), (long long)landmarks->n);
+    MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
+    MRC_TRY(take_basis(f, &s.def, err));
+    MRC_TRY(measure_rows(f, ctx, problem, err));
+    MRC_TRY(project_rows(f, ctx, problem, gram, &s.def, err));
+    snprintf(report->store, sizeof report->store, "stream");
+    snprintf(report->store_reason, sizeof report->store_reason,
+             "only values with the %lld landmarks are computed, once", (long long)landmarks->n);
+out:
+    mrc_selection_destroy(&s);
+    mrc_gram_free(gram);
+    return rc;
+}
+
+/* ---- linear PCA of the coordinates ---- */
+
+/* Subtract the mean mu from the coordinates: sums of squares about it then lose no digits. */
+static mercer_status take_mean_off(mrc_frame *f, mercer_ctx *ctx, mercer_error *err)
+{
+    double *ones = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&ones, f->n, sizeof *ones, err));
+    for (int64_t i = 0; i < f->n; i++)
+        ones[i] = 1 / (double)f->n;
+    MRC_TRY(mrc_wide_dots(ctx, f->coordinates, f->m, f->n, ones, f->mean, err));
+    for (int64_t j = 0; j < f->m; j++)
+        for (int64_t i = 0; i < f->n; i++)
+            f->coordinates[j * f->n + i] -= f->mean[j];
+out:
+    mrc_free(ones);
+    return rc;
+}
+
+/* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
+static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
+                                     const mrc_problem *problem, double total, mrc_expansion *e,
+                                     mercer_model *model, mercer_error *err)
+{
+    int64_t m = f->m, l;
+    double unit = mrc_usual_unit(f->diagonal);
+    double *scatter = NULL, *values = NULL, *leading = NULL, *w = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_alloc(&leading, m, sizeof *leading, err));
+    MRC_TRY(mrc_wide_gram(ctx, f->coordinates, m, f->n, scatter, err));
+    for (int64_t i = 0; i < m * m; i++) /* LAPACK would scale, too, but not by a power of two */
+        scatter[i] /= unit;
+    MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
+    for (int64_t j = 0; j < m; j++)
+        leading[j] = values[m - 1 - j] * unit;
+    l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
+                         total * (double)f->n);
+    if (l == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    MRC_TRY(mrc_alloc2(&w, m, l, sizeof *w, err));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < l; j++)
+            w[i * l + j] = scatter[(m - 1 - j) * m + i];
+    MRC_TRY(mrc_alloc2(&e->coefficients, m, l, sizeof(double), err));
+    MRC_TRY(mrc_tall_times_checked(ctx, m, l, m, 1, f->basis, m, w, l, 0, e->coefficients, l, err));
+    mrc_fix_signs(m, l, e->coefficients);
+    e->components = l;
+    model->spectrum = leading;
+    leading = NULL;
+out:
+    mrc_free(scatter);
+    mrc_free(values);
+    mrc_free(leading);
+    mrc_free(w);
+    return rc;
+}
+
+static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_frame *f,
+                 const mercer_model *model)
+{
+    long long found = model->components, m = f->m;
+    double reached = 1 - model->reconstruction_error / model->total_variance;
+    if (problem->components > found)
+        mrc_notice(ctx, "%lld components asked for, but the %lld points give %lld",
+                   (long long)problem->components, m, found);
+    if (model->reconstruction_error < 0)
+        mrc_notice(ctx, "the kernel is not positive semidefinite on these rows: shares may exceed "
+                        "100 %% and errors are negative");
+    else if (problem->share > 0 && reached < problem->share - 1e-9)
+        mrc_notice(ctx, "%g of the variance asked for, but the %lld points reach %.4g",
+                   problem->share, m, reached);
+    if (model->center == MRC_CENTER_EXACT && model->points > m)
+        mrc_notice_at(
+            ctx, MRC_AT(.advice_key = "center", .advice_value = "span"),
+            "features need %lld rows, but errors about the exact mean all %lld, so the "
+            "model keeps them; the mean in their span gives the same features and keeps %lld",
+            m, (long long)f->n, m);
+}
+
+static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
+                                 mercer_model *model, mercer_error *err)
+{
+    bool centred = problem->center != MRC_CENTER_NONE;
+    bool exact = problem->center == MRC_CENTER_EXACT;
+    mrc_expansion e = {.points = f->points, .selected = f->selected, .count = f->m};
+    double *products = NULL, *span = NULL, norm2 = 0, kept = 0;
+    int64_t m = f->m;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&f->mean, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&products, m, sizeof *products, err));
+    MRC_TRY(mrc_alloc(&span, m, sizeof *span, err));
+    if (centred)
+        MRC_TRY(take_mean_off(f, ctx, err));
+    for (int64_t j = 0; j < m; j++)
+        norm2 += f->mean[j] * f->mean[j];
+    mrc_tall_times(ctx, m, 1, m, 1, f->own, m, f->mean, 1, 0, products, 1);
+    mrc_tall_times(ctx, m, 1, m, 1, f->basis, m, f->mean, 1, 0, span, 1);
+    e.mean_products = products;
+    e.mean_span = span;
+    e.mean_norm2 = exact ? f->grand : norm2;
+    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, model, err));
+    MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
+
+    double taken_off = e.mean_norm2; /* a linear map keeps the true mean, whatever was asked for */
+    for (int64_t k = 0; centred && model->input_center && k < model->columns; k++)
+        taken_off = (k ? taken_off : 0) + model->input_center[k] * model->input_center[k];
+    for (int64_t j = 0; j < model->components; j++)
+        kept += model->spectrum[j] / (double)f->n;
+    model->orthonormal = true;
+    model->total_variance = f->diagonal - taken_off;
+    model->reconstruction_error = model->total_variance - kept;
+    if (fabs(model->reconstruction_error) < f->floor / (double)f->n)
+        model->reconstruction_error = fmax(model->reconstruction_error, 0); /* rounding */
+    problem->report->projection_variance = kept;
+    problem->report->residual = (double)m * DBL_EPSILON;
+    tell(ctx, problem, f, model);
+out:
+    mrc_free(e.coefficients); /* when it did not come to mrc_expand */
+    mrc_free(products);
+    mrc_free(span);
+    return rc;
+}
+
+mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_subset_choice *choice, mrc_frame *f, mercer_model *model,
+                               mercer_error *err)
+{
+    enum {
+        LIKELY = 64
+    }; /* points of a fit whose number is not given, for the forecast of memory */
+    mercer_fit_report *report = problem->report;
+    bool precomputed = mrc_kernel_is_precomputed(problem->kernel);
+    bool exact = problem->center == MRC_CENTER_EXACT;
+    mrc_selection s = {0};
+    mrc_gram *gram = NULL;
+    mercer_status rc = MERCER_OK;
+
+    snprintf(report->solver, sizeof report->solver, "lapack");
+    report->passes = 1;
+    if (problem->landmarks && !precomputed) {
+        rc = frame_of_landmarks(f, ctx, problem, err);
+        goto out;
+    }
+    set_limits(problem, choice);
+    int64_t n = problem->rows->n, most = choice->rule.most;
+    int64_t expected = most < n || n < LIKELY ? most : LIKELY;
+    bool few = choice->choose || mrc_selection_needs_few_columns(&choice->rule, n);
+    mrc_gram_request request = {.few_columns = few && !exact,
+                                .work_columns = (choice->rule.rescore ? 2 : 1) * expected + 12};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    MRC_TRY(select_rows(ctx, problem, choice, gram, &s, err));
+    if (s.def.count == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    if (!s.rule->given_count) {
+        snprintf(report->solver, sizeof report->solver, "greedy");
+        report->passes = s.def.count;
+    }
+    MRC_TRY(mrc_selection_describe(&s, model, err));
+    MRC_TRY(frame_of_rows(f, gram, &s, exact, err));
+out:
+    mrc_selection_destroy(&s);
+    mrc_gram_free(gram);
+    return rc;
+}
+
+mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
+                             mercer_model *model, mercer_error *err)
+{
+    mrc_frame f = {0};
+    mercer_status rc = mrc_subset_frame(ctx, problem, choice, &f, model, err);
+    if (rc == MERCER_OK)
+        rc = build_model(ctx, problem, &f, model, err);
+    mrc_frame_destroy(&f);
+    return rc;
+}

@@ -1,0 +1,51 @@
+/* Methods that do kernel PCA in the span of a few points: rkpca, greedy, nystroem. They differ only
+ * in how the points are chosen. */
+#ifndef MRC_METHODS_POINTS_SUBSET_H
+#define MRC_METHODS_POINTS_SUBSET_H
+
+#include "methods/greedy/selection.h"
+
+/* Choose up to *count rows, put them into list (room for n) and set *count. gram is the uncentred
+ * operator. */
+typedef mercer_status (*mrc_subset_choose)(mercer_ctx *ctx, const mrc_problem *problem,
+                                           mrc_gram *gram, int64_t *list, int64_t *count,
+                                           mercer_error *err);
+
+typedef struct mrc_subset_choice {
+    mrc_selection_rule rule;  /* a greedy one; what the problem says of it is set here */
+    int64_t points;           /* asked for; 0: the default */
+    bool depth_of_points;     /* the rule looks at as many rows in each step as it will take */
+    mrc_subset_choose choose; /* instead of the rule, or NULL */
+} mrc_subset_choice;
+
+/* An orthonormal basis of the span of m points, and the n mapped training rows in it. */
+typedef struct mrc_frame {
+    int64_t n, m;
+    int64_t *selected;   /* the points: training rows, */
+    mercer_rows *points; /* or rows of their own; the other one is NULL */
+    double *coordinates; /* P', m x n; its means are subtracted when the model is centred */
+    double *basis;       /* C, m x m */
+    double *own;         /* coordinates of the points themselves, m x m */
+    double *mean;        /* mu, m; zero without centring */
+    double diagonal;     /* mean of k(x, x) over the training rows */
+    double floor;        /* eigenvalues above count */
+    double grand;        /* squared norm of the true mean, when the model keeps that one */
+} mrc_frame;
+
+/* Choose the points, or take the problem's landmarks. Scores of selected rows go to the model. */
+mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
+                               mrc_subset_choice *choice, mrc_frame *frame, mercer_model *model,
+                               mercer_error *err);
+void mrc_frame_destroy(mrc_frame *frame);
+
+/* The same, and fill the model. */
+mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
+                             mercer_model *model, mercer_error *err);
+
+/* The schema line of `points`. */
+#define MRC_POINTS(type)                                                                           \
+    MRC_INT(type, points, 0, 0, 1e9,                                                               \
+            "rows the features use; 0: three times the components, or what a share or "            \
+            "another stop takes")
+
+#endif

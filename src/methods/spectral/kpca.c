@@ -1,0 +1,48 @@
+/* Kernel PCA: the directions of largest variance of the mapped rows phi(x), as expansions over all
+ * training rows (Schoelkopf, Smola, Mueller 1998).
+ *
+ * Eigenpairs of the centred Gram operator; see spectral.c for the model and gram/spectrum.c for
+ * the solver, grouped.c for rows in groups. Cost: a few passes over the operator (n^2 each), or n
+ * q^2 with a low-rank store. */
+#include "methods/spectral/grouped.h"
+#include "methods/spectral/spectral.h"
+
+struct kpca_params {
+    double components;
+    int64_t groups;
+};
+
+static const mrc_param kpca_schema[] = {
+    MRC_COMPONENTS(struct kpca_params, 10),
+    MRC_INT(
+        struct kpca_params, groups, 1, 1, 1e6,
+        "split the rows into this many groups and merge their components, which is approximate; "
+        "1: exact"),
+    MRC_PARAM_END};
+
+static mercer_status kpca_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                              mercer_model *model, mercer_error *err)
+{
+    const struct kpca_params *p = params;
+    return p->groups > 1 ? mrc_split_fit(ctx, problem, p->groups, model, err)
+                         : mrc_spectral_fit(ctx, problem, model, err);
+}
+
+/* Groups keep twice as many directions as components are wanted, and so does what they are merged
+ * to. */
+static bool kpca_is_nested(const void *params)
+{
+    const struct kpca_params *p = params;
+    return p->groups == 1;
+}
+
+const mrc_method mrc_method_kpca = {
+    .entry = {.name = "kpca",
+              .summary = "kernel principal component analysis",
+              .reference = "Schoelkopf, Smola, Mueller 1998",
+              .params = kpca_schema},
+    .params_size = sizeof(struct kpca_params),
+    .default_center = MRC_CENTER_EXACT,
+    .fit = kpca_fit,
+    .is_nested = kpca_is_nested,
+};

@@ -1,0 +1,117 @@
+/* From eigenpairs to the model form.
+ *
+ * K^ u_j = lambda_j u_j gives directions w_j = sum_i a_ij phi(x_i), a_j = u_j / sqrt(lambda_j), of
+ * norm one. Centred: the columns of B = a are made to sum to zero exactly, so that
+ * features(x) = B' k(X, x) + b with b = -B' m (m: column means of K), and the mean is v = 1/n.
+ * A linear kernel collapses to W = X' B. Mean reconstruction error: (trace - sum lambda_j) / n. */
+#include "methods/spectral/spectral.h"
+
+#include "methods/common/expansion.h"
+
+#include <math.h>
+#include <string.h>
+
+/* B: eigenvectors divided by sqrt(lambda); in place. */
+static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
+{
+    int64_t l = s->count;
+    for (int64_t j = 0; j < l; j++) {
+        double root = sqrt(s->values[j]);
+        for (int64_t i = 0; i < n; i++)
+            s->vectors[i * l + j] /= root;
+    }
+}
+
+static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
+{
+    if (problem->components > s->count)
+        mrc_notice(
+            ctx, "%lld components asked for, but the %skernel matrix has rank %lld: %lld kept",
+            (long long)problem->components, problem->center == MRC_CENTER_NONE ? "" : "centred ",
+            (long long)s->count, (long long)s->count);
+    if (s->most_negative < 0)
+        mrc_notice(
+            ctx,
+            "the kernel is not positive semidefinite on these rows: eigenvalues down to %.3g "
+            "(largest %.3g); only positive ones are used, so shares may exceed 100 %% and "
+            "errors may be negative",
+            s->most_negative, s->values[0]);
+    /* A kernel matrix like the identity: each row resembles itself alone. */
+    if (problem->kernel->sigma > 0 && problem->rows->n >= 20 &&
+        s->values[0] * (double)problem->rows->n < 3 * s->trace)
+        mrc_notice(ctx,
+                   "the kernel matrix is close to the identity: sigma=%.3g is far below the "
+                   "distances between rows; try a larger one, or sigma=median",
+                   problem->kernel->sigma);
+}
+
+mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                 mrc_spectrum *s, mercer_model *model, mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = problem->rows->n;
+    mercer_fit_report *report = problem->report;
+    double kept = 0;
+    mercer_status rc = MERCER_OK;
+    if (s->count == 0 && s->most_negative < 0)
+        return mrc_fail(
+            err, MERCER_ERR_DATA,
+            "the %skernel matrix has no positive eigenvalue, so there is no component to extract",
+            centered ? "centred " : "");
+    if (s->count == 0)
+        return mrc_problem_no_component(problem, err);
+    tell(ctx, problem, s);
+    for (int64_t j = 0; j < s->count; j++)
+        kept += s->values[j];
+    model->orthonormal = true;
+    model->total_variance = s->trace / (double)n;
+    model->reconstruction_error = (s->trace - kept) / (double)n;
+    if (model->reconstruction_error < 0 && s->most_negative == 0)
+        model->reconstruction_error = 0; /* rounding */
+    report->projection_variance = kept / (double)n;
+    report->passes = s->passes;
+    report->residual = s->residual;
+    memcpy(report->solver, s->solver, strlen(s->solver) + 1);
+    if (centered)
+        mrc_center_columns(n, s->count, s->vectors);
+    model->spectrum = s->values;
+    s->values = NULL;
+    mrc_expansion e = {
+        .count = n, .components = s->count, .coefficients = s->vectors, .centred_images = centered};
+    s->vectors = NULL;
+    if (centered)
+        rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
+    if (rc == MERCER_OK)
+        rc = mrc_expand(ctx, problem, &e, model, err);
+    else
+        mrc_free(e.coefficients);
+    return rc;
+}
+
+mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
+                               mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = problem->rows->n;
+    mrc_gram *gram = NULL;
+    mrc_spectrum s = {0};
+    mercer_status rc = MERCER_OK;
+
+    /* Eigenvectors, B beside v, and Z in the model's and in each kernel's form stay when the solver
+     * is done. */
+    int64_t wanted = problem->components < n ? problem->components : n, points = 0;
+    if (!mrc_kernel_is_precomputed(problem->kernel))
+        points = (int64_t)(mrc_rows_bytes(problem->rows) / (double)n / 8 +
+                           mrc_points_row_size(ctx, problem->kernel, problem->rows));
+    mrc_gram_request request = {.centered = centered,
+                                .work_columns = 3 * wanted + points,
+                                .solver_columns = mrc_spectrum_columns(n, wanted)};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
+    scale_to_coefficients(&s, n);
+    MRC_TRY(mrc_spectral_model(ctx, problem, gram, &s, model, err));
+out:
+    mrc_spectrum_destroy(&s);
+    mrc_gram_free(gram);
+    return rc;
+}

@@ -1,0 +1,524 @@
+/* The deflation engine; see deflation.h.
+ *
+ * Adding a feature costs 8 n j for two passes of Gram-Schmidt beside the product K beta; the
+ * coefficients A take p k^2 at the end, p being the rows that the directions use. */
+#include "methods/supervised/deflation.h"
+
+#include "linalg/linalg.h"
+#include "methods/common/expansion.h"
+#include "methods/supervised/bound.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the earlier features must leave of a direction: of a combination of rows in units of what
+ * rounding could make of it, of a single row in units of its own column. */
+static const double LEAST = 1e-10, MIN_OF_ROW = 1e-8;
+/* Share of |v|^2 above which one projection is as good as two, except for half a digit. */
+static const double ENOUGH = 0.1;
+enum { FEW = 8 }; /* rows whose columns are fetched instead of a product with the matrix */
+
+mercer_status mrc_deflation_init(mrc_deflation *dual, mercer_ctx *ctx, mrc_gram *gram,
+                                 const double *y, int64_t outputs, int64_t most, bool sparse,
+                                 mercer_error *err)
+{
+    int64_t n = mrc_gram_size(gram);
+    mercer_status rc = MERCER_OK;
+    dual->ctx = ctx;
+    dual->gram = gram;
+    dual->n = n;
+    dual->outputs = outputs;
+    dual->most = most < n ? most : n;
+    dual->sparse = sparse;
+    MRC_TRY(mrc_alloc2_raw(&dual->y, n, outputs, sizeof(double), err));
+    memcpy(dual->y, y, (size_t)(n * outputs) * sizeof *y);
+    MRC_TRY(mrc_alloc2_raw(&dual->rest, n, outputs, sizeof(double), err));
+    memcpy(dual->rest, y, (size_t)(n * outputs) * sizeof *y);
+    MRC_TRY(mrc_alloc2_raw(&dual->q, dual->most, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&dual->norms, dual->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&dual->given, dual->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&dual->aligned, dual->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&dual->covariance, dual->most, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&dual->m, dual->most, (dual->most + 1) / 2 + 1, sizeof(double), err));
+    if (!sparse) {
+        MRC_TRY(mrc_alloc2_raw(&dual->values, dual->most, n, sizeof(double), err));
+        goto out;
+    }
+    MRC_TRY(mrc_alloc(&dual->start, dual->most + 1, sizeof *dual->start, err));
+    MRC_TRY(mrc_alloc(&dual->used, dual->most, sizeof *dual->used, err));
+    MRC_TRY(mrc_alloc(&dual->selected, n, sizeof *dual->selected, err));
+    MRC_TRY(mrc_alloc(&dual->place, n, sizeof *dual->place, err));
+    for (int64_t i = 0; i < n; i++)
+        dual->place[i] = -1;
+out:
+    return rc;
+}
+
+void mrc_deflation_destroy(mrc_deflation *dual)
+{
+    mrc_free(dual->y);
+    mrc_free(dual->rest);
+    mrc_free(dual->q);
+    mrc_free(dual->norms);
+    mrc_free(dual->m);
+    mrc_free(dual->given);
+    mrc_free(dual->values);
+    mrc_free(dual->start);
+    mrc_free(dual->point);
+    mrc_free(dual->selected);
+    mrc_free(dual->used);
+    mrc_free(dual->place);
+    mrc_free(dual->column_norms2);
+    mrc_free(dual->aligned);
+    mrc_free(dual->covariance);
+    memset(dual, 0, sizeof *dual);
+}
+
+mercer_status mrc_deflation_column_norms2(mrc_deflation *dual, const double **out,
+                                          mercer_error *err)
+{
+    double *norms2 = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!dual->column_norms2) {
+        MRC_TRY(mrc_alloc(&norms2, dual->n, sizeof *norms2, err));
+        MRC_TRY(mrc_gram_row_norms2(dual->gram, NULL, dual->n, NULL, norms2, err));
+        dual->column_norms2 = norms2;
+        norms2 = NULL;
+    }
+    *out = dual->column_norms2;
+out:
+    mrc_free(norms2);
+    return rc;
+}
+
+mercer_status mrc_deflation_project(mrc_deflation *dual, double *v, double *dots, mercer_error *err)
+{
+    double *more = NULL;
+    mercer_status rc = MERCER_OK;
+    double before, after = 0;
+    MRC_TRY(mrc_alloc(&more, dual->count + 1, sizeof *more, err));
+    memset(dots, 0, (size_t)dual->count * sizeof *dots);
+    for (int pass = 0; pass < 2; pass++) { /* the second one for what rounding left of the first */
+        before = pass == 0 ? mrc_dot(v, v, dual->n) : after;
+        MRC_TRY(mrc_wide_dots(dual->ctx, dual->q, dual->count, dual->n, v, more, err));
+        mrc_wide_times(dual->ctx, dual->q, dual->count, dual->n, -1, more, 1, v);
+        for (int64_t t = 0; t < dual->count; t++)
+            dots[t] += more[t];
+        after = mrc_dot(v, v, dual->n);
+        if (after > ENOUGH * before)
+            break;
+    }
+out:
+    mrc_free(more);
+    return rc;
+}
+
+/* q_j from tau in q + count n, and what it does to the targets. */
+static void take_off_targets(mrc_deflation *dual)
+{
+    const double *q = dual->q + dual->count * dual->n;
+    double all = 0, aligned = 0;
+    for (int64_t c = 0; c < dual->outputs; c++) {
+        double dot = 0, rest = 0;
+        for (int64_t i = 0; i < dual->n; i++) {
+            dot += q[i] * dual->y[i * dual->outputs + c];
+            rest += q[i] * dual->rest[i * dual->outputs + c];
+            all += dual->y[i * dual->outputs + c] * dual->y[i * dual->outputs + c];
+        }
+        aligned += dot * dot;
+        for (int64_t i = 0; i < dual->n; i++)
+            dual->rest[i * dual->outputs + c] -= rest * q[i];
+    }
+    dual->aligned[dual->count] = all > 0 ? aligned / all : 0;
+    dual->covariance[dual->count] = aligned * dual->norms[dual->count] * dual->norms[dual->count] /
+                                    ((double)dual->n * (double)dual->n);
+}
+
+/* ---- adding a feature ---- */
+
+/* K beta into image, and the longest column it could be made of. */
+static mercer_status multiply(mrc_deflation *dual, const int64_t *rows, int64_t count,
+                              const double *values, double *image, double *longest,
+                              mercer_error *err)
+{
+    int64_t n = dual->n;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!rows) {
+        MRC_TRY(mrc_gram_apply(dual->gram, values, 1, image, err));
+    } else if (count > FEW) {
+        MRC_TRY(mrc_alloc(&scratch, n, sizeof *scratch, err));
+        for (int64_t i = 0; i < count; i++)
+            scratch[rows[i]] = values[i];
+        MRC_TRY(mrc_gram_apply(dual->gram, scratch, 1, image, err));
+    } else {
+        MRC_TRY(mrc_alloc2_raw(&scratch, count, n, sizeof *scratch, err));
+        MRC_TRY(mrc_gram_columns(dual->gram, rows, count, scratch, err));
+        memset(image, 0, (size_t)n * sizeof *image);
+        for (int64_t i = 0; i < count; i++) {
+            const double *column = scratch + i * n;
+            *longest = fmax(*longest, sqrt(mrc_dot(column, column, n)));
+            for (int64_t t = 0; t < n; t++)
+                image[t] += values[i] * column[t];
+        }
+    }
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
+/* beta' K beta and sum |beta_i|. */
+static void measure(const int64_t *rows, int64_t count, const double *values, const double *image,
+                    double *length2, double *weight)
+{
+    *length2 = *weight = 0;
+    for (int64_t i = 0; i < count; i++) {
+        *length2 += values[i] * image[rows ? rows[i] : i];
+        *weight += fabs(values[i]);
+    }
+}
+
+static mercer_status find_longest(mrc_deflation *dual, double *longest, mercer_error *err)
+{
+    const double *norms2;
+    mercer_status rc = mrc_deflation_column_norms2(dual, &norms2, err);
+    *longest = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < dual->n; i++)
+        *longest = fmax(*longest, sqrt(norms2[i]));
+    return rc;
+}
+
+/* Keep beta / length as the direction of feature dual->count. */
+static mercer_status keep_direction(mrc_deflation *dual, const int64_t *rows, int64_t count,
+                                    const double *values, double length, mercer_error *err)
+{
+    int64_t j = dual->count, first = dual->sparse ? dual->start[j] : j * dual->n;
+    mercer_status rc = MERCER_OK;
+    if (dual->sparse) {
+        int64_t points = j > 0 ? dual->used[j - 1] : 0;
+        MRC_TRY(mrc_grow(&dual->values, first + count, sizeof *dual->values, err));
+        MRC_TRY(mrc_grow(&dual->point, first + count, sizeof *dual->point, err));
+        for (int64_t i = 0; i < count; i++) {
+            int64_t row = rows ? rows[i] : i;
+            if (dual->place[row] < 0) {
+                dual->selected[points] = row;
+                dual->place[row] = points++;
+            }
+            dual->point[first + i] = dual->place[row];
+        }
+        dual->used[j] = points;
+        dual->start[j + 1] = first + count;
+    }
+    for (int64_t i = 0; i < count; i++)
+        dual->values[first + i] = values[i] / length;
+out:
+    return rc;
+}
+
+mercer_status mrc_deflation_add(mrc_deflation *dual, const int64_t *rows, int64_t count,
+                                const double *values, const double *image, bool *added,
+                                mercer_error *err)
+{
+    int64_t n = dual->n, j = dual->count;
+    double *tau = dual->q + j * n, *dots = NULL, *column = dual->m + j * (j + 1) / 2;
+    double length2, weight, longest = 0, least;
+    mercer_status rc = MERCER_OK;
+    *added = false;
+    count = rows ? count : n;
+    MRC_TRY(mrc_alloc(&dots, j + 1, sizeof *dots, err));
+    if (image)
+        memcpy(tau, image, (size_t)n * sizeof *image);
+    else
+        MRC_TRY(multiply(dual, rows, count, values, tau, &longest, err));
+    measure(rows, count, values, tau, &length2, &weight);
+    if (!(length2 > 0))
+        goto out;
+    if (image && rows)
+        longest = sqrt(mrc_dot(image, image, n)) / weight;
+    if (longest == 0 && !dual->repeats)
+        MRC_TRY(find_longest(dual, &longest, err));
+    least = dual->repeats ? LEAST * sqrt(mrc_dot(tau, tau, n))
+                          : (rows && count == 1 ? MIN_OF_ROW : LEAST) * longest * weight;
+    MRC_TRY(mrc_deflation_project(dual, tau, dots, err));
+    double norm = sqrt(mrc_dot(tau, tau, n)), length = sqrt(length2);
+    bool is_new = norm > least;
+    if (!is_new && !dual->repeats)
+        goto out;
+    MRC_TRY(keep_direction(dual, rows, count, values, length, err));
+    for (int64_t t = 0; t < j; t++)
+        column[t] = dual->norms[t] > 0 ? dots[t] / length / dual->norms[t] : 0;
+    column[j] = 1;
+    for (int64_t i = 0; i < n; i++)
+        tau[i] = is_new ? tau[i] / norm : 0;
+    dual->norms[j] = is_new ? norm / length : 0;
+    dual->repeated += !is_new;
+    dual->given[j] = length;
+    take_off_targets(dual);
+    dual->count++;
+    *added = true;
+out:
+    mrc_free(dots);
+    return rc;
+}
+
+mercer_status mrc_deflation_remains(mrc_deflation *dual, const double *beta, const double *image,
+                                    bool *remains, mercer_error *err)
+{
+    double *tau = NULL, *dots = NULL, longest, length2, weight;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&tau, dual->n, sizeof *tau, err));
+    MRC_TRY(mrc_alloc(&dots, dual->count + 1, sizeof *dots, err));
+    memcpy(tau, image, (size_t)dual->n * sizeof *tau);
+    MRC_TRY(find_longest(dual, &longest, err));
+    MRC_TRY(mrc_deflation_project(dual, tau, dots, err));
+    measure(NULL, dual->n, beta, image, &length2, &weight);
+    *remains = length2 > 0 && sqrt(mrc_dot(tau, tau, dual->n)) > LEAST * longest * weight;
+out:
+    mrc_free(tau);
+    mrc_free(dots);
+    return rc;
+}
+
+mercer_status mrc_deflation_lead(mrc_deflation *dual, const double *w, int64_t columns,
+                                 double *beta, double *image, mercer_error *err)
+{
+    int64_t n = dual->n, m = columns;
+    double *product = NULL, *inner = NULL, *values = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
+    MRC_TRY(mrc_gram_apply(dual->gram, w, m, product, err));
+    MRC_TRY(mrc_tall_product(dual->ctx, w, m, m, product, m, m, n, inner, err));
+    MRC_TRY(mrc_eigen_symmetric(dual->ctx, m, inner, values, err));
+    const double *a = inner + (m - 1) * m;
+    for (int64_t i = 0; i < n; i++) {
+        beta[i] = image[i] = 0;
+        for (int64_t c = 0; c < m; c++) {
+            beta[i] += w[i * m + c] * a[c];
+            image[i] += product[i * m + c] * a[c];
+        }
+    }
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    mrc_free(values);
+    return rc;
+}
+
+/* ---- the model ---- */
+
+void mrc_deflation_set_unit(mrc_deflation *dual, double unit)
+{
+    if (mrc_gram_unit(dual->gram) == unit)
+        return;
+    mrc_gram_set_unit(dual->gram, unit);
+    mrc_free(dual->column_norms2);
+    dual->column_norms2 = NULL;
+}
+
+void mrc_deflation_leave_unit(mrc_deflation *dual, double unit)
+{
+    double root = sqrt(unit);
+    int64_t k = dual->count, size = dual->sparse ? dual->start[k] : k * dual->n;
+    mrc_deflation_set_unit(dual, 1);
+    if (unit == 1)
+        return;
+    for (int64_t i = 0; i < size; i++)
+        dual->values[i] /= root;
+    for (int64_t j = 0; j < k; j++) {
+        dual->norms[j] *= root;
+        dual->given[j] *= root;
+        dual->covariance[j] *= unit;
+    }
+}
+
+struct solve {
+    const double *m; /* k x k */
+    int64_t points, k;
+    double *a;
+};
+
+enum { SOLVED_ROWS = 1024 };
+
+static void solve_range(void *arg, int64_t task, int worker)
+{
+    const struct solve *p = arg;
+    int64_t first = task * SOLVED_ROWS;
+    int64_t rows = p->points - first < SOLVED_ROWS ? p->points - first : SOLVED_ROWS;
+    (void)worker;
+    mrc_solve_upper(p->m, p->k, p->a + first * p->k, rows);
+}
+
+/* A = B M^-1, points x k, in the scale of the features; A = B when they are as given. */
+static mercer_status solve_coefficients(const mrc_deflation *dual, int64_t points,
+                                        mrc_deflation_scale scale, double *a, mercer_error *err)
+{
+    int64_t k = dual->count;
+    double *m = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&m, k, k, sizeof *m, err));
+    memset(a, 0, (size_t)(points * k) * sizeof *a);
+    for (int64_t j = 0; j < k; j++) {
+        int64_t first = dual->sparse ? dual->start[j] : j * dual->n;
+        int64_t end = dual->sparse ? dual->start[j + 1] : first + dual->n;
+        double factor = scale == MRC_AS_GIVEN ? dual->given[j] : 1;
+        for (int64_t e = first; e < end; e++)
+            a[(dual->sparse ? dual->point[e] : e - first) * k + j] = factor * dual->values[e];
+        /* Features of length one: B (N M)^-1, N being the lengths they would have. */
+        for (int64_t t = 0; t <= j; t++)
+            m[t * k + j] =
+                dual->m[j * (j + 1) / 2 + t] * (scale == MRC_UNIT_FEATURES ? dual->norms[t] : 1);
+    }
+    struct solve p = {.m = m, .points = points, .k = k, .a = a};
+    if (scale != MRC_AS_GIVEN)
+        mrc_parfor_sized(dual->ctx, (points + SOLVED_ROWS - 1) / SOLVED_ROWS,
+                         (double)points * (double)k * (double)k, solve_range, &p);
+out:
+    mrc_free(m);
+    return rc;
+}
+
+/* t't of feature j on the training rows. */
+static double sum_squares(const mrc_deflation *dual, mrc_deflation_scale scale, int64_t j)
+{
+    double sum = 0;
+    for (int64_t t = 0; t <= j; t++) {
+        double along = mrc_deflation_coordinate(dual, scale, t, j);
+        sum += along * along;
+    }
+    return sum;
+}
+
+/* What the method tells about its features: alignment, covariance, kernel values of a new row, and
+ * the bound, which may choose how many features there are. */
+static mercer_status describe(mrc_deflation *dual, const mrc_problem *problem,
+                              mrc_deflation_scale scale, const double *a, int64_t points,
+                              mercer_model *model, mercer_error *err)
+{
+    int64_t k = dual->count, width = MERCER_BOUND_COLUMNS;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&model->bound, k, width, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->alignment, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->covariance, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->evaluations, k, sizeof *model->evaluations, err));
+    MRC_TRY(mrc_alloc2(&model->influence, MRC_INFLUENTIAL, 2, sizeof(double), err));
+    MRC_TRY(mrc_bound_terms(dual, scale, a, points, model->bound, err));
+    MRC_TRY(mrc_bound_rows(dual, model->influence, &model->influence_count, err));
+    if (problem->by_bound)
+        dual->count = mrc_bound_choose(model->bound, k);
+    for (int64_t j = 0; j < dual->count; j++) {
+        model->alignment[j] = dual->aligned[j];
+        model->covariance[j] = dual->covariance[j];
+        model->evaluations[j] = dual->sparse ? dual->used[j] : points;
+    }
+    if (mrc_first_not_finite(model->bound, k * width) >= 0 ||
+        mrc_first_not_finite(model->influence, 2 * model->influence_count) >= 0) {
+        mrc_free(model->bound); /* targets so large that their squares overflow */
+        mrc_free(model->influence);
+        model->bound = model->influence = NULL;
+        model->influence_count = 0;
+        goto out;
+    }
+    const double *last = model->bound + (dual->count - 1) * width;
+    if (problem->by_bound && last[MERCER_BOUND_EMPIRICAL] <=
+                                 last[MERCER_BOUND_COMPLEXITY] + last[MERCER_BOUND_CONFIDENCE])
+        mrc_notice(dual->ctx,
+                   "the bound is below zero, so it promises nothing: %lld features are its choice "
+                   "in form only",
+                   (long long)dual->count);
+out:
+    return rc;
+}
+
+mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *problem,
+                                   mrc_deflation_scale scale, mercer_model *model,
+                                   mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = dual->n, k = dual->count, points = dual->sparse ? dual->used[k - 1] : n;
+    mercer_fit_report *report = problem->report;
+    double *products = NULL;
+    const double *means, *diag;
+    mrc_expansion e = {
+        .selected = dual->selected, .count = points, .components = k, .centred_images = centered};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&e.coefficients, points, k, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&model->spectrum, k, sizeof(double), err));
+    MRC_TRY(solve_coefficients(dual, points, scale, e.coefficients, err));
+    MRC_TRY(describe(dual, problem, scale, e.coefficients, points, model, err));
+    if (dual->count < k) {
+        int64_t kept = dual->count;
+        e.count = points = dual->sparse ? dual->used[kept - 1] : n;
+        for (int64_t i = 0; i < points; i++)
+            memmove(e.coefficients + i * kept, e.coefficients + i * k,
+                    (size_t)kept * sizeof(double));
+        e.components = k = kept;
+    }
+    for (int64_t j = 0; j < k; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < points; i++)
+            mean += e.coefficients[i * k + j] / (double)points;
+        /* Centred mapped rows add up to zero, and so may their coefficients. */
+        for (int64_t i = 0; centered && !dual->sparse && i < points; i++)
+            e.coefficients[i * k + j] -= mean;
+        model->spectrum[j] = sum_squares(dual, scale, j);
+        report->projection_variance += model->spectrum[j] / (double)n;
+    }
+    if (centered) {
+        MRC_TRY(mrc_gram_means(dual->gram, &means, &e.mean_norm2, err));
+        MRC_TRY(mrc_alloc(&products, points, sizeof *products, err));
+        for (int64_t s = 0; s < points; s++)
+            products[s] = means[dual->sparse ? dual->selected[s] : s];
+        e.mean_products = products;
+    }
+    MRC_TRY(mrc_gram_diag(dual->gram, &diag, err));
+    for (int64_t i = 0; i < n; i++)
+        model->total_variance += diag[i] / (double)n;
+    model->correlated = scale == MRC_AS_GIVEN;
+    model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
+    report->residual = NAN;
+    snprintf(report->solver, sizeof report->solver, "deflation");
+    MRC_TRY(mrc_expand(dual->ctx, problem, &e, model, err));
+out:
+    mrc_free(e.coefficients);
+    mrc_free(products);
+    return rc;
+}
+
+/* One column of the targets about its mean. */
+static void center_column(double *y, int64_t n, int64_t outputs, int64_t c)
+{
+    double mean = 0, error = 0;
+    for (int64_t i = 0; i < n; i++)
+        mean += y[i * outputs + c] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        error += (y[i * outputs + c] - mean) / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        y[i * outputs + c] -= mean + error;
+}
+
+mercer_status mrc_deflation_targets(const mrc_problem *problem, bool raw, double **y,
+                                    int64_t *outputs, mercer_error *err)
+{
+    const mercer_targets *targets = problem->targets;
+    int64_t n = problem->rows->n;
+    mercer_status rc = MERCER_OK;
+    *y = NULL;
+    if (!targets || targets->kind == MERCER_TARGET_NONE)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "label target"),
+                           "this method learns from labels: name the columns of classes or values");
+    bool classes = targets->kind == MERCER_TARGET_CLASSES;
+    *outputs = !classes ? targets->columns : targets->classes == 2 ? 1 : targets->classes;
+    MRC_TRY(mrc_alloc2(y, n, *outputs, sizeof **y, err));
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < *outputs; c++)
+            (*y)[i * *outputs + c] = !classes        ? targets->values[i * targets->columns + c]
+                                     : *outputs == 1 ? (targets->codes[i] == 1 ? 1 : -1)
+                                                     : targets->codes[i] == c;
+    for (int64_t c = 0; !raw && c < *outputs; c++)
+        center_column(*y, n, *outputs, c);
+out:
+    return rc;
+}

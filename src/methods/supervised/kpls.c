@@ -1,0 +1,63 @@
+/* Kernel partial least squares: each feature is the direction of largest covariance between the
+ * mapped rows and the targets, after the features before it (Rosipal, Trejo 2001).
+ *
+ * beta = Y_j a with a the leading eigenvector of Y_j' K Y_j (outputs x outputs), Y_j = P_j Y,
+ * scaled so that the direction has length one: beta' K beta = 1. One product with `outputs` columns
+ * a feature; K is never deflated. */
+#include "methods/supervised/supervised.h"
+
+struct kpls_params {
+    double components;
+    int discriminant;
+};
+
+static const mrc_param kpls_schema[] = {
+    MRC_COMPONENTS_SUPERVISED(struct kpls_params, 10),
+    MRC_CHOICE(struct kpls_params, discriminant, 0, "off|on",
+               "classes weigh the same whatever their size, and prediction is the nearest centre"),
+    MRC_PARAM_END};
+
+static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer_error *err)
+{
+    double *beta = NULL;
+    mercer_status rc = MERCER_OK;
+    (void)self;
+    MRC_TRY(mrc_alloc2(&beta, 2, dual->n, sizeof *beta, err));
+    MRC_TRY(mrc_deflation_lead(dual, dual->rest, dual->outputs, beta, beta + dual->n, err));
+    MRC_TRY(mrc_deflation_add(dual, NULL, dual->n, beta, beta + dual->n, added, err));
+out:
+    mrc_free(beta);
+    return rc;
+}
+
+mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
+                                mercer_model *model, mercer_error *err)
+{
+    mrc_supervised method = {.choose = choose, .balanced = discriminant};
+    return mrc_supervised_fit(ctx, problem, &method, model, err);
+}
+
+static mercer_status kpls_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                              mercer_model *model, mercer_error *err)
+{
+    const struct kpls_params *p = params;
+    return mrc_kpls_features(ctx, problem, p->discriminant == 1, model, err);
+}
+
+static const char *choose_head(const void *params)
+{
+    const struct kpls_params *p = params;
+    return p->discriminant == 1 ? "centre" : "ls";
+}
+
+const mrc_method mrc_method_kpls = {
+    .entry = {.name = "kpls",
+              .summary = "kernel partial least squares",
+              .reference = "Rosipal, Trejo 2001",
+              .params = kpls_schema},
+    .params_size = sizeof(struct kpls_params),
+    .default_center = MRC_CENTER_EXACT,
+    .fit = kpls_fit,
+    .default_head = "ls",
+    .choose_head = choose_head,
+};

@@ -1,0 +1,587 @@
+/* Which row's column of K, or combination of two or three, matches what is left of the labels best.
+ *
+ * With r = P_j Y the match of column i is num_i = |r'k_i|^2, on the raw column; SMC divides by
+ * K_ii, SMA by den_i = |P_j k_i|^2. All columns: one product K [r, q_j] a feature gives every
+ * num_i, and den_i -= (K q_j)_i^2. The difference is worthless once den_i has fallen below 1e-7 of
+ * its last exact value; such columns are computed anew. Candidates: c rows of the matrix a feature;
+ * a column drawn again only meets the features that came since. Cost: k n^2 for all columns, c k n
+ * kernel values for candidates.
+ *
+ * Directions of several rows: the match of all subsets follows from r'k_i and G = K (SMC) or
+ * K P_j K (SMA), whose rows come in runs; see combinations.h. Cost beside that: for SMA every
+ * column is deflated and multiplied with the matrix in each step, n^3 for all columns, c^2 n for
+ * candidates. */
+#include "methods/supervised/matching.h"
+
+#include "linalg/linalg.h"
+#include "methods/supervised/combinations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double TIE = 1e-10;  /* relative difference of scores that count as equal */
+static const double STALE = 1e-7; /* den over its last exact value below which it is renewed */
+static const double ADMISSIBLE = 1e-16;      /* what must be left of |k_i|^2 */
+static const double BLUR = 64 * DBL_EPSILON; /* error of a deflated column, in units of |k_i| */
+enum { GROUP = 64 };                         /* columns computed at a time */
+/* Pairs and triples compared in a fit, and products summed for them, that a user can have meant:
+ * about an hour. */
+static const double MAX_SUBSETS = 1e12, MAX_PRODUCTS = 2e13;
+
+/* Taken, or spanned by those taken; not good enough for this feature. */
+enum { SPENT = 1, PASSED = 2 };
+
+struct matching {
+    const struct mrc_matching_params *params;
+    bool alignment; /* SMA */
+    const double *diag;
+    double *num;        /* n */
+    double *den;        /* n: |P_j k_i|^2 */
+    double *exact;      /* n: den when last computed from the column */
+    double *full;       /* n: |k_i|^2 */
+    int64_t *upto;      /* n: features that den knows of; -1: none, not even |k_i|^2 */
+    unsigned char *out; /* n: a row that is not to be taken, or 0 */
+    int64_t *list;      /* candidates of this feature */
+    int64_t list_count;
+    double noise;             /* a match that rounding alone could make */
+    double *block, *products; /* GROUP x n, GROUP x (most + outputs) */
+    double *input, *output;   /* n x (outputs + 1): all columns */
+    /* Several rows: r'k_i, n x outputs; for those that can be taken, one after the other, r'k_i and
+     * errors in units of sqrt(G_ii), and 1 / sqrt(G_ii); room for columns beside one another. */
+    double *matches;
+    int64_t *members;
+    double *match, *blur, *factor;
+    double *turned, *images;
+};
+
+/* Rows looked at for a feature. */
+static int64_t pool_size(const struct mrc_matching_params *params, int64_t n)
+{
+    return params->candidates > 0 && params->candidates < n ? params->candidates : n;
+}
+
+static void destroy(struct matching *w)
+{
+    mrc_free(w->num);
+    mrc_free(w->den);
+    mrc_free(w->exact);
+    mrc_free(w->full);
+    mrc_free(w->upto);
+    mrc_free(w->out);
+    mrc_free(w->list);
+    mrc_free(w->block);
+    mrc_free(w->products);
+    mrc_free(w->input);
+    mrc_free(w->output);
+    mrc_free(w->matches);
+    mrc_free(w->members);
+    mrc_free(w->match);
+    mrc_free(w->blur);
+    mrc_free(w->factor);
+    mrc_free(w->turned);
+    mrc_free(w->images);
+}
+
+static mercer_status reserve(struct matching *w, const mrc_deflation *dual, mercer_error *err)
+{
+    int64_t n = dual->n, width = dual->outputs + 1;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_diag(dual->gram, &w->diag, err));
+    MRC_TRY(mrc_alloc(&w->num, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->den, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->exact, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->full, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->upto, n, sizeof *w->upto, err));
+    MRC_TRY(mrc_alloc(&w->out, n, 1, err));
+    MRC_TRY(mrc_alloc(&w->list, n, sizeof *w->list, err));
+    MRC_TRY(mrc_alloc2_raw(&w->block, GROUP, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&w->products, GROUP, dual->most + dual->outputs, sizeof(double), err));
+    if (!w->params->candidates) {
+        MRC_TRY(mrc_alloc2(&w->input, n, width, sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&w->output, n, width, sizeof(double), err));
+    }
+    for (int64_t i = 0; i < n; i++)
+        w->upto[i] = -1;
+    if (w->params->sparsity > 1) {
+        int64_t size = pool_size(w->params, n);
+        MRC_TRY(mrc_alloc2(&w->matches, n, dual->outputs, sizeof(double), err));
+        MRC_TRY(mrc_alloc(&w->members, size, sizeof *w->members, err));
+        MRC_TRY(mrc_alloc2(&w->match, dual->outputs, size, sizeof(double), err));
+        MRC_TRY(mrc_alloc(&w->blur, size, sizeof(double), err));
+        MRC_TRY(mrc_alloc(&w->factor, size, sizeof(double), err));
+        if (w->alignment) {
+            MRC_TRY(mrc_alloc2_raw(&w->turned, n, MRC_COMBINED_ROWS, sizeof(double), err));
+            MRC_TRY(mrc_alloc2_raw(&w->images, size, MRC_COMBINED_ROWS, sizeof(double), err));
+        }
+    }
+out:
+    return rc;
+}
+
+/* ---- columns ---- */
+
+struct multiply {
+    const double *block, *vectors; /* count x n each way */
+    int64_t n, rows, count;
+    double *out; /* ranges x rows x count */
+};
+
+enum { RANGE = 4096 };
+
+static void multiply_range(void *arg, int64_t task, int worker)
+{
+    const struct multiply *p = arg;
+    int64_t c = task * RANGE, cols = p->n - c < RANGE ? p->n - c : RANGE;
+    (void)worker;
+    mrc_gemm(false, true, p->rows, p->count, cols, 1, p->block + c, p->n, p->vectors + c, p->n, 0,
+             p->out + task * p->rows * p->count, p->count);
+}
+
+/* out (rows x count) = block vectors'. */
+static mercer_status multiply(mercer_ctx *ctx, const double *block, int64_t rows,
+                              const double *vectors, int64_t count, int64_t n, double *out,
+                              mercer_error *err)
+{
+    int64_t ranges = (n + RANGE - 1) / RANGE;
+    struct multiply p = {.block = block, .vectors = vectors, .n = n, .rows = rows, .count = count};
+    mercer_status rc = MERCER_OK;
+    if (count == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&p.out, ranges, rows * count, sizeof *p.out, err));
+    mrc_parfor_sized(ctx, ranges, 2 * (double)n * (double)rows * (double)count, multiply_range, &p);
+    memcpy(out, p.out, (size_t)(rows * count) * sizeof *out);
+    for (int64_t r = 1; r < ranges; r++)
+        for (int64_t i = 0; i < rows * count; i++)
+            out[i] += p.out[r * rows * count + i];
+out:
+    mrc_free(p.out);
+    return rc;
+}
+
+struct subtract {
+    double *block;
+    const double *q, *dots; /* count x n, rows x count */
+    int64_t n, rows, count;
+};
+
+static void subtract_range(void *arg, int64_t task, int worker)
+{
+    const struct subtract *p = arg;
+    int64_t c = task * RANGE, cols = p->n - c < RANGE ? p->n - c : RANGE;
+    (void)worker;
+    mrc_gemm(false, false, p->rows, cols, p->count, -1, p->dots, p->count, p->q + c, p->n, 1,
+             p->block + c, p->n);
+}
+
+/* What the features leave of the rows of block; the second pass for what rounding left. */
+static mercer_status project_block(mrc_deflation *dual, double *block, int64_t rows, double *dots,
+                                   mercer_error *err)
+{
+    int64_t n = dual->n, count = dual->count;
+    struct subtract p = {
+        .block = block, .q = dual->q, .dots = dots, .n = n, .rows = rows, .count = count};
+    mercer_status rc = MERCER_OK;
+    for (int pass = 0; count > 0 && pass < 2; pass++) {
+        MRC_TRY(multiply(dual->ctx, block, rows, dual->q, count, n, dots, err));
+        mrc_parfor_sized(dual->ctx, (n + RANGE - 1) / RANGE,
+                         2 * (double)n * (double)rows * (double)count, subtract_range, &p);
+    }
+out:
+    return rc;
+}
+
+/* |P_j k_i|^2 from the columns themselves, which stand in block. */
+static mercer_status renew(struct matching *w, mrc_deflation *dual, const int64_t *rows,
+                           int64_t count, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(project_block(dual, w->block, count, w->products, err));
+    for (int64_t i = 0; i < count; i++) {
+        const double *column = w->block + i * dual->n;
+        w->den[rows[i]] = w->exact[rows[i]] = mrc_dot(column, column, dual->n);
+        w->upto[rows[i]] = dual->count;
+        if (w->den[rows[i]] <= ADMISSIBLE * w->full[rows[i]])
+            w->out[rows[i]] = SPENT; /* what is left of it can only become less */
+    }
+out:
+    return rc;
+}
+
+static mercer_status renew_stale(struct matching *w, mrc_deflation *dual, const int64_t *rows,
+                                 int64_t count, mercer_error *err)
+{
+    int64_t stale[GROUP], found = 0;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i <= count; i++) {
+        if (i < count && !w->out[rows[i]] && w->den[rows[i]] < STALE * w->exact[rows[i]])
+            stale[found++] = rows[i];
+        if (found == GROUP || (i == count && found > 0)) {
+            MRC_TRY(mrc_gram_columns(dual->gram, stale, found, w->block, err));
+            MRC_TRY(renew(w, dual, stale, found, err));
+            found = 0;
+        }
+    }
+out:
+    return rc;
+}
+
+static void note_match(struct matching *w, int64_t row, const double *products, int64_t outputs)
+{
+    w->num[row] = mrc_dot(products, products, outputs);
+    if (w->matches)
+        memcpy(w->matches + row * outputs, products, (size_t)outputs * sizeof *products);
+}
+
+/* ---- columns one by one: candidates, and what is left of all of them ---- */
+
+static int by_age(const void *a, const void *b, void *arg)
+{
+    const int64_t *upto = arg, i = *(const int64_t *)a, j = *(const int64_t *)b;
+    if (upto[i] != upto[j])
+        return upto[i] < upto[j] ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+static void draw(struct matching *w, mrc_deflation *dual)
+{
+    int64_t left = 0, wanted = w->params->candidates;
+    for (int64_t i = 0; i < dual->n; i++)
+        if (!w->out[i])
+            w->list[left++] = i;
+    wanted = wanted > 0 && wanted < left ? wanted : left;
+    if (wanted < left)
+        mrc_rng_draw(&dual->ctx->rng, w->list, left, wanted);
+    w->list_count = wanted;
+    qsort_r(w->list, (size_t)wanted, sizeof *w->list, by_age, w->upto);
+}
+
+/* num and den of rows J. They are in order of what they know: the products of all begin with what
+ * the first has missed, and each row takes its own share of them. */
+static mercer_status meet_group(struct matching *w, mrc_deflation *dual, const int64_t *rows,
+                                int64_t count, const double *rest, mercer_error *err)
+{
+    int64_t n = dual->n, known = w->upto[rows[0]] < 0 ? 0 : w->upto[rows[0]];
+    int64_t missing = dual->count - known, m = dual->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_columns(dual->gram, rows, count, w->block, err));
+    MRC_TRY(multiply(dual->ctx, w->block, count, rest, m, n, w->products, err));
+    for (int64_t i = 0; i < count; i++)
+        note_match(w, rows[i], w->products + i * m, m);
+    if (!w->alignment)
+        goto out;
+    for (int64_t i = 0; i < count; i++)
+        if (w->upto[rows[i]] < 0)
+            w->den[rows[i]] = w->exact[rows[i]] = w->full[rows[i]] =
+                mrc_dot(w->block + i * n, w->block + i * n, n);
+    if (w->params->sparsity > 1) { /* correlations of what is left need all its digits */
+        MRC_TRY(renew(w, dual, rows, count, err));
+        goto out;
+    }
+    MRC_TRY(
+        multiply(dual->ctx, w->block, count, dual->q + known * n, missing, n, w->products, err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t own = dual->count - (w->upto[rows[i]] < 0 ? 0 : w->upto[rows[i]]);
+        const double *products = w->products + (i + 1) * missing - own;
+        w->den[rows[i]] -= mrc_dot(products, products, own);
+        w->upto[rows[i]] = dual->count;
+    }
+    MRC_TRY(renew_stale(w, dual, rows, count, err));
+out:
+    return rc;
+}
+
+static mercer_status meet_columns(struct matching *w, mrc_deflation *dual, mercer_error *err)
+{
+    double *rest = NULL; /* what is left of the labels, one after the other */
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&rest, dual->outputs, dual->n, sizeof *rest, err));
+    for (int64_t i = 0; i < dual->n; i++)
+        for (int64_t c = 0; c < dual->outputs; c++)
+            rest[c * dual->n + i] = dual->rest[i * dual->outputs + c];
+    draw(w, dual);
+    for (int64_t first = 0; first < w->list_count; first += GROUP) {
+        int64_t size = w->list_count - first < GROUP ? w->list_count - first : GROUP;
+        MRC_TRY(mrc_check_cancel(dual->ctx, err));
+        MRC_TRY(meet_group(w, dual, w->list + first, size, rest, err));
+    }
+out:
+    mrc_free(rest);
+    return rc;
+}
+
+/* ---- all columns ---- */
+
+static mercer_status meet_all(struct matching *w, mrc_deflation *dual, mercer_error *err)
+{
+    int64_t n = dual->n, m = dual->outputs, newest = dual->count - 1;
+    bool update = w->alignment && newest >= 0;
+    int64_t width = update ? m + 1 : m;
+    mercer_status rc = MERCER_OK;
+    if (w->alignment && newest < 0) {
+        const double *full;
+        MRC_TRY(mrc_deflation_column_norms2(dual, &full, err));
+        memcpy(w->full, full, (size_t)n * sizeof *w->full);
+        memcpy(w->den, w->full, (size_t)n * sizeof *w->den);
+        memcpy(w->exact, w->full, (size_t)n * sizeof *w->exact);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(w->input + i * width, dual->rest + i * m, (size_t)m * sizeof *w->input);
+        if (update)
+            w->input[i * width + m] = dual->q[newest * n + i];
+    }
+    MRC_TRY(mrc_gram_apply(dual->gram, w->input, width, w->output, err));
+    for (int64_t i = 0; i < n; i++) {
+        note_match(w, i, w->output + i * width, m);
+        if (update)
+            w->den[i] -= w->output[i * width + m] * w->output[i * width + m];
+        w->list[i] = i;
+    }
+    w->list_count = n;
+    if (update)
+        MRC_TRY(renew_stale(w, dual, w->list, n, err));
+out:
+    return rc;
+}
+
+/* ---- the choice ---- */
+
+/* G_ii, or 0 for a row that cannot be taken: nothing is left of its column. */
+static double square_of(const struct matching *w, int64_t i)
+{
+    double below = w->alignment ? w->den[i] : w->diag[i];
+    if (w->out[i] || !(below > 0) || (w->alignment && below <= ADMISSIBLE * w->full[i]))
+        return 0;
+    return below;
+}
+
+static double score(const struct matching *w, int64_t i)
+{
+    double below = square_of(w, i);
+    return below > 0 && w->num[i] > w->noise ? w->num[i] / below : -1;
+}
+
+/* The row to try: the lowest of those whose score is the largest to rounding; -1: none. */
+static int64_t find_best(const struct matching *w)
+{
+    double most = 0;
+    int64_t best = -1;
+    for (int64_t i = 0; i < w->list_count; i++)
+        most = fmax(most, score(w, w->list[i]));
+    for (int64_t i = 0; most > 0 && i < w->list_count; i++)
+        if (score(w, w->list[i]) >= most * (1 - TIE) && (best < 0 || w->list[i] < best))
+            best = w->list[i];
+    return best;
+}
+
+static mercer_status take_row(struct matching *w, mrc_deflation *dual, bool *added,
+                              mercer_error *err)
+{
+    const double one = 1;
+    int64_t best;
+    mercer_status rc = MERCER_OK;
+    while (!*added && (best = find_best(w)) >= 0) {
+        w->out[best] = SPENT;
+        MRC_TRY(mrc_deflation_add(dual, &best, 1, &one, NULL, added, err));
+    }
+out:
+    return rc;
+}
+
+/* ---- several rows ---- */
+
+struct pool {
+    struct matching *w;
+    mrc_deflation *dual;
+    mrc_combination_search search;
+};
+
+/* Rows of G between members of the pool, in units of their diagonal; see mrc_combination_search. */
+static mercer_status correlate(void *self, int64_t first, int64_t count, double *out,
+                               mercer_error *err)
+{
+    const struct pool *pool = self;
+    struct matching *w = pool->w;
+    mrc_deflation *dual = pool->dual;
+    int64_t n = dual->n, size = pool->search.size, later = size - first;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_columns(dual->gram, w->members + first, count, w->block, err));
+    if (w->alignment) {
+        MRC_TRY(project_block(dual, w->block, count, w->products, err));
+        for (int64_t t = 0; t < n; t++)
+            for (int64_t a = 0; a < count; a++)
+                w->turned[t * count + a] = w->block[a * n + t];
+        MRC_TRY(mrc_gram_apply_rows(dual->gram, w->members + first, later, w->turned, count,
+                                    w->images, err));
+    }
+    for (int64_t a = 0; a < count; a++)
+        for (int64_t b = first; b < size; b++)
+            out[a * size + b] = w->factor[first + a] * w->factor[b] *
+                                (w->alignment ? w->images[(b - first) * count + a]
+                                              : w->block[a * n + w->members[b]]);
+out:
+    return rc;
+}
+
+/* Fill the pool with the rows of the list that can be taken. */
+static void fill_pool(struct matching *w, mrc_deflation *dual, struct pool *pool)
+{
+    int64_t m = dual->outputs, size = 0;
+    double most = 0;
+    for (int64_t i = 0; i < w->list_count; i++)
+        if (square_of(w, w->list[i]) > 0) {
+            w->members[size++] = w->list[i];
+            most = fmax(most, score(w, w->list[i]));
+        }
+    for (int64_t s = 0; s < size; s++) {
+        int64_t i = w->members[s];
+        w->factor[s] = 1 / sqrt(square_of(w, i));
+        /* Errors of the matches, beside the largest, and of deflated columns. */
+        w->blur[s] = (most > 0 ? sqrt(w->noise / most) * w->factor[s] : 0) +
+                     (w->alignment ? BLUR * sqrt(w->full[i]) * w->factor[s] : 0);
+        for (int64_t o = 0; o < m; o++)
+            w->match[o * size + s] =
+                w->num[i] > w->noise ? w->matches[i * m + o] * w->factor[s] : 0;
+    }
+    *pool = (struct pool){.w = w,
+                          .dual = dual,
+                          .search = {.size = size,
+                                     .most = w->params->sparsity,
+                                     .outputs = m,
+                                     .match = w->match,
+                                     .blur = w->blur,
+                                     .correlate = correlate,
+                                     .self = pool}};
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    return (i > j) - (i < j);
+}
+
+static mercer_status take_subset(struct matching *w, mrc_deflation *dual, bool *added,
+                                 mercer_error *err)
+{
+    struct pool pool;
+    mrc_combination best;
+    mercer_status rc = MERCER_OK;
+    qsort(w->list, (size_t)w->list_count, sizeof *w->list, by_number);
+    do {
+        int64_t rows[MRC_MAX_COMBINED];
+        double weights[MRC_MAX_COMBINED];
+        fill_pool(w, dual, &pool);
+        MRC_TRY(mrc_combination_find(dual->ctx, &pool.search, &best, err));
+        for (int64_t k = 0; k < best.count; k++) {
+            rows[k] = w->members[best.row[k]];
+            weights[k] = best.weight[k] * w->factor[best.row[k]];
+        }
+        if (best.count > 0)
+            MRC_TRY(mrc_deflation_add(dual, rows, best.count, weights, NULL, added, err));
+        for (int64_t k = 0; !*added && k < best.count; k++)
+            w->out[rows[k]] = best.count == 1 ? SPENT : PASSED;
+    } while (!*added && best.count > 0);
+out:
+    return rc;
+}
+
+/* ---- the method ---- */
+
+/* What the next feature needs to know of the rows it may take. */
+static mercer_status meet(struct matching *w, mrc_deflation *dual, mercer_error *err)
+{
+    bool singly = w->params->candidates > 0 || (w->alignment && w->params->sparsity > 1);
+    return singly ? meet_columns(w, dual, err) : meet_all(w, dual, err);
+}
+
+static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer_error *err)
+{
+    struct matching *w = self;
+    mercer_status rc = MERCER_OK;
+    *added = false;
+    if (!w->num)
+        MRC_TRY(reserve(w, dual, err));
+    for (int64_t i = 0; i < dual->n; i++)
+        w->out[i] = w->out[i] == SPENT ? SPENT : 0;
+    double rounding = 64 * DBL_EPSILON * mrc_gram_kmax(dual->gram);
+    w->noise = rounding * rounding * (double)dual->n *
+               mrc_dot(dual->rest, dual->rest, dual->n * dual->outputs);
+    /* Where none of the drawn columns will do, others are drawn until all were seen. */
+    do {
+        MRC_TRY(meet(w, dual, err));
+        MRC_TRY(w->params->sparsity > 1 ? take_subset(w, dual, added, err)
+                                        : take_row(w, dual, added, err));
+        for (int64_t i = 0; i < w->list_count; i++)
+            w->out[w->list[i]] = w->out[w->list[i]] ? w->out[w->list[i]] : PASSED;
+    } while (!*added && w->params->candidates > 0 && w->list_count > 0);
+out:
+    return rc;
+}
+
+/* Refuse searches that would not end: more pairs or triples than MAX_SUBSETS, or more products
+ * for their correlations than MAX_PRODUCTS. */
+static mercer_status check_cost(const struct matching *w, const mrc_problem *problem,
+                                mercer_error *err)
+{
+    bool triples = w->params->sparsity == 3;
+    double n = (double)problem->rows->n, size = (double)pool_size(w->params, problem->rows->n);
+    double features = fmin(fmax((double)problem->components, 1), n), most;
+    if (w->params->sparsity == 1)
+        return MERCER_OK;
+    most = triples ? fmin(MRC_COMBINED_TRIPLES, cbrt(6 * MAX_SUBSETS / features))
+                   : sqrt(2 * MAX_SUBSETS / features);
+    if (w->alignment)
+        most = fmin(most, sqrt(MAX_PRODUCTS / features / n));
+    if (size <= most)
+        return MERCER_OK;
+    return mrc_fail(
+        err, MERCER_ERR_ARGUMENT,
+        "sparsity=%d looks at all %s of %.0f rows for each of %.0f features, which would "
+        "not end: candidates=%.0f or fewer would do",
+        (int)w->params->sparsity, triples ? "triples" : "pairs", size, features,
+        fmax(1, floor(most)));
+}
+
+/* Candidates are c k n kernel values, all columns k products with a matrix that is there: those are
+ * read faster than new ones are computed, by a factor of four or more. */
+static void advise(mercer_ctx *ctx, const struct mrc_matching_params *params,
+                   const mrc_problem *problem)
+{
+    double asked = (double)params->candidates * (double)problem->components;
+    if (params->sparsity == 1 && asked >= 4 * (double)problem->rows->n)
+        mrc_notice(ctx,
+                   "a look at all %lld rows takes no longer than %lld candidates for each of %lld "
+                   "features, and finds the best: leave candidates out",
+                   (long long)problem->rows->n, (long long)params->candidates,
+                   (long long)problem->components);
+}
+
+/* n-vectors that the choice holds, beside those of each label. */
+static int64_t count_columns(const struct matching *w, int64_t n)
+{
+    bool several = w->params->sparsity > 1;
+    int64_t size = pool_size(w->params, n);
+    return GROUP + 10 + (several ? 4 : 0) + (several && w->alignment ? 2 * MRC_COMBINED_ROWS : 0) +
+           (w->params->sparsity > 2 ? size * size / n + 1 : 0);
+}
+
+mercer_status mrc_matching_fit(mercer_ctx *ctx, const struct mrc_matching_params *params,
+                               bool alignment, const mrc_problem *problem, mercer_model *model,
+                               mercer_error *err)
+{
+    struct matching w = {.params = params, .alignment = alignment};
+    mrc_supervised method = {.choose = choose,
+                             .self = &w,
+                             .sparse = true,
+                             .few_columns = params->candidates,
+                             .work_columns = count_columns(&w, problem->rows->n),
+                             .raw_targets = params->labels == 1,
+                             .scale = params->norm == 1 ? MRC_UNIT_FEATURES : MRC_UNIT_DIRECTIONS};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(check_cost(&w, problem, err));
+    advise(ctx, params, problem);
+    MRC_TRY(mrc_supervised_fit(ctx, problem, &method, model, err));
+out:
+    destroy(&w);
+    return rc;
+}

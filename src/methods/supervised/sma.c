@@ -1,0 +1,24 @@
+/* Sparse maximal alignment: each feature is the column of the row that matches the labels best for
+ * its length, after the features before it (Dhanjal, Gunn, Shawe-Taylor 2009). A new row needs
+ * only the kernel values with the k selected rows. See matching.c. */
+#include "methods/supervised/matching.h"
+
+static const mrc_param sma_schema[] = MRC_MATCHING_SCHEMA(1);
+
+static mercer_status sma_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                             mercer_model *model, mercer_error *err)
+{
+    return mrc_matching_fit(ctx, params, true, problem, model, err);
+}
+
+const mrc_method mrc_method_sma = {
+    .entry = {.name = "sma",
+              .summary = "sparse maximal alignment with the labels",
+              .reference = "Dhanjal, Gunn, Shawe-Taylor 2009",
+              .params = sma_schema},
+    .params_size = sizeof(struct mrc_matching_params),
+    .default_center = MRC_CENTER_NONE,
+    .refuses_span = true,
+    .fit = sma_fit,
+    .default_head = "ls",
+};

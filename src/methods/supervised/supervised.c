@@ -1,0 +1,137 @@
+/* One fit for all supervised methods: operator, targets, features one after the other, model. */
+#include "methods/supervised/supervised.h"
+
+#include "base/share.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+
+/* Y (Y'Y)^-1/2 for indicators Y: columns over the root of the class's size; the one column of two
+ * classes gets length one. A class missing here keeps its column of zeroes. */
+static mercer_status balance(const mercer_targets *targets, int64_t n, int64_t outputs, double *y,
+                             mercer_error *err)
+{
+    double *sizes = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sizes, outputs, sizeof *sizes, err));
+    for (int64_t i = 0; i < n; i++)
+        sizes[outputs > 1 ? targets->codes[i] : 0] += outputs > 1 ? 1 : y[i] * y[i];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < outputs; c++)
+            y[i * outputs + c] /= sizes[c] > 0 ? sqrt(sizes[c]) : 1;
+out:
+    mrc_free(sizes);
+    return rc;
+}
+
+static const double MAX_TARGET = 1e140;
+
+static double largest_modulus(const double *y, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++)
+        most = fmax(most, fabs(y[i]));
+    return most;
+}
+
+static bool is_enough(const mrc_deflation *dual, const mrc_problem *problem, double explained)
+{
+    return dual->count >= dual->most ||
+           (problem->share > 0 && explained >= mrc_share_target(problem->share, 1));
+}
+
+/* <K, YY'> / (|K| |YY'|), the cosine between the matrix and the one the targets would like. It has
+ * no unit, but squares of kernel values need the usual one; the operator is left in it. */
+static mercer_status align_kernel(mrc_deflation *dual, double *out, mercer_error *err)
+{
+    int64_t n = dual->n, m = dual->outputs;
+    double *product = NULL, *inner = NULL, kernel2 = 0;
+    const double *norms2;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
+    MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
+    mrc_deflation_set_unit(dual, mrc_gram_usual_unit(dual->gram));
+    MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
+    MRC_TRY(mrc_deflation_column_norms2(dual, &norms2, err));
+    for (int64_t i = 0; i < n; i++)
+        kernel2 += norms2[i];
+    MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
+    double largest = 0, targets2 = 0;
+    for (int64_t i = 0; i < m * m; i++)
+        largest = fmax(largest, fabs(inner[i]));
+    for (int64_t i = 0; largest > 0 && i < m * m; i++)
+        targets2 += (inner[i] / largest) * (inner[i] / largest);
+    double cosine = mrc_dot(dual->y, product, n * m) / largest / sqrt(targets2) / sqrt(kernel2);
+    *out = isfinite(cosine) ? cosine : NAN;
+out:
+    mrc_free(product);
+    mrc_free(inner);
+    return rc;
+}
+
+mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
+                                 const mrc_supervised *method, mercer_model *model,
+                                 mercer_error *err)
+{
+    int64_t n = problem->rows->n, outputs = 0, wanted = problem->components;
+    double *y = NULL, explained = 0;
+    mrc_gram *gram = NULL;
+    mrc_deflation dual = {0};
+    bool added = true;
+    mercer_status rc = MERCER_OK;
+
+    MRC_TRY(mrc_deflation_targets(problem, method->raw_targets, &y, &outputs, err));
+    if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
+        MRC_TRY(balance(problem->targets, n, outputs, y, err));
+    double size = largest_modulus(y, n * outputs);
+    if (size > MAX_TARGET || (size > 0 && size < 1 / MAX_TARGET))
+        MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                    MRC_AT(.advice_key = "scale_target", .advice_value = "standard"),
+                    "targets of about %.0e: their squares overflow; scale them", size);
+    if (size == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the labels are the same for every row: there is nothing to learn from them");
+    int64_t most = wanted > 0 && wanted < n ? wanted : n;
+    bool centered = problem->center != MRC_CENTER_NONE;
+    bool few =
+        method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
+    mrc_gram_request request = {.centered = centered,
+                                .few_columns = few && !centered,
+                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
+                                                method->work_columns,
+                                .solver_columns = method->solver_columns};
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    /* Matches are squares of kernel values. Features as given are what the method makes of them. */
+    bool as_is = method->scale == MRC_AS_GIVEN || method->sees_values;
+    double unit = as_is ? 1 : mrc_gram_usual_unit(gram);
+    mrc_gram_set_unit(gram, unit);
+    MRC_TRY(mrc_deflation_init(&dual, ctx, gram, y, outputs, most, method->sparse, err));
+    while (added && !is_enough(&dual, problem, explained)) {
+        mrc_progress(ctx, "features", (double)dual.count / (double)most);
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        MRC_TRY(method->choose(method->self, &dual, &added, err));
+        explained += added ? dual.aligned[dual.count - 1] : 0;
+    }
+    if (dual.count == 0)
+        MRC_TRY(mrc_problem_check_range(problem, err));
+    if (dual.count == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows do not differ, or their kernel values have nothing to do with the "
+                 "labels: there is no feature to extract");
+    if (dual.count < wanted && !problem->by_bound)
+        mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
+                   (long long)wanted, (long long)dual.count,
+                   dual.ended             ? dual.ended
+                   : explained > 1 - 1e-9 ? "they explain the labels in full"
+                                          : "the kernel matrix has no higher rank");
+    problem->report->passes = dual.count;
+    if (!request.few_columns)
+        MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
+    mrc_deflation_leave_unit(&dual, unit);
+    MRC_TRY(mrc_deflation_finish(&dual, problem, method->scale, model, err));
+out:
+    mrc_free(y);
+    mrc_deflation_destroy(&dual);
+    mrc_gram_free(gram);
+    return rc;
+}

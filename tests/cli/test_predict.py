@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+"""mercer predict: test_predict.py MERCER [WORD...] [-jN] [--quick]"""
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+from support import cloud, csv_rows, files, mercer, numbers, refused, report, run_tests, species, table, test, write
+
+
+@test
+def test_predict_classes():
+    x, truth = species()
+    for head in ("ls", "centre"):
+        fitted = report("fit", "species.csv", "-m", "kpca", "-n", 4, "--head", head, "-o", "m")
+        assert fitted["head"] == head and fitted["head_metric"] == "error_rate"
+        assert fitted["head_rows"] == 0 and len(fitted["head_errors"]) == 4
+        assert fitted["head_names"] == ["setosa", 'a, "b"', "virginica"]
+        answer = csv_rows(mercer("predict", "m", "species.csv").out)
+        assert answer[0] == ["prediction", "score_setosa", 'score_a, "b"', "score_virginica"]
+        scores = np.array([[float(c) for c in row[1:]] for row in answer[1:]])
+        wrong = 0
+        for row, line, name in zip(answer[1:], scores, truth):
+            assert row[0] == fitted["head_names"][line.argmax()]
+            wrong += row[0] != name
+        assert 0 < wrong < 30
+        told = report("predict", "m", "species.csv", "-o", "out.csv")
+        assert told["error_rate"] == wrong / 90 == fitted["head_errors"][-1] and told["rows"] == 90
+        fewer = report("predict", "m", "species.csv", "-n", 2, "-o", "two.csv")
+        assert fewer["error_rate"] == fitted["head_errors"][1]
+        mercer("truncate", "m", "-n", 2, "-o", "short", "--quiet")
+        for row, other in zip(csv_rows(pathlib.Path("two.csv").read_text()),
+                              csv_rows(mercer("predict", "short", "species.csv").out)):
+            assert row[0] == other[0]
+
+
+@test
+def test_predict_by_rows_and_machines():
+    """Heads that keep training rows or decision functions, through files and in blocks."""
+    x, truth = species()
+    for head, rows in (("knn:k=5", 90), ("svm:kernel=rbf", None), ("svm:c=3", 0), ("linsvm", 0)):
+        fitted = report("fit", "species.csv", "-m", "kpca", "-n", 4, "--head", head, "-o", "m")
+        assert fitted["head"].startswith(head)
+        assert fitted["head_rows"] == rows or rows is None and 3 < fitted["head_rows"] <= 90
+        assert fitted["head_errors"][:3] == [None] * 3
+        told = report("predict", "m", "species.csv", "-o", "out.csv")
+        assert told["error_rate"] == fitted["head_errors"][3]
+        answer = csv_rows(pathlib.Path("out.csv").read_text())
+        assert told["error_rate"] == np.mean([r[0] != t for r, t in zip(answer[1:], truth)])
+        table("many.csv", np.tile(x, (40, 1)), ["p", "q", "r"])
+        many = csv_rows(mercer("predict", "m", "many.csv", "--threads", 1).out)
+        assert many[1:] == answer[1:] * 40
+        if head.startswith("knn"):
+            mercer("fit", "species.csv", "-m", "kpca", "-n", 2, "--head", head, "-o", "two", "--quiet")
+            few = [row[0] for row in csv_rows(mercer("predict", "m", "species.csv", "-n", 2).out)]
+            assert few == [row[0] for row in csv_rows(mercer("predict", "two", "species.csv").out)]
+            mercer("truncate", "m", "-n", 2, "-o", "short", "--quiet")
+            assert "knn:k=5, predicts 3 classes" in mercer("info", "short").out
+            continue
+        refused("predict", "m", "species.csv", "-n", 2, status=2, says=["all 4 features", "-n 2"])
+        assert "is left out" in mercer("truncate", "m", "-n", 2, "-o", "short").err
+        assert report("info", "short")["head"] is None
+
+
+@test
+def test_predict_nobody():
+    """Two neighbours of two classes: with ties=strict an empty cell, which counts as wrong."""
+    write("t.csv", "x,label\n0,1\n1,2\n10,2\n11,2\n")
+    mercer("fit", "t.csv", "-m", "pca", "-n", 1, "--head", "knn:k=2,ties=strict", "-o", "m", "--quiet")
+    out = mercer("predict", "m", "-", stdin=b"x,label\n0.4,1\n10.4,2\n").out
+    assert out.splitlines() == ["prediction,score_1,score_2", '"",0.5,0.5', "2,0,1"], out
+    write("new.csv", "x,label\n0.4,1\n10.4,2\n")
+    assert report("predict", "m", "new.csv", "-o", "out.csv")["error_rate"] == 0.5
+    refused("predict", "m", "new.csv", "-o", "out.svm", status=1, says="not a number")
+    write("t.csv", "x,label\n0,1\n1,2\n10,2\n11,1\n")
+    mercer("evaluate", "t.csv", "-m", "pca", "-n", 1, "--cv", "loo", "--head", "knn:k=2,ties=strict",
+           "--save-predictions", "held.csv", "--quiet")
+    held = csv_rows(pathlib.Path("held.csv").read_text())
+    told = {row[2]: row[0] for row in held[1:]}
+    assert told == {"0": "2", "1": "", "2": "", "3": "2"}, held
+
+
+@test
+def test_losses_of_two_classes():
+    x = cloud(80, 3)
+    noisy = x[:, 0] + 0.8 * np.random.default_rng(5).normal(size=80)
+    table("two.csv", x, "abc", label=["no" if v < 0 else "yes" for v in noisy])
+    for method, head in (("blf", "ls"), ("blf:loss=lad", "lad"), ("blf:loss=exp", "exp"),
+                         ("blf:loss=log", "log"), ("kboost", "ls")):
+        told = report("fit", "two.csv", "-m", method, "-k", "linear", "-n", 2, "-o", "m")
+        assert told["head"] == head and told["head_errors"][-1] < 0.35 and not told["notices"]
+        mercer("truncate", "m", "-n", 1, "-o", "short", "--quiet")
+        answer = csv_rows(mercer("predict", "m", "two.csv", "-n", 1).out)
+        other = csv_rows(mercer("predict", "short", "two.csv").out)
+        assert np.allclose([[float(c) for c in row[1:]] for row in answer[1:]],
+                           [[float(c) for c in row[1:]] for row in other[1:]], rtol=1e-9)
+    table("apart.csv", x, "abc", label=["no" if v < 0 else "yes" for v in x[:, 0]])
+    told = report("fit", "apart.csv", "-m", "blf:loss=log", "-k", "rbf:sigma=1", "-n", 9)
+    assert told["components"] < 9 and "separate the classes" in told["notices"][0]
+    table("few.csv", x, "abc", label=["yes" if i % 20 == 0 else "no" for i in range(80)])
+    told = report("fit", "few.csv", "-m", "blf:loss=lad", "-k", "linear", "-n", 3)
+    assert told["components"] == 3 and "the median alone" in told["notices"][0]
+    told = report("fit", "two.csv", "-m", "kboost:rounds=5", "-k", "linear", "-n", 2)
+    assert told["components"] == 5 and "2 of the 5 rounds" in told["notices"][0]
+    species()
+    refused("fit", "species.csv", "-m", "blf:loss=exp", status=1, says=("loss exp", "3 classes"))
+    refused("fit", "species.csv", "-m", "kboost", status=1, says=("boosting", "3 classes"))
+    refused("fit", "species.csv", "-m", "blf", "--head", "log", status=1, says=("loss log", "3 classes"))
+
+
+@test
+def test_predict_without_labels_and_in_blocks():
+    x, _ = species()
+    mercer("fit", "species.csv", "-m", "akfa", "-n", 3, "--head", "ls", "-o", "m", "--quiet")
+    table("plain.csv", x, ["p", "q", "r"])
+    whole = mercer("predict", "m", "plain.csv").out
+    assert whole == mercer("predict", "m", "species.csv").out
+    assert report("predict", "m", "plain.csv", "-o", "out.csv")["error_rate"] is None
+    table("many.csv", np.tile(x, (40, 1)), ["p", "q", "r"])  # more rows than the first block has
+    lines = mercer("predict", "m", "many.csv").out.splitlines()
+    assert lines[1:] == whole.splitlines()[1:] * 40
+    assert mercer("predict", "m", "-", stdin=pathlib.Path("plain.csv").read_bytes()).out == whole
+
+
+@test
+def test_predict_values():
+    x = cloud(80, 3)
+    y = np.column_stack([100 + x[:, 0] ** 2, x[:, 1] - x[:, 2]])
+    table("t.csv", np.hstack([x, y]), ["a", "b", "c", "first", "second"])
+    fitted = report("fit", "t.csv", "-m", "kpca", "-n", 6, "--head", "ls", "--target",
+                    "first,second", "--scale-target", "standard", "-o", "m")
+    assert fitted["head_metric"] == "rmse" and fitted["scale_target"] == "standard"
+    assert fitted["head_errors"] == sorted(fitted["head_errors"], reverse=True)
+    names, got = numbers(mercer("predict", "m", "t.csv").out)
+    assert names == ["prediction_first", "prediction_second"]
+    told = report("predict", "m", "t.csv", "--target", "first,second", "-o", "out.npy")
+    assert abs(told["rmse"] - np.sqrt(np.mean((got - y) ** 2))) < 1e-12
+    assert abs(told["rmse"] - fitted["head_errors"][-1]) < 1e-12
+    assert np.array_equal(np.load("out.npy"), got)
+    mercer("fit", "t.csv", "-m", "pca", "-n", 3, "--head", "ls", "--target", "second", "-o", "one",
+           "--quiet")
+    names, got = numbers(mercer("predict", "one", "t.csv").out)
+    assert names == ["prediction"]
+    done = mercer("predict", "one", "t.csv", "--target", "second", "-o", "out.csv")
+    assert "out.csv: 80 rows x 1 predictions" in done.out and "; RMSE " in done.out
+
+
+@test
+def test_head_in_the_summaries():
+    species()
+    out = mercer("fit", "species.csv", "-m", "kpca", "--head", "centre", "-o", "m").out
+    assert re.search(r"head +centre, predicts 3 classes; error rate [0-9.]+ %", out), out
+    assert "does not use them" not in " ".join(out.split()) and "mercer predict m species.csv" in out
+    assert re.search(r"head +centre, predicts 3 classes", mercer("info", "m").out)
+    assert report("info", "m")["head_names"][1] == 'a, "b"'
+    plain = " ".join(mercer("fit", "species.csv", "-m", "kpca").out.split())
+    assert "does not use them" in plain
+    assert report("fit", "species.csv", "-m", "kpca")["head"] is None
+
+
+@test
+def test_head_refusals():
+    x, _ = species()
+    table("plain.csv", x, ["p", "q", "r"])
+    mercer("fit", "plain.csv", "-m", "kpca", "-o", "plain.model", "--quiet")
+    mercer("fit", "species.csv", "-m", "kpca", "-n", 3, "--head", "ls", "-o", "m", "--quiet")
+    refused("fit", "plain.csv", "-m", "kpca", "--head", "ls", status=1,
+            says=["plain.csv", "--label", "--target"])
+    refused("fit", "species.csv", "-m", "kpca", "--head", "centr", status=2, says="'centre'")
+    refused("fit", "species.csv", "-m", "kpca", "--head", "ls:k=3", status=2, says=["ls", "k"])
+    refused("fit", "species.csv", "-m", "kpca", "--head", "knn:k=0", status=2, says=["knn", "k=0"])
+    refused("fit", "species.csv", "-m", "kpca", "--head", "svm:type=svr", status=2, says="classes")
+    refused("fit", "plain.csv", "-m", "kpca", "--head", "linsvm", "--target", "r", status=1,
+            says=["linsvm", "classes"])
+    refused("fit", "plain.csv", "-m", "kpca", "--head", "centre", "--target", "r", status=1,
+            says=["centre", "classes"])
+    refused("fit", "plain.csv", "-m", "kpca", "--scale-target", "norm", status=2,
+            says=["scale_target", "kpca"])
+    refused("predict", "plain.model", "plain.csv", status=1, says=["plain.model", "--head"])
+    refused("predict", "m", "plain.csv", "-n", 4, status=2, says=["4", "3"])
+    refused("predict", "m", "plain.csv", "-o", "out.npy", status=2, says="prediction")
+    refused("predict", "m", "plain.csv", "-o", "out.svm", status=1, says="not a number")
+    write("one.csv", "x,label\n1,a\n2,a\n3,a\n")
+    refused("fit", "one.csv", "-m", "kpca", "--head", "ls", status=1, says=["one.csv", "'a'"])
+    write("nan.csv", "x,target\n1,2\n2,nan\n3,1\n")
+    refused("fit", "nan.csv", "-m", "kpca", "--head", "ls", status=1, says=["nan.csv:3", "target"])
+    assert files() == ["m", "nan.csv", "one.csv", "plain.csv", "plain.model", "species.csv"]
+
+
+@test
+def test_head_of_a_constant_target():
+    write("t.csv", "x,target\n" + "".join(f"{i * i},7\n" for i in range(9)))
+    mercer("fit", "t.csv", "-m", "kpca", "-n", 2, "--head", "ls", "-o", "m", "--quiet")
+    _, got = numbers(mercer("predict", "m", "t.csv").out)
+    assert np.abs(got - 7).max() < 1e-12
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())

@@ -1,0 +1,13 @@
+/* Defines THREAD_SANITIZER where the program is built with it: it knows no threads in a child. */
+#ifndef MERCER_TESTS_SANITIZER_H
+#define MERCER_TESTS_SANITIZER_H
+
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+
+#endif

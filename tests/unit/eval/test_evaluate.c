@@ -1,0 +1,824 @@
+/* Evaluation against a plain loop of fits; nothing of the rows held out reaches a fit; grids. */
+#include "support.h"
+
+#include "base/memory.h"
+#include "data/rows.h"
+#include "eval/folds.h"
+#include "eval/grid.h"
+
+#include <mercer/mercer.h>
+
+#include <stdio.h>
+
+enum { N = 90, D = 3 };
+
+static mercer_ctx *ctx;
+static mercer_error why;
+
+struct set {
+    double *x;
+    double y[N];
+    int64_t codes[N];
+    mercer_rows *rows;
+    mercer_targets *classes, *values;
+};
+
+static void fill_set(struct set *s)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (int64_t i = 0; i < N; i++) {
+        s->y[i] = sin(s->x[i * D]) + s->x[i * D + 1];
+        s->codes[i] = s->y[i] > 0.7 ? 2 : s->y[i] > -0.4;
+    }
+    assert_ok(view_f64(ctx, s->x, N, D, D, &s->rows, err));
+    assert_ok(mercer_targets_new_classes(s->codes, N, names, 3, NULL, &s->classes, err));
+    assert_ok(mercer_targets_new_values(s->y, N, 1, NULL, &s->values, err));
+}
+
+static void free_set(struct set *s)
+{
+    mercer_rows_free(s->rows);
+    mercer_targets_free(s->classes);
+    mercer_targets_free(s->values);
+    free(s->x);
+}
+
+static mercer_fit_options fit_options(const char *method)
+{
+    mercer_fit_options options;
+    mercer_fit_options_init(&options);
+    options.method = method;
+    options.kernel = "rbf:sigma=median";
+    options.scale = "standard";
+    options.components = 4;
+    return options;
+}
+
+static mercer_evaluate_options options_around(const mercer_fit_options *fit, int64_t folds)
+{
+    mercer_evaluate_options options;
+    mercer_evaluate_options_init(&options);
+    options.fit = fit;
+    options.folds = folds;
+    return options;
+}
+
+static mercer_evaluation *evaluate(const mercer_evaluate_options *options, const struct set *s,
+                                   const mercer_targets *targets)
+{
+    mercer_evaluation *e = NULL;
+    mercer_ctx_set_seed(ctx, 5);
+    assert_ok(mercer_evaluate(ctx, options, s->rows, targets, &e, err));
+    return e;
+}
+
+static mercer_evaluation_info info_of(const mercer_evaluation *e)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    return info;
+}
+
+static mercer_evaluation_fold fold_of(const mercer_evaluation *e, int64_t f)
+{
+    mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+    mercer_evaluation_get_fold(e, f, &fold);
+    return fold;
+}
+
+/* Every fold's predictions are those of a fit to the other rows. */
+static void test_folds_are_fits(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 4);
+    (void)state;
+    fill_set(&s);
+    options.repeats = 2;
+    mercer_evaluation *e = evaluate(&options, &s, s.values);
+    mercer_evaluation_info info = info_of(e);
+    double mean = 0, squares = 0;
+    assert_int_equal(info.folds, 8);
+    for (int64_t f = 0; f < info.folds; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        double x[N * D], y[N], predicted[N], sum = 0;
+        int64_t used = 0;
+        for (int64_t i = 0, held = 0; i < N; i++) {
+            if (held < fold.rows && fold.row[held] == i) {
+                held++;
+                continue;
+            }
+            memcpy(x + used * D, s.x + i * D, D * sizeof *x);
+            y[used++] = s.y[i];
+        }
+        assert_int_equal(used + fold.rows, N);
+        mercer_rows *rows = NULL, *all = NULL;
+        mercer_targets *targets = NULL;
+        mercer_model *model = NULL;
+        assert_ok(view_f64(ctx, x, used, D, D, &rows, err));
+        assert_ok(view_f64(ctx, s.x, N, D, D, &all, err));
+        assert_ok(mercer_targets_new_values(y, used, 1, NULL, &targets, err));
+        /* Widths by the median draw rows: the seed of a fold is a function of its number. */
+        mercer_ctx_set_seed(ctx, 5 + 0x9E3779B97F4A7C15u * ((uint64_t)f + 1));
+        assert_ok(mercer_fit(ctx, &fit, rows, targets, &model, NULL, err));
+        assert_ok(mercer_model_predict(ctx, model, all, 0, predicted, NULL, err));
+        for (int64_t i = 0; i < fold.rows; i++) {
+            assert_true(fabs(fold.scores[i] - predicted[fold.row[i]]) <= 1e-12);
+            sum += pow(predicted[fold.row[i]] - s.y[fold.row[i]], 2) / (double)fold.rows;
+        }
+        assert_true(fabs(fold.value - sqrt(sum)) <= 1e-12);
+        mean += fold.value / 8;
+        mercer_model_free(model);
+        mercer_rows_free(rows);
+        mercer_rows_free(all);
+        mercer_targets_free(targets);
+    }
+    for (int64_t f = 0; f < info.folds; f++)
+        squares += pow(fold_of(e, f).value - mean, 2);
+    assert_true(fabs(info.mean - mean) <= 1e-14);
+    assert_true(fabs(info.sd - sqrt(squares / 7)) <= 1e-14);
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* What is tuned is the best of a plain search over the same inner folds; one fit serves all numbers
+ * of components. */
+static void test_tuning(void **state)
+{
+    static const char *const tune[] = {"components=1:5:+2", "kernel.sigma=0.5,1,4"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    (void)state;
+    fill_set(&s);
+    options.tune = tune;
+    options.tune_count = 2;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    assert_int_equal(info_of(e).choices, 9);
+    assert_non_null(info_of(e).confusion);
+    for (int64_t f = 0; f < 3; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        assert_true(strncmp(fold.chosen, "kernel.sigma=", 13) == 0);
+        assert_true(fold.components == 1 || fold.components == 3 || fold.components == 5);
+        /* The same choice by hand gives the same predictions. */
+        char kernel[64];
+        mercer_fit_options one = fit;
+        mercer_evaluate_options plain = options;
+        snprintf(kernel, sizeof kernel, "rbf:%s", fold.chosen + 7);
+        one.kernel = kernel;
+        one.components = (double)fold.components;
+        plain.fit = &one;
+        plain.tune_count = 0;
+        mercer_evaluation *other = evaluate(&plain, &s, s.classes);
+        mercer_evaluation_fold again = fold_of(other, f);
+        assert_int_equal(again.rows, fold.rows);
+        assert_true(fabs(again.value - fold.value) < 1e-15);
+        assert_memory_equal(again.codes, fold.codes, (size_t)fold.rows * sizeof *fold.codes);
+        assert_true(isnan(again.inner) && !isnan(fold.inner));
+        mercer_evaluation_free(other);
+    }
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* Rows held out may be anything: predictions of the others, and all that was chosen, stay. */
+static void test_no_leak(void **state)
+{
+    static const char *const tune[] = {"components=1:6:+1", "kernel.sigma=0.5:4:*2"};
+    static const int64_t start[] = {0, 30},
+                         held[30] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14,
+                                     15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options;
+    mercer_evaluation *results[2];
+    struct set sets[2];
+    (void)state;
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.splits = 1;
+    options.split_start = start;
+    options.split_rows = held;
+    options.tune = tune;
+    options.tune_count = 2;
+    for (int v = 0; v < 2; v++) {
+        sets[v] = (struct set){.x = normal_rows(1, N, D, 0, 1)};
+        /* The second time rows 1 to 29 are wild, and so are their labels. */
+        for (int64_t i = 1; v == 1 && i < 30; i++)
+            for (int64_t k = 0; k < D; k++)
+                sets[v].x[i * D + k] = 1e3 * (double)(i * k);
+        fill_set(&sets[v]);
+        results[v] = evaluate(&options, &sets[v], sets[v].classes);
+    }
+    mercer_evaluation_fold a = fold_of(results[0], 0), b = fold_of(results[1], 0);
+    assert_string_equal(a.chosen, b.chosen);
+    assert_int_equal(a.components, b.components);
+    assert_true(a.inner == b.inner);
+    assert_memory_equal(a.scores, b.scores, 3 * sizeof *a.scores); /* of row 0 */
+    for (int v = 0; v < 2; v++) {
+        mercer_evaluation_free(results[v]);
+        free_set(&sets[v]);
+    }
+}
+
+/* Many columns: what is known of pairs of rows is computed once. */
+enum { WIDE = 12 };
+
+static mercer_rows *wide_rows(const double *x)
+{
+    mercer_rows *rows = NULL;
+    assert_ok(view_f64(ctx, x, N, WIDE, WIDE, &rows, err));
+    return rows;
+}
+
+/* Rows and labels held out may be anything, to the last bit of what is chosen and predicted, also
+ * where kernel values of all rows come from sums that were computed for all of them at once. */
+static void test_no_leak_through_pairs(void **state)
+{
+    static const char *const tune[] = {"components=1:6:+1", "kernel.sigma=1:8:*2"};
+    static const char *const scales[] = {"none", "standard", "unit"};
+    int64_t held[30];
+    const int64_t start[] = {0, 30};
+    (void)state;
+    for (int64_t i = 0; i < 30; i++)
+        held[i] = 3 * i;
+    for (int v = 0; v < 6; v++) {
+        mercer_fit_options fit = fit_options(v % 2 ? "kpls" : "kpca");
+        mercer_evaluate_options options = options_around(&fit, 0);
+        mercer_evaluation *results[2];
+        fit.scale = scales[v / 2];
+        fit.kernel = "rbf";
+        fit.head = "knn:k=3";
+        options.splits = 1;
+        options.split_start = start;
+        options.split_rows = held;
+        options.tune = tune;
+        options.tune_count = 2;
+        for (int wild = 0; wild < 2; wild++) {
+            struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+            double *x = normal_rows(2, N, WIDE, 3, 1);
+            fill_set(&s);
+            for (int64_t i = 1; wild && i < 30; i++) { /* all rows held out but the first */
+                s.classes->codes[held[i]] = i % 3;
+                for (int64_t k = 0; k < WIDE; k++)
+                    x[held[i] * WIDE + k] = 1e4 * (double)(i - 2 * k);
+            }
+            mercer_rows_free(s.rows);
+            s.rows = wide_rows(x);
+            results[wild] = evaluate(&options, &s, s.classes);
+            free_set(&s);
+            free(x);
+        }
+        mercer_evaluation_fold a = fold_of(results[0], 0), b = fold_of(results[1], 0);
+        assert_string_equal(a.chosen, b.chosen);
+        assert_int_equal(a.components, b.components);
+        assert_memory_equal(&a.inner, &b.inner, sizeof a.inner);
+        assert_memory_equal(a.scores, b.scores, 3 * sizeof *a.scores); /* of the first row */
+        mercer_evaluation_free(results[0]);
+        mercer_evaluation_free(results[1]);
+    }
+}
+
+/* Kernels of sums that are known are those of the rows, and so are slices of a given matrix. */
+static void test_known_pairs_and_given_matrices(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=4", "laplacian:gamma=0.05", "matern:sigma=4",
+                                          "poly:degree=2", "rbf:sigma=3 + 0.5*sigmoid:gamma=0.01"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1), *gram = NULL;
+    (void)state;
+    fill_set(&s);
+    mercer_rows_free(s.rows);
+    s.rows = wide_rows(x);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        mercer_fit_options fit = fit_options("kpls");
+        mercer_evaluate_options options = options_around(&fit, 6);
+        fit.scale = NULL;
+        fit.kernel = kernels[k];
+        mercer_evaluation *shared = evaluate(&options, &s, s.classes); /* six fits */
+        for (int64_t f = 0; f < 6; f++) {                              /* and each by itself */
+            mercer_evaluation_fold fold = fold_of(shared, f);
+            const int64_t start[] = {0, fold.rows};
+            mercer_evaluate_options one = options_around(&fit, 0);
+            one.splits = 1;
+            one.split_start = start;
+            one.split_rows = fold.row;
+            mercer_evaluation *alone = evaluate(&one, &s, s.classes);
+            for (int64_t i = 0; i < 3 * fold.rows; i++)
+                assert_true(fabs(fold.scores[i] - fold_of(alone, 0).scores[i]) < 1e-9);
+            mercer_evaluation_free(alone);
+        }
+        mercer_evaluation_free(shared);
+    }
+    /* A given matrix in folds, nested ones too, against the kernel itself. */
+    static const char *const tune[] = {"components=1:5:+1"};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 4);
+    fit.scale = NULL;
+    fit.kernel = "rbf:sigma=4";
+    options.tune = tune;
+    options.tune_count = 1;
+    mercer_evaluation *by_rows = evaluate(&options, &s, s.classes);
+    gram = malloc(sizeof *gram * N * N);
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < N; j++) {
+            double sum = 0;
+            for (int64_t c = 0; c < WIDE; c++)
+                sum += pow(x[i * WIDE + c] - x[j * WIDE + c], 2);
+            gram[i * N + j] = exp(-sum / 32);
+        }
+    mercer_rows_free(s.rows);
+    assert_ok(view_f64(ctx, gram, N, N, N, &s.rows, err));
+    fit.kernel = "precomputed";
+    mercer_evaluation *by_matrix = evaluate(&options, &s, s.classes);
+    for (int64_t f = 0; f < 4; f++) {
+        mercer_evaluation_fold a = fold_of(by_rows, f), b = fold_of(by_matrix, f);
+        assert_int_equal(a.components, b.components);
+        for (int64_t i = 0; i < 3 * a.rows; i++)
+            assert_true(fabs(a.scores[i] - b.scores[i]) < 1e-9);
+    }
+    mercer_evaluation_free(by_matrix);
+    fit.method = "kpca"; /* what is left of held-out images needs k(x,x) of theirs */
+    by_matrix = evaluate(&options, &s, NULL);
+    assert_true(info_of(by_matrix).mean > 0 && info_of(by_matrix).mean < 1);
+    mercer_evaluation_free(by_rows);
+    mercer_evaluation_free(by_matrix);
+    free(gram);
+    free_set(&s);
+    free(x);
+}
+
+/* Choices that differ in the head alone share features, and say what they say by themselves. */
+static void test_heads_share_features(void **state)
+{
+    static const char *const together[] = {"kernel.sigma=1,2", "components=1,3", "head.k=1,5"};
+    static const char *const apart[] = {"head.k=1,5", "components=1,3", "kernel.sigma=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    (void)state;
+    fill_set(&s);
+    fit.head = "knn";
+    options.tune = together;
+    options.tune_count = 3;
+    mercer_evaluation *a = evaluate(&options, &s, s.values);
+    options.tune = apart;
+    mercer_evaluation *b = evaluate(&options, &s, s.values);
+    for (int64_t f = 0; f < 3; f++) {
+        mercer_evaluation_fold one = fold_of(a, f), other = fold_of(b, f);
+        assert_true(fabs(one.inner - other.inner) < 1e-9);
+        assert_true(fabs(one.value - other.value) < 1e-9);
+        assert_int_equal(one.components, other.components);
+    }
+    mercer_evaluation_free(a);
+    mercer_evaluation_free(b);
+    free_set(&s);
+}
+
+/* Heads that need all features are fitted for each number of them, the features once. */
+static void test_whole_heads(void **state)
+{
+    static const char *const tune[] = {"components=1,2,4"};
+    static const char *const heads[] = {"svm", "linsvm"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    (void)state;
+    fill_set(&s);
+    for (int h = 0; h < 2; h++) {
+        mercer_fit_options fit = fit_options("kpca");
+        mercer_evaluate_options options = options_around(&fit, 3);
+        fit.head = heads[h];
+        fit.kernel = "rbf:sigma=2";
+        options.tune = tune;
+        options.tune_count = 1;
+        mercer_evaluation *e = evaluate(&options, &s, s.classes);
+        for (int64_t f = 0; f < 3; f++) {
+            mercer_evaluation_fold fold = fold_of(e, f);
+            mercer_evaluate_options plain = options_around(&fit, 3);
+            fit.components = (double)fold.components;
+            mercer_evaluation *other = evaluate(&plain, &s, s.classes);
+            assert_memory_equal(fold.codes, fold_of(other, f).codes,
+                                (size_t)fold.rows * sizeof *fold.codes);
+            assert_true(fold.inner >= 0 && fold.inner < 0.6);
+            mercer_evaluation_free(other);
+        }
+        mercer_evaluation_free(e);
+    }
+    free_set(&s);
+}
+
+static void test_threads_and_rows_left_out(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("sma:candidates=20");
+    mercer_evaluate_options options = options_around(&fit, 5);
+    (void)state;
+    fill_set(&s);
+    mercer_evaluation *two = evaluate(&options, &s, s.classes);
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    mercer_evaluation *one = evaluate(&options, &s, s.classes);
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    for (int64_t f = 0; f < 5; f++) {
+        mercer_evaluation_fold a = fold_of(one, f), b = fold_of(two, f);
+        assert_memory_equal(a.scores, b.scores, (size_t)a.rows * 3 * sizeof *a.scores);
+    }
+    mercer_evaluation_free(one);
+    mercer_evaluation_free(two);
+    options.folds = MERCER_LEAVE_ONE_OUT;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    int64_t wrong = 0, counted = 0;
+    for (int64_t f = 0; f < N; f++) {
+        mercer_evaluation_fold fold = fold_of(e, f);
+        assert_int_equal(fold.rows, 1);
+        wrong += fold.codes[0] != s.codes[fold.row[0]];
+    }
+    assert_true(fabs(info_of(e).mean - (double)wrong / N) <= 1e-15);
+    assert_true(isnan(info_of(e).sd));
+    for (int64_t i = 0; i < 9; i++)
+        counted += info_of(e).confusion[i];
+    assert_int_equal(counted, N);
+    mercer_evaluation_free(e);
+    /* Without a head: what the features keep of the rows held out; all of it with all features. */
+    fit = fit_options("kpca");
+    fit.kernel = "linear";
+    fit.components = D;
+    options.folds = 3;
+    options.metric = "reconstruction";
+    e = evaluate(&options, &s, NULL);
+    assert_string_equal(info_of(e).metric, "reconstruction");
+    assert_true(fabs(info_of(e).mean) < 1e-12);
+    mercer_evaluation_free(e);
+    options.metric = "preimage"; /* of a linear kernel they are exact */
+    fit.components = 2;
+    double left[2];
+    for (int v = 0; v < 2; v++) {
+        e = evaluate(&options, &s, NULL);
+        left[v] = info_of(e).mean;
+        mercer_evaluation_free(e);
+        options.metric = "reconstruction";
+    }
+    assert_true(left[0] > 0.1 && fabs(left[0] - left[1]) < 0.1 * left[1]); /* other units */
+    free_set(&s);
+}
+
+/* Columns from features of the others: by hand, and what is chosen by it. */
+static void test_columns(void **state)
+{
+    static const char *const tune[] = {"components=1:4:+1"};
+    enum { COLUMNS = 6, RANK = 2 };
+    double *x = malloc(sizeof *x * N * COLUMNS), *z = normal_rows(3, N, RANK, 0, 2);
+    double *mix = normal_rows(4, COLUMNS, RANK, 0, 1), *noise = normal_rows(5, N, COLUMNS, 0, 0.1);
+    mercer_rows *rows = NULL;
+    mercer_fit_options fit = fit_options("pca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    mercer_evaluation *e = NULL;
+    (void)state;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < COLUMNS; j++)
+            x[i * COLUMNS + j] = noise[i * COLUMNS + j] + z[i * RANK] * mix[j * RANK] +
+                                 z[i * RANK + 1] * mix[j * RANK + 1];
+    assert_ok(view_f64(ctx, x, N, COLUMNS, COLUMNS, &rows, err));
+    fit.kernel = NULL;
+    fit.scale = NULL;
+    options.tune = tune;
+    options.tune_count = 1;
+    options.metric = "columns";
+    assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+    assert_true(info_of(e).mean > 0 && info_of(e).mean < 0.05);
+    for (int64_t f = 0; f < 3; f++) /* two numbers are behind the columns */
+        assert_true(fold_of(e, f).components >= RANK);
+    double left = info_of(e).mean;
+    mercer_evaluation_free(e);
+    options.tune_count = 0;
+    for (int64_t k = RANK; k > 0; k--) {
+        fit.components = (double)k;
+        assert_ok(mercer_evaluate(ctx, &options, rows, NULL, &e, err));
+        assert_true(k == RANK ? info_of(e).mean < 1.2 * left : info_of(e).mean > 5 * left);
+        mercer_evaluation_free(e);
+    }
+    options.tune_count = 1;
+    /* Columns that have nothing to do with each other are not predicted, whatever the kernel. */
+    static const char *const kernels[] = {"kernel=linear,rbf:sigma=1,poly:degree=2,coef0=1"};
+    mercer_rows *alone = NULL;
+    assert_ok(view_f64(ctx, noise, N, COLUMNS, COLUMNS, &alone, err));
+    fit.method = "kpca";
+    fit.components = 2;
+    options.tune = kernels;
+    assert_ok(mercer_evaluate(ctx, &options, alone, NULL, &e, err));
+    assert_int_equal(info_of(e).choices, 3);
+    assert_true(info_of(e).mean > 0.95);
+    mercer_evaluation_free(e);
+    mercer_rows_free(rows);
+    mercer_rows_free(alone);
+    free(x);
+    free(z);
+    free(mix);
+    free(noise);
+}
+
+/* Nothing is left behind when memory runs out: pairs, inner folds, columns, ROC curve. */
+static void test_allocations_may_fail(void **state)
+{
+    static const char *const tune[] = {"kernel.sigma=1:8:*2", "components=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    double *x = normal_rows(2, N, WIDE, 0, 1);
+    mercer_rows *rows = NULL;
+    mercer_targets *two = NULL;
+    int64_t codes[30];
+    static const char *const names[] = {"a", "b"};
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < 30; i++)
+        codes[i] = s.y[i] > 0;
+    assert_ok(view_f64(ctx, x, 30, WIDE, WIDE, &rows, err));
+    assert_ok(mercer_targets_new_classes(codes, 30, names, 2, NULL, &two, err));
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    for (int v = 0; v < 3; v++) {
+        mercer_fit_options fit = fit_options(v == 2 ? "kpca" : "kpls");
+        mercer_evaluate_options options = options_around(&fit, 2);
+        mercer_status rc = MERCER_ERR_MEMORY;
+        fit.scale = v == 1 ? "standard" : NULL;
+        options.inner_folds = 2;
+        options.tune = tune;
+        options.tune_count = 2;
+        int64_t alive = mrc_alloc_live();
+        for (int64_t after = 0; rc != MERCER_OK; after += 1 + after / 16) {
+            mercer_evaluation *e = NULL;
+            const double *points;
+            int64_t count;
+            mercer_ctx_set_seed(ctx, 5);
+            mrc_alloc_fail_after(after);
+            rc = mercer_evaluate(ctx, &options, rows, v == 2 ? NULL : two, &e, NULL);
+            if (rc == MERCER_OK && v < 2)
+                rc = mercer_evaluation_get_roc(e, &points, &count, NULL);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            mercer_evaluation_free(e);
+            assert_int_equal(mrc_alloc_live(), alive);
+        }
+    }
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    mercer_rows_free(rows);
+    mercer_targets_free(two);
+    free_set(&s);
+    free(x);
+}
+
+static void expect_refusal(mercer_evaluate_options options, const struct set *s,
+                           const mercer_targets *targets, const char *text)
+{
+    mercer_evaluation *e = NULL;
+    assert_int_not_equal(mercer_evaluate(ctx, &options, s->rows, targets, &e, &why), MERCER_OK);
+    assert_null(e);
+    if (!strstr(why.text, text))
+        fail_msg("'%s' does not say '%s'", why.text, text);
+}
+
+static char told[512];
+
+static void keep_told(void *host, const mercer_notice *given)
+{
+    (void)host;
+    snprintf(told, sizeof told, "%s", given->text);
+}
+
+/* A value that does not go with the rows of an inner fold cannot be chosen, and that is said; the
+ * run ends only when no value is left. */
+static void test_values_that_cannot_be_fitted(void **state)
+{
+    static const char *const some[] = {"head.nu=0.05,0.9"}, *const none[] = {"head.nu=0.8,0.9"},
+                             *const widths[] = {"kernel.sigma=2,1e9"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    static const char *const names[] = {"a", "b"};
+    mercer_targets *uneven = NULL;
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < N; i++)
+        s.codes[i] = i % 5 == 0;
+    assert_ok(mercer_targets_new_classes(s.codes, N, names, 2, NULL, &uneven, err));
+    mercer_ctx_set_notice(ctx, keep_told, NULL);
+    fit.head = "svm:type=nu";
+    options.tune = some;
+    options.tune_count = 1;
+    mercer_evaluation *e = evaluate(&options, &s, uneven);
+    for (int64_t f = 0; f < 3; f++)
+        assert_string_equal(fold_of(e, f).chosen, "head.nu=0.05");
+    mercer_evaluation_free(e);
+    options.tune = none;
+    expect_refusal(options, &s, uneven, "head.nu=0.8: head svm: nu=0.8 is too large");
+    fit.head = "ls";
+    options.tune = widths;
+    told[0] = 0;
+    e = evaluate(&options, &s, uneven);
+    for (int64_t f = 0; f < 3; f++)
+        assert_string_equal(fold_of(e, f).chosen, "kernel.sigma=2");
+    if (!strstr(told, "tune: 1 of 2 choices cannot be fitted, and are out: kernel.sigma=1e9"))
+        fail_msg("told: %s", told);
+    mercer_evaluation_free(e);
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    mercer_targets_free(uneven);
+    free_set(&s);
+}
+
+/* Heads on shared features are those of fits of their own: open parameters, targets that are
+ * scaled, targets they are not for. */
+static void test_heads_on_features_are_those_of_fits(void **state)
+{
+    static const char *const numbers[] = {"components=1,8"}, *const widths[] = {"kernel.sigma=3,3"};
+    static const char *const costs[] = {"head.c=1,1"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    (void)state;
+    fill_set(&s);
+    options.tune_count = 1;
+    fit.kernel = "rbf:sigma=3";
+    fit.components = 8;
+    fit.head = "svm:kernel=rbf,c=1000"; /* gamma depends on the features */
+    fit.scale_target = "standard";
+    double inner[3];
+    const char *const *const tunes[] = {numbers, widths};
+    for (int way = 0; way < 2; way++) {
+        options.tune = tunes[way];
+        mercer_evaluation *e = evaluate(&options, &s, s.values);
+        for (int64_t f = 0; f < 3; f++) {
+            mercer_evaluation_fold fold = fold_of(e, f);
+            assert_true(way == 1 || fold.components == 8);
+            if (way == 0)
+                inner[f] = fold.inner;
+            else
+                assert_true(fabs(inner[f] - fold.inner) <= 1e-9);
+        }
+        mercer_evaluation_free(e);
+    }
+    fit.scale_target = NULL;
+    fit.head = "linsvm";
+    options.tune = costs;
+    expect_refusal(options, &s, s.values, "is for classes");
+    options.tune = numbers;
+    expect_refusal(options, &s, s.values, "is for classes");
+    free_set(&s);
+}
+
+/* Rows left out one by one are judged together, but what is tuned is not. */
+static void test_leave_one_out_tunes(void **state)
+{
+    static const char *const numbers[] = {"components=1,2"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, MERCER_LEAVE_ONE_OUT);
+    (void)state;
+    fill_set(&s);
+    options.tune = numbers;
+    options.tune_count = 1;
+    mercer_evaluation *e = evaluate(&options, &s, s.classes);
+    assert_int_equal(info_of(e).folds, N);
+    assert_true(isnan(info_of(e).sd) && info_of(e).mean < 0.5);
+    assert_true(fold_of(e, 0).inner >= 0 && fold_of(e, 0).inner < 0.5);
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+/* What metrics without labels must not see: the cells they predict, and rows they shuffle. */
+static void test_metrics_without_labels_are_blind(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    double value[2];
+    (void)state;
+    fill_set(&s);
+    fit.scale = "rowstandard"; /* makes each column a function of the others */
+    mercer_evaluation *e = evaluate(&options, &s, NULL);
+    assert_string_equal(info_of(e).metric, "structure");
+    mercer_evaluation_free(e);
+    options.metric = "columns";
+    expect_refusal(options, &s, NULL, "one by one");
+    fit.scale = "standard";
+    static const char *const kernels[] = {"poly:degree=2,coef0=1",
+                                          "poly:degree=2,coef0=1,gamma=0.33333333333333331"};
+    for (int way = 0; way < 2; way++) { /* 1 / columns means all columns */
+        fit.kernel = kernels[way];
+        e = evaluate(&options, &s, NULL);
+        value[way] = info_of(e).mean;
+        mercer_evaluation_free(e);
+    }
+    assert_true(fabs(value[0] - value[1]) <= 1e-12);
+    options = options_around(&fit, MERCER_LEAVE_ONE_OUT); /* a row alone cannot be shuffled */
+    options.metric = "structure";
+    fit.kernel = "rbf:sigma=2";
+    e = evaluate(&options, &s, NULL);
+    int64_t moved = 0;
+    for (int64_t f = 0; f < N; f++)
+        moved += fabs(fold_of(e, f).value) > 1e-6;
+    assert_true(moved > N * 9 / 10);
+    assert_true(fabs(info_of(e).mean) < 0.1); /* columns that have nothing to do with each other */
+    mercer_evaluation_free(e);
+    free_set(&s);
+}
+
+static void test_refusals(void **state)
+{
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls"), plain = fit_options("kpca");
+    mercer_evaluate_options options;
+    const int64_t start[] = {0, 2}, rows[] = {3, 3};
+    const char *text;
+    (void)state;
+    fill_set(&s);
+    mercer_evaluate_options_init(&options);
+    options.tune = &text;
+    options.fit = &fit;
+    options.folds = N + 1;
+    expect_refusal(options, &s, s.classes, "cannot be made of 90 rows");
+    options.folds = 1;
+    expect_refusal(options, &s, s.classes, "at least 2");
+    options.folds = 0;
+    expect_refusal(options, &s, NULL, "no labels or targets");
+    options.metric = "auc";
+    expect_refusal(options, &s, s.classes, "error, balanced");
+    options.fit = &plain;
+    expect_refusal(options, &s, s.classes, "head");
+    options.fit = &fit;
+    options.metric = NULL;
+    fit.validation = s.rows;
+    expect_refusal(options, &s, s.classes, "validation rows");
+    fit.validation = NULL;
+    options.splits = 1;
+    options.split_start = start;
+    options.split_rows = rows;
+    expect_refusal(options, &s, s.classes, "twice");
+    options.splits = 0;
+    options.tune_count = 1;
+    static const char *const wrong[][2] = {{"components", "KEY=VALUES"},
+                                           {"components=0,2", "whole number"},
+                                           {"sigma=1", "kernel.KEY"},
+                                           {"kernel.sigma=", "KEY=VALUES"},
+                                           {"kernel.sigma=1,,2", "empty"},
+                                           {"kernel.sigma=1:2", "range"},
+                                           {"kernel.sigma=4:1:*2", "never"},
+                                           {"kernel.sigma=1:4:*1", "never"},
+                                           {"kernel.sigma=1:4:+1e-9", "more than"},
+                                           {"kernel.sigma=-1,2", "sigma"},
+                                           {"method.nosuch=1", "nosuch"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        text = wrong[i][0];
+        expect_refusal(options, &s, s.classes, wrong[i][1]);
+    }
+    free_set(&s);
+}
+
+static void test_grid(void **state)
+{
+    static const char *const texts[] = {"kernel.sigma=1:8:*2", "components=3,1", "head.k=1:2:+0.5"};
+    mrc_grid grid;
+    (void)state;
+    assert_ok(
+        mrc_grid_init(&grid, "kpca", "rbf:sigma=5,gamma=1", "knn:ties=lowest", texts, 3, err));
+    assert_int_equal(grid.count, 12);
+    assert_int_equal(grid.components_count, 2);
+    assert_true(grid.components[0] == 1 && grid.components[1] == 3);
+    assert_string_equal(grid.choices[5].kernel, "rbf:gamma=1,sigma=2");
+    assert_string_equal(grid.choices[5].head, "knn:ties=lowest,k=2");
+    assert_string_equal(grid.choices[5].text, "kernel.sigma=2,head.k=2");
+    assert_string_equal(grid.choices[11].kernel, "rbf:gamma=1,sigma=8");
+    mrc_grid_destroy(&grid);
+    static const char *const kernels[] = {"kernel=linear,poly:degree=2,coef0=1,rbf:sigma=2"};
+    assert_ok(mrc_grid_init(&grid, "kpca", "rbf", NULL, kernels, 1, err));
+    assert_int_equal(grid.count, 3);
+    assert_string_equal(grid.choices[0].kernel, "linear");
+    assert_string_equal(grid.choices[1].kernel, "poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[1].text, "kernel=poly:degree=2,coef0=1");
+    assert_string_equal(grid.choices[2].kernel, "rbf:sigma=2");
+    mrc_grid_destroy(&grid);
+    static const char *const tenths[] = {"kernel.sigma=0.1:0.5:+0.1"};
+    assert_ok(mrc_grid_init(&grid, "kpca", "rbf", NULL, tenths, 1, err));
+    assert_string_equal(grid.choices[2].text, "kernel.sigma=0.3");
+    mrc_grid_destroy(&grid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_folds_are_fits),
+        cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_no_leak),
+        cmocka_unit_test(test_no_leak_through_pairs),
+        cmocka_unit_test(test_known_pairs_and_given_matrices),
+        cmocka_unit_test(test_heads_share_features),
+        cmocka_unit_test(test_whole_heads),
+        cmocka_unit_test(test_threads_and_rows_left_out),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_values_that_cannot_be_fitted),
+        cmocka_unit_test(test_heads_on_features_are_those_of_fits),
+        cmocka_unit_test(test_leave_one_out_tunes),
+        cmocka_unit_test(test_metrics_without_labels_are_blind),
+        cmocka_unit_test(test_allocations_may_fail),
+        cmocka_unit_test(test_refusals),
+    };
+    ctx = new_ctx(2);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    mercer_ctx_free(ctx);
+    return failed;
+}
