@@ -68,17 +68,28 @@ MERCER_API void mercer_ctx_set_notice(mercer_ctx *ctx, mercer_notice_fn fn, void
 /* A kernel of the host's own, on dense rows: out[i * ldo + j] = k(x_i, y_j), x_i starting at
  * x + i*ldx, y_j at y + j*ldy, each of d values (after scaling). It must be symmetric and finite,
  * is called from several threads at once, and must give the same value whatever stands beside a
- * row. Once added it can be named wherever a kernel is, in sums and products too; semidefinite: 1
- * when it has no negative eigenvalues on any rows. A model keeps the name alone: to load it, add
- * the kernel to the context first. Names are letters, digits, '_' and '-', at most 63, and new. */
-typedef void (*mercer_kernel_fn)(void *host, const double *x, int64_t nx, int64_t ldx,
-                                 const double *y, int64_t ny, int64_t ldy, int64_t d, double *out,
-                                 int64_t ldo);
+ * row. Any other status than MERCER_OK ends the call that asked for the values, with that status
+ * and with what the function wrote to err, which is never NULL and starts empty. When several
+ * threads fail, the values that one thread would have asked for first decide. */
+typedef mercer_status (*mercer_kernel_fn)(void *host, const double *x, int64_t nx, int64_t ldx,
+                                          const double *y, int64_t ny, int64_t ldy, int64_t d,
+                                          double *out, int64_t ldo, mercer_error *err);
+/* Once added it can be named wherever a kernel is, in sums and products too; semidefinite: 1 when
+ * it has no negative eigenvalues on any rows. Names are letters, digits, '_' and '-', at most 63,
+ * and new. A fitted or loaded model holds the kernel and works with any context. A file holds the
+ * name alone: to load it, add the kernel to the context first. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_add_kernel(mercer_ctx *ctx,
                                                                    const char *name,
                                                                    mercer_kernel_fn fn, void *host,
                                                                    int semidefinite,
                                                                    mercer_error *err);
+/* The same, and release(host) is called once, when no context, model or stream knows the kernel any
+ * more: by the _free function that drops the last of them, on its thread. On error it is not
+ * called: host is still the caller's. release may be NULL. */
+typedef void (*mercer_release_fn)(void *host);
+MERCER_API MERCER_EXPERIMENTAL mercer_status
+mercer_ctx_add_kernel_owned(mercer_ctx *ctx, const char *name, mercer_kernel_fn fn, void *host,
+                            mercer_release_fn release, int semidefinite, mercer_error *err);
 
 /* Ask running work to end with MERCER_ERR_CANCELLED, within half a second; may be called from
  * another thread or a signal handler. What cannot be stopped goes on for a while on a thread of its

@@ -136,6 +136,7 @@ mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
         mrc_free(ctx);
         return rc;
     }
+    pthread_mutex_init(&ctx->failure.lock, NULL);
     ctx->memory = memory_default();
     ctx->simd = mrc_simd_detect();
     ctx->comm =
@@ -150,6 +151,9 @@ void mercer_ctx_free(mercer_ctx *ctx)
     if (ctx) {
         mrc_helper_stop(&ctx->trainer);
         mrc_pool_free(ctx->pool);
+        for (int i = 0; i < ctx->kernel_count; i++)
+            mrc_host_kernel_drop(ctx->kernels[i]);
+        pthread_mutex_destroy(&ctx->failure.lock);
     }
     mrc_free(ctx);
 }
@@ -268,7 +272,10 @@ void mercer_ctx_discard_temporaries(mercer_ctx *ctx)
 void mrc_ctx_inherit(mercer_ctx *child, mercer_ctx *parent)
 {
     child->simd = parent->simd;
-    memcpy(child->kernels, parent->kernels, sizeof child->kernels);
+    for (int i = 0; i < parent->kernel_count; i++) {
+        mrc_host_kernel_hold(parent->kernels[i]);
+        child->kernels[i] = parent->kernels[i];
+    }
     child->kernel_count = parent->kernel_count;
     child->parent = parent;
 }
@@ -289,6 +296,81 @@ void mrc_poll(mercer_ctx *ctx)
         mercer_ctx_cancel(ctx);
 }
 
+/* ---- failures of the host's functions ---- */
+
+void mrc_host_kernel_hold(mrc_host_kernel *kernel)
+{
+    if (kernel)
+        atomic_fetch_add_explicit(&kernel->owners, 1, memory_order_relaxed);
+}
+
+void mrc_host_kernel_drop(mrc_host_kernel *kernel)
+{
+    if (!kernel || atomic_fetch_sub_explicit(&kernel->owners, 1, memory_order_acq_rel) > 1)
+        return;
+    if (kernel->release)
+        kernel->release(kernel->host);
+    mrc_free(kernel);
+}
+
+void mrc_ctx_fail(mercer_ctx *ctx, const mercer_error *why)
+{
+    mrc_failure *failure = &ctx->failure;
+    int64_t task = mrc_task_of(ctx);
+    pthread_mutex_lock(&failure->lock);
+    if (!atomic_load(&failure->is_set) || (failure->loop == ctx->loops && task < failure->task)) {
+        mrc_fail_again(&failure->why, why->code, why);
+        failure->loop = ctx->loops;
+        failure->task = task;
+        atomic_store(&failure->is_set, true);
+    }
+    pthread_mutex_unlock(&failure->lock);
+}
+
+bool mrc_ctx_failed_before(mercer_ctx *ctx, int64_t task)
+{
+    mrc_failure *failure = &ctx->failure;
+    if (!atomic_load(&failure->is_set))
+        return false;
+    pthread_mutex_lock(&failure->lock);
+    bool before = failure->loop != ctx->loops || failure->task <= task;
+    pthread_mutex_unlock(&failure->lock);
+    return before;
+}
+
+bool mrc_ctx_has_failed(mercer_ctx *ctx)
+{
+    return mrc_ctx_failed_before(ctx, mrc_task_of(ctx));
+}
+
+static mercer_status get_failure(mercer_ctx *ctx, mercer_error *err)
+{
+    mrc_failure *failure = &ctx->failure;
+    pthread_mutex_lock(&failure->lock);
+    mercer_status rc = mrc_fail_again(err, failure->why.code, &failure->why);
+    pthread_mutex_unlock(&failure->lock);
+    return rc;
+}
+
+void mrc_ctx_enter(mercer_ctx *ctx)
+{
+    atomic_fetch_add(&ctx->depth, 1);
+}
+
+mercer_status mrc_ctx_leave(mercer_ctx *ctx, mercer_status rc, mercer_error *err)
+{
+    bool outermost = atomic_fetch_sub(&ctx->depth, 1) == 1;
+    if (!atomic_load(&ctx->failure.is_set))
+        return rc;
+    rc = get_failure(ctx, err);
+    if (outermost) {
+        if (ctx->parent)
+            mrc_ctx_fail(ctx->parent, &ctx->failure.why);
+        atomic_store(&ctx->failure.is_set, false);
+    }
+    return rc;
+}
+
 bool mrc_is_cancelled(const mercer_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
@@ -298,7 +380,9 @@ bool mrc_is_cancelled(const mercer_ctx *ctx)
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
 {
     mrc_poll(ctx);
-    return mrc_is_cancelled(ctx) ? mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled") : MERCER_OK;
+    if (mrc_is_cancelled(ctx))
+        return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
+    return mrc_ctx_has_failed(ctx) ? get_failure(ctx, err) : MERCER_OK;
 }
 
 mercer_status mrc_check_pass(mercer_ctx *ctx, int64_t i, int64_t values, mercer_error *err)

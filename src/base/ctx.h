@@ -29,13 +29,28 @@ typedef struct mrc_comm {
  * count. */
 mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err);
 
-/* A kernel of the host's own; kernels copy it, so that models outlive the context. */
+/* A kernel of the host's own. Contexts, models and streams that know it own it together; whoever
+ * works during a call borrows it. */
 typedef struct mrc_host_kernel {
     char name[64];
     mercer_kernel_fn fn;
     void *host;
+    mercer_release_fn release; /* or NULL */
     bool semidefinite;
+    atomic_int owners;
 } mrc_host_kernel;
+
+void mrc_host_kernel_hold(mrc_host_kernel *kernel); /* one more owner; NULL: nothing */
+void mrc_host_kernel_drop(mrc_host_kernel *kernel); /* one less; the last one frees it */
+
+/* A failure of a function of the host where there is no way to return it: kept in the context until
+ * the public function that is running ends with it. */
+typedef struct mrc_failure {
+    atomic_bool is_set;
+    pthread_mutex_t lock; /* of the rest */
+    mercer_error why;     /* code and all */
+    int64_t loop, task;   /* where it happened, see mrc_ctx_fail() */
+} mrc_failure;
 
 enum { MRC_HOST_KERNELS = 16 };
 
@@ -61,9 +76,12 @@ struct mercer_ctx {
     mercer_poll_fn poll;
     void *poll_host;
     double polled; /* when poll was called last, on the clock of mrc_poll */
-    mrc_host_kernel kernels[MRC_HOST_KERNELS];
+    mrc_host_kernel *kernels[MRC_HOST_KERNELS];
     int kernel_count;
     atomic_int cancelled;
+    mrc_failure failure;
+    atomic_int depth;   /* public functions that are running, one inside the other */
+    int64_t loops;      /* parallel loops so far, without those inside another one */
     mrc_helper trainer; /* trains one SVM after another (heads/training.c); or none */
     mercer_ctx *parent; /* whose cancellation ends this one's work, too; or NULL */
     /* Names of unfinished output files; live[i] is set only while the name is complete. */
@@ -114,13 +132,33 @@ void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfo
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 
 /* Long loops call this, every 50 ms or oftener: polls (below), and MERCER_ERR_CANCELLED once the
- * caller has asked to stop. */
+ * caller has asked to stop; a failure that the context keeps likewise. */
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
 bool mrc_is_cancelled(const mercer_ctx *ctx); /* without polling */
 
 /* The same in pass i of a loop whose passes touch `values` values each: looks about every million
  * values, some milliseconds. */
 mercer_status mrc_check_pass(mercer_ctx *ctx, int64_t i, int64_t values, mercer_error *err);
+
+/* Public functions that may run functions of the host lie between these two. The outermost one, or
+ * any inside it, ends with the failure that the context keeps, whatever rc it came to; what it was
+ * to hand over is to be checked by mrc_check_cancel() before. The outermost one clears it, and
+ * hands it to the context it inherits from. */
+void mrc_ctx_enter(mercer_ctx *ctx);
+mercer_status mrc_ctx_leave(mercer_ctx *ctx, mercer_status rc, mercer_error *err);
+
+/* Keep a failure, why->code. Of several in one parallel loop that of the first task is kept,
+ * whichever thread is faster: tasks are begun in their order, and those before a failed one are
+ * finished. Otherwise the first one is. */
+void mrc_ctx_fail(mercer_ctx *ctx, const mercer_error *why);
+/* Whether a failure is kept that nothing this thread is about to do can come before. */
+bool mrc_ctx_has_failed(mercer_ctx *ctx);
+/* The same of a task that is about to be begun. */
+bool mrc_ctx_failed_before(mercer_ctx *ctx, int64_t task);
+/* The task of a loop of ctx that this thread runs; INT64_MAX outside of loops. A task that takes
+ * pieces of work from a list sets the number of the piece instead. */
+int64_t mrc_task_of(const mercer_ctx *ctx);
+void mrc_task_set(int64_t task);
 
 /* Let the host look for its signals, if it wants to, this is the thread that called us, and the
  * last time was MRC_POLL_SECONDS ago. */

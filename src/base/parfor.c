@@ -126,18 +126,56 @@ static void tell(struct seat *seat, int state)
     pthread_mutex_unlock(&seat->lock);
 }
 
+/* What the thread works at, of the outermost loop of a context: failures are told apart by it
+ * (mrc_ctx_fail). */
+static _Thread_local struct {
+    const mercer_ctx *ctx;
+    int64_t task;
+} at_work;
+
+int64_t mrc_task_of(const mercer_ctx *ctx)
+{
+    return at_work.ctx == ctx ? at_work.task : INT64_MAX;
+}
+
+void mrc_task_set(int64_t task)
+{
+    at_work.task = task;
+}
+
+/* Whether a task is not to be begun any more. */
+static bool is_dropped(const struct loop *loop, int64_t task)
+{
+    mercer_ctx *ctx = loop->ctx;
+    return loop->drops && (mrc_is_cancelled(ctx) ||
+                           mrc_ctx_failed_before(ctx, at_work.ctx == ctx ? at_work.task : task));
+}
+
 /* The next task of a loop; false: there is none. */
 static bool take_task(struct loop *loop, int64_t *task)
 {
     *task = atomic_fetch_add(&loop->next, 1);
-    return *task < loop->tasks && !(loop->drops && mrc_is_cancelled(loop->ctx));
+    return *task < loop->tasks && !is_dropped(loop, *task);
+}
+
+static void run_task(const struct loop *loop, int64_t task, int worker)
+{
+    const mercer_ctx *outer_ctx = at_work.ctx;
+    int64_t outer_task = at_work.task;
+    if (outer_ctx != loop->ctx) {
+        at_work.ctx = loop->ctx;
+        at_work.task = task;
+    }
+    loop->body(loop->arg, task, worker);
+    at_work.ctx = outer_ctx;
+    at_work.task = outer_task;
 }
 
 static void work(struct loop *loop, int worker)
 {
     int64_t task;
     while (take_task(loop, &task))
-        loop->body(loop->arg, task, worker);
+        run_task(loop, task, worker);
 }
 
 static void serve(void *arg)
@@ -324,9 +362,16 @@ static void run_own_part(void *arg)
     struct loop *loop = arg;
     int64_t task;
     while (take_task(loop, &task)) {
-        loop->body(loop->arg, task, 0);
+        run_task(loop, task, 0);
         mrc_poll(loop->ctx);
     }
+}
+
+/* A loop inside a task of another one belongs to that task. */
+static void begin_loop(mercer_ctx *ctx)
+{
+    if (at_work.ctx != ctx)
+        ctx->loops++;
 }
 
 /* Run the loop on the calling thread and up to threads - 1 others. Returns the seconds lost by
@@ -336,6 +381,7 @@ static double run_team(struct loop *loop, int threads)
     static const double MIN_WAIT = 1e-4; /* a thread that sleeps wakes up in less */
     mercer_ctx *ctx = loop->ctx;
     int64_t wanted = loop->tasks < threads ? loop->tasks : threads;
+    begin_loop(ctx);
     /* A loop inside a task of another one stays where it is. */
     int helpers = ctx->inside ? 0 : enlist(ctx->pool, wanted - 1);
     if (helpers == 0) {
@@ -367,9 +413,9 @@ static void run_hosted_task(void *arg)
 {
     const struct hosted_task *t = arg;
     struct loop *loop = t->loop;
-    if (loop->drops && mrc_is_cancelled(loop->ctx))
+    if (is_dropped(loop, t->task))
         return;
-    loop->body(loop->arg, t->task, t->worker);
+    run_task(loop, t->task, t->worker);
     mrc_poll(loop->ctx);
 }
 
@@ -388,6 +434,7 @@ static void run_loop(struct loop *loop)
         run_team(loop, ctx->threads);
         return;
     }
+    begin_loop(ctx);
     ctx->caller = pthread_self();
     ctx->inside = true;
     ctx->parfor(ctx->parfor_host, loop->tasks, ctx->threads, run_hosted, loop);

@@ -10,6 +10,7 @@
 #include "heads/heads.h"
 #include "methods/common/options.h"
 #include "methods/common/registry.h"
+#include "methods/common/request.h"
 
 #include <mercer/evaluate.h>
 
@@ -664,14 +665,18 @@ out:
     return rc;
 }
 
-static mercer_status check_choice(const mercer_fit_options *fit, const mrc_choice *choice,
-                                  mercer_error *err)
+/* ctx: where the host's kernels are; may be NULL. */
+static mercer_status check_choice(const mercer_ctx *ctx, const mercer_fit_options *fit,
+                                  const mrc_choice *choice, mercer_error *err)
 {
     mercer_fit_options options = *fit;
+    mrc_request request = {0};
     options.method = choice->method;
     options.kernel = choice->kernel;
     options.head = choice->head;
-    return mercer_fit_options_check(&options, 0, err);
+    mercer_status rc = mrc_request_read(ctx, &options, &request, err);
+    mrc_request_destroy(&request);
+    return rc;
 }
 
 int mercer_fit_options_can_tune(const mercer_fit_options *given, const char *tune)
@@ -685,7 +690,7 @@ int mercer_fit_options_can_tune(const mercer_fit_options *given, const char *tun
     if (rc == MERCER_OK)
         rc = make_grid(&fit, &tune, 1, &grid, NULL);
     if (rc == MERCER_OK)
-        rc = check_choice(&fit, &grid.choices[0], NULL);
+        rc = check_choice(NULL, &fit, &grid.choices[0], NULL);
     mrc_grid_destroy(&grid);
     return rc == MERCER_OK;
 }
@@ -703,7 +708,7 @@ static mercer_status make_choices(struct job *job, mercer_error *err)
     MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
     for (int64_t c = 0; c < grid->count; c++) {
         mrc_kernel parsed;
-        MRC_TRY(check_choice(options->fit, &grid->choices[c], err));
+        MRC_TRY(check_choice(job->ctx, options->fit, &grid->choices[c], err));
         MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, grid->choices[c].kernel, err));
         mrc_pairs_want(&parsed, job->wanted);
         bool precomputed = mrc_kernel_is_precomputed(&parsed);
@@ -759,6 +764,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     mrc_folds folds = {0};
     mrc_pair_cache known = {0};
     mercer_status rc = MERCER_OK;
+    mrc_ctx_enter(ctx);
     mercer_evaluate_options_init(&options);
     mercer_fit_options_init(&fit);
     MRC_TRY(mrc_options_import("evaluate", given, &options, sizeof options, err));
@@ -794,11 +800,12 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
     mrc_notices_tell(ctx, job.result, !options.test);
     MRC_TRY(summarise(&job, err));
+    MRC_TRY(mrc_check_cancel(ctx, err));
     *out = job.result;
     job.result = NULL;
 out:
     mrc_pair_cache_destroy(&known);
     mrc_folds_destroy(&folds);
     mercer_evaluation_free(job.result);
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }

@@ -462,7 +462,7 @@ static void cross_group(void *arg, int64_t task, int worker)
     for (int64_t c = 0; c < g->n; c += MRC_TILE) {
         int64_t cols = g->n - c < MRC_TILE ? g->n - c : MRC_TILE, b0 = c;
         const mrc_points *b = mrc_points_window(&g->points, &b0, cols, scratch, &b_own);
-        mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, out + c, g->n);
+        mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, b, b0, cols, out + c, g->n);
     }
     for (int64_t i = 0; g->unit != 1 && i < rows * g->n; i++)
         out[i] /= g->unit;

@@ -98,7 +98,7 @@ static void choose_pivots(void *arg, int64_t task, int worker)
     (void)task, (void)worker;
 
     mrc_points rows = mrc_points_gather(&g->points, f->pool, p, f->pool_points);
-    mrc_kernel_tile(g->kernel, g->ctx->simd, &rows, 0, p, &rows, 0, p, matrix, POOL);
+    mrc_kernel_tile(g->kernel, g->ctx, &rows, 0, p, &rows, 0, p, matrix, POOL);
     for (int64_t i = 0; i < p; i++)
         mrc_factor_row(f->factor, f->pool[i], q, f->pool_rows + i * q);
     mrc_gemm(false, true, p, p, q, -1, f->pool_rows, q, f->pool_rows, q, 1, matrix, POOL);
@@ -166,7 +166,7 @@ static void extend_strip(void *arg, int64_t task, int worker)
     int64_t a0 = first;
     mrc_points own;
     const mrc_points *a = mrc_points_window(&g->points, &a0, rows, values + STRIP * BLOCK, &own);
-    mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, &f->pivot_points, 0, k, values, BLOCK);
+    mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, &f->pivot_points, 0, k, values, BLOCK);
     for (int64_t c = 0; c < q; c += MRC_PANEL)
         narrow->times(mrc_factor_panel(f->factor, c) + first * MRC_PANEL, MRC_PANEL, rows,
                       mrc_min64(MRC_PANEL, q - c), -1, f->pivot_columns + c * BLOCK, BLOCK, 1,

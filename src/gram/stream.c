@@ -23,7 +23,7 @@ static void stream_block(const mrc_tiled *t, const int64_t *rows, int64_t nrows,
     int64_t b0 = first;
     mrc_points own;
     const mrc_points *b = mrc_points_window(&g->points, &b0, count, space->windows, &own);
-    mrc_kernel_tile_gather(g->kernel, g->ctx->simd, &g->points, rows, nrows, b, b0, count,
+    mrc_kernel_tile_gather(g->kernel, g->ctx, &g->points, rows, nrows, b, b0, count,
                            space->gathered, out, ldo);
     for (int64_t i = 0; i < nrows; i++) {
         for (int64_t k = 0; t->scale != 1 && k < count; k++)

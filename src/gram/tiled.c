@@ -43,7 +43,7 @@ void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, dou
     mrc_points a_own, b_own;
     const mrc_points *a = mrc_points_window(&g->points, &a0, rows, space->windows, &a_own);
     const mrc_points *b = mrc_points_window(&g->points, &b0, cols, second, &b_own);
-    mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols, values, MRC_TILE);
+    mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, b, b0, cols, values, MRC_TILE);
     for (int64_t r = 0; t->scale != 1 && r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
             values[r * MRC_TILE + c] *= t->scale;
@@ -161,6 +161,7 @@ static void sweep_worker(void *arg, int64_t task, int worker)
         int64_t match = atomic_fetch_add(&sweep->next, 1);
         if (match >= sweep->matches)
             return;
+        mrc_task_set(match); /* whichever worker plays it */
         play_match(sweep, match, worker);
     }
 }

@@ -229,6 +229,11 @@ static bool is_indefinite(const mrc_kernel_part *part)
     return !mrc_part_is_semidefinite(part);
 }
 
+static bool asks_host(const mrc_kernel_part *part)
+{
+    return part->host != NULL;
+}
+
 static bool needs_dense(const mrc_kernel_part *part)
 {
     return part->def->rows == MRC_ROWS_DENSE;
@@ -252,6 +257,25 @@ bool mrc_kernel_is_combined(const mrc_kernel *kernel)
 bool mrc_kernel_is_precomputed(const mrc_kernel *kernel)
 {
     return kernel->def->rows == MRC_ROWS_MATRIX;
+}
+
+bool mrc_kernel_asks_host(const mrc_kernel *kernel)
+{
+    return find_part(kernel, asks_host) != NULL;
+}
+
+void mrc_kernel_hold(const mrc_kernel *kernel)
+{
+    mrc_host_kernel_hold(kernel->host);
+    for (int p = 0; p < kernel->parts; p++)
+        mrc_host_kernel_hold(kernel->part[p].host);
+}
+
+void mrc_kernel_drop(const mrc_kernel *kernel)
+{
+    mrc_host_kernel_drop(kernel->host);
+    for (int p = 0; p < kernel->parts; p++)
+        mrc_host_kernel_drop(kernel->part[p].host);
 }
 
 bool mrc_kernel_is_linear(const mrc_kernel *kernel)
@@ -293,7 +317,7 @@ mercer_status mrc_kernel_check_rows(const mrc_kernel *kernel, mercer_ctx *ctx,
     mercer_status rc = MERCER_OK;
     if (part && csr->start)
         return mrc_fail(err, MERCER_ERR_DATA, "kernel %s takes dense rows, and these are sparse",
-                        part->host.name);
+                        part->host->name);
     part = find_part(kernel, needs_nonnegative);
     if (part && rows->packed)
         MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
@@ -338,9 +362,9 @@ double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d)
 enum { BLOCK_ROWS = 32, BLOCK_COLUMNS = 128 };
 
 /* out (rows x columns) = the combination; value: one part's values, product: one term's. */
-static void combine_block(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
-                          int64_t rows, const mrc_points *b, int64_t b0, int64_t columns,
-                          double *out, int64_t ldo)
+static void combine_block(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a,
+                          int64_t a0, int64_t rows, const mrc_points *b, int64_t b0,
+                          int64_t columns, double *out, int64_t ldo)
 {
     double value[BLOCK_ROWS * BLOCK_COLUMNS], product[BLOCK_ROWS * BLOCK_COLUMNS];
     for (int t = 0, p = 0; t < kernel->terms; t++) {
@@ -348,7 +372,7 @@ static void combine_block(const mrc_kernel *kernel, mrc_simd simd, const mrc_poi
             for (int64_t j = 0; j < columns; j++)
                 product[i * BLOCK_COLUMNS + j] = kernel->weight[t];
         for (; p < kernel->parts && kernel->term[p] == t; p++) {
-            mrc_part_tile(&kernel->part[p], simd, &a->part[p], a0, rows, &b->part[p], b0, columns,
+            mrc_part_tile(&kernel->part[p], ctx, &a->part[p], a0, rows, &b->part[p], b0, columns,
                           value, BLOCK_COLUMNS);
             for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < columns; j++)
@@ -360,33 +384,33 @@ static void combine_block(const mrc_kernel *kernel, mrc_simd simd, const mrc_poi
     }
 }
 
-void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+void mrc_kernel_tile(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a, int64_t a0,
                      int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                      int64_t ldo)
 {
     if (!mrc_kernel_is_combined(kernel)) {
-        mrc_part_tile(&kernel->own, simd, a, a0, na, b, b0, nb, out, ldo);
+        mrc_part_tile(&kernel->own, ctx, a, a0, na, b, b0, nb, out, ldo);
         return;
     }
     for (int64_t i = 0; i < na; i += BLOCK_ROWS)
         for (int64_t j = 0; j < nb; j += BLOCK_COLUMNS)
-            combine_block(kernel, simd, a, a0 + i, mrc_min64(BLOCK_ROWS, na - i), b, b0 + j,
+            combine_block(kernel, ctx, a, a0 + i, mrc_min64(BLOCK_ROWS, na - i), b, b0 + j,
                           mrc_min64(BLOCK_COLUMNS, nb - j), out + i * ldo + j, ldo);
 }
 
-void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
+void mrc_kernel_tile_gather(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo)
 {
     mrc_points rows = mrc_points_gather(a, index, na, scratch);
-    mrc_kernel_tile(kernel, simd, &rows, 0, na, b, b0, nb, out, ldo);
+    mrc_kernel_tile(kernel, ctx, &rows, 0, na, b, b0, nb, out, ldo);
 }
 
-void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
-                     int64_t count, double *out)
+void mrc_kernel_diag(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *points,
+                     int64_t first, int64_t count, double *out)
 {
     if (!mrc_kernel_is_combined(kernel)) {
-        mrc_part_diag(&kernel->own, points, first, count, out);
+        mrc_part_diag(&kernel->own, ctx, points, first, count, out);
         return;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -394,7 +418,7 @@ void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t
         for (int t = 0, p = 0; t < kernel->terms; t++) {
             double product = kernel->weight[t], value;
             for (; p < kernel->parts && kernel->term[p] == t; p++) {
-                mrc_part_diag(&kernel->part[p], &points->part[p], first + i, 1, &value);
+                mrc_part_diag(&kernel->part[p], ctx, &points->part[p], first + i, 1, &value);
                 product *= value;
             }
             out[i] += product;
@@ -408,8 +432,10 @@ mercer_status mrc_kernel_whole_diag(const mrc_kernel *kernel, mercer_ctx *ctx,
     enum { ROWS = 64 };
     mercer_status rc = MERCER_OK;
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i += ROWS) {
-        mrc_kernel_diag(kernel, points, i, mrc_min64(ROWS, points->n - i), out + i);
+        mrc_kernel_diag(kernel, ctx, points, i, mrc_min64(ROWS, points->n - i), out + i);
         rc = mrc_check_pass(ctx, i / ROWS, ROWS * points->d, err);
+        if (rc == MERCER_OK && mrc_ctx_has_failed(ctx))
+            rc = mrc_check_cancel(ctx, err);
     }
     return rc;
 }

@@ -23,8 +23,8 @@ typedef struct mrc_kernel_def mrc_kernel_def;
     double coef0;                                                                                  \
     double alpha;                                                                                  \
     int64_t degree;                                                                                \
-    int nu;               /* matern: index of 0.5, 1.5, 2.5, inf */                                \
-    mrc_host_kernel host; /* a function of the host's own; else zero */
+    int nu;                /* matern: index of 0.5, 1.5, 2.5, inf */                               \
+    mrc_host_kernel *host; /* a function of the host's own, borrowed; else NULL */
 
 /* One named kernel. */
 typedef struct mrc_kernel_part {
@@ -61,6 +61,8 @@ bool mrc_kernel_is_linear(const mrc_kernel *kernel);
 bool mrc_kernel_is_product(const mrc_kernel *kernel);
 /* A bound of |k(x, y)|; 0: the largest k(x, x). */
 double mrc_kernel_max_abs(const mrc_kernel *kernel);
+/* Whether a function of the host is called for its values. */
+bool mrc_kernel_asks_host(const mrc_kernel *kernel);
 /* Whether this kernel, with its parameters, has no negative eigenvalues. */
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel);
 /* The dimension of its feature space on rows of d columns: no matrix of it has a higher rank. */
@@ -73,6 +75,10 @@ mercer_status mrc_kernel_parse(mrc_kernel *kernel, const char *spec, mercer_erro
 /* The same with the host's own kernels in ctx, which may be NULL. */
 mercer_status mrc_kernel_parse_in(mrc_kernel *kernel, const mercer_ctx *ctx, const char *spec,
                                   mercer_error *err);
+/* A kernel borrows the functions of the host that it calls. Who keeps it beyond a call holds them,
+ * and drops them in the end; of a kernel of zeroes there is nothing to drop. */
+void mrc_kernel_hold(const mrc_kernel *kernel);
+void mrc_kernel_drop(const mrc_kernel *kernel);
 /* Replace what is open by numbers learnt from the rows; draws from the random state of ctx. */
 mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const mercer_rows *rows,
                                  mercer_error *err);
@@ -149,18 +155,19 @@ const mrc_points *mrc_points_window(const mrc_points *points, int64_t *first, in
 const double *mrc_points_row(const mrc_points *points, int64_t i, double *scratch);
 
 /* out (na x nb, row stride ldo) = k(a[a0 + i], b[b0 + j]). Single-threaded, allocates nothing;
- * called inside parfor. Not for precomputed, and not for packed points, which need a window. */
-void mrc_kernel_tile(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+ * called inside parfor. Not for precomputed, and not for packed points, which need a window. When a
+ * function of the host fails, ctx keeps that (mrc_ctx_fail), and the values are zeroes. */
+void mrc_kernel_tile(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a, int64_t a0,
                      int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                      int64_t ldo);
 /* The same with rows a[index[i]] in any order; scratch: na x mrc_points_gather_size(a) doubles. */
-void mrc_kernel_tile_gather(const mrc_kernel *kernel, mrc_simd simd, const mrc_points *a,
+void mrc_kernel_tile_gather(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo);
 /* out[i] = k(x_i, x_i) for i in [first, first + count). Exactly 1 for functions of a
  * distance. */
-void mrc_kernel_diag(const mrc_kernel *kernel, const mrc_points *points, int64_t first,
-                     int64_t count, double *out);
+void mrc_kernel_diag(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *points,
+                     int64_t first, int64_t count, double *out);
 /* The same of all points, which may be many: it can be cancelled. */
 mercer_status mrc_kernel_whole_diag(const mrc_kernel *kernel, mercer_ctx *ctx,
                                     const mrc_points *points, double *out, mercer_error *err);

@@ -90,10 +90,10 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, con
     char what[64];
     memset(kernel, 0, sizeof *kernel);
     for (int i = 0; !def && ctx && i < ctx->kernel_count; i++)
-        if (is_called(ctx->kernels[i].name, spec, length)) {
+        if (is_called(ctx->kernels[i]->name, spec, length)) {
             def = &mrc_kernel_def_host;
             kernel->host = ctx->kernels[i];
-            name = kernel->host.name;
+            name = kernel->host->name;
         }
     if (!def)
         return fail_unknown(spec, err);
@@ -247,7 +247,7 @@ mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t 
 {
     mrc_kernel_part shown = *kernel;
     const struct mercer_entry *entry = &kernel->def->entry;
-    const char *name = kernel->host.fn ? kernel->host.name : entry->name;
+    const char *name = kernel->host ? kernel->host->name : entry->name;
     /* A rounded sigma = sqrt(1/(2 gamma)) need not give gamma back: show the one that does. */
     if (has_two_forms(kernel)) {
         if (gamma_of(kernel) == kernel->gamma)
@@ -294,13 +294,13 @@ static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops 
 }
 
 /* The tile for a plain block of prepared rows a (na x d, stride lda) with squared norms. */
-static void tile_of_block(const mrc_kernel_part *kernel, mrc_simd simd, const double *a,
+static void tile_of_block(const mrc_kernel_part *kernel, mercer_ctx *ctx, const double *a,
                           int64_t lda, const double *norm_a, int64_t na, const mrc_points *b,
                           int64_t b0, int64_t nb, double *out, int64_t ldo)
 {
-    const mrc_simd_loops *loops = mrc_simd_loops_for(simd);
-    if (kernel->host.fn) {
-        kernel->host.fn(kernel->host.host, a, na, lda, b->x + b0 * b->ld, nb, b->ld, b->d, out,
+    const mrc_simd_loops *loops = mrc_simd_loops_for(ctx->simd);
+    if (kernel->host) {
+        mrc_host_values(kernel->host, ctx, a, na, lda, b->x + b0 * b->ld, nb, b->ld, b->d, out,
                         ldo);
         return;
     }
@@ -369,18 +369,18 @@ static bool tile_of_pairs(const mrc_kernel_part *kernel, mrc_simd simd, const mr
     return true;
 }
 
-void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+void mrc_part_tile(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *a, int64_t a0,
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo)
 {
-    if (tile_of_pairs(kernel, simd, a, a0, na, b, b0, nb, out, ldo))
+    if (tile_of_pairs(kernel, ctx->simd, a, a0, na, b, b0, nb, out, ldo))
         return;
     if (mrc_points_are_sparse(b)) {
-        sparse_tile(kernel, simd, a, a0, na, b, b0, nb, out, ldo);
+        sparse_tile(kernel, ctx->simd, a, a0, na, b, b0, nb, out, ldo);
         return;
     }
-    tile_of_block(kernel, simd, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b,
-                  b0, nb, out, ldo);
+    tile_of_block(kernel, ctx, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b, b0,
+                  nb, out, ldo);
 }
 
 /* A number of a packed point, whose length does not matter here. */
@@ -395,8 +395,8 @@ static inline double own_term(mrc_term term, double x)
     return term == MRC_TERM_PRODUCT ? x * x : term == MRC_TERM_MIN ? x : 0;
 }
 
-void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int64_t first,
-                   int64_t count, double *out)
+void mrc_part_diag(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *points,
+                   int64_t first, int64_t count, double *out)
 {
     const mrc_kernel_def *def = kernel->def;
     for (int64_t i = 0; i < count; i++) {
@@ -405,9 +405,9 @@ void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int6
             out[i] = 1;
             continue;
         }
-        if (kernel->host.fn) {
+        if (kernel->host) {
             const double *x = points->x + (first + i) * points->ld;
-            kernel->host.fn(kernel->host.host, x, 1, points->ld, x, 1, points->ld, points->d,
+            mrc_host_values(kernel->host, ctx, x, 1, points->ld, x, 1, points->ld, points->d,
                             out + i, 1);
             continue;
         }

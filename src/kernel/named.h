@@ -103,10 +103,15 @@ bool mrc_part_learns_width(const mrc_kernel_part *kernel);
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel);
 /* As mrc_kernel_rank_limit. */
 double mrc_part_rank_limit(const mrc_kernel_part *kernel, int64_t d);
-void mrc_part_tile(const mrc_kernel_part *kernel, mrc_simd simd, const mrc_points *a, int64_t a0,
+void mrc_part_tile(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *a, int64_t a0,
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo);
-void mrc_part_diag(const mrc_kernel_part *kernel, const mrc_points *points, int64_t first,
-                   int64_t count, double *out);
+void mrc_part_diag(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *points,
+                   int64_t first, int64_t count, double *out);
+/* Values that a function of the host gives, out (nx x ny, row stride ldo); zeroes when it fails,
+ * which ctx keeps. */
+void mrc_host_values(const mrc_host_kernel *kernel, mercer_ctx *ctx, const double *x, int64_t nx,
+                     int64_t ldx, const double *y, int64_t ny, int64_t ldy, int64_t d, double *out,
+                     int64_t ldo);
 
 #endif

@@ -191,6 +191,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
 
+    mrc_ctx_enter(ctx);
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));
@@ -212,6 +213,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
         MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
+    MRC_TRY(mrc_check_cancel(ctx, err));
     filled.seconds = mrc_seconds() - start;
     if (report)
         mrc_give_struct(&filled, sizeof filled, report);
@@ -221,5 +223,5 @@ out:
     mercer_model_free(model);
     more_rows_destroy(&more);
     mrc_request_destroy(&r);
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }

@@ -505,15 +505,18 @@ static mercer_status put_kernel(json_t *meta, const mercer_model *model, mercer_
 static mercer_status get_kernel(const struct metadata *meta, mercer_model *model, mercer_error *err)
 {
     mercer_error inner = {0};
+    mrc_kernel kernel;
     const char *text;
     mercer_status rc = get_text(meta, "kernel", &text, err);
     if (rc != MERCER_OK)
         return rc;
-    rc = mrc_kernel_parse_in(&model->kernel, meta->ctx, text, &inner);
-    if (rc == MERCER_OK && mrc_kernel_is_open(&model->kernel))
+    rc = mrc_kernel_parse_in(&kernel, meta->ctx, text, &inner);
+    if (rc == MERCER_OK && mrc_kernel_is_open(&kernel))
         return damaged(meta, "a kernel parameter is not a number: ", text, err);
     if (rc == MERCER_OK) /* only derives the other form of a width: nothing is open */
-        rc = mrc_kernel_resolve(&model->kernel, meta->ctx, NULL, &inner);
+        rc = mrc_kernel_resolve(&kernel, meta->ctx, NULL, &inner);
+    if (rc == MERCER_OK)
+        mrc_model_set_kernel(model, &kernel);
     if (rc == MERCER_ERR_MEMORY)
         return mrc_fail_again(err, rc, &inner);
     return rc == MERCER_OK ? rc : damaged(meta, inner.text, NULL, err);

@@ -52,10 +52,18 @@ void mrc_state_destroy(mrc_state *state)
     mrc_csr_owned_destroy(&state->kept_csr);
 }
 
+void mrc_model_set_kernel(mercer_model *model, const mrc_kernel *kernel)
+{
+    mrc_kernel_hold(kernel);
+    mrc_kernel_drop(&model->kernel);
+    model->kernel = *kernel;
+}
+
 void mercer_model_free(mercer_model *model)
 {
     if (!model)
         return;
+    mrc_kernel_drop(&model->kernel);
     mrc_points_destroy(&model->z_points);
     mercer_rows_free(model->z_rows);
     mrc_free(model->z);

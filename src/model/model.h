@@ -92,6 +92,9 @@ struct mercer_model {
 
 /* A model with nothing but zeroes, for a method or the loader to fill. */
 mercer_status mrc_model_new(mercer_model **out, mercer_error *err);
+/* The kernel of a model that has none yet, or the same with another width; the model holds the
+ * functions of the host in it. */
+void mrc_model_set_kernel(mercer_model *model, const mrc_kernel *kernel);
 /* The numbers of rows, which keep only what tells about them, become the points of the model. */
 void mrc_model_take_points(mercer_model *model, mercer_rows *rows);
 /* Check that the parts fit together and build the derived ones; sets kernel_text, and offsets to

@@ -134,13 +134,13 @@ static void search_block(void *arg, int64_t task, int worker)
         memset(job->dots + i * m + b0, 0, (size_t)nb * sizeof(double));
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = mrc_min64(TILE, m - z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, job->points, z0, nz, job->points, b0, nb, k,
+        mrc_kernel_tile(&model->kernel, job->ctx, job->points, z0, nz, job->points, b0, nb, k,
                         BLOCK);
         for (int64_t p = 0; p < job->batch; p += PANEL)
             mrc_gemm(false, false, PANEL, nb, nz, 1.0, job->gamma + p * m + z0, m, k, BLOCK, 1.0,
                      job->dots + p * m + b0, m);
     }
-    mrc_kernel_diag(&model->kernel, job->points, b0, nb, job->diag + b0);
+    mrc_kernel_diag(&model->kernel, job->ctx, job->points, b0, nb, job->diag + b0);
 }
 
 /* The STARTS points with the smallest f, best first; the lower index wins a tie. Returns how many

@@ -49,7 +49,7 @@ static mercer_status gaussian_sums(struct mrc_slots *slots, double total[SLOTS],
     memset(size, 0, SLOTS * sizeof *size);
     for (int64_t z0 = 0; z0 < m; z0 += TILE) {
         int64_t nz = mrc_tile_length(m, z0);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &points, 0, SLOTS, job->points, z0, nz,
+        mrc_kernel_tile(&model->kernel, job->ctx, &points, 0, SLOTS, job->points, z0, nz,
                         slots->tile, TILE);
         for (int s = 0; s < SLOTS; s++) {
             double *w = slots->tile + s * TILE;

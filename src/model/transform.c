@@ -48,6 +48,7 @@ struct job {
     mrc_points points;    /* the group prepared for the kernel */
     double *scratch;      /* per worker */
     int64_t scratch_size;
+    bool asks_host; /* for kernel values */
 };
 
 mercer_status mrc_model_map_columns(const mercer_model *model, const mercer_rows *rows,
@@ -233,14 +234,17 @@ out:
 static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64_t nz, double *k)
 {
     const mercer_model *model = job->model;
+    int64_t rows = rows_of_chunk(job, task);
     if (has_rows(model)) {
         mrc_points own;
         const mrc_points *z = mrc_points_window(&model->z_points, &z0, nz, k + CHUNK * TILE, &own);
-        mrc_kernel_tile(&model->kernel, job->ctx->simd, &job->points, task * CHUNK, CHUNK, z, z0,
-                        nz, k, TILE);
+        /* Beyond the last row there are zeroes, which a function of the host may not be for. */
+        int64_t count = job->asks_host ? rows : CHUNK;
+        mrc_kernel_tile(&model->kernel, job->ctx, &job->points, task * CHUNK, count, z, z0, nz, k,
+                        TILE);
+        memset(k + count * TILE, 0, (size_t)((CHUNK - count) * TILE) * sizeof(double));
         return;
     }
-    int64_t rows = rows_of_chunk(job, task);
     for (int64_t i = 0; i < rows; i++)
         load_values(job, job->first + task * CHUNK + i, z0, nz, k + i * TILE);
     memset(k + rows * TILE, 0, (size_t)((CHUNK - rows) * TILE) * sizeof(double));
@@ -282,7 +286,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
     if (!job->errors)
         return;
     if (has_rows(model))
-        mrc_kernel_diag(&model->kernel, &job->points, task * CHUNK, rows, diag);
+        mrc_kernel_diag(&model->kernel, job->ctx, &job->points, task * CHUNK, rows, diag);
     else
         memcpy(diag, job->self + at, (size_t)rows * sizeof(double));
     bool clip = mrc_kernel_is_semidefinite(&model->kernel); /* then a negative error is rounding */
@@ -526,11 +530,17 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
                                const double *self, double *out, const mercer_array *array,
                                double *errors, mercer_error *err)
 {
-    struct job job = {.ctx = ctx, .model = model, .rows = rows, .self = self, .errors = errors};
+    struct job job = {.ctx = ctx,
+                      .model = model,
+                      .rows = rows,
+                      .self = self,
+                      .errors = errors,
+                      .asks_host = mrc_kernel_asks_host(&model->kernel)};
     double *scratch = NULL, *part = NULL;
     int64_t width = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) / rows->n + 1 : rows->d;
     mercer_status rc = MERCER_OK;
 
+    mrc_ctx_enter(ctx);
     job.sparse = mercer_rows_is_sparse(model->z_rows ? model->z_rows : rows);
     int64_t chunks = group_chunks(ctx, rows->n, job.sparse ? width : model->columns);
     if (errors)
@@ -569,7 +579,7 @@ out:
     mercer_rows_free(job.group);
     mrc_free(scratch);
     mrc_free(part);
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }
 
 mercer_status mercer_model_transform(mercer_ctx *ctx, const mercer_model *model,

@@ -57,7 +57,7 @@ mercer_status mrc_model_copy_description(mercer_model *copy, const mercer_model 
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_numbers_copy(copy, model, MRC_GROUP_model, true, err));
-    copy->kernel = model->kernel;
+    mrc_model_set_kernel(copy, &model->kernel);
     copy->scale.d = model->scale.d;
     MRC_TRY(copy_doubles(&copy->scale.shift, model->scale.shift, model->columns, err));
     MRC_TRY(copy_doubles(&copy->scale.factor, model->scale.factor, model->columns, err));

@@ -25,8 +25,7 @@ static void fill(struct toy *s, double *storage)
             mrc_points a_own, b_own;
             const mrc_points *a = mrc_points_window(&g->points, &a0, rows, storage, &a_own);
             const mrc_points *b = mrc_points_window(&g->points, &b0, cols, storage + half, &b_own);
-            mrc_kernel_tile(g->kernel, g->ctx->simd, a, a0, rows, b, b0, cols,
-                            s->values + i * n + j, n);
+            mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, b, b0, cols, s->values + i * n + j, n);
         }
     for (int64_t i = 0; i < n; i++) {
         s->values[i * n + i] = g->raw_diag[i];

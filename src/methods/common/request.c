@@ -63,7 +63,11 @@ static mercer_status read_kernel(const mercer_ctx *ctx, mrc_request *r, mercer_e
     char text[256];
     bool linear = r->method->linear_kernel;
     const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
-    mercer_status rc = mrc_kernel_parse_in(&r->kernel, ctx, spec, err);
+    mercer_status rc = MERCER_OK;
+    if (r->fitted_kernel)
+        r->kernel = *r->fitted_kernel;
+    else
+        rc = mrc_kernel_parse_in(&r->kernel, ctx, spec, err);
     if (rc == MERCER_OK && linear && !mrc_kernel_is_linear(&r->kernel))
         rc = mrc_fail(err, MERCER_ERR_ARGUMENT,
                       "method %s has a linear kernel; for kernel %s use method kpca",
@@ -307,7 +311,7 @@ mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *row
     if (rows->prepare)
         MRC_TRY(mrc_prepare_copy(rows->prepare, &model->prepare, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
-    model->kernel = r->kernel;
+    mrc_model_set_kernel(model, &r->kernel);
     MRC_TRY(mrc_kernel_format(&r->kernel, model->kernel_text, sizeof model->kernel_text, err));
     model->center = r->problem.center;
     bool given = r->options.landmarks != NULL;

@@ -7,6 +7,7 @@
 #include "methods/common/method.h"
 
 typedef struct mrc_request {
+    const mrc_kernel *fitted_kernel; /* of a model, instead of what the options say; or NULL */
     unsigned expected;          /* MERCER_EXPECT_...: rows that options will name, but do not yet */
     mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
     mercer_criterion criterion; /* of the options, as much as the caller knows */
@@ -19,8 +20,8 @@ typedef struct mrc_request {
     mrc_problem problem;
 } mrc_request;
 
-/* Read the options into a request of zeroes, except `expected`, checking all that can be checked
- * without rows; ctx may be NULL. To be destroyed, also after an error. */
+/* Read the options into a request of zeroes, except the first two members, checking all that can be
+ * checked without rows; ctx may be NULL. To be destroyed, also after an error. */
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err);
 void mrc_request_destroy(mrc_request *r);

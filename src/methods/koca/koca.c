@@ -579,7 +579,7 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     if (problem->learn_width)
         MRC_TRY(learn_width(&k, err));
     MRC_TRY(turn(&k, k.search.best, err));
-    model->kernel = k.kernel;
+    mrc_model_set_kernel(model, &k.kernel);
     MRC_TRY(mrc_basis_model(&k.basis, &k.problem, k.search.best, k.r, true, model, err));
     model->trace = k.search.trace;
     model->trace_seconds = k.search.seconds;

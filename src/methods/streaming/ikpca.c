@@ -389,7 +389,8 @@ static mercer_status learn_window(struct work *w, mercer_error *err)
     MRC_TRY(mrc_alloc2(&scatter, m, n, sizeof *scatter, err));
     MRC_TRY(mrc_alloc(&diag, n, sizeof *diag, err));
     MRC_TRY(mrc_points_init(&points, w->ctx, w->lib.kernel, w->window, NULL, err));
-    mrc_kernel_diag(w->lib.kernel, &points, 0, n, diag);
+    mrc_kernel_diag(w->lib.kernel, w->ctx, &points, 0, n, diag);
+    MRC_TRY(mrc_check_cancel(w->ctx, err));
     w->lib.evaluations += n;
     s->diagonal = 0;
     for (int64_t t = 0; t < n; t++)

@@ -52,7 +52,7 @@ enum { TILE = 64 }; /* rows a task */
 
 struct tiles {
     const mrc_kernel *kernel;
-    mrc_simd simd;
+    mercer_ctx *ctx;
     const mrc_points *a, *b;
     bool symmetric; /* a is b: columns up to the diagonal will do */
     double *out;
@@ -72,7 +72,7 @@ static void tile_rows(void *arg, int64_t task, int worker)
     (void)worker;
     for (int64_t c = 0; c < end; c += TILE) {
         int64_t columns = end - c < TILE ? end - c : TILE;
-        mrc_kernel_tile(t->kernel, t->simd, t->a, first, rows, t->b, c, columns,
+        mrc_kernel_tile(t->kernel, t->ctx, t->a, first, rows, t->b, c, columns,
                         t->out + first * t->b->n + c, t->b->n);
     }
 }
@@ -99,7 +99,7 @@ static void product_with_itself(const double *l, int64_t m, double *out)
 static int64_t kernel_values(mercer_ctx *ctx, const mrc_kernel *kernel, const mrc_points *a,
                              const mrc_points *b, double *out)
 {
-    struct tiles t = {.kernel = kernel, .simd = ctx->simd, .a = a, .b = b, .out = out};
+    struct tiles t = {.kernel = kernel, .ctx = ctx, .a = a, .b = b, .out = out};
     int64_t n = a->n, computed = 0;
     t.symmetric = a == b;
     for (int64_t first = 0; first < n; first += TILE) {
@@ -133,9 +133,10 @@ static mercer_status values_with(mrc_library *lib, mercer_ctx *ctx, const mercer
         lib->evaluations += kernel_values(ctx, lib->kernel, &block, &block, own);
     }
     if (diag) {
-        mrc_kernel_diag(lib->kernel, &block, 0, rows->n, diag);
+        mrc_kernel_diag(lib->kernel, ctx, &block, 0, rows->n, diag);
         lib->evaluations += own ? 0 : rows->n; /* else they were among the others */
     }
+    MRC_TRY(mrc_check_cancel(ctx, err));
     double kmax = 0;
     for (int64_t i = 0; diag && i < rows->n; i++) {
         if (!isfinite(diag[i]))

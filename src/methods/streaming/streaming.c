@@ -23,8 +23,9 @@ mercer_status mrc_streaming_check(const mrc_request *r, mercer_error *err)
     return plan_blocks(r, &(mrc_plan){0}, err);
 }
 
-static mercer_status start(mercer_ctx *ctx, const mercer_fit_options *options, mercer_stream **out,
-                           mercer_error *err)
+/* kernel: that of a model to go on from, or NULL: the options say which. */
+static mercer_status start(mercer_ctx *ctx, const mercer_fit_options *options,
+                           const mrc_kernel *kernel, mercer_stream **out, mercer_error *err)
 {
     mercer_stream *stream = NULL;
     mrc_request *r;
@@ -32,7 +33,11 @@ static mercer_status start(mercer_ctx *ctx, const mercer_fit_options *options, m
     *out = NULL;
     MRC_TRY(mrc_alloc(&stream, 1, sizeof *stream, err));
     r = &stream->request;
+    r->fitted_kernel = kernel;
     MRC_TRY(mrc_request_read(ctx, options, r, err));
+    r->fitted_kernel = NULL;
+    mrc_kernel_hold(&r->kernel); /* the context of later calls may be another */
+    stream->holds_kernel = true;
     if (!r->method->streaming)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "method %s does not learn from a stream",
                  r->method->entry.name);
@@ -56,7 +61,7 @@ mercer_status mercer_stream_new(mercer_ctx *ctx, const mercer_fit_options *optio
     MRC_NEED(ctx);
     MRC_NEED(options);
     mercer_stream *stream = NULL;
-    mercer_status rc = start(ctx, options, &stream, err);
+    mercer_status rc = start(ctx, options, NULL, &stream, err);
     if (rc != MERCER_OK)
         return rc;
     rc = mrc_options_refuse(&stream->request.options, MERCER_CALL_STREAM, err);
@@ -78,6 +83,8 @@ void mercer_stream_free(mercer_stream *stream)
     mercer_rows_free(stream->window);
     mercer_rows_free(stream->pending);
     mrc_free(stream->command);
+    if (stream->holds_kernel)
+        mrc_kernel_drop(&stream->request.kernel);
     mrc_request_destroy(&stream->request);
     mrc_free(stream);
 }
@@ -111,12 +118,10 @@ mercer_status mercer_stream_continue(mercer_ctx *ctx, const mercer_model *model,
                  model->method);
     mercer_fit_options_init(&options);
     options.method = model->method;
-    options.kernel = model->kernel_text;
     options.center = model->center == MRC_CENTER_NONE ? "none" : "exact";
     options.scale = mrc_scale_name(model->scale.kind);
     options.command = model->command;
-    MRC_TRY(start(ctx, &options, &stream, err));
-    stream->request.kernel = model->kernel;
+    MRC_TRY(start(ctx, &options, &model->kernel, &stream, err));
     MRC_TRY(mrc_stream_restore(stream, model, err));
     if (wanted_rows(stream) < 1) /* only a file that was tampered with says so */
         MRC_FAIL(err, MERCER_ERR_FORMAT,
@@ -173,7 +178,7 @@ static mercer_status learn(mercer_ctx *ctx, mercer_stream *stream, const mercer_
     MRC_TRY(mrc_request_advise(ctx, block, r, err));
     MRC_TRY(mrc_request_scale(block, stream->base, r->scale, scaled, err));
     MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, *scaled ? *scaled : block, err));
-    stream->base->kernel = r->kernel;
+    mrc_model_set_kernel(stream->base, &r->kernel);
     for (int i = 0; i < 4; i++) /* from here on the stream has a generator of its own */
         stream->state.random[i] = mrc_rng_next(rng);
 out:
@@ -186,6 +191,8 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
 {
     mercer_rows *scaled = NULL;
     unsigned long crc = stream->crc;
+    mrc_kernel kernel = stream->request.kernel; /* as it is without this block, */
+    mrc_rng rng = ctx->rng; /* and the generator that the first one draws from */
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_check_cancel(ctx, err));
     MRC_TRY(mrc_stream_checksum(block, &crc, err));
@@ -202,6 +209,10 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
     stream->rows += block->n;
     forget_model(stream);
 out:
+    if (rc != MERCER_OK && !stream->learnt) {
+        stream->request.kernel = kernel;
+        ctx->rng = rng;
+    }
     mercer_rows_free(scaled);
     return rc;
 }
@@ -307,6 +318,7 @@ mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const m
     mercer_rows *own = NULL, *part = NULL;
     int64_t at = 0;
     mercer_status rc = MERCER_OK;
+    mrc_ctx_enter(ctx);
     MRC_TRY(arrange(ctx, stream, rows, &own, err));
     const mercer_rows *from = own ? own : rows;
     MRC_TRY(pass_over(stream, from, &at, err));
@@ -321,7 +333,7 @@ mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const m
 out:
     mercer_rows_free(own);
     mercer_rows_free(part);
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }
 
 mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer_error *err)
@@ -329,6 +341,7 @@ mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer
     MRC_NEED(ctx);
     MRC_NEED(stream);
     mercer_status rc = MERCER_OK;
+    mrc_ctx_enter(ctx);
     if (stream->passed_over > 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "%lld rows were learnt from before the interruption, but now there are only %lld",
@@ -341,7 +354,7 @@ mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *stream, mercer
     stream->state.input_finished = 1;
     forget_model(stream);
 out:
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }
 
 /* ---- questions ---- */
@@ -355,6 +368,7 @@ mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const 
     MRC_NEED(stream);
     mercer_fit_report filled = {.struct_size = sizeof filled}, theirs = filled;
     mercer_status rc = MERCER_OK;
+    mrc_ctx_enter(ctx);
     if (!stream->current)
         MRC_TRY(mrc_stream_derive(ctx, stream, &stream->current, err));
     *out = stream->current;
@@ -365,7 +379,7 @@ mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const 
         mrc_give_struct(&filled, sizeof filled, report);
     }
 out:
-    return rc;
+    return mrc_ctx_leave(ctx, rc, err);
 }
 
 void mercer_stream_begin_input(mercer_stream *stream)
@@ -423,7 +437,7 @@ mercer_status mrc_stream_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     mercer_stream *stream = NULL;
     mercer_status rc = MERCER_OK;
     *out = NULL;
-    MRC_TRY(start(ctx, options, &stream, err));
+    MRC_TRY(start(ctx, options, NULL, &stream, err));
     MRC_TRY(mercer_stream_push(ctx, stream, rows, err));
     MRC_TRY(mercer_stream_flush(ctx, stream, err));
     MRC_TRY(mrc_stream_derive(ctx, stream, out, err));

@@ -14,6 +14,7 @@
 
 struct mercer_stream {
     mrc_request request; /* its kernel has numbers, and rows are scaled, once there was a block */
+    bool holds_kernel;   /* the functions of the host in its kernel are held */
     char *command;       /* owned; behind request.options */
     mrc_plan plan;
     mercer_model *base; /* what a model says of itself, from the first row on; no points */

@@ -64,11 +64,13 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void host_kernel(void *host, const double *a, int64_t na, int64_t lda, const double *b,
-                        int64_t nb, int64_t ldb, int64_t d, double *out, int64_t ldo)
+static mercer_status host_kernel(void *host, const double *a, int64_t na, int64_t lda,
+                                 const double *b, int64_t nb, int64_t ldb, int64_t d, double *out,
+                                 int64_t ldo, mercer_error *error)
 {
-    (void)host, (void)a, (void)na, (void)lda, (void)b, (void)nb, (void)ldb, (void)d;
+    (void)host, (void)a, (void)na, (void)lda, (void)b, (void)nb, (void)ldb, (void)d, (void)error;
     out[0] = (double)ldo;
+    return MERCER_OK;
 }
 
 static void test_context(void **state)
@@ -80,6 +82,9 @@ static void test_context(void **state)
     REFUSED(mercer_ctx_add_kernel, NULL, "own", host_kernel, NULL, 1);
     REFUSED(mercer_ctx_add_kernel, ctx, NULL, host_kernel, NULL, 1);
     REFUSED(mercer_ctx_add_kernel, ctx, "own", NULL, NULL, 1);
+    REFUSED(mercer_ctx_add_kernel_owned, NULL, "own", host_kernel, NULL, NULL, 1);
+    REFUSED(mercer_ctx_add_kernel_owned, ctx, NULL, host_kernel, NULL, NULL, 1);
+    REFUSED(mercer_ctx_add_kernel_owned, ctx, "own", NULL, NULL, NULL, 1);
     ZERO(mercer_ctx_threads, NULL);
     ZERO(mercer_ctx_memory, NULL);
     ZERO(mercer_ctx_seed, NULL);

@@ -455,7 +455,7 @@ static void test_gram_vector_widths_agree(void **state)
                 assert_ok(mrc_kernel_parse(&kernel, kernels[k], err));
                 assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
                 assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-                mrc_kernel_tile(&kernel, simd, &points, 0, n, &points, 0, n, tile, n);
+                mrc_kernel_tile(&kernel, ctx, &points, 0, n, &points, 0, n, tile, n);
                 for (int64_t i = 0; i < n; i++)
                     for (int64_t j = 0; j < n; j++) {
                         double exact = naive_kernel(&kernel, x + i * d, x + j * d, d);
@@ -516,7 +516,7 @@ static void test_kernel_keeps_small_distances(void **state)
     assert_ok(mrc_kernel_parse(&kernel, "rbf:sigma=0.001", err));
     assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
     assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-    mrc_kernel_tile(&kernel, ctx->simd, &points, 0, N, &points, 0, N, tile, N);
+    mrc_kernel_tile(&kernel, ctx, &points, 0, N, &points, 0, N, tile, N);
     for (int64_t i = 0; i < N; i += 2) {
         double exact = naive_kernel(&kernel, x + i * D, x + (i + 1) * D, D);
         assert_true(exact > 0.6 && exact < 0.61);

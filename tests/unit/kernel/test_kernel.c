@@ -195,8 +195,8 @@ static void test_kernel_semidefinite_claims_hold(void **state)
             assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
             assert_true(mrc_kernel_is_semidefinite(&kernel));
             assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-            mrc_kernel_tile(&kernel, ctx->simd, &points, 0, N, &points, 0, N, tile, N);
-            mrc_kernel_diag(&kernel, &points, 0, N, diag);
+            mrc_kernel_tile(&kernel, ctx, &points, 0, N, &points, 0, N, tile, N);
+            mrc_kernel_diag(&kernel, ctx, &points, 0, N, diag);
             for (int64_t i = 0; i < N; i++) {
                 double exact = naive_kernel(&kernel, x + i * d, x + i * d, d);
                 assert_true(fabs(diag[i] - exact) <= 1e-14 * fabs(exact));
@@ -240,8 +240,8 @@ static void test_kernel_descriptors_hold(void **state)
                 if (!mrc_kernel_is_precomputed(&kernel)) {
                     assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
                     assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-                    mrc_kernel_tile(&kernel, ctx->simd, &points, 0, N, &points, 0, N, tile, N);
-                    mrc_kernel_diag(&kernel, &points, 0, N, diag);
+                    mrc_kernel_tile(&kernel, ctx, &points, 0, N, &points, 0, N, tile, N);
+                    mrc_kernel_diag(&kernel, ctx, &points, 0, N, diag);
                     mrc_points_destroy(&points);
                     bound = mrc_kernel_max_abs(&kernel);
                     for (int64_t i = 0; i < N && mrc_kernel_max_abs(&kernel) == 0; i++)
@@ -284,7 +284,7 @@ static void test_kernel_small_distances_keep_their_digits(void **state)
             assert_ok(mrc_kernel_parse(&kernel, near[k], err));
             assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
             assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-            mrc_kernel_tile(&kernel, ctx->simd, &points, 0, N, &points, 0, N, tile, N);
+            mrc_kernel_tile(&kernel, ctx, &points, 0, N, &points, 0, N, tile, N);
             for (int64_t i = 0; i < N; i += 2) {
                 double exact = naive_kernel(&kernel, x + i * d, x + (i + 1) * d, d);
                 assert_true(exact > 0.3);
@@ -317,7 +317,7 @@ static void test_kernel_extreme_values(void **state)
             assert_ok(mrc_kernel_parse(&kernel, far[k], err));
             assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
             assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-            mrc_kernel_tile(&kernel, simd, &points, 0, 4, &points, 0, 4, tile, 4);
+            mrc_kernel_tile(&kernel, ctx, &points, 0, 4, &points, 0, 4, tile, 4);
             for (int i = 0; i < 16; i++)
                 assert_true(i % 5 == 0 ? tile[i] == 1 : tile[i] >= 0 && tile[i] < 1e-100);
             mrc_points_destroy(&points);
@@ -326,7 +326,7 @@ static void test_kernel_extreme_values(void **state)
         rows = view(ctx, zeroes, 4, 2);
         assert_ok(mrc_kernel_parse(&kernel, "chi2:gamma=0.5", err));
         assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-        mrc_kernel_tile(&kernel, simd, &points, 0, 4, &points, 0, 4, tile, 4);
+        mrc_kernel_tile(&kernel, ctx, &points, 0, 4, &points, 0, 4, tile, 4);
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 4; j++)
                 assert_true(fabs(tile[i * 4 + j] -

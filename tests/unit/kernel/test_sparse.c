@@ -71,7 +71,7 @@ static void test_sparse_sums_do_not_depend_on_the_index(void **state)
         for (int side = 0; side < 3; side++) {
             /* Ranges that begin and end inside blocks of the index. */
             tiles[side] = new_doubles(N * N);
-            mrc_kernel_tile(&kernel, ctx->simd, side == 1 ? &indexed : &plain, 7, 280,
+            mrc_kernel_tile(&kernel, ctx, side == 1 ? &indexed : &plain, 7, 280,
                             side == 2 ? &indexed : &plain, 250, 49, tiles[side], N);
             assert_close(tiles[side], tiles[0], N * N, 1e-14 * largest_modulus(tiles[0], N * N));
         }
@@ -108,7 +108,7 @@ static void test_sparse_rows_keep_small_distances(void **state)
         assert_ok(mrc_kernel_parse(&kernel, narrow[k], err));
         assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
         assert_ok(mrc_points_init(&points, ctx, &kernel, rows, NULL, err));
-        mrc_kernel_tile(&kernel, ctx->simd, &points, 0, 1, &points, 1, 1, &value, 1);
+        mrc_kernel_tile(&kernel, ctx, &points, 0, 1, &points, 1, 1, &value, 1);
         double exact = naive_kernel(&kernel, x, x + D, D);
         assert_true(exact > 0.3 && exact < 0.7);
         assert_true(fabs(value - exact) < 1e-12);
