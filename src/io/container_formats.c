@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static mercer_status container_open(mrc_source *source, mercer_ctx *ctx, mrc_container kind,
+static mercer_status container_open(mrc_table_source *source, mercer_ctx *ctx, mrc_container kind,
                                     const char *title, void **self, mercer_error *err)
 {
     const char *path = source->path;
@@ -28,12 +28,14 @@ out:
     return rc;
 }
 
-static mercer_status mat_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status mat_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                              mercer_error *err)
 {
     return container_open(source, ctx, MRC_CONTAINER_MAT, "MAT", self, err);
 }
 
-static mercer_status hdf5_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status hdf5_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                               mercer_error *err)
 {
     return container_open(source, ctx, MRC_CONTAINER_HDF5, "HDF5", self, err);
 }

@@ -40,7 +40,7 @@
 #include <string.h>
 
 struct csv {
-    mrc_source *source; /* borrowed */
+    mrc_table_source *source; /* borrowed */
     mrc_text text;
     char delimiter;
     char *scratch; /* a quoted cell without its escapes */
@@ -544,7 +544,8 @@ out:
     return rc;
 }
 
-static mercer_status csv_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                              mercer_error *err)
 {
     mrc_input *input = &source->input;
     mrc_columns *columns = &source->columns;

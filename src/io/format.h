@@ -20,7 +20,7 @@ typedef struct mrc_format_writer mrc_format_writer; /* writer.h */
 enum { MRC_ORIGIN_SIZE = 256 }; /* of the line that says where classes or targets come from */
 
 /* A table that is being read: what its format is told, and what it finds out. */
-typedef struct mrc_source {
+typedef struct mrc_table_source {
     const mrc_format *format;
     /* Only while the format is opened, borrowed: */
     const char *path, *array; /* array: the one asked for, or NULL */
@@ -40,7 +40,7 @@ typedef struct mrc_source {
     mrc_dtype dtype;     /* the smallest that holds every value */
     mrc_image_size size; /* when each row is an image */
     char origin[MRC_ORIGIN_SIZE];
-} mrc_source;
+} mrc_table_source;
 
 /* What the reader has to know of a format. */
 enum {
@@ -59,7 +59,8 @@ struct mrc_format {
     char delimiter;            /* of cells; 0: the format has one way */
     unsigned caps;
     /* Open a table: *self is closed by the caller, after an error, too, unless it is NULL. */
-    mercer_status (*open)(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err);
+    mercer_status (*open)(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                          mercer_error *err);
     /* Append up to most - block->n rows; fewer only at the end of the table, when paused() or when
      * block->full. */
     mercer_status (*rows)(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,

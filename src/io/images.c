@@ -566,7 +566,7 @@ static mercer_status decide_size(const char *path, const mercer_read_options *op
 }
 
 /* The sub-folders are the classes unless the caller wants none. */
-static mercer_status images_open(mrc_source *source, mercer_ctx *ctx, void **self,
+static mercer_status images_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
                                  mercer_error *err)
 {
     const mercer_read_options *options = source->options;
@@ -596,7 +596,7 @@ static mercer_status images_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_
                                  mercer_error *err)
 {
     const mrc_matrix *matrix = self;
-    mrc_source *source = matrix->source;
+    mrc_table_source *source = matrix->source;
     int64_t first = block->n, from = matrix->next - block->n;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_matrix_rows(self, ctx, most, block, err));

@@ -31,7 +31,7 @@ enum labels {
 };
 
 struct libsvm {
-    mrc_source *source; /* borrowed */
+    mrc_table_source *source; /* borrowed */
     mrc_text text;
     int64_t columns; /* how many there are; 0 as long as that is not known */
     int64_t widest;  /* largest index so far */
@@ -372,7 +372,7 @@ out:
     return rc;
 }
 
-static mercer_status libsvm_open(mrc_source *source, mercer_ctx *ctx, void **self,
+static mercer_status libsvm_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
                                  mercer_error *err)
 {
     static const char *const names[] = {"label", "target"};
@@ -410,7 +410,7 @@ static mercer_status libsvm_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_
                                  mercer_error *err)
 {
     struct libsvm *libsvm = self;
-    mrc_source *source = libsvm->source;
+    mrc_table_source *source = libsvm->source;
     mrc_columns *columns = &source->columns;
     mrc_classes *classes = &source->classes;
     const char *file = libsvm->text.input->shown, *first, *end;

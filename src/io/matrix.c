@@ -259,7 +259,7 @@ void mrc_matrix_destroy(mrc_matrix *matrix)
     *matrix = (mrc_matrix){0};
 }
 
-mercer_status mrc_matrix_new(mrc_source *source, mrc_matrix **out, mercer_error *err)
+mercer_status mrc_matrix_new(mrc_table_source *source, mrc_matrix **out, mercer_error *err)
 {
     mercer_status rc = mrc_alloc(out, 1, sizeof **out, err);
     if (rc == MERCER_OK)
@@ -267,7 +267,7 @@ mercer_status mrc_matrix_new(mrc_source *source, mrc_matrix **out, mercer_error 
     return rc;
 }
 
-void mrc_matrix_describe(mrc_matrix *matrix, mrc_source *source)
+void mrc_matrix_describe(mrc_matrix *matrix, mrc_table_source *source)
 {
     matrix->source = source;
     source->columns.count = matrix->columns;

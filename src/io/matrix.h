@@ -7,9 +7,9 @@
 /* An open array and how to get its rows. A format fills everything but budget, source, next and
  * wide. */
 typedef struct mrc_matrix {
-    mrc_budget *budget; /* set by the reader before the array is opened, borrowed; or NULL */
-    mrc_source *source; /* set by mrc_matrix_describe() */
-    const char *shown;  /* borrowed; file, or file:array, for messages */
+    mrc_budget *budget;       /* set by the reader before the array is opened, borrowed; or NULL */
+    mrc_table_source *source; /* set by mrc_matrix_describe() */
+    const char *shown;        /* borrowed; file, or file:array, for messages */
     int64_t rows, columns;
     int64_t chunk_rows;  /* rows to ask for at a time; 0: as many as fit the cache */
     bool vouched;        /* the file's size proves that the rows are there */
@@ -37,9 +37,9 @@ int64_t mrc_matrix_chunk(const mrc_matrix *matrix);
 void mrc_matrix_destroy(mrc_matrix *matrix);
 
 /* What a format of matrices is made of. self is a matrix: an empty one, to be opened; */
-mercer_status mrc_matrix_new(mrc_source *source, mrc_matrix **out, mercer_error *err);
+mercer_status mrc_matrix_new(mrc_table_source *source, mrc_matrix **out, mercer_error *err);
 /* once it is open, what the reader has to know of it; */
-void mrc_matrix_describe(mrc_matrix *matrix, mrc_source *source);
+void mrc_matrix_describe(mrc_matrix *matrix, mrc_table_source *source);
 /* its rows, and its end. */
 mercer_status mrc_matrix_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
                               mercer_error *err);

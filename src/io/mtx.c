@@ -313,7 +313,8 @@ out:
     return rc;
 }
 
-static mercer_status mtx_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status mtx_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                              mercer_error *err)
 {
     mrc_matrix *matrix;
     mercer_status rc = MERCER_OK;

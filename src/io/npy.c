@@ -464,7 +464,8 @@ out:
     return rc;
 }
 
-static mercer_status npy_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status npy_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                              mercer_error *err)
 {
     mrc_matrix *matrix;
     mercer_status rc = MERCER_OK;

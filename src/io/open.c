@@ -77,7 +77,7 @@ out:
 /* Open the input's format; a file whose extension names no format is a stream, or is refused. */
 static mercer_status open_stream(mercer_reader *reader, mercer_ctx *ctx, mercer_error *err)
 {
-    mrc_source *source = &reader->source;
+    mrc_table_source *source = &reader->source;
     const mrc_input *input = &source->input;
     const char *path = source->path;
     struct stat info;
@@ -251,7 +251,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     MRC_NEED(path);
     mercer_reader *reader = NULL;
     mercer_read_options taken;
-    mrc_source *source;
+    mrc_table_source *source;
     char *file = NULL;
     struct stat info = {0};
     bool gzip;

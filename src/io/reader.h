@@ -7,7 +7,7 @@
 #include "io/text.h"
 
 struct mercer_reader {
-    mrc_source source;
+    mrc_table_source source;
     void *self;        /* of its format */
     bool with_labels;  /* classes come from a file of their own */
     bool labels_named; /* whose first line is a name */

@@ -27,14 +27,14 @@ static const char *const head_kinds[] = {"none", "classes", "values"};
 /* Metadata of a file that is read. */
 struct metadata {
     mercer_ctx *ctx;
-    const mrc_source *source;
+    const mrc_tensor_source *source;
     const json_t *json;
 };
 
 static mercer_status damaged(const struct metadata *meta, const char *reason, const char *what,
                              mercer_error *err)
 {
-    return mrc_source_damaged(meta->source, reason, what, err);
+    return mrc_tensor_source_damaged(meta->source, reason, what, err);
 }
 
 static bool has_key(const struct metadata *meta, const char *key)
@@ -708,8 +708,8 @@ static mercer_status check_format(const struct metadata *meta, mercer_error *err
     mercer_status rc = MERCER_OK;
 
     if (!format || strcmp(format, "mercer-model") != 0)
-        MRC_TRY(
-            mrc_source_foreign(meta->source, "a safetensors file without Mercer's metadata", err));
+        MRC_TRY(mrc_tensor_source_foreign(meta->source,
+                                          "a safetensors file without Mercer's metadata", err));
     MRC_TRY(get_unsigned(meta, "format_version", UINT64_MAX, &version, err));
     MRC_TRY(get_unsigned(meta, "oldest_readable_version", UINT64_MAX, &oldest, err));
     if (oldest > FORMAT_VERSION)
@@ -813,8 +813,8 @@ static const mrc_array_part *part_of(mercer_model *model, const mrc_entry *entry
     return found;
 }
 
-static mercer_status get_array(const struct metadata *meta, mrc_source *source, mercer_model *model,
-                               const mrc_entry *entry, mercer_error *err)
+static mercer_status get_array(const struct metadata *meta, mrc_tensor_source *source,
+                               mercer_model *model, const mrc_entry *entry, mercer_error *err)
 {
     const mrc_array_part *part = part_of(model, entry);
     mercer_status rc = MERCER_OK;
@@ -841,7 +841,7 @@ static mercer_status seal(const struct metadata *meta, mercer_model *model, merc
     return rc == MERCER_OK ? rc : damaged(meta, inner.text, NULL, err);
 }
 
-static mercer_status load(mercer_ctx *ctx, mrc_source *source, mercer_model **out,
+static mercer_status load(mercer_ctx *ctx, mrc_tensor_source *source, mercer_model **out,
                           mercer_error *err)
 {
     mercer_model *model = NULL;
@@ -871,23 +871,23 @@ out:
 mercer_status mrc_model_load(mercer_ctx *ctx, const char *path, mercer_model **out,
                              mercer_error *err)
 {
-    mrc_source source;
+    mrc_tensor_source source;
     mercer_status rc = MERCER_OK;
     *out = NULL;
-    MRC_TRY(mrc_source_open(&source, path, "Mercer model", err));
+    MRC_TRY(mrc_tensor_source_open(&source, path, "Mercer model", err));
     MRC_TRY(load(ctx, &source, out, err));
 out:
-    mrc_source_close(&source);
+    mrc_tensor_source_close(&source);
     return rc;
 }
 
 mercer_status mrc_model_from_bytes(mercer_ctx *ctx, const void *bytes, size_t size,
                                    mercer_model **out, mercer_error *err)
 {
-    mrc_source source;
+    mrc_tensor_source source;
     *out = NULL;
-    mrc_source_memory(&source, "bytes", "Mercer model", bytes, size);
+    mrc_tensor_source_memory(&source, "bytes", "Mercer model", bytes, size);
     mercer_status rc = load(ctx, &source, out, err);
-    mrc_source_close(&source);
+    mrc_tensor_source_close(&source);
     return rc;
 }

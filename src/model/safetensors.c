@@ -148,21 +148,22 @@ out:
 
 /* ---- Reading: bytes ---- */
 
-mercer_status mrc_source_foreign(const mrc_source *source, const char *reason, mercer_error *err)
+mercer_status mrc_tensor_source_foreign(const mrc_tensor_source *source, const char *reason,
+                                        mercer_error *err)
 {
     return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: is not a %s (%s)", source->name,
                        source->kind, reason);
 }
 
-mercer_status mrc_source_damaged(const mrc_source *source, const char *reason, const char *what,
-                                 mercer_error *err)
+mercer_status mrc_tensor_source_damaged(const mrc_tensor_source *source, const char *reason,
+                                        const char *what, mercer_error *err)
 {
     char shown[MRC_SHOWN_SIZE]; /* what comes from the file may hold anything */
     return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: is damaged (%s%s)", source->name,
                        reason, what ? mrc_show(shown, what, strlen(what)) : "");
 }
 
-static mercer_status truncated(const mrc_source *source, uint64_t expected, uint64_t found,
+static mercer_status truncated(const mrc_tensor_source *source, uint64_t expected, uint64_t found,
                                mercer_error *err)
 {
     return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
@@ -171,7 +172,7 @@ static mercer_status truncated(const mrc_source *source, uint64_t expected, uint
 }
 
 /* Read up to bytes; *got is less only at the end of the file. */
-static mercer_status source_read(mrc_source *source, void *to, size_t bytes, size_t *got,
+static mercer_status source_read(mrc_tensor_source *source, void *to, size_t bytes, size_t *got,
                                  mercer_error *err)
 {
     *got = 0;
@@ -197,7 +198,7 @@ static mercer_status source_read(mrc_source *source, void *to, size_t bytes, siz
 
 /* Take the rest of a pipe, up to `total` bytes of the whole file, into memory. The buffer grows
  * with what arrives, not with what the header promises. */
-static mercer_status source_slurp(mrc_source *source, size_t total, mercer_error *err)
+static mercer_status source_slurp(mrc_tensor_source *source, size_t total, mercer_error *err)
 {
     size_t base = source->at, filled = 0, wanted = total - base, got;
     char extra;
@@ -225,12 +226,13 @@ out:
     return rc;
 }
 
-mercer_status mrc_source_open(mrc_source *source, const char *path, const char *kind,
-                              mercer_error *err)
+mercer_status mrc_tensor_source_open(mrc_tensor_source *source, const char *path, const char *kind,
+                                     mercer_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat status;
-    *source = (mrc_source){.name = standard ? "standard input" : path, .kind = kind, .fd = -1};
+    *source =
+        (mrc_tensor_source){.name = standard ? "standard input" : path, .kind = kind, .fd = -1};
     source->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     source->opened = source->fd >= 0 && !standard;
     if (source->fd < 0 || fstat(source->fd, &status) != 0)
@@ -242,19 +244,19 @@ mercer_status mrc_source_open(mrc_source *source, const char *path, const char *
     return MERCER_OK;
 }
 
-void mrc_source_memory(mrc_source *source, const char *name, const char *kind, const void *bytes,
-                       size_t size)
+void mrc_tensor_source_memory(mrc_tensor_source *source, const char *name, const char *kind,
+                              const void *bytes, size_t size)
 {
-    *source = (mrc_source){
+    *source = (mrc_tensor_source){
         .name = name, .kind = kind, .fd = -1, .memory = bytes, .size = size, .size_known = true};
 }
 
-void mrc_source_close(mrc_source *source)
+void mrc_tensor_source_close(mrc_tensor_source *source)
 {
     if (source->opened)
         close(source->fd);
     mrc_free(source->owned);
-    *source = (mrc_source){.fd = -1};
+    *source = (mrc_tensor_source){.fd = -1};
 }
 
 /* ---- Reading: tensors ---- */
@@ -276,8 +278,8 @@ static bool get_integer(const json_t *value, int64_t *out)
 }
 
 /* List the tensors of the header in the order of their bytes: no gaps, no overlaps. */
-static mercer_status list_entries(mrc_header *header, const mrc_source *source, int64_t *bytes,
-                                  mercer_error *err)
+static mercer_status list_entries(mrc_header *header, const mrc_tensor_source *source,
+                                  int64_t *bytes, mercer_error *err)
 {
     const char *name;
     json_t *value;
@@ -296,7 +298,8 @@ static mercer_status list_entries(mrc_header *header, const mrc_source *source, 
             !get_integer(json_array_get(offsets, 0), &entry->begin) ||
             !get_integer(json_array_get(offsets, 1), &entry->end) || entry->begin > entry->end ||
             entry->end > INT64_MAX / 4)
-            return mrc_source_damaged(source, "no usable data_offsets for tensor ", name, err);
+            return mrc_tensor_source_damaged(source, "no usable data_offsets for tensor ", name,
+                                             err);
         entry->name = name;
         entry->json = value;
         n++;
@@ -305,8 +308,8 @@ static mercer_status list_entries(mrc_header *header, const mrc_source *source, 
     *bytes = 0;
     for (int64_t i = 0; i < n; i++) {
         if (header->entries[i].begin != *bytes)
-            return mrc_source_damaged(source, "gap or overlap before tensor ",
-                                      header->entries[i].name, err);
+            return mrc_tensor_source_damaged(source, "gap or overlap before tensor ",
+                                             header->entries[i].name, err);
         *bytes = header->entries[i].end;
     }
     header->count = n;
@@ -314,7 +317,7 @@ static mercer_status list_entries(mrc_header *header, const mrc_source *source, 
 }
 
 /* The first eight bytes and the header; what is another kind of file is told apart here. */
-static mercer_status read_text(mrc_header *header, mrc_source *source, mercer_error *err)
+static mercer_status read_text(mrc_header *header, mrc_tensor_source *source, mercer_error *err)
 {
     uint64_t length64 = 0;
     char first = 0;
@@ -323,15 +326,15 @@ static mercer_status read_text(mrc_header *header, mrc_source *source, mercer_er
 
     MRC_TRY(source_read(source, &length64, sizeof length64, &got, err));
     if (got == 0)
-        MRC_TRY(mrc_source_foreign(source, "it is empty", err));
+        MRC_TRY(mrc_tensor_source_foreign(source, "it is empty", err));
     if (got < sizeof length64)
-        MRC_TRY(mrc_source_foreign(source, "it has fewer than 8 bytes", err));
+        MRC_TRY(mrc_tensor_source_foreign(source, "it has fewer than 8 bytes", err));
     if (length64 < 2 || length64 > MRC_MAX_HEADER)
-        MRC_TRY(mrc_source_foreign(source, "it has no safetensors header", err));
+        MRC_TRY(mrc_tensor_source_foreign(source, "it has no safetensors header", err));
     header->length = (size_t)length64;
     MRC_TRY(source_read(source, &first, 1, &got, err));
     if (got == 1 && first != '{')
-        MRC_TRY(mrc_source_foreign(source, "it has no safetensors header", err));
+        MRC_TRY(mrc_tensor_source_foreign(source, "it has no safetensors header", err));
     if (got < 1 || (source->size_known && source->size - 8 < header->length))
         MRC_TRY(truncated(source, 8 + length64, got < 1 ? 8 : source->size, err));
     MRC_TRY(
@@ -346,18 +349,18 @@ out:
 }
 
 /* Take the digits out of the header, which then is what the checksum was computed from. */
-static mercer_status take_checksum(mrc_header *header, mrc_source *source, mercer_error *err)
+static mercer_status take_checksum(mrc_header *header, mrc_tensor_source *source, mercer_error *err)
 {
     char *at = find_checksum(header->text, header->length);
     if (!at)
-        return mrc_source_damaged(source, "it has no checksum", NULL, err);
+        return mrc_tensor_source_damaged(source, "it has no checksum", NULL, err);
     memcpy(header->digits, at, MRC_CHECKSUM_DIGITS);
     memset(at, '0', MRC_CHECKSUM_DIGITS);
     source->crc = crc32_z(source->crc, (const Bytef *)header->text, header->length);
     return MERCER_OK;
 }
 
-mercer_status mrc_header_read(mrc_header *header, mrc_source *source, mercer_error *err)
+mercer_status mrc_header_read(mrc_header *header, mrc_tensor_source *source, mercer_error *err)
 {
     const char *reason;
     mercer_status rc = MERCER_OK;
@@ -365,14 +368,14 @@ mercer_status mrc_header_read(mrc_header *header, mrc_source *source, mercer_err
     MRC_TRY(read_text(header, source, err));
     rc = mrc_json_parse(header->text, header->length, &header->json, &reason, err);
     if (rc == MERCER_ERR_FORMAT)
-        rc = mrc_source_damaged(source, "its header is not valid JSON: ", reason, err);
+        rc = mrc_tensor_source_damaged(source, "its header is not valid JSON: ", reason, err);
     MRC_TRY(rc);
     header->metadata = json_object_get(header->json, "__metadata__");
 out:
     return rc;
 }
 
-mercer_status mrc_header_list(mrc_header *header, mrc_source *source, mercer_error *err)
+mercer_status mrc_header_list(mrc_header *header, mrc_tensor_source *source, mercer_error *err)
 {
     int64_t bytes = 0;
     mercer_status rc = MERCER_OK;
@@ -384,7 +387,7 @@ mercer_status mrc_header_list(mrc_header *header, mrc_source *source, mercer_err
     if (source->size < total)
         MRC_TRY(truncated(source, total, source->size, err));
     if (source->size > total)
-        MRC_TRY(mrc_source_damaged(source, "there are bytes after its end", NULL, err));
+        MRC_TRY(mrc_tensor_source_damaged(source, "there are bytes after its end", NULL, err));
 out:
     return rc;
 }
@@ -433,7 +436,7 @@ bool mrc_entry_fits(const mrc_entry *entry, const mercer_array *array)
     return left == 1;
 }
 
-mercer_status mrc_entry_read(const mrc_entry *entry, mrc_source *source, void *to,
+mercer_status mrc_entry_read(const mrc_entry *entry, mrc_tensor_source *source, void *to,
                              mercer_error *err)
 {
     unsigned char skipped[4096];
@@ -452,7 +455,7 @@ out:
     return rc;
 }
 
-mercer_status mrc_header_verify(const mrc_header *header, const mrc_source *source,
+mercer_status mrc_header_verify(const mrc_header *header, const mrc_tensor_source *source,
                                 mercer_error *err)
 {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION

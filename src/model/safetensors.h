@@ -56,7 +56,7 @@ mercer_status mrc_tensors_write(const mrc_tensors *tensors, mrc_write_fn write, 
 /* ---- Reading ---- */
 
 /* The bytes of a file: a descriptor, or memory. */
-typedef struct mrc_source {
+typedef struct mrc_tensor_source {
     const char *name;            /* for messages */
     const char *kind;            /* what it should be: "Mercer model" */
     int fd;                      /* -1: memory */
@@ -66,20 +66,21 @@ typedef struct mrc_source {
     size_t base, at, size;
     bool size_known;
     unsigned long crc;
-} mrc_source;
+} mrc_tensor_source;
 
-/* path may be "-", standard input. Both are closed by mrc_source_close(), which accepts a source
- * that could not be opened. */
-mercer_status mrc_source_open(mrc_source *source, const char *path, const char *kind,
-                              mercer_error *err);
-void mrc_source_memory(mrc_source *source, const char *name, const char *kind, const void *bytes,
-                       size_t size);
-void mrc_source_close(mrc_source *source);
+/* path may be "-", standard input. Both are closed by mrc_tensor_source_close(), which accepts a
+ * source that could not be opened. */
+mercer_status mrc_tensor_source_open(mrc_tensor_source *source, const char *path, const char *kind,
+                                     mercer_error *err);
+void mrc_tensor_source_memory(mrc_tensor_source *source, const char *name, const char *kind,
+                              const void *bytes, size_t size);
+void mrc_tensor_source_close(mrc_tensor_source *source);
 
 /* Fail because of what is in the file: MERCER_ERR_FORMAT. `what` may be NULL. */
-mercer_status mrc_source_foreign(const mrc_source *source, const char *reason, mercer_error *err);
-mercer_status mrc_source_damaged(const mrc_source *source, const char *reason, const char *what,
-                                 mercer_error *err);
+mercer_status mrc_tensor_source_foreign(const mrc_tensor_source *source, const char *reason,
+                                        mercer_error *err);
+mercer_status mrc_tensor_source_damaged(const mrc_tensor_source *source, const char *reason,
+                                        const char *what, mercer_error *err);
 
 /* One tensor of the header. */
 typedef struct mrc_entry {
@@ -101,8 +102,8 @@ typedef struct mrc_header {
 
 /* Read the header, after which metadata can be looked at; then list the entries and compare what
  * they promise with the bytes that are there. */
-mercer_status mrc_header_read(mrc_header *header, mrc_source *source, mercer_error *err);
-mercer_status mrc_header_list(mrc_header *header, mrc_source *source, mercer_error *err);
+mercer_status mrc_header_read(mrc_header *header, mrc_tensor_source *source, mercer_error *err);
+mercer_status mrc_header_list(mrc_header *header, mrc_tensor_source *source, mercer_error *err);
 void mrc_header_destroy(mrc_header *header);
 
 /* The entry of this name, or NULL. */
@@ -113,10 +114,10 @@ bool mrc_entry_rows(const mrc_entry *entry, int64_t *rows);
 bool mrc_entry_has_type(const mrc_entry *entry, mercer_dtype dtype);
 bool mrc_entry_fits(const mrc_entry *entry, const mercer_array *array);
 /* Read the bytes of the next entry, in the order of the list; to may be NULL: they are skipped. */
-mercer_status mrc_entry_read(const mrc_entry *entry, mrc_source *source, void *to,
+mercer_status mrc_entry_read(const mrc_entry *entry, mrc_tensor_source *source, void *to,
                              mercer_error *err);
 /* After all entries: is the checksum right? */
-mercer_status mrc_header_verify(const mrc_header *header, const mrc_source *source,
+mercer_status mrc_header_verify(const mrc_header *header, const mrc_tensor_source *source,
                                 mercer_error *err);
 
 #endif

@@ -8,12 +8,13 @@
 #include <string.h>
 
 struct toy {
-    mrc_source *source;
+    mrc_table_source *source;
     mrc_text text;
 };
 
 /* The columns are those of the first line, which is read again as a row. */
-static mercer_status toy_open(mrc_source *source, mercer_ctx *ctx, void **self, mercer_error *err)
+static mercer_status toy_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
+                              mercer_error *err)
 {
     struct toy *toy;
     const char *first, *end;

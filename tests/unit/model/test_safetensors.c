@@ -52,10 +52,10 @@ out:
 /* Read a box as far as it goes. */
 static mercer_status read_box(const void *bytes, size_t size, double *x, int32_t *at)
 {
-    mrc_source source;
+    mrc_tensor_source source;
     mrc_header header = {0};
     mercer_status rc = MERCER_OK;
-    mrc_source_memory(&source, "memory", "box", bytes, size);
+    mrc_tensor_source_memory(&source, "memory", "box", bytes, size);
     MRC_TRY(mrc_header_read(&header, &source, &err));
     MRC_TRY(mrc_header_list(&header, &source, &err));
     assert_string_equal(json_string_value(json_object_get(header.metadata, "about")), "a box");
@@ -75,7 +75,7 @@ static mercer_status read_box(const void *bytes, size_t size, double *x, int32_t
     MRC_TRY(mrc_header_verify(&header, &source, &err));
 out:
     mrc_header_destroy(&header);
-    mrc_source_close(&source);
+    mrc_tensor_source_close(&source);
     return rc;
 }
 
@@ -102,22 +102,22 @@ static void test_there_and_back(void **state)
 static void test_files(void **state)
 {
     struct heap heap = {.most = sizeof heap.bytes};
-    mrc_source source;
+    mrc_tensor_source source;
     mrc_header header = {0};
     double x[6];
     (void)state;
     assert_ok(write_box(&heap, MRC_CHECKSUM_BLANK));
     const char *path = put_bytes("box", heap.bytes, heap.filled);
-    assert_ok(mrc_source_open(&source, path, "box", &err));
+    assert_ok(mrc_tensor_source_open(&source, path, "box", &err));
     assert_ok(mrc_header_read(&header, &source, &err));
     assert_ok(mrc_header_list(&header, &source, &err));
     assert_ok(mrc_entry_read(&header.entries[0], &source, x, &err));
     assert_memory_equal(x, reals, sizeof reals);
     mrc_header_destroy(&header);
-    mrc_source_close(&source);
-    assert_fails(mrc_source_open(&source, in_scratch("none"), "box", &err), MERCER_ERR_IO,
+    mrc_tensor_source_close(&source);
+    assert_fails(mrc_tensor_source_open(&source, in_scratch("none"), "box", &err), MERCER_ERR_IO,
                  "cannot open");
-    mrc_source_close(&source);
+    mrc_tensor_source_close(&source);
 }
 
 static void test_what_cannot_be_written(void **state)
