@@ -15,8 +15,8 @@ enum { READ_BYTES = 1 << 16 };
 
 static void fail_budget(const char *path, const char *what, int64_t most)
 {
-    cli_fail(CLI_FAILED, "%s: %s more than the memory budget of %.1f MB: raise --memory",
-             cli_shown(path), what, (double)most / 0x1p20);
+    cli_fail(CLI_FAILED, "%s: %s more than the memory budget of %s: raise --memory",
+             cli_shown(path), what, cli_text_bytes((double)most).text);
 }
 
 /* The whole file, of *size bytes and a zero; gzip or not. NULL after one line on standard error. */

@@ -1,6 +1,8 @@
 /* Checked, zeroed, aligned memory. */
 #include "base/memory.h"
 
+#include "base/bytes.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,8 +89,8 @@ static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t siz
     if (*out && bytes >= LARGE)
         (void)madvise(*out, rounded, MADV_HUGEPAGE); /* a hint; refusal changes nothing */
     if (!*out)
-        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%.1f MB wanted)",
-                        (double)bytes / 1e6);
+        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%s wanted)",
+                        mrc_bytes_text((double)bytes).text);
     audit_count(1);
     return MERCER_OK;
 }
@@ -127,8 +129,8 @@ mercer_status mrc_grow(void *io, int64_t count, size_t size, mercer_error *err)
     if (!audit_refuses())
         grown = realloc(old, bytes ? bytes : 1); /* realloc may move pages without copying them */
     if (!grown)
-        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%.1f MB wanted)",
-                        (double)bytes / 1e6);
+        return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%s wanted)",
+                        mrc_bytes_text((double)bytes).text);
     if (!old)
         audit_count(1);
     memcpy(io, &grown, sizeof grown);

@@ -2,6 +2,8 @@
  * what pages hold in the end, not what an allocator adds to large arrays. */
 #include "data/budget.h"
 
+#include "base/bytes.h"
+
 int64_t mrc_budget_left(const mrc_budget *budget)
 {
     if (!budget)
@@ -14,10 +16,11 @@ mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double
 {
     return mrc_fail_at(err, MERCER_ERR_BUDGET,
                        MRC_AT(.key = "memory", .names_file = *budget->shown != NULL),
-                       "%s: %s would take %.1f MB, the memory budget is %.1f MB: raise it, or read "
+                       "%s: %s would take %s, the memory budget is %s: raise it, or read "
                        "fewer rows or columns",
                        *budget->shown ? *budget->shown : "the input", what,
-                       (bytes + (double)budget->used) / 0x1p20, (double)budget->most / 0x1p20);
+                       mrc_bytes_text(bytes + (double)budget->used).text,
+                       mrc_bytes_text((double)budget->most).text);
 }
 
 mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,

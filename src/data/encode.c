@@ -10,6 +10,7 @@
  */
 #include "data/prepare.h"
 
+#include "base/bytes.h"
 #include "data/rows.h"
 
 #include <stdio.h>
@@ -147,11 +148,11 @@ mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *c
     double *out = NULL, bytes = (double)n * (double)(width + d) * (double)sizeof *out;
     mercer_status rc = MERCER_OK;
     if (bytes > (double)ctx->memory)
-        MRC_FAIL_AT(
-            err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
-            "%s: its text columns become %lld columns, which need %.1f MB, the memory budget is "
-            "%.1f MB: raise it, or leave out columns with many texts",
-            shown, (long long)width, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
+                    "%s: its text columns become %lld columns, which need %s, the memory budget is "
+                    "%s: raise it, or leave out columns with many texts",
+                    shown, (long long)width, mrc_bytes_text(bytes).text,
+                    mrc_bytes_text((double)ctx->memory).text);
     MRC_TRY(mrc_alloc2(&out, n, width, sizeof *out, err));
     for (int64_t s = 0; s < d; s++) {
         const mrc_encoding *encoding = &prepare->encodings[s];

@@ -4,6 +4,7 @@
  * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt from the fold's
  * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
  * computed for all rows at once, because each sum depends only on its two rows. */
+#include "base/bytes.h"
 #include "eval/folds.h"
 #include "eval/notices.h"
 #include "eval/trial.h"
@@ -535,11 +536,11 @@ static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *
     int64_t repeats = options->repeats ? options->repeats : 1;
     double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
     if (options->splits == 0 && bytes > (double)ctx->memory)
-        MRC_FAIL_AT(
-            err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
-            "%lld folds drawn %lld times take %.1f MB, the memory budget is %.1f MB: ask for "
-            "fewer, or raise it",
-            (long long)k, (long long)repeats, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                    "%lld folds drawn %lld times take %s, the memory budget is %s: ask for "
+                    "fewer, or raise it",
+                    (long long)k, (long long)repeats, mrc_bytes_text(bytes).text,
+                    mrc_bytes_text((double)ctx->memory).text);
     if (options->splits == 0)
         return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
                               targets ? targets->classes : 0, k, repeats, out, err);

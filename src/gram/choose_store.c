@@ -3,6 +3,7 @@
  * Before long work the plan forecasts what points, store and solver will take. A matrix that is
  * given, and sparse rows of a dot-product kernel, are their own stores. Else the order is: a
  * low-rank factor where it pays, the dense matrix where it fits the budget, the stream. */
+#include "base/bytes.h"
 #include "gram/factor.h"
 #include "gram/tiled.h"
 
@@ -32,18 +33,6 @@ const mrc_store *mrc_store_find(const char *name)
     return NULL;
 }
 
-static void human_bytes(int64_t bytes, char text[32])
-{
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
-    double value = (double)bytes;
-    int unit = 0;
-    while (value >= 1024 && unit < 5) { /* like --memory 4G, which is read in 1024s */
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, 32, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 /* Sparse rows of a dot-product kernel are their own factor, however many columns they have. */
 static bool is_implicit(const mrc_gram *g)
 {
@@ -52,10 +41,10 @@ static bool is_implicit(const mrc_gram *g)
 
 struct plan {
     const mrc_gram_request *request;
-    int64_t budget, common, dense, room; /* bytes; room: left for a store and its solver */
-    int64_t solver;                      /* of an iterative solver */
-    char dense_text[32], full_text[32], budget_text[32]; /* full: n x n, as people count it */
-    char why[96];                                        /* why a low-rank factor was not used */
+    int64_t budget, common, dense, room;          /* bytes; room: left for a store and its solver */
+    int64_t solver;                               /* of an iterative solver */
+    mrc_bytes dense_text, full_text, budget_text; /* full: n x n, as people count it */
+    char why[96];                                 /* why a low-rank factor was not used */
 };
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
@@ -71,20 +60,19 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
     p->room = p->budget > p->common ? p->budget - p->common : 0;
     p->solver = (int64_t)fmin(8 * n * (double)request->solver_columns, 9e18);
     double full = n * n * (request->single ? 4 : 8);
-    human_bytes(full < 9e18 ? (int64_t)full : INT64_MAX, p->full_text);
+    p->full_text = mrc_bytes_text(full);
     /* Report n^2; tile padding would only confuse. */
-    human_bytes(full < (double)p->dense ? (int64_t)full : p->dense, p->dense_text);
-    human_bytes(p->budget, p->budget_text);
+    p->dense_text = mrc_bytes_text(fmin(full, (double)p->dense));
+    p->budget_text = mrc_bytes_text((double)p->budget);
 }
 
 static mercer_status refuse(const struct plan *p, const mrc_gram *g, const char *what,
                             int64_t bytes, const char *key, const char *advice, mercer_error *err)
 {
-    char wanted[32];
-    human_bytes(bytes, wanted);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = key),
                        "%s of %lld rows needs %s, the memory budget is %s: %s", what,
-                       (long long)g->n, wanted, p->budget_text, advice);
+                       (long long)g->n, mrc_bytes_text((double)bytes).text, p->budget_text.text,
+                       advice);
 }
 
 /* Columns a low-rank factor may have in the given room: the factor, a few q x q matrices for its
@@ -119,7 +107,7 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
             return asked ? mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "store"),
                                        "store lowrank: %lld columns of %lld rows exceed the memory "
                                        "budget of %s: use store dense or stream",
-                                       (long long)g->rows->d, (long long)g->n, p->budget_text)
+                                       (long long)g->rows->d, (long long)g->n, p->budget_text.text)
                          : MERCER_OK;
         }
         return build(g, &mrc_store_lowrank, &plan, err);
@@ -157,7 +145,7 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
         "store lowrank: reached rank %lld of %lld rows with a residual of %.0e (1e-13 "
         "wanted), and the memory budget of %s holds no more: use store dense or "
         "stream",
-        (long long)reached, (long long)g->n, residual, p->budget_text);
+        (long long)reached, (long long)g->n, residual, p->budget_text.text);
 }
 
 /* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
@@ -216,7 +204,7 @@ mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, cha
             else
                 snprintf(reason, size,
                          "rank %lld gives the matrix to rounding; in full it would take %s",
-                         (long long)rank, p.full_text);
+                         (long long)rank, p.full_text.text);
             return MERCER_OK;
         }
     }
@@ -231,12 +219,12 @@ mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, cha
         store = p.dense > p.room ? &mrc_store_stream : &mrc_store_dense;
     const char *comma = p.why[0] ? "; " : "";
     if (store == &mrc_store_dense)
-        snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", p.dense_text,
-                 p.budget_text, comma, p.why);
+        snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", p.dense_text.text,
+                 p.budget_text.text, comma, p.why);
     else if (asked)
-        snprintf(reason, size, "as asked; a stored matrix would take %s", p.dense_text);
+        snprintf(reason, size, "as asked; a stored matrix would take %s", p.dense_text.text);
     else
-        snprintf(reason, size, "the matrix would take %s, the budget is %s%s%s", p.dense_text,
-                 p.budget_text, comma, p.why);
+        snprintf(reason, size, "the matrix would take %s, the budget is %s%s%s", p.dense_text.text,
+                 p.budget_text.text, comma, p.why);
     return build(g, store, &none, err);
 }

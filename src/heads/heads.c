@@ -6,6 +6,8 @@
  * features of n rows, the fit, n l^2 or n predictions. */
 #include "heads/heads.h"
 
+#include "base/bytes.h"
+
 #include <mercer/fit.h>
 
 #include <math.h>
@@ -256,11 +258,11 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
     double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + def->copies);
     if (bytes <= (double)ctx->memory)
         return MERCER_OK;
-    return mrc_fail_at(
-        err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
-        "head %s needs the features of all rows, %lld x %lld numbers or %.1f MB; the "
-        "memory budget is %.1f MB: raise it, or ask for fewer components",
-        def->entry.name, (long long)n, (long long)l, bytes / 0x1p20, (double)ctx->memory / 0x1p20);
+    return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                       "head %s needs the features of all rows, %lld x %lld numbers or %s; the "
+                       "memory budget is %s: raise it, or ask for fewer components",
+                       def->entry.name, (long long)n, (long long)l, mrc_bytes_text(bytes).text,
+                       mrc_bytes_text((double)ctx->memory).text);
 }
 
 void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights)

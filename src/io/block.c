@@ -1,4 +1,5 @@
 /* Blocks of rows: memory that grows with the rows and stays within the budget. */
+#include "base/bytes.h"
 #include "io/reader.h"
 
 #include <stdio.h>
@@ -33,11 +34,11 @@ static mercer_status fail_rows(const mrc_block *block, double bytes, mercer_erro
     double done = mrc_input_done(block->input);
     char all[48] = "";
     if (done > 0 && done < 1)
-        snprintf(all, sizeof all, " (about %.1f MB in all)", bytes / done / 0x1p20);
+        snprintf(all, sizeof all, " (about %s in all)", mrc_bytes_text(bytes / done).text);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
-                       "%s: its rows take more than the memory budget of %.1f MB%s: raise it, or "
+                       "%s: its rows take more than the memory budget of %s%s: raise it, or "
                        "read fewer rows or columns",
-                       block->input->shown, (double)budget->most / 0x1p20, all);
+                       block->input->shown, mrc_bytes_text((double)budget->most).text, all);
 }
 
 /* Rows that the block can have at most. */

@@ -5,6 +5,7 @@
  * order: 2 before 10. PGM and PPM are read here, also as text and with any largest value; PNG, JPEG
  * and BMP go through stb_image. Another size is reached by averaging over the area each new pixel
  * covers. */
+#include "base/bytes.h"
 #include "data/prepare.h"
 #include "io/image.h"
 #include "io/matrix.h"
@@ -361,8 +362,8 @@ static mercer_status check_room(const struct images *images, double bytes, merce
     if (bytes <= (double)mrc_budget_left(budget))
         return MERCER_OK;
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
-                       "%s: this image takes %.1f MB, the memory budget is %.1f MB: raise it",
-                       images->path, bytes / 0x1p20, (double)budget->most / 0x1p20);
+                       "%s: this image takes %s, the memory budget is %s: raise it", images->path,
+                       mrc_bytes_text(bytes).text, mrc_bytes_text((double)budget->most).text);
 }
 
 /* Read and decode the image at images->path. */

@@ -3,6 +3,7 @@
  * A reader holds one open file. Reading a whole table is reading one block without a limit, so both
  * ways share every line. Class indices are given in order of first appearance and kept in the
  * reader, so later blocks continue them; each block carries the names seen so far. */
+#include "base/bytes.h"
 #include "base/params.h"
 #include "io/reader.h"
 
@@ -65,12 +66,11 @@ static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx
         (double)rows * (double)(width + reader->source.columns.data) * (double)sizeof(double);
     if (rows == INT64_MAX || bytes <= (double)ctx->memory)
         return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
-    return mrc_fail_at(
-        err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory resize", .names_file = 1),
-        "%s: the haar features, %lld x %lld numbers, need %.1f MB, the memory budget "
-        "is %.1f MB: raise it, or make the images smaller",
-        reader->source.input.shown, (long long)rows, (long long)width, bytes / 0x1p20,
-        (double)ctx->memory / 0x1p20);
+    return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory resize", .names_file = 1),
+                       "%s: the haar features, %lld x %lld numbers, need %s, the memory budget "
+                       "is %s: raise it, or make the images smaller",
+                       reader->source.input.shown, (long long)rows, (long long)width,
+                       mrc_bytes_text(bytes).text, mrc_bytes_text((double)ctx->memory).text);
 }
 
 /* Turn a block into a table; the block's memory goes over to it. */

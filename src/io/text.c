@@ -1,6 +1,8 @@
 /* Lines of text from an input, in a buffer that holds at least the row at hand. */
 #include "io/text.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 enum {
@@ -14,10 +16,10 @@ static mercer_status make_room(mrc_text *text, size_t capacity, mercer_error *er
     if (more > mrc_budget_left(text->budget))
         return mrc_fail_at(
             err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .line = text->line, .names_file = 1),
-            "%s:%lld: a row of more than %.1f MB does not fit the memory budget of %.1f "
-            "MB: raise it (or does a quote or a line never end?)",
-            text->input->shown, (long long)text->line, (double)text->capacity / 0x1p20,
-            (double)text->budget->most / 0x1p20);
+            "%s:%lld: a row of more than %s does not fit the memory budget of %s: "
+            "raise it (or does a quote or a line never end?)",
+            text->input->shown, (long long)text->line, mrc_bytes_text((double)text->capacity).text,
+            mrc_bytes_text((double)text->budget->most).text);
     mercer_status rc = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
     return rc == MERCER_OK ? mrc_budget_take(text->budget, more, 1, "", err) : rc;
 }
