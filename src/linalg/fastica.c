@@ -8,6 +8,7 @@
 
 #include "linalg/grassmann.h"
 #include "linalg/linalg.h"
+#include "linalg/orthonormal.h"
 
 #include <math.h>
 #include <string.h>
@@ -106,14 +107,15 @@ static mercer_status find_one(struct ica *p, int64_t j, int64_t l, int64_t itera
     do {
         for (int64_t k = 0; k < m; k++)
             w[k * l + j] = mrc_rng_normal(&p->ctx->rng);
-    } while (!mrc_orthonormalise_column(m, l, j, w));
+    } while (!mrc_orthonormalise_column(m, l, j, mrc_column_floor, w));
     for (int64_t t = 0; t < iterations && moved; t++) {
         MRC_TRY(look_up(p, ((double)j + (double)t / (double)iterations) / (double)l, err));
         for (int64_t k = 0; k < m; k++)
             p->old[k] = w[k * l + j];
         step(p);
         put_column(m, l, j, p->next, w);
-        if (!mrc_orthonormalise_column(m, l, j, w)) { /* nowhere to go from here */
+        if (!mrc_orthonormalise_column(m, l, j, mrc_column_floor,
+                                       w)) { /* nowhere to go from here */
             put_column(m, l, j, p->old, w);
             break;
         }

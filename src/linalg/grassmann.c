@@ -2,39 +2,9 @@
 #include "linalg/grassmann.h"
 
 #include "linalg/linalg.h"
+#include "linalg/orthonormal.h"
 
 #include <math.h>
-
-bool mrc_orthonormalise_column(int64_t m, int64_t r, int64_t j, double *u)
-{
-    static const double LEAST = 1e-12; /* of a column's length that those before it must leave */
-    double before = 0, after = 0;
-    for (int64_t i = 0; i < m; i++)
-        before += u[i * r + j] * u[i * r + j];
-    for (int pass = 0; pass < 2; pass++) /* the second one for what rounding left */
-        for (int64_t k = 0; k < j; k++) {
-            double dot = 0;
-            for (int64_t i = 0; i < m; i++)
-                dot += u[i * r + k] * u[i * r + j];
-            for (int64_t i = 0; i < m; i++)
-                u[i * r + j] -= dot * u[i * r + k];
-        }
-    for (int64_t i = 0; i < m; i++)
-        after += u[i * r + j] * u[i * r + j];
-    if (!(after > LEAST * LEAST * before))
-        return false;
-    for (int64_t i = 0; i < m; i++)
-        u[i * r + j] /= sqrt(after);
-    return true;
-}
-
-bool mrc_orthonormalise(int64_t m, int64_t r, double *u)
-{
-    bool independent = true;
-    for (int64_t j = 0; j < r && independent; j++)
-        independent = mrc_orthonormalise_column(m, r, j, u);
-    return independent;
-}
 
 void mrc_random_subspace(mrc_rng *rng, int64_t m, int64_t r, double *u)
 {

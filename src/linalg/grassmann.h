@@ -5,12 +5,6 @@
 
 #include "base/ctx.h"
 
-/* Make column j orthogonal to those before it, which are orthonormal, and of length one. false: it
- * depends on them, and is of no use. */
-bool mrc_orthonormalise_column(int64_t m, int64_t r, int64_t j, double *u);
-/* The same for all columns in turn. */
-bool mrc_orthonormalise(int64_t m, int64_t r, double *u);
-
 /* Normal numbers, made orthonormal; r <= m. */
 void mrc_random_subspace(mrc_rng *rng, int64_t m, int64_t r, double *u);
 

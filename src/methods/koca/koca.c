@@ -12,6 +12,7 @@
 #include "linalg/fastica.h"
 #include "linalg/grassmann.h"
 #include "linalg/linalg.h"
+#include "linalg/orthonormal.h"
 #include "methods/koca/search.h"
 #include "methods/points/basis.h"
 

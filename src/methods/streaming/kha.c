@@ -21,6 +21,7 @@
 #include "methods/streaming/streaming.h"
 
 #include "linalg/linalg.h"
+#include "linalg/orthonormal.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,21 +123,13 @@ out:
 
 /* ---- learning ---- */
 
-/* Rows v of w made orthonormal in order; one that depends on others becomes zero. */
+/* Rows of w made orthonormal in order; one that depends on others becomes zero. */
 static void orthonormalise(double *w, int64_t r, int64_t m)
 {
-    for (int64_t j = 0; j < r; j++) {
-        double *v = w + j * m, before = sqrt(mrc_dot(v, v, m));
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t k = 0; k < j; k++) {
-                double dot = mrc_dot(w + k * m, v, m);
-                for (int64_t i = 0; i < m; i++)
-                    v[i] -= dot * w[k * m + i];
-            }
-        double norm = sqrt(mrc_dot(v, v, m));
-        for (int64_t i = 0; i < m; i++)
-            v[i] = norm > 1e-10 * before ? v[i] / norm : 0;
-    }
+    static const double FLOOR = 1e-10; /* of a row's length that the others must leave */
+    for (int64_t j = 0; j < r; j++)
+        if (!mrc_orthonormalise_row(m, j, FLOOR, w))
+            memset(w + j * m, 0, (size_t)m * sizeof *w);
 }
 
 /* One row: y, and the step. */
