@@ -373,7 +373,7 @@ static int run_demo(cli_app *app)
     cli_print_wrapped(stdout, text, 0, width);
     free(text);
     const trial *large = &trials[done - 1];
-    if (strcmp(large->report.store, "lowrank") == 0) {
+    if (large->report.store_rank > 0) {
         const double n = (double)large->rows;
         text = cli_format("The kernel matrix of %s rows would take %s and was never formed: its "
                           "low-rank factor has %lld columns and is exact to rounding.",

@@ -33,6 +33,11 @@ const mrc_store *mrc_store_find(const char *name)
     return NULL;
 }
 
+bool mrc_store_holds_single(const mrc_store *store)
+{
+    return !(store->caps & MRC_STORE_DOUBLES);
+}
+
 /* Sparse rows of a dot-product kernel are their own factor, however many columns they have. */
 static bool is_implicit(const mrc_gram *g)
 {

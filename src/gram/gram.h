@@ -23,6 +23,8 @@ typedef struct mrc_store mrc_store;
 extern const char mrc_store_choices[];
 /* The store of this name; NULL: none has it, and "auto" is none. */
 const mrc_store *mrc_store_find(const char *name);
+/* Whether it can hold the matrix in single precision. */
+bool mrc_store_holds_single(const mrc_store *store);
 
 typedef struct mrc_gram_request {
     const mrc_store *store; /* NULL: auto */

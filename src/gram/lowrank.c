@@ -500,7 +500,7 @@ static void lowrank_destroy(void *self)
 
 const mrc_store mrc_store_lowrank = {
     .name = "lowrank",
-    .caps = MRC_STORE_CENTERS,
+    .caps = MRC_STORE_CENTERS | MRC_STORE_DOUBLES,
     .init = lowrank_init,
     .apply = lowrank_apply,
     .columns = lowrank_columns,

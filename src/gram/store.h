@@ -40,6 +40,7 @@ enum {
     MRC_STORE_CHEAP_PASSES = 2, /* one more product costs less than keeping what it gave */
     MRC_STORE_NO_NEW_ROWS = 4,  /* kernel values with new rows must be given */
     MRC_STORE_PARTIAL = 8,      /* writes this rank's addends, zero elsewhere; the front sums */
+    MRC_STORE_DOUBLES = 16,     /* holds doubles only, whatever precision is asked for */
 };
 
 /* Rows J of K. rows = NULL: all of them, count is n. */

@@ -200,9 +200,9 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
     r->problem.store =
         mrc_option_word(options, MRC_OPTION_store) > 0 ? mrc_store_find(options->store) : NULL;
     r->problem.single = mrc_option_word(options, MRC_OPTION_precision) == 1;
-    if (r->problem.single && r->problem.store == &mrc_store_lowrank)
+    if (r->problem.single && r->problem.store && !mrc_store_holds_single(r->problem.store))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "precision store"),
-                    "precision single requires store dense or stream, not lowrank");
+                    "precision single requires store dense or stream, not %s", options->store);
     if (mrc_kernel_is_precomputed(&r->kernel) && r->problem.single)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "precision single: a precomputed kernel matrix is used as it is given");
