@@ -14,8 +14,11 @@ enum { STRIP = 256 }; /* rows of F handled together */
 
 void mrc_factor_free(mrc_factor *f)
 {
-    if (f)
+    if (f) {
         mrc_free(f->values);
+        mrc_free(f->pivots);
+        mrc_free(f->mean);
+    }
     mrc_free(f);
 }
 
@@ -119,6 +122,8 @@ mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, dou
         *grand += mean[c] * mean[c];
     struct strip_work w = {.f = f, .mean = mean, .means = means, .diag = diag};
     MRC_TRY(run_strips(&w, center_strip, err));
+    f->mean = mean;
+    mean = NULL;
 out:
     mrc_free(mean);
     return rc;
@@ -131,6 +136,8 @@ void mrc_factor_scale(mrc_factor *f, double factor)
         double *panel = mrc_factor_panel(f, c);
         for (int64_t i = 0; i < f->n; i++)
             panel[i * MRC_PANEL + c % MRC_PANEL] *= root;
+        if (f->mean)
+            f->mean[c] *= root;
     }
     f->left_out *= factor;
 }

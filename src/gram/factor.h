@@ -15,6 +15,9 @@ typedef struct mrc_factor {
     int64_t n, rank;
     double *values;  /* owned */
     double left_out; /* largest diagonal entry of K - F F' */
+    int64_t *pivots; /* rank: the rows that the columns were made from, in order, or NULL: F before
+                        it was centred is lower triangular in these rows; owned */
+    double *mean;    /* rank: subtracted from the rows of F, or NULL: nothing was; owned */
 } mrc_factor;
 
 /* NULL is accepted. */
@@ -34,8 +37,8 @@ static inline void mrc_factor_row(const mrc_factor *f, int64_t i, int64_t column
                (size_t)(columns - c < MRC_PANEL ? columns - c : MRC_PANEL) * sizeof *out);
 }
 
-/* Subtract the mean of its rows from F, in place. means (n), grand: of K as it was; diag (n): of K
- * as it is then. */
+/* Subtract the mean of its rows from F, in place, and keep it. means (n), grand: of K as it was;
+ * diag (n): of K as it is then. */
 mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, double *diag,
                                 mercer_error *err);
 void mrc_factor_scale(mrc_factor *f, double factor); /* K by a power of four, in place */

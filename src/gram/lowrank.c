@@ -193,6 +193,7 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
     int64_t wide = most + BLOCK > POOL ? most + BLOCK : POOL;
     /* Pages of panels that are never reached are never touched and take no memory. */
     MRC_TRY(mrc_alloc2_raw(&f->factor->values, panels * MRC_PANEL, g->n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&f->factor->pivots, most + BLOCK, sizeof *f->factor->pivots, err));
     MRC_TRY(mrc_alloc(&f->residual, g->n, sizeof *f->residual, err));
     MRC_TRY(
         mrc_alloc2(&f->pool_points, POOL, mrc_points_gather_size(&g->points), sizeof(double), err));
@@ -303,8 +304,10 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
         mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
         gather_pivots(&f);
         MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + STRIP - 1) / STRIP, extend_strip, &f, err));
-        for (int64_t t = 0; t < f.pivot_count; t++)
+        for (int64_t t = 0; t < f.pivot_count; t++) {
             f.residual[f.pivots[t]] = 0;
+            factor->pivots[f.columns + t] = f.pivots[t];
+        }
         f.columns += f.pivot_count;
     }
     *plan->reached = f.columns;

@@ -1,0 +1,247 @@
+/* Randomly pivoted Cholesky factorisation (Chen, Epperly, Tropp, Webber 2023), several rows per
+ * step (Epperly, Tropp, Webber 2024).
+ *
+ * With the residual d_i = (K - F F')_ii, a step draws BLOCK rows with probabilities in proportion
+ * to d: those of the largest d_i / -log u, u a hash of seed, row and step, so that threads and
+ * stores do not matter. In their order, each is accepted with probability d now / d when drawn,
+ * another hash; together that is drawing one row after the other. The accepted rows give new
+ * columns of F, (K_J - F F_J') L^-T with L L' their residual matrix. Greedy choices pick outliers,
+ * uniform ones the dense regions; this one is near the best of all choices on the average. q
+ * columns cost n q kernel values and n q^2 flops. */
+#include "gram/sampled.h"
+
+#include "base/memory.h"
+#include "base/order.h"
+#include "gram/store.h"
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    BLOCK = 16,  /* rows drawn per step; more are drawn in vain, fewer make products short */
+    STRIP = 256, /* rows of F handled together */
+};
+
+/* Residuals at or below this, of kmax, are rounding. */
+static const double RESIDUAL = 1e-13;
+/* Relative to kmax, a residual below minus this says that K has a negative eigenvalue. */
+static const double NEGATIVE = 1e-8;
+
+struct sampling {
+    mrc_gram *gram;
+    mrc_factor *factor;
+    uint64_t seed;
+    double floor;
+    double *residual;               /* n */
+    int64_t drawn[BLOCK];           /* in this step */
+    double keys[BLOCK];             /* theirs, decreasing */
+    int64_t count;                  /* of them */
+    int64_t accepted[BLOCK];        /* of the rows drawn, places in `drawn` */
+    int64_t accepted_count;         /* */
+    double triangle[BLOCK * BLOCK]; /* L, of the accepted rows */
+    double *columns;                /* BLOCK x n: rows of K */
+    double *pivot_rows;             /* columns of F x BLOCK: rows of F, transposed */
+    double *products;               /* n x BLOCK: F F_J' */
+};
+
+/* A number in (0, 1) from four others: splitmix64 on each in turn. */
+static double hash_uniform(uint64_t seed, uint64_t row, uint64_t step, uint64_t purpose)
+{
+    const uint64_t parts[] = {row, step, purpose};
+    uint64_t x = seed;
+    for (int i = 0; i < 3; i++) {
+        x += parts[i] * 0xd1342543de82ef95U + 0x9e3779b97f4a7c15U;
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+        x ^= x >> 31;
+    }
+    return ((double)(x >> 11) + 0.5) * 0x1p-53;
+}
+
+/* The rows of the largest keys, in decreasing order. */
+static void draw(struct sampling *s, int64_t wanted, uint64_t step)
+{
+    s->count = 0;
+    for (int64_t i = 0; i < s->factor->n; i++) {
+        if (!(s->residual[i] > s->floor))
+            continue;
+        double key = s->residual[i] / -log(hash_uniform(s->seed, (uint64_t)i, step, 0));
+        if (s->count == wanted && !(key > s->keys[wanted - 1]))
+            continue;
+        int64_t at = s->count < wanted ? s->count++ : wanted - 1;
+        for (; at > 0 && key > s->keys[at - 1]; at--) {
+            s->keys[at] = s->keys[at - 1];
+            s->drawn[at] = s->drawn[at - 1];
+        }
+        s->keys[at] = key;
+        s->drawn[at] = i;
+    }
+}
+
+/* Columns K_J - F F_J' of the rows drawn, in s->columns. */
+static mercer_status residual_columns(struct sampling *s, mercer_error *err)
+{
+    mrc_factor *f = s->factor;
+    int64_t n = f->n, q = f->rank, b = s->count;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_columns(s->gram, s->drawn, b, s->columns, err));
+    if (q == 0)
+        goto out;
+    double *row = s->products; /* free until the product */
+    for (int64_t t = 0; t < b; t++) {
+        mrc_factor_row(f, s->drawn[t], q, row);
+        for (int64_t c = 0; c < q; c++)
+            s->pivot_rows[c * b + t] = row[c];
+    }
+    MRC_TRY(mrc_factor_times(f, s->pivot_rows, b, s->products, err));
+    for (int64_t t = 0; t < b; t++)
+        for (int64_t i = 0; i < n; i++)
+            s->columns[t * n + i] -= s->products[i * b + t];
+out:
+    return rc;
+}
+
+/* Which of the rows drawn stay, and their triangle: a Cholesky factorisation in the order drawn. */
+static void accept(struct sampling *s, uint64_t step)
+{
+    int64_t n = s->factor->n, b = s->count;
+    double lower[BLOCK][BLOCK] = {{0}}; /* of every row drawn, over the accepted ones */
+    s->accepted_count = 0;
+    for (int64_t i = 0; i < b; i++) {
+        const double *column = s->columns + i * n;
+        double first = column[s->drawn[i]], left = first;
+        int64_t k = s->accepted_count;
+        if (!(first > s->floor)) { /* the recurrence had rounding only */
+            s->residual[s->drawn[i]] = 0;
+            continue;
+        }
+        for (int64_t t = 0; t < k; t++) {
+            double value = column[s->drawn[s->accepted[t]]];
+            for (int64_t r = 0; r < t; r++)
+                value -= lower[i][r] * s->triangle[t * BLOCK + r];
+            lower[i][t] = value / s->triangle[t * BLOCK + t];
+            left -= lower[i][t] * lower[i][t];
+        }
+        if (!(left > s->floor) ||
+            hash_uniform(s->seed, (uint64_t)s->drawn[i], step, 1) * first > left)
+            continue;
+        for (int64_t t = 0; t < k; t++)
+            s->triangle[k * BLOCK + t] = lower[i][t];
+        s->triangle[k * BLOCK + k] = sqrt(left);
+        s->accepted[s->accepted_count++] = i;
+    }
+}
+
+/* New columns of F for one strip of rows. */
+static void extend_strip(void *arg, int64_t task, int worker)
+{
+    struct sampling *s = arg;
+    mrc_factor *f = s->factor;
+    int64_t n = f->n, q = f->rank, k = s->accepted_count;
+    int64_t end = mrc_min64(n, (task + 1) * STRIP);
+    (void)worker;
+    for (int64_t i = task * STRIP; i < end; i++) {
+        double new[BLOCK], sum = 0;
+        for (int64_t t = 0; t < k; t++) {
+            new[t] = s->columns[s->accepted[t] * n + i];
+            for (int64_t r = 0; r < t; r++)
+                new[t] -= new[r] * s->triangle[t * BLOCK + r];
+            new[t] /= s->triangle[t * BLOCK + t];
+            sum += new[t] * new[t];
+            mrc_factor_panel(f, q + t)[i * MRC_PANEL + (q + t) % MRC_PANEL] = new[t];
+        }
+        s->residual[i] -= sum;
+    }
+}
+
+static void sampling_destroy(struct sampling *s)
+{
+    mrc_free(s->residual);
+    mrc_free(s->columns);
+    mrc_free(s->pivot_rows);
+    mrc_free(s->products);
+}
+
+static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t most,
+                                   mercer_error *err)
+{
+    int64_t n = mrc_gram_size(s->gram), panels = (most + MRC_PANEL - 1) / MRC_PANEL;
+    int64_t wide = n * BLOCK > most ? n * BLOCK : most;
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    s->factor->ctx = ctx;
+    s->factor->threads = ctx->threads;
+    s->factor->n = n;
+    MRC_TRY(mrc_alloc2_raw(&s->factor->values, panels * MRC_PANEL, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s->factor->pivots, most, sizeof *s->factor->pivots, err));
+    MRC_TRY(mrc_alloc(&s->residual, n, sizeof *s->residual, err));
+    MRC_TRY(mrc_alloc2_raw(&s->columns, BLOCK, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->pivot_rows, most, BLOCK, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->products, wide, 1, sizeof(double), err));
+    MRC_TRY(mrc_gram_diag(s->gram, &diag, err));
+    memcpy(s->residual, diag, (size_t)n * sizeof *diag);
+out:
+    return rc;
+}
+
+/* The sum of what is left, and the least entry. */
+static double sum_left(const struct sampling *s, double *least)
+{
+    double sum = 0;
+    *least = 0;
+    for (int64_t i = 0; i < s->factor->n; i++) {
+        sum += fmax(s->residual[i], 0);
+        *least = fmin(*least, s->residual[i]);
+    }
+    return sum;
+}
+
+mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint64_t seed,
+                              mrc_sampled *out, mercer_error *err)
+{
+    int64_t n = mrc_gram_size(gram);
+    mercer_ctx *ctx = gram->ctx;
+    double kmax = mrc_gram_kmax(gram), rounding = 64 * mrc_gram_eps(gram), least;
+    struct sampling s = {.gram = gram, .seed = seed, .floor = fmax(RESIDUAL, rounding) * kmax};
+    mercer_status rc = MERCER_OK;
+
+    memset(out, 0, sizeof *out);
+    MRC_TRY(mrc_alloc(&out->factor, 1, sizeof *out->factor, err));
+    s.factor = out->factor;
+    MRC_TRY(sampling_init(&s, ctx, most, err));
+    out->left = out->trace = sum_left(&s, &least);
+    for (uint64_t step = 0; out->factor->rank < most && out->left > target; step++) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        mrc_progress(ctx, "rows drawn", (double)out->factor->rank / (double)most);
+        draw(&s, mrc_min64(BLOCK, most - out->factor->rank), step);
+        if (s.count == 0)
+            break;
+        MRC_TRY(residual_columns(&s, err));
+        accept(&s, step);
+        MRC_TRY(mrc_parfor_checked(ctx, (n + STRIP - 1) / STRIP, extend_strip, &s, err));
+        for (int64_t t = 0; t < s.accepted_count; t++) {
+            int64_t row = s.drawn[s.accepted[t]];
+            s.residual[row] = 0;
+            out->factor->pivots[out->factor->rank++] = row;
+        }
+        out->left = sum_left(&s, &least);
+        out->indefinite = least < -fmax(NEGATIVE, 16 * rounding) * kmax;
+        if (out->indefinite)
+            break;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out->factor->left_out = fmax(out->factor->left_out, s.residual[i]);
+    out->complete = !out->indefinite && out->factor->left_out <= s.floor;
+out:
+    sampling_destroy(&s);
+    if (rc != MERCER_OK)
+        mrc_sampled_destroy(out);
+    return rc;
+}
+
+void mrc_sampled_destroy(mrc_sampled *sampled)
+{
+    mrc_factor_free(sampled->factor);
+    memset(sampled, 0, sizeof *sampled);
+}

@@ -1,0 +1,624 @@
+/* One solver for ridge regression on the Gram operator; see solve.h.
+ *
+ * With a factor, K = F F', everything is in its q coordinates: W = (F'F + mu I)^-1 F'Y from the
+ * eigenvalues of F'F, then twice corrected by what is left, F'(Y - F W) - mu W, because F'F has the
+ * square of the condition of F. Cost: n q^2 + q^3.
+ *
+ * Without one: conjugate gradients for all outputs side by side, so that a product with K serves
+ * all of them, with the preconditioner F_r F_r' + mu I, F_r a factor of r rows drawn at random
+ * (sampled.c; Diaz, Epperly, Frangella, Tropp, Webber 2023). It is inverted in r coordinates:
+ *   (F F' + mu I)^-1 v = (v - F (F'F + mu I)^-1 F' v) / mu.
+ * Recurrences drift from the true residual, so each cycle starts from that one anew, and the last
+ * ends where it gets no smaller. Cost: n r^2 + r^3, and some 10 to 100 products with K.
+ *
+ * Leave-one-out errors need no refits: with h_ii = 1/n + f_i'(F'F + mu I)^-1 f_i, the diagonal of
+ * the map from targets to fitted values (1/n: the intercept), e_i = (y_i - fitted_i) / (1 - h_ii).
+ * From one eigendecomposition all 15 ridges cost n q (q + 15 + 15 outputs). Without a factor of K,
+ * F_r stands in for it. */
+#include "gram/solve.h"
+
+#include "base/order.h"
+#include "gram/factor.h"
+#include "gram/sampled.h"
+#include "gram/store.h"
+
+#include "linalg/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SAMPLE = 1000, /* columns of the preconditioner: more save products, and cost n r^2 + r^3 */
+    MIN_SAMPLE = 64,
+    CYCLES = 8,       /* of conjugate gradients */
+    MAX_STEPS = 2000, /* of a cycle */
+    STRIP = 256,      /* rows of F handled together */
+};
+
+/* Shares of |Y|: recurrences stop at the first, the second is enough, and what leaves more than the
+ * third does not solve the system. */
+static const double TOLERANCE = 1e-13;
+static const double ENOUGH = 1e-12;
+static const double NO_SOLUTION = 1e-6;
+/* 1 - h_ii has lost its digits below this. */
+static const double MIN_LEVERAGE_LEFT = 1e-10;
+/* Rows are drawn for preconditioning: which ones changes rounding alone, so the seed is fixed. */
+static const uint64_t SEED = 0x6b72;
+
+double mrc_ridge_at(int index)
+{
+    return pow(10, -7 + 0.5 * index);
+}
+
+static int64_t sample_columns(const mercer_ctx *ctx, int64_t n)
+{
+    double room = (double)ctx->memory / 3 / (8 * (double)n);
+    int64_t most = room < SAMPLE ? (int64_t)room : SAMPLE;
+    most = most < MIN_SAMPLE ? MIN_SAMPLE : most;
+    return mrc_min64(n, most);
+}
+
+int64_t mrc_solve_columns(const mercer_ctx *ctx, int64_t n, int64_t outputs)
+{
+    enum {
+        BLOCKS = 9
+    }; /* targets, solution, residual, three of a step, two of a product, fitted */
+    int64_t r = sample_columns(ctx, n);
+    return r + 4 * r * r / n + 40 + BLOCKS * outputs;
+}
+
+void mrc_ridge_destroy(mrc_ridge *ridge)
+{
+    mrc_free(ridge->mean);
+    mrc_free(ridge->fitted);
+    mrc_free(ridge->dual);
+    mrc_free(ridge->weights);
+    mrc_free(ridge->values);
+    mrc_free(ridge->vectors);
+    memset(ridge, 0, sizeof *ridge);
+}
+
+/* ---- targets ---- */
+
+struct targets {
+    int64_t n, outputs;
+    double *y;     /* n x outputs, centred when the operator is, each column about 1 at most */
+    double *scale; /* outputs: powers of two that they were divided by */
+    double *norm;  /* outputs: length of the column */
+};
+
+static void targets_destroy(struct targets *t)
+{
+    mrc_free(t->y);
+    mrc_free(t->scale);
+    mrc_free(t->norm);
+}
+
+/* Means of columns by their differences from the first row: a large common part costs no digits. */
+static double column_mean(const double *y, int64_t n, int64_t l, int64_t c)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (y[i * l + c] - y[c]) / (double)n;
+    return y[c] + sum;
+}
+
+static mercer_status take_targets(const mrc_gram *g, const double *given, struct targets *t,
+                                  double *mean, mercer_error *err)
+{
+    int64_t n = t->n, l = t->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&t->y, n, l, sizeof *t->y, err));
+    MRC_TRY(mrc_alloc(&t->scale, l, sizeof *t->scale, err));
+    MRC_TRY(mrc_alloc(&t->norm, l, sizeof *t->norm, err));
+    for (int64_t c = 0; c < l; c++) {
+        double largest = 0, sum = 0, size = 0;
+        int exponent;
+        mean[c] = g->centered ? column_mean(given, n, l, c) : 0;
+        for (int64_t i = 0; i < n; i++) {
+            size = fmax(size, fabs(given[i * l + c]));
+            largest = fmax(largest, fabs(given[i * l + c] - mean[c]));
+        }
+        /* Equal values may differ from their mean by rounding. */
+        bool constant = largest <= 4 * g->eps * size;
+        frexp(constant ? 1 : largest, &exponent);
+        t->scale[c] = ldexp(1, exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent);
+        for (int64_t i = 0; i < n; i++) {
+            double value = constant ? 0 : (given[i * l + c] - mean[c]) / t->scale[c];
+            t->y[i * l + c] = value;
+            sum += value * value;
+        }
+        t->norm[c] = sqrt(sum);
+    }
+out:
+    return rc;
+}
+
+/* Back to the units of the targets. */
+static void scale_back(const struct targets *t, int64_t rows, double *x)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t c = 0; c < t->outputs; c++)
+            x[i * t->outputs + c] *= t->scale[c];
+}
+
+/* ---- a factor and the eigenvalues of F'F ---- */
+
+struct basis {
+    const mrc_factor *f;
+    double *values;  /* q, increasing */
+    double *vectors; /* q x q, rows */
+    double *turned;  /* q x outputs: vectors F'Y */
+    double floor;    /* eigenvalues at or below are rounding, where there is no ridge */
+};
+
+static void basis_destroy(struct basis *b)
+{
+    mrc_free(b->values);
+    mrc_free(b->vectors);
+    mrc_free(b->turned);
+}
+
+static mercer_status basis_init(struct basis *b, const mrc_factor *f, const double *y, int64_t l,
+                                mercer_error *err)
+{
+    int64_t q = f->rank;
+    double *inner = NULL;
+    mercer_status rc = MERCER_OK;
+    b->f = f;
+    MRC_TRY(mrc_alloc(&b->values, q, sizeof *b->values, err));
+    MRC_TRY(mrc_alloc2(&b->vectors, q, q, sizeof *b->vectors, err));
+    MRC_TRY(mrc_alloc2(&b->turned, q, l, sizeof *b->turned, err));
+    MRC_TRY(mrc_alloc2(&inner, q, l, sizeof *inner, err));
+    MRC_TRY(mrc_factor_inner(f, NULL, b->vectors, err));
+    mrc_progress(f->ctx, "eigenvalues", -1);
+    MRC_TRY(mrc_eigen_symmetric(f->ctx, q, b->vectors, b->values, err));
+    for (int64_t j = 0; j < q; j++)
+        b->values[j] = fmax(b->values[j], 0);
+    MRC_TRY(mrc_factor_transposed_times(f, y, l, inner, err));
+    mrc_tall_times(f->ctx, q, l, q, 1, b->vectors, q, inner, l, 0, b->turned, l);
+out:
+    mrc_free(inner);
+    return rc;
+}
+
+/* 1 / (value + mu), or 0 where that is nothing but rounding. */
+static double inverse(const struct basis *b, int64_t j, double mu)
+{
+    double sum = b->values[j] + mu;
+    return sum > (mu > 0 ? 0 : b->floor) ? 1 / sum : 0;
+}
+
+/* out (q x l) = (F'F + mu I)^-1 w; scratch: q x l. */
+static mercer_status inverse_times(const struct basis *b, double mu, const double *w, int64_t l,
+                                   double *scratch, double *out, mercer_error *err)
+{
+    int64_t q = b->f->rank;
+    mercer_ctx *ctx = b->f->ctx;
+    mrc_tall_times(ctx, q, l, q, 1, b->vectors, q, w, l, 0, scratch, l);
+    for (int64_t j = 0; j < q; j++)
+        for (int64_t c = 0; c < l; c++)
+            scratch[j * l + c] *= inverse(b, j, mu);
+    return mrc_tall_product(ctx, b->vectors, q, q, scratch, l, l, q, out, err);
+}
+
+/* ---- leave-one-out ---- */
+
+struct leave_one_out {
+    const struct basis *b;
+    const struct targets *t;
+    double intercept; /* its part of h_ii */
+    double mus[MRC_RIDGES];
+    double *weights; /* q x (MRC_RIDGES outputs): 1 / (value + mu) turned, for each mu */
+    double *inverse; /* q x MRC_RIDGES */
+    double *sums;    /* strips x MRC_RIDGES */
+    double **scratch;
+    int64_t scratch_size;
+    double *share; /* outputs: (scale / largest scale)^2 */
+};
+
+static void leave_out_strip(void *arg, int64_t task, int worker)
+{
+    const struct leave_one_out *w = arg;
+    const mrc_factor *f = w->b->f;
+    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    int64_t l = w->t->outputs, wide = MRC_RIDGES * l;
+    double *strip = w->scratch[worker], *turned = strip + STRIP * q, *fitted = turned + STRIP * q;
+    double *leverage = fitted + STRIP * wide;
+    for (int64_t r = 0; r < rows; r++)
+        mrc_factor_row(f, first + r, q, strip + r * q);
+    mrc_gemm(false, true, rows, q, q, 1, strip, q, w->b->vectors, q, 0, turned, q);
+    mrc_gemm(false, false, rows, wide, q, 1, turned, q, w->weights, wide, 0, fitted, wide);
+    for (int64_t i = 0; i < rows * q; i++)
+        turned[i] *= turned[i];
+    mrc_gemm(false, false, rows, MRC_RIDGES, q, 1, turned, q, w->inverse, MRC_RIDGES, 0, leverage,
+             MRC_RIDGES);
+    for (int k = 0; k < MRC_RIDGES; k++) {
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            double left = 1 - w->intercept - leverage[r * MRC_RIDGES + k];
+            if (!(left > MIN_LEVERAGE_LEFT))
+                sum = INFINITY;
+            for (int64_t c = 0; c < l; c++) {
+                double e = (w->t->y[(first + r) * l + c] - fitted[r * wide + k * l + c]) / left;
+                sum += e * e * w->share[c];
+            }
+        }
+        w->sums[task * MRC_RIDGES + k] = sum;
+    }
+}
+
+static void loo_destroy(struct leave_one_out *w, int threads)
+{
+    for (int i = 0; w->scratch && i < threads; i++)
+        mrc_free(w->scratch[i]);
+    mrc_free(w->scratch);
+    mrc_free(w->weights);
+    mrc_free(w->inverse);
+    mrc_free(w->sums);
+    mrc_free(w->share);
+}
+
+static mercer_status loo_init(struct leave_one_out *w, double trace, mercer_error *err)
+{
+    const mrc_factor *f = w->b->f;
+    int64_t q = f->rank, l = w->t->outputs, wide = MRC_RIDGES * l;
+    double largest = 0;
+    mercer_status rc = MERCER_OK;
+    w->scratch_size = STRIP * (2 * q + wide + MRC_RIDGES);
+    MRC_TRY(mrc_alloc(&w->scratch, f->threads, sizeof *w->scratch, err));
+    for (int i = 0; i < f->threads; i++)
+        MRC_TRY(mrc_alloc(&w->scratch[i], w->scratch_size, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&w->weights, q, wide, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&w->inverse, q, MRC_RIDGES, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&w->sums, (f->n + STRIP - 1) / STRIP, MRC_RIDGES, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&w->share, l, sizeof(double), err));
+    for (int64_t c = 0; c < l; c++)
+        largest = fmax(largest, w->t->norm[c] > 0 ? w->t->scale[c] : 0);
+    for (int64_t c = 0; c < l; c++)
+        w->share[c] = largest > 0 ? pow(w->t->scale[c] / largest, 2) : 0;
+    for (int k = 0; k < MRC_RIDGES; k++) {
+        double mu = mrc_ridge_at(k) * trace;
+        for (int64_t j = 0; j < q; j++) {
+            w->inverse[j * MRC_RIDGES + k] = inverse(w->b, j, mu);
+            for (int64_t c = 0; c < l; c++)
+                w->weights[j * wide + k * l + c] = inverse(w->b, j, mu) * w->b->turned[j * l + c];
+        }
+    }
+out:
+    return rc;
+}
+
+/* The ridge, and out->errors in the units of the targets. */
+static mercer_status choose_ridge(const mrc_gram *g, const struct basis *b, const struct targets *t,
+                                  mrc_ridge *out, mercer_error *err)
+{
+    int64_t n = t->n, strips = (n + STRIP - 1) / STRIP;
+    struct leave_one_out w = {.b = b, .t = t, .intercept = g->centered ? 1 / (double)n : 0};
+    double largest = 0, least = INFINITY;
+    int best = -1;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(loo_init(&w, out->trace, err));
+    MRC_TRY(mrc_parfor_checked(g->ctx, strips, leave_out_strip, &w, err));
+    for (int64_t c = 0; c < t->outputs; c++)
+        largest = fmax(largest, t->norm[c] > 0 ? t->scale[c] : 0);
+    for (int k = MRC_RIDGES - 1; k >= 0; k--) {
+        double sum = 0;
+        for (int64_t s = 0; s < strips; s++)
+            sum += w.sums[s * MRC_RIDGES + k];
+        if (isfinite(sum) && sum < least) {
+            least = sum;
+            best = k;
+        }
+        out->errors[k] = sum / (double)(n * t->outputs) * largest * largest;
+    }
+    if (best < 0)
+        MRC_FAIL(err, MERCER_ERR_NUMERIC,
+                 "the leave-one-out errors have no digits for any ridge: every row stands for "
+                 "itself; give a ridge");
+    out->ridge = mrc_ridge_at(best);
+out:
+    loo_destroy(&w, g->ctx->threads);
+    return rc;
+}
+
+/* ---- with a factor ---- */
+
+static mercer_status solve_factor(const struct basis *b, const struct targets *t, mrc_ridge *out,
+                                  mercer_error *err)
+{
+    enum { CORRECTIONS = 2 };
+    const mrc_factor *f = b->f;
+    int64_t n = t->n, q = f->rank, l = t->outputs;
+    double *rest = NULL, *inner = NULL, *scratch = NULL, *step = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&out->weights, q, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&out->fitted, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&rest, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&inner, q, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&scratch, q, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&step, q, l, sizeof(double), err));
+    for (int pass = 0; pass <= CORRECTIONS; pass++) {
+        for (int64_t i = 0; i < n * l; i++)
+            rest[i] = t->y[i] - out->fitted[i];
+        MRC_TRY(mrc_factor_transposed_times(f, rest, l, inner, err));
+        for (int64_t j = 0; j < q * l; j++)
+            inner[j] -= out->mu * out->weights[j];
+        MRC_TRY(inverse_times(b, out->mu, inner, l, scratch, step, err));
+        for (int64_t j = 0; j < q * l; j++)
+            out->weights[j] += step[j];
+        MRC_TRY(mrc_factor_times(f, out->weights, l, out->fitted, err));
+    }
+    out->rank = 0;
+    for (int64_t j = 0; j < q; j++)
+        out->rank += b->values[j] > b->floor;
+out:
+    mrc_free(rest);
+    mrc_free(inner);
+    mrc_free(scratch);
+    mrc_free(step);
+    return rc;
+}
+
+/* ---- without one ---- */
+
+struct gradients {
+    mrc_gram *g;
+    const struct basis *b; /* of the preconditioner, or NULL: none */
+    const struct targets *t;
+    double mu;
+    double *rest, *direction, *image; /* n x outputs each: residual, p, K p */
+    double *preconditioned;           /* n x outputs */
+    double *inner, *scratch;          /* rank of the preconditioner x outputs each */
+    double *matched;                  /* outputs: r'z */
+    bool *done;                       /* outputs */
+};
+
+static void gradients_destroy(struct gradients *s)
+{
+    mrc_free(s->rest);
+    mrc_free(s->direction);
+    mrc_free(s->image);
+    mrc_free(s->preconditioned);
+    mrc_free(s->inner);
+    mrc_free(s->scratch);
+    mrc_free(s->matched);
+    mrc_free(s->done);
+}
+
+static mercer_status gradients_init(struct gradients *s, mercer_error *err)
+{
+    int64_t n = s->t->n, l = s->t->outputs, q = s->b->f->rank;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&s->rest, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->direction, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->image, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&s->preconditioned, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&s->inner, q, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&s->scratch, q, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s->matched, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&s->done, l, sizeof(bool), err));
+out:
+    return rc;
+}
+
+static double column_dot(const double *a, const double *b, int64_t n, int64_t l, int64_t c)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i * l + c] * b[i * l + c];
+    return sum;
+}
+
+static mercer_status precondition(struct gradients *s, mercer_error *err)
+{
+    const mrc_factor *f = s->b->f;
+    int64_t n = s->t->n, l = s->t->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_factor_transposed_times(f, s->rest, l, s->inner, err));
+    MRC_TRY(inverse_times(s->b, s->mu, s->inner, l, s->scratch, s->inner, err));
+    MRC_TRY(mrc_factor_times(f, s->inner, l, s->preconditioned, err));
+    for (int64_t i = 0; i < n * l; i++)
+        s->preconditioned[i] = (s->rest[i] - s->preconditioned[i]) / s->mu;
+out:
+    return rc;
+}
+
+static mercer_status refuse_indefinite(mercer_error *err)
+{
+    return mrc_fail(err, MERCER_ERR_DATA,
+                    "the kernel is not positive semidefinite on these rows: ridge regression has "
+                    "no solution that is a minimum; use another kernel");
+}
+
+static mercer_status refuse_zero(mercer_error *err)
+{
+    return mrc_fail(
+        err, MERCER_ERR_DATA,
+        "the kernel matrix is zero to rounding: the rows do not differ, or by less than "
+        "rounding beside their mean, so there is nothing to learn from");
+}
+
+/* A step along the direction of one output. */
+static mercer_status step_along(struct gradients *s, int64_t c, double *dual, mercer_error *err)
+{
+    int64_t n = s->t->n, l = s->t->outputs;
+    double length2 = column_dot(s->direction, s->direction, n, l, c);
+    double curvature = column_dot(s->direction, s->image, n, l, c);
+    double rounding = mrc_rank_floor(n, s->g->eps * s->g->kmax, 0);
+    if (curvature < -rounding * length2)
+        return refuse_indefinite(err);
+    double step = s->matched[c] / (curvature + s->mu * length2);
+    if (!isfinite(step)) { /* nothing is left to go along */
+        s->done[c] = true;
+        return MERCER_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double p = s->direction[i * l + c];
+        dual[i * l + c] += step * p;
+        s->rest[i * l + c] -= step * (s->image[i * l + c] + s->mu * p);
+    }
+    return MERCER_OK;
+}
+
+/* One cycle from the residual in s->rest, of conjugate gradients for every output. */
+static mercer_status cycle(struct gradients *s, double *dual, int64_t *products, mercer_error *err)
+{
+    int64_t n = s->t->n, l = s->t->outputs;
+    mercer_status rc = MERCER_OK;
+    for (int64_t c = 0; c < l; c++) {
+        s->done[c] = false;
+        s->matched[c] = 0;
+    }
+    memset(s->direction, 0, (size_t)(n * l) * sizeof *s->direction);
+    for (int step = 0; step < MAX_STEPS; step++) {
+        bool all = true;
+        MRC_TRY(mrc_check_cancel(s->g->ctx, err));
+        for (int64_t c = 0; c < l; c++) {
+            double left = sqrt(column_dot(s->rest, s->rest, n, l, c));
+            s->done[c] |= left <= TOLERANCE * s->t->norm[c];
+            all &= s->done[c];
+        }
+        if (all)
+            break;
+        MRC_TRY(precondition(s, err));
+        for (int64_t c = 0; c < l; c++) {
+            double matched = column_dot(s->rest, s->preconditioned, n, l, c);
+            double ratio = step > 0 && s->matched[c] > 0 ? matched / s->matched[c] : 0;
+            s->matched[c] = matched;
+            for (int64_t i = 0; i < n; i++)
+                s->direction[i * l + c] =
+                    s->done[c] ? 0 : s->preconditioned[i * l + c] + ratio * s->direction[i * l + c];
+        }
+        MRC_TRY(mrc_gram_apply(s->g, s->direction, l, s->image, err));
+        ++*products;
+        for (int64_t c = 0; c < l; c++)
+            if (!s->done[c])
+                MRC_TRY(step_along(s, c, dual, err));
+    }
+out:
+    return rc;
+}
+
+/* The true residual, in s->rest, and K A in fitted; *worst over the outputs, relative. */
+static mercer_status true_residual(struct gradients *s, const double *dual, double *fitted,
+                                   double *worst, mercer_error *err)
+{
+    int64_t n = s->t->n, l = s->t->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_apply(s->g, dual, l, fitted, err));
+    for (int64_t i = 0; i < n * l; i++)
+        s->rest[i] = s->t->y[i] - fitted[i] - s->mu * dual[i];
+    *worst = 0;
+    for (int64_t c = 0; c < l; c++)
+        if (s->t->norm[c] > 0)
+            *worst = fmax(*worst, sqrt(column_dot(s->rest, s->rest, n, l, c)) / s->t->norm[c]);
+out:
+    return rc;
+}
+
+static mercer_status solve_gradients(mrc_gram *g, const struct basis *b, const struct targets *t,
+                                     mrc_ridge *out, mercer_error *err)
+{
+    struct gradients s = {.g = g, .b = b, .t = t, .mu = out->mu};
+    int64_t n = t->n, l = t->outputs;
+    double before = INFINITY, *kept = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&out->dual, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&out->fitted, n, l, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&kept, n, l, sizeof(double), err));
+    MRC_TRY(gradients_init(&s, err));
+    memcpy(s.rest, t->y, (size_t)(n * l) * sizeof *s.rest);
+    for (int i = 0; i < CYCLES; i++) {
+        mrc_progress(g->ctx, "conjugate gradients", (double)i / CYCLES);
+        memcpy(kept, out->dual, (size_t)(n * l) * sizeof *kept);
+        MRC_TRY(cycle(&s, out->dual, &out->products, err));
+        MRC_TRY(true_residual(&s, out->dual, out->fitted, &out->residual, err));
+        ++out->products;
+        if (out->residual <= ENOUGH || !(out->residual < before / 2))
+            break;
+        before = out->residual;
+    }
+    if (!(out->residual <= before)) { /* the last cycle added rounding */
+        memcpy(out->dual, kept, (size_t)(n * l) * sizeof *kept);
+        MRC_TRY(true_residual(&s, out->dual, out->fitted, &out->residual, err));
+        ++out->products;
+    }
+    if (!(out->residual <= fmax(NO_SOLUTION, 64 * g->eps)))
+        MRC_FAIL_AT(
+            err, MERCER_ERR_NUMERIC, MRC_AT(.key = "ridge"),
+            "conjugate gradients end at a residual of %.0e of the targets: a ridge of %g is "
+            "too small for this kernel matrix; give a larger one",
+            out->residual, out->ridge);
+out:
+    mrc_free(kept);
+    gradients_destroy(&s);
+    return rc;
+}
+
+/* ---- all together ---- */
+
+static mercer_status find_trace(mrc_gram *g, double *trace, mercer_error *err)
+{
+    const double *diag;
+    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    *trace = 0;
+    for (int64_t i = 0; rc == MERCER_OK && i < g->n; i++)
+        *trace += diag[i];
+    double floor = mrc_rank_floor(g->n, g->eps * g->kmax, 0);
+    if (rc == MERCER_OK && !(*trace > floor))
+        rc = *trace < -floor ? refuse_indefinite(err) : refuse_zero(err);
+    return rc;
+}
+
+mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs, double ridge,
+                             mrc_ridge *out, mercer_error *err)
+{
+    struct targets t = {.n = g->n, .outputs = outputs};
+    struct basis b = {0};
+    mrc_sampled sampled = {0};
+    mercer_status rc = MERCER_OK;
+
+    memset(out, 0, sizeof *out);
+    for (int k = 0; k < MRC_RIDGES; k++)
+        out->errors[k] = NAN;
+    MRC_TRY(mrc_alloc(&out->mean, outputs, sizeof *out->mean, err));
+    MRC_TRY(take_targets(g, targets, &t, out->mean, err));
+    MRC_TRY(find_trace(g, &out->trace, err));
+    out->f = mrc_gram_factor(g);
+    if (!out->f && ridge == 0)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                    "ridge 0 needs the low-rank store: without a ridge the solution drowns in "
+                    "rounding on any other");
+    if (!out->f) {
+        MRC_TRY(mrc_gram_sample(g, sample_columns(g->ctx, g->n), 0, SEED, &sampled, err));
+        if (sampled.indefinite)
+            MRC_TRY(refuse_indefinite(err));
+        if (sampled.factor->rank == 0)
+            MRC_TRY(refuse_zero(err));
+        out->stand_in = sampled.complete ? 0 : sampled.factor->rank;
+        out->stand_in_left = sampled.complete ? 0 : sampled.left / out->trace;
+    }
+    b.floor = mrc_rank_floor(g->n, g->eps * g->kmax, mrc_gram_left_out(g));
+    MRC_TRY(basis_init(&b, out->f ? out->f : sampled.factor, t.y, outputs, err));
+    out->ridge = ridge;
+    if (ridge == MRC_RIDGE_AUTO)
+        MRC_TRY(choose_ridge(g, &b, &t, out, err));
+    out->mu = out->ridge * out->trace;
+    if (out->f) {
+        MRC_TRY(solve_factor(&b, &t, out, err));
+        scale_back(&t, out->f->rank, out->weights);
+        out->values = b.values;
+        out->vectors = b.vectors;
+        b.values = b.vectors = NULL;
+    } else {
+        MRC_TRY(solve_gradients(g, &b, &t, out, err));
+        scale_back(&t, g->n, out->dual);
+    }
+    scale_back(&t, g->n, out->fitted);
+out:
+    targets_destroy(&t);
+    basis_destroy(&b);
+    mrc_sampled_destroy(&sampled);
+    return rc;
+}
