@@ -288,6 +288,8 @@ void cli_json_method(json_t *json, const char *spec);
 /* novelty_share of a model; null when it has no threshold. */
 json_t *cli_json_share(const mercer_model_info *info);
 json_t *cli_json_reals(const double *values, int64_t count, double factor);
+/* A JSON text of the library's, which is freed: its values, to which a report adds its own. */
+json_t *cli_json_take(char *text);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);
 

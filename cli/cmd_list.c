@@ -53,20 +53,6 @@ int cli_check_spec(const char *what, const char *spec, cli_entry_at at)
     return find_entry(at, spec, length) ? CLI_DONE : unknown_entry(what, spec, (int)length, at);
 }
 
-static json_t *entry_json(const mercer_entry *entry)
-{
-    mercer_parameter parameter = {.struct_size = sizeof parameter};
-    json_t *keys = json_array();
-    for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++)
-        json_array_append_new(keys, json_pack("{so so so so}", "key", cli_json_text(parameter.key),
-                                              "default", cli_json_text(parameter.initial),
-                                              "allowed", cli_json_text(parameter.allowed), "help",
-                                              cli_json_text(parameter.help)));
-    return json_pack("{so so so so}", "name", cli_json_text(mercer_entry_name(entry)), "summary",
-                     cli_json_text(mercer_entry_summary(entry)), "reference",
-                     cli_json_text(mercer_entry_reference(entry)), "parameters", keys);
-}
-
 /* A list: what it is of, the option that takes its names, and what the reference of an entry is. */
 typedef struct catalogue {
     const char *what, *option, *reference;
@@ -93,14 +79,40 @@ static void print_entry(const mercer_entry *entry, const catalogue *of)
     cli_table_cell(&table, "meaning");
     for (int i = 0; mercer_entry_parameter(entry, i, &parameter); i++) {
         cli_table_cell(&table, "%s", parameter.key);
-        cli_table_cell(&table, "%s", parameter.initial);
+        cli_table_cell(&table, "%s", parameter.default_value);
         cli_table_cell(&table, "%s", parameter.allowed);
         cli_table_cell(&table, "%s", parameter.help);
     }
     cli_table_print(&table, stdout, 2);
     mercer_entry_parameter(entry, 0, &parameter);
     printf("\nKeys follow the name: %s %s:%s=%s\n", of->option, name, parameter.key,
-           parameter.initial);
+           parameter.default_value);
+}
+
+/* Part of the library's schema: an entry, or without a name the list of all. */
+static int list_json(const catalogue *of, const char *name)
+{
+    char *text = NULL, *key = cli_format("%ss", of->what);
+    mercer_error err = {0};
+    const mercer_status rc = mercer_schema_json(&text, &err);
+    if (rc != MERCER_OK) {
+        free(key);
+        return cli_fail_library(rc, &err, NULL);
+    }
+    json_t *schema = cli_json_take(text), *all = json_object_get(schema, key);
+    if (name) {
+        size_t index = 0;
+        while (strcmp(mercer_entry_name(of->at((int)index)), name) != 0)
+            index++;
+        cli_json_print(stdout, json_incref(json_array_get(all, index)));
+    } else {
+        json_t *report = json_object();
+        json_object_set(report, key, all);
+        cli_json_print(stdout, report);
+    }
+    json_decref(schema);
+    free(key);
+    return CLI_DONE;
 }
 
 static int list(cli_app *app, const catalogue *of)
@@ -112,22 +124,12 @@ static int list(cli_app *app, const catalogue *of)
         if (!entry)
             return unknown_entry(of->what, name, (int)strlen(name), at);
         if (app->set.json)
-            cli_json_print(stdout, entry_json(entry));
-        else
-            print_entry(entry, of);
+            return list_json(of, name);
+        print_entry(entry, of);
         return CLI_DONE;
     }
-    if (app->set.json) {
-        json_t *all = json_array();
-        for (int i = 0; at(i); i++)
-            json_array_append_new(all, entry_json(at(i)));
-        json_t *report = json_object();
-        char *key = cli_format("%ss", of->what);
-        json_object_set_new(report, key, all);
-        free(key);
-        cli_json_print(stdout, report);
-        return CLI_DONE;
-    }
+    if (app->set.json)
+        return list_json(of, NULL);
     cli_table table = {.align = "lll", .header = true};
     cli_table_cell(&table, "%s", of->what);
     cli_table_cell(&table, "what it is");

@@ -33,6 +33,13 @@ json_t *cli_json_reals(const double *values, int64_t count, double factor)
     return array;
 }
 
+json_t *cli_json_take(char *text)
+{
+    json_t *json = json_loads(text, 0, NULL);
+    mercer_free(text);
+    return json;
+}
+
 json_t *cli_json_notices(const cli_app *app)
 {
     json_t *array = json_array();

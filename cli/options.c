@@ -46,8 +46,8 @@ static void complete(cli_option *option, const mercer_parameter *parameter)
     option->fit = parameter->type == MERCER_PARAMETER_ROWS ? NULL : parameter->key;
     if (!option->help)
         option->help =
-            cli_format("%s%s%s%s", parameter->help, *parameter->initial ? "; default " : "",
-                       parameter->initial, option->more ? option->more : "");
+            cli_format("%s%s%s%s", parameter->help, *parameter->default_value ? "; default " : "",
+                       parameter->default_value, option->more ? option->more : "");
 }
 
 static bool has_line(const cli_option *table, const char *key)

@@ -23,6 +23,9 @@ typedef struct mercer_ctx mercer_ctx;
 MERCER_API mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err);
 MERCER_API void mercer_ctx_free(mercer_ctx *ctx);
 
+/* Free bytes or a text that the library has handed over; NULL is fine. */
+MERCER_API MERCER_EXPERIMENTAL void mercer_free(void *memory);
+
 /* Threads to use, 1 to 1024. The results do not depend on it. */
 MERCER_API mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error *err);
 MERCER_API int mercer_ctx_threads(const mercer_ctx *ctx);

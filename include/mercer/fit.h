@@ -116,6 +116,39 @@ MERCER_API const char *mercer_entry_name(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_summary(const mercer_entry *entry);
 MERCER_API const char *mercer_entry_reference(const mercer_entry *entry); /* paper or formula */
 
+/* What a method or a head learns from, beside rows. */
+enum {
+    MERCER_LEARNS_CLASSES = 1,
+    MERCER_LEARNS_VALUES = 2,
+    MERCER_LEARNS_TWO_CLASSES = 4 /* from two classes, or values of -1 and +1, and no others */
+};
+
+/* What is known of an entry; texts are constants. Set struct_size before the call. */
+typedef struct mercer_entry_info {
+    size_t struct_size;
+    const char *name, *summary;
+    const char *reference; /* paper or formula; NULL: none, as of formats */
+    /* Methods; of others NULL: */
+    const char *default_center;
+    const char *default_head; /* as its keys are by default; NULL: none, it learns from rows only */
+    /* Methods and heads, MERCER_LEARNS_...; 0: from rows only */
+    unsigned learns;
+    /* Methods, 1 or 0: */
+    int streams;          /* it learns from a stream, see <mercer/stream.h> */
+    int linear_only;      /* it has no kernel but linear */
+    int takes_landmarks;  /* of the fit options */
+    int takes_validation; /* likewise */
+    int learns_width;     /* it takes kernels with sigma=learn */
+    int not_nested; /* with its keys at their defaults, the first k features are not those of a fit
+                       with k components */
+    const char *centers; /* methods: centrings that it can have, "none|exact|span" */
+    const char *endings; /* formats: of file names, ".tsv .tab"; "": none, as a folder has */
+    int writes;          /* formats: 1 when it is written, not only read */
+} mercer_entry_info;
+MERCER_VERSIONED(entry_info)
+MERCER_API MERCER_EXPERIMENTAL void mercer_entry_get_info(const mercer_entry *entry,
+                                                          mercer_entry_info *out);
+
 /* 1 for a method that learns from a stream, see <mercer/stream.h>; else 0. */
 MERCER_API int mercer_entry_streams(const mercer_entry *entry);
 /* 1 for a format that is written, not only read; else 0. */
@@ -125,9 +158,9 @@ typedef enum mercer_parameter_type {
     MERCER_PARAMETER_WHOLE,
     MERCER_PARAMETER_REAL,
     MERCER_PARAMETER_CHOICE,
-    /* Only fit options have these: */
+    /* Only fit options have these, and methods COMPONENTS as their first key: */
     MERCER_PARAMETER_SPEC,       /* NAME[:key=value,...] */
-    MERCER_PARAMETER_COMPONENTS, /* a number or a share */
+    MERCER_PARAMETER_COMPONENTS, /* a whole number from 1 on, or a share below 1 */
     MERCER_PARAMETER_SHARE,      /* between 0 and 1, both left out */
     MERCER_PARAMETER_ROWS        /* mercer_rows: no text can set it */
 } mercer_parameter_type;
@@ -140,11 +173,17 @@ typedef struct mercer_parameter {
     size_t struct_size;
     const char *key;
     const char *help;
-    char initial[96]; /* its default; "": help says it */
-    char allowed[96]; /* its values */
+    char default_value[96]; /* as text; "": there is none, or help says how it is found */
+    char allowed[96];       /* its values, for people */
     mercer_parameter_type type;
     const char *choices; /* words that are allowed, "a|b|c"; of a number, beside numbers; or NULL */
     unsigned calls;      /* of fit options: MERCER_CALL_... that people set it for; else 0 */
+    double default_number;   /* NaN: the default is a word, a spec or none */
+    double minimum, maximum; /* of a number; infinite: no such limit, or not a number */
+    int minimum_open;        /* 1: the minimum itself is not allowed; likewise */
+    int maximum_open;        /* the maximum */
+    char default_word[32];   /* of a choice, or in place of a number; "": no word is the default */
+    const char *other_key;   /* another spelling of key that is understood, or NULL */
 } mercer_parameter;
 MERCER_VERSIONED(parameter)
 /* Get a parameter of a method, kernel or head; 0 past the last. */

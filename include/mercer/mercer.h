@@ -10,6 +10,7 @@
 #include <mercer/fit.h>
 #include <mercer/image.h>
 #include <mercer/io.h>
+#include <mercer/json.h>
 #include <mercer/model.h>
 #include <mercer/rows.h>
 #include <mercer/status.h>

@@ -191,7 +191,7 @@ MERCER_API mercer_status mercer_model_load(mercer_ctx *ctx, const char *path, me
                                            mercer_error *err);
 
 /* The bytes of a model file without a file, the same that are saved. On MERCER_OK the caller frees
- * *out with mercer_bytes_free(), which accepts NULL; on error *out is NULL and *size is 0. From
+ * *out with mercer_free(), which accepts NULL; on error *out is NULL and *size is 0. From
  * bytes a model is loaded as from a file; they are borrowed for the call only. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_to_bytes(mercer_ctx *ctx,
                                                                    const mercer_model *model,
@@ -201,7 +201,6 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_from_bytes(mercer_ctx 
                                                                      const void *bytes, size_t size,
                                                                      mercer_model **out,
                                                                      mercer_error *err);
-MERCER_API MERCER_EXPERIMENTAL void mercer_bytes_free(void *bytes);
 
 /* The arrays of a model by the names they have in its file; docs/format.md says what each is, and
  * "trace_seconds" is not in files. Names are counted from 0; NULL past the last: some model has

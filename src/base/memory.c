@@ -3,6 +3,8 @@
 
 #include "base/bytes.h"
 
+#include <mercer/context.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -155,4 +157,9 @@ void mrc_free(void *pointer)
         return;
     audit_count(-1);
     free(pointer);
+}
+
+void mercer_free(void *memory)
+{
+    mrc_free(memory);
 }

@@ -138,11 +138,37 @@ static bool has_most(const mrc_param *param)
     return param->most < DBL_MAX && !(param->type == MRC_TYPE_INT && param->most >= 0x1p63);
 }
 
+/* Numbers above 0 are said to start with the smallest double. */
+static bool is_positive(const mrc_param *param)
+{
+    return param->least == DBL_MIN;
+}
+
+mrc_param_range mrc_param_range_of(const mrc_param *param)
+{
+    mrc_param_range range = {.least = -INFINITY, .most = INFINITY};
+    if (param->type == MRC_TYPE_CHOICE)
+        return range;
+    range.least_open = is_positive(param);
+    if (range.least_open)
+        range.least = 0;
+    else if (has_least(param))
+        range.least = param->least;
+    if (has_most(param))
+        range.most = param->most;
+    return range;
+}
+
+bool mrc_param_starts_with_word(const mrc_param *param)
+{
+    return param->type == MRC_TYPE_CHOICE || (param->choices && param->initial <= MRC_KEYWORD(0));
+}
+
 /* "> 0, or median"; "1 .. 100"; "ls, lad, exp". */
 static void describe_allowed(const mrc_param *param, char *text, size_t size)
 {
     char least[MRC_NUMBER_SIZE], most[MRC_NUMBER_SIZE], range[2 * MRC_NUMBER_SIZE + 16];
-    bool positive = param->least == DBL_MIN;
+    bool positive = is_positive(param);
     text[0] = 0;
     if (param->type == MRC_TYPE_CHOICE) {
         append_words(text, size, param->choices);

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 typedef enum mrc_param_type {
     MRC_TYPE_END,
     MRC_TYPE_INT,
@@ -75,6 +77,16 @@ mercer_status mrc_params_parse(const mrc_param *schema, const char *what, const 
  * text (of the given size). Reading it back gives the same values exactly. */
 mercer_status mrc_params_format(const mrc_param *schema, const char *name, const void *params,
                                 int all, char *text, size_t size, mercer_error *err);
+
+/* The range of a parameter: infinite where nothing limits it, open where the end itself is not
+ * allowed. Choices have none. */
+typedef struct mrc_param_range {
+    double least, most;
+    bool least_open, most_open;
+} mrc_param_range;
+mrc_param_range mrc_param_range_of(const mrc_param *param);
+/* Whether its default is a word: a choice, or a word in the place of a number. */
+bool mrc_param_starts_with_word(const mrc_param *param);
 
 /* The default and the allowed values of a parameter as text. */
 void mrc_param_describe(const mrc_param *param, char *initial, char *allowed, size_t size);

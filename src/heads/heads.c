@@ -27,6 +27,14 @@ const mercer_entry *mercer_head_at(int index)
     return index >= 0 && index < HEADS ? &heads[index]->entry : NULL;
 }
 
+const mrc_head_def *mrc_head_of(const mercer_entry *entry)
+{
+    for (int i = 0; i < HEADS; i++)
+        if (&heads[i]->entry == entry)
+            return heads[i];
+    return NULL;
+}
+
 const mercer_entry *mercer_head_find(const char *spec)
 {
     return mrc_entry_find(mercer_head_at, spec);

@@ -73,6 +73,8 @@ typedef struct mrc_head_choice {
 #include "heads/heads.def"
 #undef MRC_HEAD
 
+/* The head of an entry, or NULL when it is the entry of something else. */
+const mrc_head_def *mrc_head_of(const struct mercer_entry *entry);
 /* The head of a spec, NAME[:key=value,...]; none for NULL and for "none". MERCER_ERR_ARGUMENT lists
  * the known ones. To be destroyed, also after an error. */
 mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error *err);

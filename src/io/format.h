@@ -74,6 +74,8 @@ struct mrc_format {
 #include "io/formats.def"
 #undef MRC_FORMAT
 
+/* The format of an entry, or NULL when it is the entry of something else. */
+const mrc_format *mrc_format_of(const struct mercer_entry *entry);
 /* The format called name; or, when name is NULL, by the ending of path without ".gz" (NULL when
  * that tells nothing). *gzip: path ends in ".gz". */
 mercer_status mrc_format_find(const char *path, const char *name, const mrc_format **out,

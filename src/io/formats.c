@@ -93,12 +93,18 @@ const mercer_entry *mercer_format_at(int index)
     return index >= 0 && index < FORMATS ? &formats[index]->entry : NULL;
 }
 
-int mercer_entry_writes(const mercer_entry *entry)
+const mrc_format *mrc_format_of(const mercer_entry *entry)
 {
     for (int i = 0; i < FORMATS; i++)
         if (&formats[i]->entry == entry)
-            return formats[i]->writer != NULL;
-    return 0;
+            return formats[i];
+    return NULL;
+}
+
+int mercer_entry_writes(const mercer_entry *entry)
+{
+    const mrc_format *format = mrc_format_of(entry);
+    return format && format->writer;
 }
 
 const mercer_entry *mercer_format_find(const char *path, const char *format)

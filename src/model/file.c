@@ -694,11 +694,6 @@ mercer_status mercer_model_to_bytes(mercer_ctx *ctx, const mercer_model *model, 
     return MERCER_OK;
 }
 
-void mercer_bytes_free(void *bytes)
-{
-    mrc_free(bytes);
-}
-
 /* ---- Loading ---- */
 
 static mercer_status check_format(const struct metadata *meta, mercer_error *err)

@@ -1,6 +1,7 @@
 /* JSON texts to Jansson's values: by recursive descent, see json.h. */
 #include "model/json.h"
 
+#include "base/json_writer.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -16,36 +17,6 @@ struct parser {
     const char *reason;
     mercer_error *err;
 };
-
-int mrc_utf8_length(const unsigned char *s)
-{
-    int more;
-    unsigned char least = 0x80, most = 0xBF; /* of the second byte */
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xC2 && s[0] <= 0xDF)
-        more = 1;
-    else if (s[0] >= 0xE0 && s[0] <= 0xEF)
-        more = 2;
-    else if (s[0] >= 0xF0 && s[0] <= 0xF4)
-        more = 3;
-    else
-        return 0;
-    if (s[0] == 0xE0)
-        least = 0xA0; /* shorter forms exist */
-    else if (s[0] == 0xED)
-        most = 0x9F; /* surrogates */
-    else if (s[0] == 0xF0)
-        least = 0x90;
-    else if (s[0] == 0xF4)
-        most = 0x8F; /* beyond Unicode */
-    if (s[1] < least || s[1] > most)
-        return 0;
-    for (int i = 2; i <= more; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    return more + 1;
-}
 
 static mercer_status refuse(struct parser *p, const char *reason)
 {

@@ -10,9 +10,6 @@
 
 #include <jansson.h>
 
-/* Length of the UTF-8 sequence at s (which ends with a zero byte), or 0 when it is none. */
-int mrc_utf8_length(const unsigned char *s);
-
 /* The value that text says, which must end with a zero byte; the caller has *out freed by
  * json_decref(). MERCER_ERR_FORMAT and *reason (static) when it is not JSON (RFC 8259), has a name
  * twice in one object, or a zero byte in a string; then err is untouched. MERCER_ERR_MEMORY. */

@@ -1,8 +1,8 @@
 /* Texts of any bytes as UTF-8 and back, see text_code.h. */
 #include "model/text_code.h"
 
+#include "base/json_writer.h"
 #include "base/memory.h"
-#include "model/json.h"
 
 #include <string.h>
 

@@ -522,7 +522,7 @@ class Docs(Case):
     def setUp(self):
         super().setUp()
         entry = {"name": "kpca", "summary": "kernel PCA", "reference": "1998", "parameters": [
-            {"key": "groups", "default": "0", "allowed": "0|1", "help": "what it means"}]}
+            {"key": "groups", "default_text": "0", "allowed": "0|1", "help": "what it means"}]}
         option = {"name": "scale", "letter": "s", "value": "KIND", "choices": ["none", "unit"],
                   "help": "how [to] scale: 'it'"}
         command = {"name": "fit", "summary": "learn", "usage": None, "operands": "DATA", "names": [],

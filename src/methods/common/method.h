@@ -41,13 +41,14 @@ mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *
 typedef struct mrc_common_params {
     double components;
 } mrc_common_params;
+#define MRC_MAX_COMPONENTS 1e9
 #define MRC_COMPONENTS(type, initial)                                                              \
-    MRC_REAL(type, components, initial, DBL_MIN, 1e9,                                              \
+    MRC_REAL(type, components, initial, DBL_MIN, MRC_MAX_COMPONENTS,                               \
              "features to extract; below 1: as many as capture that share of the variance")
 
 /* The same for methods that learn from targets. */
 #define MRC_COMPONENTS_SUPERVISED(type, initial)                                                   \
-    MRC_REAL_OR(type, components, initial, DBL_MIN, 1e9, "bound",                                  \
+    MRC_REAL_OR(type, components, initial, DBL_MIN, MRC_MAX_COMPONENTS, "bound",                   \
                 "features to extract; below 1: as many as explain that share of the labels")
 enum { MRC_MAX_BY_BOUND = 100 };
 
@@ -91,7 +92,10 @@ typedef struct mrc_method {
     /* The head of a method that learns from targets, unless another is asked for; it refuses data
      * without targets. NULL: the method does not look at targets. */
     const char *default_head;
-    /* The same where it depends on the parameters, or NULL. */
+    /* What targets a method with a default_head learns from, MERCER_LEARNS_...; 0: from classes and
+     * from values. */
+    unsigned learns;
+    /* The default head where it depends on the parameters, or NULL. */
     const char *(*choose_head)(const void *params);
     /* Whether its features are nested with these parameters: the first k of more are those of a fit
      * with k components. NULL: always. Asked by mrc_method_is_nested() alone. */

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "gram/gram.h"
+#include "methods/common/method.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,9 +133,15 @@ int mercer_fit_option_at(int index, mercer_parameter *out)
     const option *o = &options[index];
     mercer_parameter full = {.key = o->key, .help = o->help, .type = o->type, .calls = o->calls};
     full.choices = o->choices;
-    snprintf(full.initial, sizeof full.initial, "%s", o->initial ? o->initial : "");
+    full.default_number = NAN;
+    full.minimum = is_number(o) ? 0 : -INFINITY;
+    full.maximum = o->type == COMPONENTS ? MRC_MAX_COMPONENTS : o->type == SHARE ? 1 : INFINITY;
+    full.minimum_open = is_number(o);
+    full.maximum_open = o->type == SHARE;
+    snprintf(full.default_value, sizeof full.default_value, "%s", o->initial ? o->initial : "");
     switch (o->type) {
     case CHOICE:
+        snprintf(full.default_word, sizeof full.default_word, "%.31s", full.default_value);
         mrc_words_list(o->choices, full.allowed, sizeof full.allowed);
         break;
     case COMPONENTS:

@@ -3,6 +3,9 @@
 
 #include <mercer/fit.h>
 
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +67,15 @@ bool mrc_method_is_nested(const mrc_method *method, const void *params, bool giv
     return !method->is_nested || method->is_nested(params);
 }
 
+bool mrc_method_is_nested_by_default(const mrc_method *method)
+{
+    enum { ROOM = 64 }; /* of the largest parameter struct, by far */
+    max_align_t params[ROOM] = {0};
+    assert(method->params_size <= sizeof params);
+    mrc_params_defaults(method->entry.params, params);
+    return mrc_method_is_nested(method, params, false);
+}
+
 mercer_status mrc_spec_is_nested(const char *spec, bool *out, mercer_error *err)
 {
     const mrc_method *method;
@@ -79,6 +91,14 @@ mercer_status mrc_spec_is_nested(const char *spec, bool *out, mercer_error *err)
 out:
     mrc_free(params);
     return rc;
+}
+
+const mrc_method *mrc_method_of(const mercer_entry *entry)
+{
+    for (int i = 0; i < METHODS; i++)
+        if (&methods[i]->entry == entry)
+            return methods[i];
+    return NULL;
 }
 
 const mercer_entry *mercer_method_at(int index)
@@ -129,10 +149,8 @@ const char *mercer_entry_reference(const mercer_entry *entry)
 
 int mercer_entry_streams(const mercer_entry *entry)
 {
-    for (int i = 0; i < METHODS; i++)
-        if (&methods[i]->entry == entry)
-            return methods[i]->streaming != NULL;
-    return 0;
+    const mrc_method *method = mrc_method_of(entry);
+    return method && method->streaming;
 }
 
 int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_parameter *out)
@@ -143,11 +161,25 @@ int mercer_entry_parameter(const mercer_entry *entry, int index, mercer_paramete
         if (index < 0 || entry->params[i].type == MRC_TYPE_END)
             return 0;
     const mrc_param *param = &entry->params[index];
-    mercer_parameter full = {.key = param->key, .help = param->help, .choices = param->choices};
-    full.type = param->type == MRC_TYPE_INT    ? MERCER_PARAMETER_WHOLE
-                : param->type == MRC_TYPE_REAL ? MERCER_PARAMETER_REAL
-                                               : MERCER_PARAMETER_CHOICE;
-    mrc_param_describe(param, full.initial, full.allowed, sizeof full.allowed);
+    const mrc_param_range range = mrc_param_range_of(param);
+    mercer_parameter full = {.key = param->key,
+                             .help = param->help,
+                             .choices = param->choices,
+                             .default_number = NAN,
+                             .minimum = range.least,
+                             .maximum = range.most,
+                             .minimum_open = range.least_open,
+                             .maximum_open = range.most_open,
+                             .other_key = param->also};
+    full.type = param->type == MRC_TYPE_INT          ? MERCER_PARAMETER_WHOLE
+                : param->type == MRC_TYPE_CHOICE     ? MERCER_PARAMETER_CHOICE
+                : index == 0 && mrc_method_of(entry) ? MERCER_PARAMETER_COMPONENTS
+                                                     : MERCER_PARAMETER_REAL;
+    mrc_param_describe(param, full.default_value, full.allowed, sizeof full.allowed);
+    if (mrc_param_starts_with_word(param))
+        snprintf(full.default_word, sizeof full.default_word, "%.31s", full.default_value);
+    else
+        full.default_number = param->initial;
     mrc_give_struct(&full, sizeof full, out);
     return 1;
 }

@@ -8,6 +8,11 @@
  * known ones. */
 mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_error *err);
 
+/* The method of an entry, or NULL when it is the entry of something else. */
+const mrc_method *mrc_method_of(const struct mercer_entry *entry);
+/* Whether its features are nested, see below, with its keys at their defaults. */
+bool mrc_method_is_nested_by_default(const mrc_method *method);
+
 /* The names of the methods of which `has` is true, "a, b and c", in text, which it returns. */
 const char *mrc_methods_with(bool (*has)(const mrc_method *method), char *text, size_t size);
 

@@ -34,7 +34,7 @@ static mercer_status read_components(mrc_request *r, mercer_error *err)
                         "components: %g is neither a number of components nor a share of the "
                         "variance between 0 and 1",
                         wanted);
-    if (wanted >= 1 && (wanted != floor(wanted) || wanted > 1e9))
+    if (wanted >= 1 && (wanted != floor(wanted) || wanted > MRC_MAX_COMPONENTS))
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "components: %g is not a whole number (a share of the variance is below 1)",
                         wanted);

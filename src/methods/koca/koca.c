@@ -606,4 +606,5 @@ const mrc_method mrc_method_koca = {
     .learns_width = true,
     .fit = koca_fit,
     .default_head = "knn:k=1",
+    .learns = MERCER_LEARNS_CLASSES,
 };

@@ -345,4 +345,5 @@ const mrc_method mrc_method_kboost = {
     .refuses_span = true,
     .fit = kboost_fit,
     .default_head = "ls",
+    .learns = MERCER_LEARNS_TWO_CLASSES,
 };

@@ -246,6 +246,7 @@ static void test_fitting(void **state)
 {
     mercer_model *out = NULL;
     mercer_parameter parameter = {.struct_size = sizeof parameter};
+    mercer_entry_info entry_info = {.struct_size = sizeof entry_info};
     const mercer_entry *entry = mercer_method_at(0);
     (void)state;
     REFUSED(mercer_fit, NULL, &fit, rows, classes, &out, NULL);
@@ -266,6 +267,10 @@ static void test_fitting(void **state)
     ZERO(mercer_entry_streams, NULL);
     ZERO(mercer_entry_parameter, NULL, 0, &parameter);
     ZERO(mercer_entry_parameter, entry, 0, NULL);
+    QUIET(mercer_entry_get_info, NULL, &entry_info);
+    QUIET(mercer_entry_get_info, entry, NULL);
+    QUIET(mercer_entry_info_init_sized, NULL, sizeof entry_info);
+    REFUSED(mercer_schema_json, NULL);
     ZERO(mercer_method_find, NULL);
     ZERO(mercer_kernel_find, NULL);
     ZERO(mercer_head_find, NULL);
@@ -324,7 +329,7 @@ static void test_models(void **state)
     REFUSED(mercer_model_array, model, NULL, &array);
     REFUSED(mercer_model_array, model, "z", NULL);
     ZERO(mercer_model_array_name, -1);
-    QUIET(mercer_bytes_free, NULL);
+    QUIET(mercer_free, NULL);
     assert_null(out);
     QUIET(mercer_model_get_info, NULL, &info);
     QUIET(mercer_model_get_info, model, NULL);

@@ -210,7 +210,17 @@ static const field stream_fields[] = {
 
 static const field parameter_fields[] = {
 #define X(name) F(mercer_parameter, name)
-    X(key), X(help), X(initial), X(allowed), X(type), X(choices), X(calls),
+    X(key),          X(help),         X(default_value),  X(allowed),   X(type),
+    X(choices),      X(calls),        X(default_number), X(minimum),   X(maximum),
+    X(minimum_open), X(maximum_open), X(default_word),   X(other_key),
+#undef X
+};
+
+static const field entry_fields[] = {
+#define X(name) F(mercer_entry_info, name)
+    X(name),         X(summary),    X(reference),   X(default_center),  X(default_head),
+    X(learns),       X(streams),    X(linear_only), X(takes_landmarks), X(takes_validation),
+    X(learns_width), X(not_nested), X(centers),     X(endings),         X(writes),
 #undef X
 };
 
@@ -501,6 +511,7 @@ static void test_defaults(void **state)
     EVERY_END(stream_fields, mercer_stream_info, mercer_stream_info_init_sized)
     EVERY_END(evaluation_fields, mercer_evaluation_info, mercer_evaluation_info_init_sized)
     EVERY_END(fold_fields, mercer_evaluation_fold, mercer_evaluation_fold_init_sized)
+    EVERY_END(entry_fields, mercer_entry_info, mercer_entry_info_init_sized)
     EVERY_END(criterion_fields, mercer_criterion, mercer_criterion_init_sized)
     EVERY_END(array_fields, mercer_array, mercer_array_init_sized)
 #undef EVERY_END
@@ -609,6 +620,9 @@ static void test_what_is_told_of_parameters(void **state)
     EVERY_FILLED(parameter_fields, mercer_parameter, &whole, mercer_fit_option_at(3, p.at))
     assert_int_equal(mercer_entry_parameter(kpca, 0, &whole), 1);
     EVERY_FILLED(parameter_fields, mercer_parameter, &whole, mercer_entry_parameter(kpca, 0, p.at))
+    mercer_entry_info info = {.struct_size = sizeof info};
+    mercer_entry_get_info(kpca, &info);
+    EVERY_FILLED(entry_fields, mercer_entry_info, &info, mercer_entry_get_info(kpca, p.at))
 }
 
 static void test_what_is_told_of_a_fit(void **state)

@@ -29,7 +29,7 @@ static void test_options_are_listed(void **state)
         if (strcmp(p.key, "store") != 0)
             continue;
         store = true;
-        assert_string_equal(p.initial, "auto");
+        assert_string_equal(p.default_value, "auto");
         assert_string_equal(p.allowed,
                             "auto, dense, stream, lowrank, toy"); /* that of the tests, too */
         assert_int_equal(p.calls, MERCER_CALL_FIT | MERCER_CALL_EVALUATE);
@@ -51,7 +51,7 @@ static void test_choices_are_set_by_name(void **state)
             continue;
         int untouched = mrc_option_word(&options, (mrc_option_id)i);
         assert_int_equal(untouched,
-                         *p.initial ? mrc_text_cell_find(p.choices, p.initial, strlen(p.initial))
+                         *p.default_value ? mrc_text_cell_find(p.choices, p.default_value, strlen(p.default_value))
                                     : -1);
         snprintf(words, sizeof words, "%s", p.choices);
         for (char *word = strtok_r(words, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {

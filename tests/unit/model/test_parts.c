@@ -102,7 +102,7 @@ static mercer_model *through_bytes(const mercer_model *model)
     mercer_model *back = NULL;
     assert_ok(mercer_model_to_bytes(ctx, model, &bytes, &size, &err));
     assert_ok(mercer_model_from_bytes(ctx, bytes, size, &back, &err));
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     return back;
 }
 
@@ -195,7 +195,7 @@ static void test_numbers_of_toys(void **state)
     assert_ok(mrc_model_seal(model, ctx, &err));
     assert_ok(mercer_model_to_bytes(ctx, model, &bytes, &size, &err));
     assert_null(memmem(bytes, size, "toy", 3));
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     model->toy_number = 0.1;
     model->head.toy_flag = true;
     assert_ok(mrc_strdup(&model->toy_text, "any \xff", &err));
@@ -233,7 +233,7 @@ static void test_lengths_come_from_shapes(void **state)
         memcpy(at, wrong[i][1], strlen(wrong[i][1]));
         assert_int_equal(mercer_model_from_bytes(ctx, bytes, size, &back, &err), MERCER_ERR_FORMAT);
         assert_null(back);
-        mercer_bytes_free(bytes);
+        mercer_free(bytes);
     }
     mercer_model_free(model);
 }
@@ -323,8 +323,8 @@ static void test_bytes_are_those_of_the_file(void **state)
                  "bytes: is not a Mercer model (it has fewer than 8 bytes)");
     assert_null(back);
     test_free(saved);
-    mercer_bytes_free(bytes);
-    mercer_bytes_free(NULL);
+    mercer_free(bytes);
+    mercer_free(NULL);
     mercer_model_free(model);
 }
 
@@ -364,7 +364,7 @@ static void test_failing_allocations(void **state)
             assert_int_equal(mrc_alloc_live(), live);
         }
     }
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     mercer_model_free(model);
 }
 

@@ -1,0 +1,52 @@
+/* What is known of an entry of any list: methods, kernels, heads, formats. */
+#include "io/format.h"
+#include "methods/common/registry.h"
+
+#include "heads/heads.h"
+
+#include <mercer/fit.h>
+
+MRC_VERSIONED(entry_info, )
+
+static void describe_method(const mrc_method *method, mercer_entry_info *info)
+{
+    info->default_center = mrc_center_name(method->default_center);
+    info->centers = method->refuses_span ? "none|exact" : "none|exact|span";
+    info->default_head = method->default_head;
+    if (method->default_head)
+        info->learns = method->learns ? method->learns
+                                      : (unsigned)MERCER_LEARNS_CLASSES | MERCER_LEARNS_VALUES;
+    info->streams = method->streaming != NULL;
+    info->linear_only = method->linear_kernel;
+    info->takes_landmarks = method->takes_landmarks;
+    info->takes_validation = method->takes_validation;
+    info->learns_width = method->learns_width;
+    info->not_nested = !mrc_method_is_nested_by_default(method);
+}
+
+static unsigned learnt_by_head(const mrc_head_def *head)
+{
+    if (head->signs)
+        return MERCER_LEARNS_TWO_CLASSES;
+    return MERCER_LEARNS_CLASSES | (head->values ? (unsigned)MERCER_LEARNS_VALUES : 0);
+}
+
+void mercer_entry_get_info(const mercer_entry *entry, mercer_entry_info *out)
+{
+    if (!entry || !out)
+        return;
+    const mrc_method *method = mrc_method_of(entry);
+    const mrc_head_def *head = mrc_head_of(entry);
+    const mrc_format *format = mrc_format_of(entry);
+    mercer_entry_info full = {
+        .name = entry->name, .summary = entry->summary, .reference = entry->reference};
+    if (method)
+        describe_method(method, &full);
+    if (head)
+        full.learns = learnt_by_head(head);
+    if (format) {
+        full.endings = format->endings ? format->endings : "";
+        full.writes = format->writer != NULL;
+    }
+    mrc_give_struct(&full, sizeof full, out);
+}
