@@ -20,7 +20,7 @@ demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 	@$(BUILD)/mercer demo
 
 test: ## every test but the long ones
-	@tools/install-packages build test
+	@tools/install-packages build test python
 	@tools/configure $(BUILD) -Dtests=enabled
 	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 

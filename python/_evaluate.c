@@ -1,0 +1,208 @@
+/* Evaluations: methods judged by rows held out. */
+#include "_core.h"
+
+#include <math.h>
+#include <string.h>
+
+static void evaluation_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    mercer_evaluation_free(((core_evaluation *)self)->evaluation);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot evaluation_slots[] = {
+    {Py_tp_doc, (void *)"The result of an evaluation."},
+    {Py_tp_dealloc, (void *)evaluation_dealloc},
+    {0, NULL},
+};
+PyType_Spec core_evaluation_spec = {.name = "mercer._core.Evaluation",
+                                    .basicsize = sizeof(core_evaluation),
+                                    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    .slots = evaluation_slots};
+
+/* What the call borrows while it runs. */
+struct inputs {
+    mercer_fit_options fit;
+    mercer_evaluate_options options;
+    const char **tune;
+    PyObject *tune_held;
+    Py_buffer split_start, split_rows;
+};
+
+static void inputs_destroy(struct inputs *in)
+{
+    PyMem_Free(in->tune);
+    Py_XDECREF(in->tune_held);
+    if (in->split_start.obj)
+        PyBuffer_Release(&in->split_start);
+    if (in->split_rows.obj)
+        PyBuffer_Release(&in->split_rows);
+}
+
+static bool read_splits(PyObject *start, PyObject *rows, struct inputs *in)
+{
+    if (!core_get_buffer_or_none(start, "q", -1, false, "split starts", &in->split_start) ||
+        !core_get_buffer_or_none(rows, "q", -1, false, "split rows", &in->split_rows))
+        return false;
+    if (!in->split_start.obj || !in->split_rows.obj)
+        return true;
+    const int64_t *starts = in->split_start.buf;
+    const int64_t splits = in->split_start.len / 8 - 1;
+    if (splits < 1 || starts[0] != 0 || starts[splits] != in->split_rows.len / 8) {
+        PyErr_SetString(PyExc_ValueError, "split starts and rows do not belong together");
+        return false;
+    }
+    for (int64_t i = 0; i < splits; i++)
+        if (starts[i] > starts[i + 1]) {
+            PyErr_SetString(PyExc_ValueError, "split starts do not increase");
+            return false;
+        }
+    in->options.splits = splits;
+    in->options.split_start = starts;
+    in->options.split_rows = in->split_rows.buf;
+    return true;
+}
+
+PyDoc_STRVAR(
+    evaluate_doc,
+    "evaluate(context, options, rows, targets, folds, repeats, splits, test, test_targets,\n"
+    "         metric, tune, inner_folds, positive)\n--\n\n"
+    "Judge a fit by rows held out. splits is None or (starts, rows); tune a list of texts;\n"
+    "targets, test, test_targets, metric, positive may be None.");
+static PyObject *evaluate(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_context *context = NULL;
+    core_rows *rows = NULL;
+    PyObject *texts = NULL, *targets = NULL, *start = NULL, *chosen = NULL, *test = NULL;
+    PyObject *test_targets = NULL, *tune = NULL;
+    long long folds = 0, repeats = 0, inner = 0;
+    const char *metric = NULL, *positive = NULL;
+    struct inputs in = {0};
+    PyThreadState *thread = NULL;
+    mercer_error err;
+    mercer_status rc = MERCER_ERR_ARGUMENT;
+    core_evaluation *out = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!O!OLL(OO)OOzOLz", state->context, &context, &PyDict_Type,
+                          &texts, state->rows, &rows, &targets, &folds, &repeats, &start, &chosen,
+                          &test, &test_targets, &metric, &tune, &inner, &positive))
+        return NULL;
+    mercer_evaluate_options_init(&in.options);
+    Py_ssize_t tunes = 0;
+    const mercer_targets *learnt = NULL;
+    if (!core_read_options(state, texts, &in.fit) ||
+        !core_targets_or_none(state, targets, &learnt) ||
+        !core_rows_or_none(state, test, &in.options.test) ||
+        !core_targets_or_none(state, test_targets, &in.options.test_targets) ||
+        !read_splits(start, chosen, &in) || !(in.tune = core_names(tune, &tunes, &in.tune_held)) ||
+        !(out = core_new(state->evaluation)) || !core_begin(context, &thread))
+        goto out;
+    in.options.fit = &in.fit;
+    in.options.folds = folds;
+    in.options.repeats = repeats;
+    in.options.inner_folds = inner;
+    in.options.metric = metric;
+    in.options.positive = positive;
+    in.options.tune = in.tune;
+    in.options.tune_count = tunes;
+    rc = mercer_evaluate(context->ctx, &in.options, rows->rows, learnt, &out->evaluation, &err);
+    core_end(context, thread);
+    if (rc != MERCER_OK)
+        core_raise(state, context, rc, &err);
+out:
+    inputs_destroy(&in);
+    if (rc != MERCER_OK)
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* A view of count x columns numbers (columns 0: a vector), or None where there are none. */
+static PyObject *numbers(core_state *state, PyObject *owner, const void *data, mercer_dtype dtype,
+                         int64_t count, int64_t columns)
+{
+    const mercer_array what = {.struct_size = sizeof what,
+                               .data = data,
+                               .dtype = dtype,
+                               .rank = columns ? 2 : 1,
+                               .shape = {count, columns ? columns : 1}};
+    return data ? core_view_new(state, owner, NULL, &what) : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(evaluation_info_doc, "evaluation_info(evaluation)\n--\n\nThe result as a dict.");
+static PyObject *evaluation_info(PyObject *module, PyObject *object)
+{
+    core_state *state = core_state_of(module);
+    static const char *const kinds[] = {"none", "classes", "values"};
+    mercer_evaluation_info told;
+    if (!PyObject_TypeCheck(object, state->evaluation))
+        return PyErr_Format(PyExc_TypeError, "an Evaluation is needed");
+    mercer_evaluation_info_init(&told);
+    mercer_evaluation_get_info(((core_evaluation *)object)->evaluation, &told);
+    return Py_BuildValue(
+        "{sssssNsdsdsLsssLsNsLsNsz}", "metric", told.metric, "summary", told.summary,
+        "larger_is_better", PyBool_FromLong(told.larger_is_better), "mean", told.mean, "sd",
+        told.sd, "folds", (long long)told.folds, "kind", kinds[told.kind], "outputs",
+        (long long)told.outputs, "confusion",
+        numbers(state, object, told.confusion, MERCER_I64, told.outputs, told.outputs), "choices",
+        (long long)told.choices, "undecided",
+        numbers(state, object, told.undecided, MERCER_I64, told.outputs, 0), "positive",
+        told.positive);
+}
+
+PyDoc_STRVAR(evaluation_fold_doc, "evaluation_fold(evaluation, index)\n--\n\nOne fold as a dict.");
+static PyObject *evaluation_fold(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_evaluation *object = NULL;
+    long long index = 0;
+    mercer_evaluation_info told;
+    mercer_evaluation_fold fold;
+    if (!PyArg_ParseTuple(args, "O!L", state->evaluation, &object, &index))
+        return NULL;
+    mercer_evaluation_info_init(&told);
+    mercer_evaluation_get_info(object->evaluation, &told);
+    if (index < 0 || index >= told.folds) {
+        PyErr_SetString(PyExc_IndexError, "there is no such fold");
+        return NULL;
+    }
+    mercer_evaluation_fold_init(&fold);
+    mercer_evaluation_get_fold(object->evaluation, index, &fold);
+    PyObject *self = (PyObject *)object;
+    return Py_BuildValue(
+        "{sdsdsssLsLsLsNsNsN}", "value", fold.value, "inner", fold.inner, "chosen",
+        fold.chosen ? fold.chosen : "", "components", (long long)fold.components, "points",
+        (long long)fold.points, "rows", (long long)fold.rows, "row",
+        numbers(state, self, fold.row, MERCER_I64, fold.rows, 0), "codes",
+        numbers(state, self, fold.codes, MERCER_I64, fold.rows, 0), "scores",
+        numbers(state, self, fold.scores, MERCER_F64, fold.rows, told.outputs ? told.outputs : 1));
+}
+
+PyDoc_STRVAR(evaluation_roc_doc, "evaluation_roc(evaluation)\n--\n\n"
+                                 "The ROC curve: rows of false rate, true rate and threshold, as\n"
+                                 "bytes of doubles.");
+static PyObject *evaluation_roc(PyObject *module, PyObject *object)
+{
+    core_state *state = core_state_of(module);
+    const double *points = NULL;
+    int64_t count = 0;
+    mercer_error err;
+    if (!PyObject_TypeCheck(object, state->evaluation))
+        return PyErr_Format(PyExc_TypeError, "an Evaluation is needed");
+    const mercer_status rc =
+        mercer_evaluation_get_roc(((core_evaluation *)object)->evaluation, &points, &count, &err);
+    if (rc != MERCER_OK)
+        return core_raise(state, NULL, rc, &err);
+    /* Copied: the next call for the curve takes the memory back. */
+    return PyBytes_FromStringAndSize((const char *)points, (Py_ssize_t)count * MERCER_ROC_COLUMNS *
+                                                               (Py_ssize_t)sizeof *points);
+}
+
+PyMethodDef core_evaluate_functions[] = {
+    {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
+    {"evaluation_info", evaluation_info, METH_O, evaluation_info_doc},
+    {"evaluation_fold", evaluation_fold, METH_VARARGS, evaluation_fold_doc},
+    {"evaluation_roc", evaluation_roc, METH_O, evaluation_roc_doc},
+    {NULL, NULL, 0, NULL},
+};

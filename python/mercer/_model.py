@@ -1,0 +1,171 @@
+"""Models without an estimator: what a file, a pickle or `est.model_` holds. Needs NumPy alone."""
+import numpy as np
+
+from . import _core
+from ._runtime import FLOAT32, FLOAT64, Call, prepared, rows_of
+
+
+class Model(_core.Model):
+    """A fitted model: features, predictions, pre-images, and the file they come from.
+
+    Made by `mercer.load`, by estimators (`est.model_`) and by unpickling. It never changes, and any
+    number of threads may use it at a time. Columns are matched by name when both the model and the
+    table have names, else by position.
+
+    Attributes
+    ----------
+    info : dict
+        What the model is: method, kernel with the numbers used, sizes, variance, provenance.
+    """
+
+    @property
+    def info(self):
+        return _core.info(self)
+
+    @property
+    def n_components(self):
+        """Features per row."""
+        return _core.sizes(self)[1]
+
+    @property
+    def column_names(self):
+        """Names of the input columns, or None."""
+        return _core.names(self, False)
+
+    @property
+    def output_names(self):
+        """What the head predicts: names of classes or target columns, or None."""
+        return _core.names(self, True)
+
+    def array(self, name):
+        """An array of the model by its name in docs/format.md, without a copy and read-only; None
+        when this model has none of that name."""
+        view = _core.array(self, name)
+        return None if view is None else np.asarray(view)
+
+    def transform(self, X, *, n_jobs=None):
+        """Features of rows, shape (n_rows, n_components); float32 for float32."""
+        X, names = prepared(X)
+        out = np.empty((X.shape[0], self.n_components), FLOAT32 if X.dtype == FLOAT32 else FLOAT64)
+        with Call((n_jobs, None, 1, None)) as context:
+            _core.transform(context, self, rows_of(context, X, names), None, out, None)
+        return out
+
+    def reconstruction_errors(self, X, *, self_kernel=None, n_jobs=None):
+        """Squared distances in feature space between rows and what the features keep of them.
+
+        With a precomputed kernel self_kernel gives k(x, x) of the rows."""
+        X, names = prepared(X)
+        out = np.empty((X.shape[0], self.n_components))
+        errors = np.empty(X.shape[0])
+        own = None if self_kernel is None else np.ascontiguousarray(self_kernel, FLOAT64)
+        with Call((n_jobs, None, 1, None)) as context:
+            _core.transform(context, self, rows_of(context, X, names), own, out, errors)
+        return errors
+
+    def is_novel(self, X, *, n_jobs=None):
+        """Which rows are farther from the training rows than the threshold that was learnt."""
+        threshold = self.info["novelty_threshold"]
+        if threshold is None:
+            raise _core.UnsupportedError("the model has no novelty threshold (try novelty=0.05)")
+        return self.reconstruction_errors(X, n_jobs=n_jobs) > threshold
+
+    def predict_scores(self, X, *, n_components=None, n_jobs=None):
+        """(scores, codes) by the model's head; codes are indices of output_names, or None for values."""
+        X, names = prepared(X)
+        info = self.info
+        scores = np.empty((X.shape[0], info["head_outputs"]))
+        codes = np.empty(X.shape[0], np.int64) if info["head_kind"] == "classes" else None
+        with Call((n_jobs, None, 1, None)) as context:
+            _core.predict(context, self, rows_of(context, X, names), n_components or 0, scores, codes)
+        return scores, codes
+
+    def predict(self, X, *, n_components=None, n_jobs=None):
+        """Predictions by the model's head: names of classes, or values."""
+        scores, codes = self.predict_scores(X, n_components=n_components, n_jobs=n_jobs)
+        if codes is None:
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+        return take_classes(np.asarray(self.output_names), codes)
+
+    def inverse_transform(self, features, *, n_jobs=None):
+        """Rows whose features are near the given ones, in the units of the input."""
+        features = np.ascontiguousarray(features, FLOAT64)
+        if features.ndim != 2 or features.shape[1] != self.n_components:
+            raise _core.DataError(f"features of shape {features.shape}; the model has {self.n_components} per row")
+        out = np.empty((features.shape[0], self.info["columns"]))
+        if features.shape[0]:
+            with Call((n_jobs, None, 1, None)) as context:
+                _core.inverse(context, self, features, out, None)
+        return out
+
+    def truncate(self, n_components):
+        """The first components as a model of their own."""
+        with Call() as context:
+            return _core.truncate(context, type(self), self, n_components)
+
+    def update(self, X):
+        """A model that has learnt from more rows, as `mercer update` does, bit for bit; streaming
+        methods only. This one stays as it is."""
+        X, names = prepared(X)
+        with Call() as context:
+            return _core.learn(context, type(self), self, {}, rows_of(context, X, names))[0]
+
+    def save(self, path):
+        """Write the model to a file that the command line, C and `mercer.load` read."""
+        with Call() as context:
+            _core.save(context, self, path)
+
+    def to_bytes(self):
+        """The bytes of that file."""
+        with Call() as context:
+            return _core.to_bytes(context, self)
+
+    @classmethod
+    def from_bytes(cls, data):
+        """The model of such bytes; every length and the checksum are looked at."""
+        with Call() as context:
+            return _core.from_bytes(context, cls, data)
+
+    def __reduce__(self):
+        return _from_pickle, (type(self), self.to_bytes())
+
+    def __copy__(self):
+        return self  # it never changes
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __repr__(self):
+        try:
+            info = self.info
+        except ValueError:
+            return "<mercer.Model, empty>"
+        return (f"<mercer.Model: {info['method']}, kernel {info['kernel']}, {info['components']} components "
+                f"of {info['columns']} columns, {info['rows']} rows>")
+
+
+def _from_pickle(cls, data):
+    return cls.from_bytes(data)
+
+
+def take_classes(classes, codes):
+    """The classes that codes stand for; nobody may win a vote of neighbours."""
+    if codes.size and codes.min() < 0:
+        raise _core.UnsupportedError(f"row {int(np.argmin(codes))}: no class wins the vote of its neighbours "
+                                     "(head knn:ties=strict)")
+    return classes[codes]
+
+
+def load(path):
+    """The model of a file that Mercer wrote, from Python, C or the command line.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    Model
+    """
+    with Call() as context:
+        return _core.load(context, Model, path)

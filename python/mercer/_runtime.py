@@ -1,0 +1,330 @@
+"""What every call shares: contexts, settings, notices, and arrays as the library takes them.
+
+Needs NumPy alone. A context is kept per thread, since making one reads what the machine has; one
+that is in a call (a callback that calls the library again) is not in the list, so a second is made.
+"""
+import os
+import sys
+import threading
+import warnings
+
+import numpy as np
+
+from . import _core
+
+FLOAT64, FLOAT32, UINT8 = np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.uint8)
+DEFAULT_SEED = 1
+
+
+class MercerWarning(UserWarning):
+    """What the library says about a call that succeeded: fewer components than asked, say."""
+
+
+class _Contexts(threading.local):
+    def __init__(self):
+        self.free = []
+
+
+_CONTEXTS = _Contexts()
+
+
+def take_context(threads=None, memory=None, seed=DEFAULT_SEED, progress=None):
+    """A context of this thread with these settings, to be given back."""
+    free = _CONTEXTS.free
+    context = free.pop() if free else _core.Context()
+    _core.set(context, threads, memory, seed, progress)
+    return context
+
+
+def give_context(context, silent=()):
+    """Give a context back, and warn of what the library had to say; keys in `silent` are left out."""
+    notices = _core.take_notices(context)
+    _CONTEXTS.free.append(context)
+    for text, key in notices:
+        if key not in silent:
+            warnings.warn(text, MercerWarning, stacklevel=outer_level())
+
+
+def drop_context(context):
+    """The same after a failure: the exception tells enough."""
+    _core.take_notices(context)
+    _CONTEXTS.free.append(context)
+
+
+def outer_level():
+    """How many frames up the caller of the package is, for warnings."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+class Call:
+    """A context for the time of a with statement."""
+
+    def __init__(self, settings=(None, None, DEFAULT_SEED, None), silent=()):
+        self.settings, self.silent = settings, silent
+
+    def __enter__(self):
+        self.context = take_context(*self.settings)
+        return self.context
+
+    def __exit__(self, kind, *rest):
+        close = getattr(self.settings[3], "close", None)
+        if close:
+            close()
+        if kind is None:
+            give_context(self.context, self.silent)
+        else:
+            drop_context(self.context)
+
+
+# ------------------------------------------------------------------------------------------ settings
+
+def threads_of(n_jobs):
+    """n_jobs as a number of threads, None for all: joblib tells its workers by OMP_NUM_THREADS."""
+    if n_jobs is None:
+        told = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return int(told) if told.isdigit() and int(told) > 0 else None
+    count = whole_number(n_jobs, "n_jobs")
+    if count == 0:
+        raise _core.ParameterError("n_jobs is 0; give a number of threads, or -1 for all")
+    if count < 0:
+        return max(1, len(os.sched_getaffinity(0)) + 1 + count)
+    return count
+
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def bytes_of(memory):
+    """A memory budget, 4e9 or "4G", in bytes; None for half of the machine."""
+    if memory is None or isinstance(memory, (int, np.integer)) and not isinstance(memory, bool):
+        return None if memory is None else int(memory)
+    text = str(memory).strip().upper().removesuffix("IB").removesuffix("B")
+    unit = text[-1:] if text[-1:].isalpha() else ""
+    try:
+        return int(float(text.removesuffix(unit)) * UNITS[unit])
+    except (KeyError, ValueError, OverflowError):
+        raise _core.ParameterError(f"memory={memory!r}: give bytes, or a text like '4G'") from None
+
+
+def seed_of(random_state):
+    """The seed of the library: an integer as it is, a generator of NumPy by a number it draws."""
+    if random_state is None:
+        return DEFAULT_SEED
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(1 << 31))
+    seed = whole_number(random_state, "random_state")
+    if not 0 <= seed < 1 << 64:
+        raise _core.ParameterError(f"random_state={seed} is out of range; give 0 or more")
+    return seed
+
+
+def whole_number(value, name):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return int(value)
+    raise _core.ParameterError(f"{name}={value!r} is not a whole number")
+
+
+class Lines:
+    """Progress as a line per phase, on standard error."""
+
+    def __init__(self):
+        self.phase = None
+
+    def __call__(self, phase, done):
+        if phase != self.phase:
+            self.phase = phase
+            print(f"mercer: {phase}", file=sys.stderr, flush=True)
+
+
+class Bar:
+    """Progress by tqdm, a bar per phase."""
+
+    def __init__(self, tqdm):
+        self.tqdm, self.bar, self.phase = tqdm, None, None
+
+    def __call__(self, phase, done):
+        if phase != self.phase:
+            self.close()
+            self.phase, self.bar = phase, self.tqdm(total=1000, desc=phase, leave=False)
+        if done >= 0:
+            self.bar.update(int(1000 * done) - self.bar.n)
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+
+def progress_of(verbose):
+    """What is called with (phase, done): verbose itself, a bar of tqdm, lines, or nothing."""
+    if callable(verbose):
+        return verbose
+    if not verbose:
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return Lines()
+    return Bar(tqdm)
+
+
+# -------------------------------------------------------------------------------------------- arrays
+
+def is_pandas(X):
+    return type(X).__module__.split(".")[0] == "pandas"
+
+
+class NamedTable:
+    """A table that came through Arrow, with the names of its columns, as scikit-learn looks for them."""
+
+    def __init__(self, values, names):
+        self.values, self.columns = values, names
+
+    def __dataframe__(self, *unused, **options):
+        return self
+
+    def column_names(self):
+        return self.columns
+
+
+def from_arrow(X):
+    """Numbers and names of a table that offers the Arrow C stream interface (Polars, pyarrow), else None."""
+    if is_pandas(X) or not hasattr(X, "__arrow_c_stream__"):
+        return None
+    table, rows, names, floats = _core.arrow_read(X.__arrow_c_stream__())
+    values = np.empty((rows, len(names)), FLOAT32 if floats else FLOAT64)
+    if values.size:
+        _core.arrow_fill(table, values)
+    return NamedTable(values, names)
+
+
+def column_names(X):
+    """The names of the columns of a table; None where they are not all texts."""
+    names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    names = list(names)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def is_sparse(X):
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def dense(X):
+    """A table of doubles, floats or bytes from whatever NumPy understands."""
+    X = np.asarray(X)
+    if X.dtype.kind == "c":
+        raise _core.DataError("Complex data not supported: the table holds complex numbers")
+    if X.dtype not in (FLOAT64, FLOAT32, UINT8):
+        try:
+            X = X.astype(FLOAT64)
+        except (TypeError, ValueError) as error:
+            raise _core.DataError(f"the table holds values that are not numbers: {error}") from None
+    if X.ndim != 2:
+        raise _core.DataError(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data either using "
+                              "array.reshape(-1, 1) if it has one column or array.reshape(1, -1) if it is one row.")
+    if any(step % X.itemsize for step in X.strides) or not X.dtype.isnative:
+        X = np.ascontiguousarray(X, X.dtype.newbyteorder("="))
+    return X
+
+
+def rows_of(context, X, names=None):
+    """The library's rows of a table or sparse matrix, which must stay as it is meanwhile."""
+    try:
+        return _rows_of(context, X, names)
+    except _core.DataError as error:
+        raise in_words_of_python(error, names) from None
+
+
+def in_words_of_python(error, names):
+    """An error about a cell that is not finite, counted from 0 and with the name of its column."""
+    text, row, column = str(error), getattr(error, "row", None), getattr(error, "column", None)
+    if row is None or column is None or "is not finite" not in text:
+        return error
+    what = "NaN" if "nan" in text else "infinity (inf)"
+    if column.isdigit():
+        column = int(column) - 1
+        where = f"column {column}" if names is None else f"column {names[column]!r}"
+    else:
+        where = f"column {column!r}"
+    told = _core.DataError(f"Input X contains {what}: row {row}, {where}, both counted from 0; impute or drop it first")
+    told.__dict__.update(error.__dict__, column=str(column))
+    return told
+
+
+def _rows_of(context, X, names):
+    if is_sparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data
+        if values.dtype not in (FLOAT64, FLOAT32, UINT8):
+            if values.dtype.kind == "c":
+                raise _core.DataError("Complex data not supported: the matrix holds complex numbers")
+            values = values.astype(FLOAT64)
+        return _core.rows_csr(context, X.indptr, X.indices, values, X.shape[1], names)
+    return _core.rows_dense(context, X, names)
+
+
+def prepared(X):
+    """(table, names) of anything people have tables in, for the functions without an estimator."""
+    named = from_arrow(X)
+    if named is not None:
+        return named.values, named.columns
+    if is_sparse(X):
+        return X, None
+    return dense(X), column_names(X)
+
+
+def targets_of(y, classes=None):
+    """The library's targets: classes where y holds texts, whole numbers or truth values; else values.
+
+    Returns (targets, classes or None). classes: those of an earlier call, by which y is coded."""
+    y = np.asarray(y)
+    if y.dtype.kind in "fc" and classes is None:
+        return value_targets(y), None
+    flat = y.reshape(-1)
+    if classes is None:
+        classes, codes = np.unique(flat, return_inverse=True)
+    else:
+        codes = np.searchsorted(classes, flat).clip(0, len(classes) - 1)
+        if not np.array_equal(classes[codes], flat):
+            raise _core.DataError("y holds a class that was not there before")
+    return _core.targets_classes(np.ascontiguousarray(codes.reshape(-1), np.int64), class_names(classes)), classes
+
+
+def value_targets(y):
+    y = np.ascontiguousarray(y, FLOAT64)
+    return _core.targets_values(y.reshape(len(y), -1))
+
+
+def class_names(classes):
+    """Classes as the texts that the model keeps; numbers where two would read the same."""
+    names = [str(name) for name in np.asarray(classes).tolist()]
+    return names if len(set(names)) == len(names) and "" not in names else [str(i) for i in range(len(names))]
+
+
+# ------------------------------------------------------------------------------------------- options
+
+def text_of(value):
+    """A value of a key as the library reads it; numbers keep every bit."""
+    if isinstance(value, (bool, np.bool_)):
+        return "on" if value else "off"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    return str(value)
+
+
+def spec_of(name, keys):
+    """NAME:key=value,... of the keys that are not None."""
+    pairs = [f"{key}={text_of(value)}" for key, value in keys.items() if value is not None]
+    return f"{name}:{','.join(pairs)}" if pairs else name
