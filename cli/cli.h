@@ -129,16 +129,24 @@ typedef struct cli_splits {
 int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits *out);
 void cli_splits_free(cli_splits *splits);
 
-/* A table going out: leading text column (class names), leading target values, numbers. */
+/* Ids for the rows of a table going out: those of `table`, of its rows row[0], row[1], ... unless
+ * that is NULL. */
+typedef struct cli_ids {
+    const mercer_table *table;
+    const int64_t *row;
+} cli_ids;
+
+/* A table going out: leading text columns (ids, class names), leading target values, numbers. */
 typedef struct cli_sink {
     mercer_writer *writer;
     const char *path;
     int64_t rows, columns; /* written so far; columns include target values */
     int64_t leading;       /* target columns in front */
-    bool text;             /* a text column in front: classes, or labels of LIBSVM text */
+    bool ids;              /* a column of ids in front */
+    bool text;             /* a text column behind it: classes, or labels of LIBSVM text */
     int64_t labels;        /* target values that are one such label */
     double *buffer;        /* rows with target values in front; owned */
-    const char **names;    /* texts of that column; owned */
+    const char **names;    /* texts of these columns, row by row; owned */
     char *formatted;       /* what they point to when they are numbers; owned */
     int64_t room;          /* rows the three hold */
 } cli_sink;
@@ -148,17 +156,18 @@ mercer_status cli_predicted_classes(const int64_t *codes, int64_t n, const char 
                                     int64_t classes, mercer_targets **out, mercer_error *err);
 
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
- * targets, when not NULL, tells what to put in front. */
-mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
+ * targets and ids, when not NULL, tell what to put in front; ids are left out, with a notice, where
+ * the format has no room for them. */
+mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, const char *format,
                             int64_t columns, const char *const *names,
-                            const mercer_targets *targets, mercer_error *err);
+                            const mercer_targets *targets, const cli_ids *ids, mercer_error *err);
 mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
-                            const mercer_targets *targets, mercer_error *err);
+                            const mercer_targets *targets, const cli_ids *ids, mercer_error *err);
 /* Send the rows so far on their way; for input that is live (cli_is_live). */
 mercer_status cli_sink_flush(cli_sink *sink, mercer_error *err);
 /* All rows of a table, which may be sparse. */
 mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
-                             const mercer_targets *targets, mercer_error *err);
+                             const mercer_targets *targets, const cli_ids *ids, mercer_error *err);
 mercer_status cli_sink_finish(cli_sink *sink, mercer_ctx *ctx, mercer_error *err);
 void cli_sink_abort(cli_sink *sink);
 

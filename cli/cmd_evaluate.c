@@ -97,9 +97,10 @@ static void print_value(FILE *out, const mercer_evaluation_info *info)
                       (long long)info->folds);
 }
 
-/* prediction (of classes), fold, row and the scores of every row held out. */
-static mercer_status save_predictions(const cli_app *app, const mercer_evaluation *e,
-                                      const mercer_targets *targets, mercer_error *err)
+/* id, prediction (of classes), fold, row and the scores of every row held out. */
+static mercer_status save_predictions(cli_app *app, const mercer_evaluation *e,
+                                      const mercer_targets *targets, const mercer_table *table,
+                                      mercer_error *err)
 {
     mercer_evaluation_info info = {.struct_size = sizeof info};
     mercer_evaluation_get_info(e, &info);
@@ -121,6 +122,7 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
         mercer_evaluation_fold fold = {.struct_size = sizeof fold};
         mercer_targets *predicted = NULL;
         mercer_evaluation_get_fold(e, f, &fold);
+        const cli_ids ids = {.table = table, .row = fold.row};
         double *x = cli_alloc((size_t)(fold.rows * columns), sizeof *x);
         for (int64_t i = 0; i < fold.rows; i++) {
             x[i * columns] = (double)f + 1;
@@ -130,10 +132,10 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
         if (classes)
             rc = cli_predicted_classes(fold.codes, fold.rows, labels, o, &predicted, err);
         if (rc == MERCER_OK && f == 0)
-            rc = cli_sink_open(&sink, app->ctx, app->set.predictions, NULL, columns,
-                               (const char *const *)names, predicted, err);
+            rc = cli_sink_open(&sink, app, app->set.predictions, NULL, columns,
+                               (const char *const *)names, predicted, &ids, err);
         if (rc == MERCER_OK)
-            rc = cli_sink_rows(&sink, app->ctx, x, fold.rows, predicted, err);
+            rc = cli_sink_rows(&sink, app->ctx, x, fold.rows, predicted, &ids, err);
         mercer_targets_free(predicted);
         free(x);
     }
@@ -149,15 +151,14 @@ static mercer_status save_predictions(const cli_app *app, const mercer_evaluatio
 }
 
 /* points: those of the curve. */
-static mercer_status save_roc(const cli_app *app, const double *points, int64_t count,
-                              mercer_error *err)
+static mercer_status save_roc(cli_app *app, const double *points, int64_t count, mercer_error *err)
 {
     static const char *const names[MERCER_ROC_COLUMNS] = {"fpr", "tpr", "threshold"};
     cli_sink sink = {0};
     mercer_status rc =
-        cli_sink_open(&sink, app->ctx, app->set.roc, NULL, MERCER_ROC_COLUMNS, names, NULL, err);
+        cli_sink_open(&sink, app, app->set.roc, NULL, MERCER_ROC_COLUMNS, names, NULL, NULL, err);
     if (rc == MERCER_OK)
-        rc = cli_sink_rows(&sink, app->ctx, points, count, NULL, err);
+        rc = cli_sink_rows(&sink, app->ctx, points, count, NULL, NULL, err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, err);
     else
@@ -166,8 +167,8 @@ static mercer_status save_roc(const cli_app *app, const double *points, int64_t 
 }
 
 /* What was asked for besides the report; nothing when part of it cannot be had. */
-static mercer_status save(const cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
-                          mercer_error *err)
+static mercer_status save(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
+                          const mercer_table *held, mercer_error *err)
 {
     const double *points = NULL;
     int64_t count = 0;
@@ -175,7 +176,7 @@ static mercer_status save(const cli_app *app, mercer_evaluation *e, const mercer
     if (app->set.roc)
         rc = mercer_evaluation_get_roc(e, &points, &count, err);
     if (rc == MERCER_OK && app->set.predictions)
-        rc = save_predictions(app, e, targets, err);
+        rc = save_predictions(app, e, targets, held, err);
     if (rc == MERCER_OK && app->set.roc)
         rc = save_roc(app, points, count, err);
     return rc;
@@ -204,7 +205,7 @@ static int run_evaluate(cli_app *app)
     mercer_evaluation_info info = {.struct_size = sizeof info};
     if (rc == MERCER_OK) {
         mercer_evaluation_get_info(e, &info);
-        rc = save(app, e, targets, &err);
+        rc = save(app, e, targets, o.test ? o.test : o.table, &err);
     }
     if (rc != MERCER_OK)
         status = cli_fail_library(rc, &err, cli_evaluate_file_of(set, &err));

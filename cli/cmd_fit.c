@@ -200,6 +200,7 @@ static void read_like(const cli_settings *set, const mercer_table *data, const c
 {
     cli_read_options(set, reading);
     mercer_table_read_options(data, reading);
+    reading->use_columns = reading->drop_columns = reading->id = NULL; /* by their names */
     if (mercer_format_find(path, NULL))
         reading->format = NULL;
     reading->labels_file = NULL;
@@ -485,6 +486,7 @@ static const cli_option options[] = {
                "it had learnt from are passed over"),
     CLI_FIT("scale_target", 0, "KIND", NULL, NULL),
     CLI_OPTION_LABELS,
+    CLI_OPTION_COLUMNS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
     CLI_OPTION_IMAGE_FEATURES,

@@ -58,10 +58,10 @@ static int run_generate(cli_app *app)
     const mercer_targets *targets = mercer_table_targets(table);
     const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
     names = cli_names(rows, "x", d);
-    rc = cli_sink_open(&sink, app->ctx, set->output, set->format, d, (const char *const *)names,
-                       targets, &err);
+    rc = cli_sink_open(&sink, app, set->output, set->format, d, (const char *const *)names, targets,
+                       NULL, &err);
     if (rc == MERCER_OK)
-        rc = cli_sink_table(&sink, app->ctx, rows, targets, &err);
+        rc = cli_sink_table(&sink, app->ctx, rows, targets, NULL, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, &err);
     if (rc != MERCER_OK)

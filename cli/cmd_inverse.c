@@ -33,6 +33,10 @@ static int run_inverse(cli_app *app)
     reading.only = (const char *const *)feature_names;
     reading.only_count = l;
     reading.columns = l;
+    if (!reading.id) {
+        reading.id = p.info.id_column ? p.info.id_column : "none";
+        reading.id_optional = 1;
+    }
     reading.skip_labels = 1;
     rc = cli_row_pipe_open(&p, &reading, l, l + d, model_names(p.model, d, app->set.errors), d,
                            app->set.errors);
@@ -73,6 +77,7 @@ static const cli_option options[] = {
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared distance in feature space between what was asked "
                "for and what was found"),
+    CLI_OPTION_ID,
     CLI_OPTION_FORMAT,
     CLI_OPTION(
         "output-format", 0, CLI_FORMAT_OUT, output_format, "F", "pgm|ppm|png",

@@ -29,17 +29,18 @@ static int run_scale(cli_app *app)
         goto out;
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
+    const cli_ids ids = {.table = table};
     const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
     rc = mercer_rows_scale(app->ctx, rows, kind, &scaled, &err);
     if (rc != MERCER_OK)
         goto out;
     /* A table without a header stays one, unless a label has to be told from the rest. */
     const bool labelled = targets && mercer_targets_kind(targets) != MERCER_TARGET_NONE;
-    names = cli_names(rows, labelled ? "x" : NULL, d);
-    rc = cli_sink_open(&sink, app->ctx, set->output, set->output_format, d,
-                       (const char *const *)names, targets, &err);
+    names = cli_names(rows, labelled || mercer_table_id_name(table) ? "x" : NULL, d);
+    rc = cli_sink_open(&sink, app, set->output, set->output_format, d, (const char *const *)names,
+                       targets, &ids, &err);
     if (rc == MERCER_OK)
-        rc = cli_sink_table(&sink, app->ctx, scaled, targets, &err);
+        rc = cli_sink_table(&sink, app->ctx, scaled, targets, &ids, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, &err);
     if (rc != MERCER_OK)
@@ -81,6 +82,7 @@ static const cli_option options[] = {
             NULL),
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,
+    CLI_OPTION_COLUMNS,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
     CLI_OPTION_IMAGE_FEATURES,

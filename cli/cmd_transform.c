@@ -32,6 +32,20 @@ static int read_self(cli_app *app, double **self, int64_t *count)
                     cli_shown(path), (long long)columns);
 }
 
+/* There is nothing for --keep-label. */
+static int fail_to_keep(const cli_row_pipe *p)
+{
+    const char *name =
+        p->info.label_column ? p->info.label_column : mercer_model_target_name(p->model, 0);
+    if (name && !p->app->set.no_label)
+        return cli_fail(CLI_FAILED,
+                        "%s: the model's %s column '%s' is not in the table; name another with "
+                        "--label COL",
+                        cli_shown(p->path), p->info.label_column ? "label" : "target", name);
+    return cli_fail(CLI_FAILED, "%s: has no label column to keep; name it with --label COL",
+                    cli_shown(p->path));
+}
+
 static int run_transform(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -75,9 +89,7 @@ static int run_transform(cli_app *app)
         if (p.done == 0) {
             if (set->keep_label &&
                 (!targets || mercer_targets_kind(targets) == MERCER_TARGET_NONE)) {
-                status = cli_fail(CLI_FAILED,
-                                  "%s: has no label column to keep; name it with --label COL",
-                                  cli_shown(p.path));
+                status = fail_to_keep(&p);
                 goto out;
             }
             cli_row_pipe_note_skipped(&p);

@@ -155,6 +155,7 @@ static const cli_option options[] = {
                "go on where an update with the same DATA was interrupted: rows that it had learnt "
                "from are passed over"),
     CLI_OPTION_LABELS,
+    CLI_OPTION_ID,
     CLI_OPTION_FORMAT,
     CLI_OPTION_RESIZE,
     CLI_OPTION_MACHINE,

@@ -138,6 +138,7 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     }
     if (set->test) {
         mercer_table_read_options(o->table, &reading);
+        reading.use_columns = reading.drop_columns = reading.id = NULL; /* by their names */
         reading.labels_file = set->test_labels;
         cli_read_other(set->test, &reading);
         rc = mercer_table_read(app->ctx, set->test, &reading, &o->test, err);

@@ -65,8 +65,8 @@ json_t *cli_json_evaluation(const mercer_evaluation *e, const mercer_targets *ta
         CLI_FIT("scale_target", 0, "HOW", "as for fit", NULL),                                     \
         CLI_FIT("store", 0, "HOW", "as for fit", NULL),                                            \
         CLI_FIT("precision", 0, "P", "as for fit", NULL), CLI_FIT_OTHERS(MERCER_CALL_EVALUATE),    \
-        CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_IMAGE_FEATURES,        \
-        CLI_OPTION_ENCODE, CLI_OPTION_MISSING, CLI_OPTION_SEED, CLI_OPTION_MACHINE,                \
-        CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP, CLI_OPTION_END
+        CLI_OPTION_LABELS, CLI_OPTION_COLUMNS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE,               \
+        CLI_OPTION_IMAGE_FEATURES, CLI_OPTION_ENCODE, CLI_OPTION_MISSING, CLI_OPTION_SEED,         \
+        CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP, CLI_OPTION_END
 
 #endif

@@ -47,8 +47,10 @@ static char *spell_options(const mercer_error *err)
     free(keys);
     char *option = failing ? cli_option_typed(failing, err->advice_key) : NULL;
     if (option) {
-        char *longer = cli_format("%s%s%s%s%s", list, *list ? ", " : "", option,
-                                  *err->advice_value ? " " : "", err->advice_value);
+        char *value = *err->advice_value ? cli_quote(err->advice_value) : cli_copy("");
+        char *longer =
+            cli_format("%s%s%s%s%s", list, *list ? ", " : "", option, *value ? " " : "", value);
+        free(value);
         free(list);
         list = longer;
     }
@@ -86,9 +88,14 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
                         "(.tsv) are read",
                         err->text);
     const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
-    if (classes)
-        return cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s", err->text,
-                        err->column, learns ? "; if it is data, --encode onehot" : "");
+    if (classes) {
+        char *column = cli_quote(err->column);
+        const int status =
+            cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s", err->text,
+                     column, learns ? "; if it is data, --encode onehot" : "");
+        free(column);
+        return status;
+    }
     return cli_fail_library(code, err, path);
 }
 

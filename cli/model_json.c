@@ -30,6 +30,10 @@ void cli_json_preparation(json_t *json, const mercer_model_info *info)
 {
     json_object_set_new(json, "encode", cli_json_text(info->encode));
     json_object_set_new(json, "missing", cli_json_text(info->missing));
+    if (info->id_column)
+        json_object_set_new(json, "id_column", cli_json_text(info->id_column));
+    if (info->label_column)
+        json_object_set_new(json, "label_column", cli_json_text(info->label_column));
     json_object_set_new(json, "image_features", cli_json_text(info->image_features));
     if (info->image_features)
         json_object_set_new(json, "image_size",

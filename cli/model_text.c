@@ -20,6 +20,8 @@ char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns)
 
 void cli_print_preparation(FILE *out, const mercer_model_info *info)
 {
+    if (info->id_column)
+        cli_print_row(out, "ids", "column '%s'", info->id_column);
     if (strcmp(info->encode, "none") != 0)
         cli_print_row(out, "text columns", "%s: a 0/1 column for each value", info->encode);
     if (strcmp(info->missing, "error") != 0)

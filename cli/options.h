@@ -22,6 +22,7 @@ typedef struct cli_settings {
     mercer_fit_options fit;                        /* those of its members that do not hold rows */
     const char *output;                            /* NULL: not given */
     const char *label, *target, *labels, *self;    /* NULL: not given */
+    const char *columns, *drop, *id;               /* NULL: not given */
     const char *validation;                        /* NULL: not given */
     const char *landmarks;                         /* NULL: not given */
     const char *format, *output_format;            /* NULL: by the ending */
@@ -108,6 +109,18 @@ typedef struct cli_option {
         CLI_OPTION_LIST_HEADER,                                                                    \
         CLI_OPTION("no-label", 0, CLI_FLAG, no_label, NULL, NULL,                                  \
                    "every column is data, whatever its name")
+#define CLI_OPTION_ID                                                                              \
+    CLI_OPTION("id", 0, CLI_TEXT, id, "COL", NULL,                                                 \
+               "column that names the rows, by name or 1-based position: never data, the first "   \
+               "column of what is written; by default the model's, else a first column without a " \
+               "name that counts rows; none: there is none")
+#define CLI_OPTION_COLUMNS                                                                         \
+    CLI_OPTION("columns", 0, CLI_TEXT, columns, "COLS", NULL,                                      \
+               "data columns to use, comma-separated: names, 1-based positions, ranges 3-15 and "  \
+               "3-, patterns 'mean_*'; default: all"),                                             \
+        CLI_OPTION("drop", 0, CLI_TEXT, drop, "COLS", NULL,                                        \
+                   "columns to leave out, in the same way, after --columns"),                      \
+        CLI_OPTION_ID
 #define CLI_OPTION_FORMAT                                                                          \
     CLI_OPTION("format", 0, CLI_FORMAT, format, "F", NULL,                                         \
                "format of the data when the file's extension does not say"),                       \
@@ -138,8 +151,9 @@ typedef struct cli_option {
                "format of the output when its extension does not say; default: csv")
 /* What a command takes about new rows that it reads, and the table that it writes. */
 #define CLI_OPTION_NEW_ROWS                                                                        \
-    CLI_OPTION_LABELS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE, CLI_OPTION_OUTPUT_FORMAT,             \
-        CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
+    CLI_OPTION_LABELS, CLI_OPTION_ID, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE,                        \
+        CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET,           \
+        CLI_OPTION_HELP
 #define CLI_OPTION_CHECKPOINT                                                                      \
     CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
                "write the model whenever ROWS more rows have been learnt, at the end of a "        \

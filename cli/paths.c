@@ -17,6 +17,9 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->target = set->target;
     options->labels_file = set->labels;
     options->no_label = set->no_label;
+    options->use_columns = set->columns;
+    options->drop_columns = set->drop;
+    options->id = set->id;
     options->resize_width = set->resize[0];
     options->resize_height = set->resize[1];
     options->encode = set->encode;

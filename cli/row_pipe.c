@@ -82,14 +82,15 @@ void cli_row_pipe_note_skipped(cli_row_pipe *p)
 static mercer_status write_table(cli_row_pipe *p, int64_t count, const mercer_targets *kept)
 {
     const cli_settings *set = &p->app->set;
+    const cli_ids ids = {.table = p->block};
     mercer_status rc = MERCER_OK;
     /* Opened only now: a call that cannot work leaves nothing behind, not even a header. */
     if (!p->sink.writer)
-        rc = cli_sink_open(&p->sink, p->app->ctx, set->output, set->output_format,
-                           p->width + p->extra, (const char *const *)p->names, kept, &p->err);
+        rc = cli_sink_open(&p->sink, p->app, set->output, set->output_format, p->width + p->extra,
+                           (const char *const *)p->names, kept, &ids, &p->err);
     if (rc == MERCER_OK)
         rc = cli_sink_rows(&p->sink, p->app->ctx, p->errors ? p->joined : p->values, count, kept,
-                           &p->err);
+                           &ids, &p->err);
     if (rc == MERCER_OK && p->live)
         rc = cli_sink_flush(&p->sink, &p->err);
     return rc;

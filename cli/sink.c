@@ -33,9 +33,22 @@ static bool is_stream(const char *path)
     return !strchr(slash ? slash : path, '.') && stat(path, &there) == 0 && !S_ISREG(there.st_mode);
 }
 
-mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, const char *format,
+/* Whether ids go out, in a format that has room for them. */
+static bool takes_ids(cli_app *app, const char *path, const char *form, const cli_ids *ids)
+{
+    if (!ids || !mercer_table_id_name(ids->table))
+        return false;
+    if (!form || strcmp(form, "csv") == 0 || strcmp(form, "tsv") == 0)
+        return true;
+    char *text = cli_format("%s: the format %s has no room for ids: they are left out", path, form);
+    cli_notice(app, text);
+    free(text);
+    return false;
+}
+
+mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, const char *format,
                             int64_t columns, const char *const *names,
-                            const mercer_targets *targets, mercer_error *err)
+                            const mercer_targets *targets, const cli_ids *ids, mercer_error *err)
 {
     *sink = (cli_sink){.path = path ? path : "-"};
     if (!format && is_stream(sink->path))
@@ -43,7 +56,8 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
     const char *form = mercer_entry_name(mercer_format_find(sink->path, format));
     const bool libsvm = form && strcmp(form, "libsvm") == 0;
     const mercer_target_kind kind = targets ? mercer_targets_kind(targets) : MERCER_TARGET_NONE;
-    const char *text_name = NULL;
+    const char *text_name = NULL, *text_names[2] = {NULL, NULL};
+    sink->ids = takes_ids(app, sink->path, form, ids);
     if (kind == MERCER_TARGET_CLASSES) {
         text_name = mercer_targets_name(targets, 0);
         if (!text_name)
@@ -70,8 +84,12 @@ mercer_status cli_sink_open(cli_sink *sink, mercer_ctx *ctx, const char *path, c
         for (int64_t j = 0; j < columns; j++)
             all[sink->leading + j] = names[j];
     }
-    const mercer_status rc = mercer_writer_open(ctx, sink->path, format, sink->columns, all,
-                                                text_name, &sink->writer, err);
+    if (sink->ids)
+        text_names[0] = mercer_table_id_name(ids->table);
+    text_names[sink->ids] = text_name;
+    const mercer_status rc =
+        mercer_writer_open_texts(app->ctx, sink->path, format, sink->columns, all,
+                                 sink->ids + sink->text, text_names, &sink->writer, err);
     cli_names_free(made, names ? sink->leading : 0);
     free(all);
     return rc;
@@ -86,35 +104,44 @@ static void make_room(cli_sink *sink, int64_t count)
     free(sink->formatted);
     sink->room = count;
     sink->buffer = sink->leading ? cli_alloc((size_t)count, (size_t)sink->columns * 8) : NULL;
-    sink->names = sink->text ? cli_alloc((size_t)count, sizeof *sink->names) : NULL;
+    const size_t texts = (size_t)(sink->ids + sink->text);
+    sink->names = texts ? cli_alloc((size_t)count * texts, sizeof *sink->names) : NULL;
     sink->formatted =
         sink->labels ? cli_alloc((size_t)count, (size_t)sink->labels * MERCER_NUMBER_SIZE) : NULL;
 }
 
 /* The texts in front of rows first, first + 1, ...; NULL when there are none. */
-static const char *const *texts_of(cli_sink *sink, const mercer_targets *targets, int64_t first,
-                                   int64_t count)
+static const char *const *texts_of(cli_sink *sink, const mercer_targets *targets,
+                                   const cli_ids *ids, int64_t first, int64_t count)
 {
     const char **names = sink->names;
+    const int64_t texts = sink->ids + sink->text;
     if (!names)
         return NULL;
+    for (int64_t i = 0; i < count && sink->ids; i++)
+        names[i * texts] = mercer_table_id(ids->table, ids->row ? ids->row[first + i] : first + i);
+    if (!sink->text)
+        return names;
+    const char **text = names + sink->ids;
     for (int64_t i = 0; i < count && sink->labels; i++) {
         const double *values = mercer_targets_values(targets) + (first + i) * sink->labels;
         char *at = sink->formatted + i * sink->labels * MERCER_NUMBER_SIZE;
-        names[i] = at;
+        text[i * texts] = at;
         for (int64_t k = 0; k < sink->labels; k++) {
             at += mercer_number_format(values[k], at, MERCER_NUMBER_SIZE);
             *at++ = k + 1 < sink->labels ? ',' : 0;
         }
     }
     for (int64_t i = 0; i < count && !sink->labels; i++)
-        names[i] = mercer_targets_class_name(targets, mercer_targets_codes(targets)[first + i]);
+        text[i * texts] =
+            mercer_targets_class_name(targets, mercer_targets_codes(targets)[first + i]);
     return names;
 }
 
 /* count rows at x, whose targets are those from first on. */
 static mercer_status put_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t first,
-                              int64_t count, const mercer_targets *targets, mercer_error *err)
+                              int64_t count, const mercer_targets *targets, const cli_ids *ids,
+                              mercer_error *err)
 {
     make_room(sink, count);
     if (sink->leading) {
@@ -129,23 +156,23 @@ static mercer_status put_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, 
     }
     sink->rows += count;
     return mercer_writer_rows(ctx, sink->writer, x, count, sink->columns,
-                              texts_of(sink, targets, first, count), err);
+                              texts_of(sink, targets, ids, first, count), err);
 }
 
 mercer_status cli_sink_rows(cli_sink *sink, mercer_ctx *ctx, const double *x, int64_t count,
-                            const mercer_targets *targets, mercer_error *err)
+                            const mercer_targets *targets, const cli_ids *ids, mercer_error *err)
 {
-    return put_rows(sink, ctx, x, 0, count, targets, err);
+    return put_rows(sink, ctx, x, 0, count, targets, ids, err);
 }
 
 mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows *rows,
-                             const mercer_targets *targets, mercer_error *err)
+                             const mercer_targets *targets, const cli_ids *ids, mercer_error *err)
 {
     const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
     if (!sink->leading) {
         make_room(sink, n);
         sink->rows += n;
-        return mercer_writer_add(ctx, sink->writer, rows, texts_of(sink, targets, 0, n), err);
+        return mercer_writer_add(ctx, sink->writer, rows, texts_of(sink, targets, ids, 0, n), err);
     }
     const int64_t most = cli_block_rows(2 * d, INT64_MAX);
     double *values = cli_alloc((size_t)(n < most ? n : most), (size_t)d * 8);
@@ -153,7 +180,7 @@ mercer_status cli_sink_table(cli_sink *sink, mercer_ctx *ctx, const mercer_rows 
     for (int64_t first = 0; first < n && rc == MERCER_OK; first += most) {
         const int64_t count = n - first < most ? n - first : most;
         mercer_rows_copy(rows, first, count, values);
-        rc = put_rows(sink, ctx, values, first, count, targets, err);
+        rc = put_rows(sink, ctx, values, first, count, targets, ids, err);
     }
     free(values);
     return rc;

@@ -29,6 +29,9 @@ _mercer() {
         fit:--target) words='' ;;
         fit:--labels) words='files' ;;
         fit:--list-header) words='yes no' ;;
+        fit:--columns) words='' ;;
+        fit:--drop) words='' ;;
+        fit:--id) words='' ;;
         fit:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         fit:--header) words='yes no' ;;
         fit:--resize) words='' ;;
@@ -46,6 +49,7 @@ _mercer() {
         transform:--target) words='' ;;
         transform:--labels) words='files' ;;
         transform:--list-header) words='yes no' ;;
+        transform:--id) words='' ;;
         transform:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         transform:--header) words='yes no' ;;
         transform:--resize) words='' ;;
@@ -58,6 +62,7 @@ _mercer() {
         predict:--target) words='' ;;
         predict:--labels) words='files' ;;
         predict:--list-header) words='yes no' ;;
+        predict:--id) words='' ;;
         predict:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         predict:--header) words='yes no' ;;
         predict:--resize) words='' ;;
@@ -88,6 +93,9 @@ _mercer() {
         evaluate:--target) words='' ;;
         evaluate:--labels) words='files' ;;
         evaluate:--list-header) words='yes no' ;;
+        evaluate:--columns) words='' ;;
+        evaluate:--drop) words='' ;;
+        evaluate:--id) words='' ;;
         evaluate:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         evaluate:--header) words='yes no' ;;
         evaluate:--resize) words='' ;;
@@ -119,6 +127,9 @@ _mercer() {
         compare:--target) words='' ;;
         compare:--labels) words='files' ;;
         compare:--list-header) words='yes no' ;;
+        compare:--columns) words='' ;;
+        compare:--drop) words='' ;;
+        compare:--id) words='' ;;
         compare:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         compare:--header) words='yes no' ;;
         compare:--resize) words='' ;;
@@ -129,6 +140,7 @@ _mercer() {
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
+        inverse:--id) words='' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         inverse:--header) words='yes no' ;;
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
@@ -140,6 +152,7 @@ _mercer() {
         update:--target) words='' ;;
         update:--labels) words='files' ;;
         update:--list-header) words='yes no' ;;
+        update:--id) words='' ;;
         update:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         update:--header) words='yes no' ;;
         update:--resize) words='' ;;
@@ -153,6 +166,9 @@ _mercer() {
         scale:--target) words='' ;;
         scale:--labels) words='files' ;;
         scale:--list-header) words='yes no' ;;
+        scale:--columns) words='' ;;
+        scale:--drop) words='' ;;
+        scale:--id) words='' ;;
         scale:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         scale:--header) words='yes no' ;;
         scale:--resize) words='' ;;
@@ -172,25 +188,25 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --format --header --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --resize --image-features --encode --missing --store --precision --memory --threads --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
-            transform:-?*) words='--output --errors --keep-label --self --label --target --labels --list-header --no-label --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
+            transform:-?*) words='--output --errors --keep-label --self --label --target --labels --list-header --no-label --id --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
-            predict:-?*) words='--output --components --label --target --labels --list-header --no-label --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
+            predict:-?*) words='--output --components --label --target --labels --list-header --no-label --id --format --header --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --resize --image-features --encode --missing --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
-            inverse:-?*) words='--output --errors --format --header --output-format --memory --threads --json --quiet --help' ;;
+            inverse:-?*) words='--output --errors --id --format --header --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
-            update:-?*) words='--output --checkpoint --resume --label --target --labels --list-header --no-label --format --header --resize --memory --threads --json --quiet --help' ;;
+            update:-?*) words='--output --checkpoint --resume --label --target --labels --list-header --no-label --id --format --header --resize --memory --threads --json --quiet --help' ;;
             update:*) words='files' ;;
             info:-?*) words='--json --help' ;;
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
             truncate:*) words='files' ;;
-            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --format --header --resize --image-features --encode --missing --output-format --memory --json --quiet --help' ;;
+            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --columns --drop --id --format --header --resize --image-features --encode --missing --output-format --memory --json --quiet --help' ;;
             scale:*) words='files' ;;
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;

@@ -23,7 +23,8 @@ typedef struct mercer_read_options {
                            (a text that means two columns is an error); NULL: the rule below */
     const char *target; /* value columns, comma-separated, each as a label; NULL: the rule */
     const char *labels_file; /* one class per line in row order, instead of a column; or NULL */
-    int no_label;            /* 1: every column is data, whatever it is called */
+    int no_label;            /* 1: every column is data, whatever it is called; 2: the rule below is
+                                off, but what prepare remembers is looked for */
     const char *const *only; /* names of the data columns wanted, in this order; NULL: all. In a
                                 file that names its columns a missing one is an error, and all
                                 others, numbers or not, are skipped */
@@ -53,6 +54,18 @@ typedef struct mercer_read_options {
                            by what stands in it */
     const char *labels_header; /* the same for labels_file; NULL: its first line is a name when it
                                   is "label" or "target" */
+    const char *use_columns;   /* the data columns wanted, comma-separated: names, positions from 1,
+                                  ranges 3-15 and 3-, patterns mean_* with * and ?; a column of
+                                  exactly that name wins. Label, target and id need not be listed.
+                                  NULL: all */
+    const char *drop_columns;  /* columns that are left out, in the same way, after use_columns.
+                                  Their cells are not looked at */
+    const char *id;  /* column of texts that name the rows, by name or position as a label: never
+                        data, see mercer_table_id(); "none": there is none; NULL: the column that
+                        prepare remembers, else a first column without a name in a file with names,
+                        when it counts rows (0, 1, 2, ... or 1, 2, 3, ...) or names them by texts,
+                        all different: then with a notice */
+    int id_optional; /* 1: no error when there is no column `id` */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
@@ -77,6 +90,10 @@ MERCER_API const mercer_rows *mercer_table_rows(const mercer_table *table);
 MERCER_API const mercer_targets *mercer_table_targets(const mercer_table *table);
 /* One line that says where labels or targets came from ("classes from column 'label'"), or NULL. */
 MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
+/* The id of a row, borrowed from the table; NULL when the table has no ids. Their name, "id" when
+ * the column has none; NULL without ids. */
+MERCER_API const char *mercer_table_id(const mercer_table *table, int64_t row);
+MERCER_API const char *mercer_table_id_name(const mercer_table *table);
 MERCER_API void mercer_table_free(mercer_table *table);
 /* Set what a reader of more rows like those of a table needs: its columns by name, how many there
  * are, and how they are prepared. What is set is borrowed from the table. */
@@ -111,7 +128,15 @@ MERCER_API mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, c
                                             int64_t columns, const char *const *names,
                                             const char *text_name, mercer_writer **out,
                                             mercer_error *err);
-/* Append count rows; row i starts at x + i*ld. text: count strings, or NULL without text column. */
+/* The same with `texts` leading text columns, called text_names[]. NPY takes none, LIBSVM text one.
+ */
+MERCER_API mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path,
+                                                  const char *format, int64_t columns,
+                                                  const char *const *names, int64_t texts,
+                                                  const char *const *text_names,
+                                                  mercer_writer **out, mercer_error *err);
+/* Append count rows; row i starts at x + i*ld. text: count strings, of several text columns those
+ * of a row side by side; or NULL without text column. */
 MERCER_API mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const double *x,
                                             int64_t count, int64_t ld, const char *const *text,
                                             mercer_error *err);

@@ -113,12 +113,18 @@ typedef struct mercer_model_info {
                         refuses, or cannot undo the scaling of rows */
     int precomputed; /* 1: rows are kernel values with the training rows, not columns of data */
     int sparse;      /* 1: the rows it keeps are sparse; 0: they are dense, or none are kept */
+    const char *label_column; /* the column of classes that the training table was told to have, by
+                                 its name; NULL: none was named */
+    const char *id_column;    /* the column of ids likewise, as mercer_table_id_name() */
 } mercer_model_info;
 MERCER_VERSIONED(model_info)
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);
 
 /* Name of an input column, or NULL when the training rows had no names. */
 MERCER_API const char *mercer_model_column_name(const mercer_model *model, int64_t column);
+
+/* Name of target column k that the training table was told to have; NULL past the last. */
+MERCER_API const char *mercer_model_target_name(const mercer_model *model, int64_t k);
 
 /* Name of a class or target column that the head predicts; NULL when it has none. */
 MERCER_API const char *mercer_model_output_name(const mercer_model *model, int64_t output);

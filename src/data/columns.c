@@ -109,6 +109,55 @@ const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *colu
     return out;
 }
 
+/* Letters of ASCII in lower case. */
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Single edits (insert, delete, replace) between two texts in any case; more than MAX_EDITS for
+ * texts that are too long to be compared. */
+enum { MAX_EDITS = 2, MAX_COMPARED = 48 };
+static int count_edits(const char *a, size_t n, const char *b, size_t m)
+{
+    int row[MAX_COMPARED + 1];
+    if (n > MAX_COMPARED || m > MAX_COMPARED)
+        return MAX_EDITS + 1;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int replaced = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            int one = row[j] < row[j - 1] ? row[j] : row[j - 1];
+            diagonal = row[j];
+            row[j] = replaced < one + 1 ? replaced : one + 1;
+        }
+    }
+    return row[m];
+}
+
+const char *mrc_column_near(char out[MRC_SHOWN_SIZE + 24], const mrc_columns *columns,
+                            const char *text, size_t length)
+{
+    char shown[MRC_SHOWN_SIZE];
+    int least = length <= 4 ? 1 : MAX_EDITS; /* short names resemble each other too easily */
+    const char *best = NULL;
+    for (int64_t i = 0; columns->names && i < columns->count; i++) {
+        int edits = count_edits(text, length, columns->names[i], strlen(columns->names[i]));
+        if (best ? edits < least : edits <= least) {
+            best = columns->names[i];
+            least = edits;
+        }
+    }
+    out[0] = 0;
+    if (best)
+        snprintf(out, MRC_SHOWN_SIZE + 24, "; did you mean '%s'?",
+                 mrc_show(shown, best, strlen(best)));
+    return out;
+}
+
 /* Words that other programs write for a value that is not there. */
 bool mrc_means_missing(const char *text, size_t length, bool certain)
 {

@@ -9,7 +9,21 @@
  * inverse. */
 enum { MRC_ROLE_LABEL = -1 };
 #define MRC_ROLE_SKIPPED INT64_MIN
+#define MRC_ROLE_ID (INT64_MIN + 1)
 #define MRC_ROLE_TARGET(k) (-2 - (k))
+
+static inline bool mrc_role_is_target(int64_t role)
+{
+    return role < MRC_ROLE_LABEL && role > MRC_ROLE_ID;
+}
+
+/* What a first column without a name holds. */
+typedef enum mrc_counting {
+    MRC_COUNTING_NONE,
+    MRC_COUNTING_FROM_0, /* 0, 1, 2, ..., as far as was looked */
+    MRC_COUNTING_FROM_1,
+    MRC_COUNTING_TEXTS /* texts that differ, likewise */
+} mrc_counting;
 
 /* Class names seen so far, in order of first appearance. */
 typedef struct mrc_classes {
@@ -30,13 +44,16 @@ void mrc_classes_destroy(mrc_classes *classes);
 /* The columns of a file, in its order. */
 typedef struct mrc_columns {
     int64_t count;
-    char **names;    /* count strings, or NULL when the file has no header */
-    int64_t *role;   /* NULL: all are data, in their order */
-    int64_t data;    /* how many are data */
-    int64_t targets; /* how many are targets */
-    int64_t label;   /* which one holds classes, or -1 */
-    int64_t skipped; /* how many are not wanted */
-    bool missing;    /* a missing value of a data column is NaN; else an error that ends in hint */
+    char **names;          /* count strings, or NULL when the file has no header */
+    int64_t *role;         /* NULL: all are data, in their order */
+    int64_t data;          /* how many are data */
+    int64_t targets;       /* how many are targets */
+    int64_t label;         /* which one holds classes, or -1 */
+    int64_t id;            /* which one holds the ids of the rows, or -1 */
+    bool unnamed;          /* the first column of a file with names has none */
+    mrc_counting counting; /* what stands in it, and is checked while it is read */
+    int64_t skipped;       /* how many are not wanted */
+    bool missing; /* a missing value of a data column is NaN; else an error that ends in hint */
     const char *missing_hint;
     const char *missing_advice; /* what the option `missing` should be then, or NULL */
     mrc_classes *texts;         /* of each data column, when text columns are encoded; else NULL */
@@ -54,6 +71,9 @@ const char *mrc_column_shown(char out[MRC_COLUMN_SHOWN], const mrc_columns *colu
                              int64_t column);
 /* The column of this name, or -1. */
 int64_t mrc_column_named(const mrc_columns *columns, const char *text, size_t length);
+/* "; did you mean 'age'?" when a column has nearly that name, else "". Returns out. */
+const char *mrc_column_near(char out[MRC_SHOWN_SIZE + 24], const mrc_columns *columns,
+                            const char *text, size_t length);
 /* Whether a name is this text, which need not end in a zero byte. */
 bool mrc_same_text(const char *name, const char *text, size_t length);
 

@@ -69,6 +69,10 @@ void mrc_prepare_destroy(mercer_prepare *prepare)
     mrc_free(prepare->encodings);
     mrc_free_names(prepare->source_names, prepare->sources);
     mrc_free(prepare->means);
+    mrc_free(prepare->remembered.label);
+    mrc_free(prepare->remembered.id);
+    mrc_free_names(prepare->remembered.targets, prepare->remembered.target_count);
+    mrc_free(prepare->remembered.places);
     *prepare = (mercer_prepare){0};
 }
 
@@ -78,6 +82,28 @@ void mrc_prepare_free(mercer_prepare *prepare)
         return;
     mrc_prepare_destroy(prepare);
     mrc_free(prepare);
+}
+
+static mercer_status copy_remembered(const mrc_remembered *from, mrc_remembered *to,
+                                     mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    to->id_unnamed = from->id_unnamed;
+    if (from->label)
+        MRC_TRY(mrc_strdup(&to->label, from->label, err));
+    if (from->id)
+        MRC_TRY(mrc_strdup(&to->id, from->id, err));
+    MRC_TRY(mrc_copy_names(&to->targets, from->targets, from->target_count, err));
+    to->target_count = from->target_count;
+    if (from->places) {
+        MRC_TRY(mrc_alloc2_raw(&to->places, from->place_count, 1, sizeof *to->places, err));
+        memcpy(to->places, from->places, (size_t)from->place_count * sizeof *to->places);
+        to->place_count = from->place_count;
+        to->file_columns = from->file_columns;
+        to->id_place = from->id_place;
+    }
+out:
+    return rc;
 }
 
 mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *out,
@@ -101,6 +127,7 @@ mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *ou
         MRC_TRY(mrc_alloc2_raw(&copy.means, prepare->means_count, 1, sizeof *copy.means, err));
         memcpy(copy.means, prepare->means, (size_t)prepare->means_count * sizeof *copy.means);
     }
+    MRC_TRY(copy_remembered(&prepare->remembered, &copy.remembered, err));
     *out = copy;
     copy = (mercer_prepare){0};
 out:
@@ -127,8 +154,29 @@ out:
 
 bool mrc_prepare_is_empty(const mercer_prepare *prepare)
 {
+    const mrc_remembered *remembered = &prepare->remembered;
     return prepare->sources == 0 && prepare->missing == MRC_MISSING_ERROR &&
-           prepare->image == MRC_IMAGE_NONE;
+           prepare->image == MRC_IMAGE_NONE && !remembered->label && !remembered->id &&
+           !remembered->targets && !remembered->places;
+}
+
+/* Places in a file without names: as many as there are columns, each once, none that of the ids. */
+static mercer_status check_places(const mercer_prepare *prepare, int64_t columns, mercer_error *err)
+{
+    const mrc_remembered *r = &prepare->remembered;
+    int64_t wanted = prepare->sources > 0 ? prepare->sources : columns, last = -1;
+    bool right = !r->places ||
+                 (r->place_count == wanted && r->id_place >= 0 && r->id_place <= r->file_columns);
+    for (int64_t j = 0; right && j < r->place_count; j++) {
+        right = r->places[j] > last && r->places[j] < r->file_columns &&
+                r->places[j] != r->id_place - 1;
+        last = r->places[j];
+    }
+    return right ? MERCER_OK
+                 : mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "model: the places of its columns do not fit %lld columns of a file "
+                            "with %lld",
+                            (long long)wanted, (long long)r->file_columns);
 }
 
 static mercer_status check_images(const mercer_prepare *prepare, mercer_error *err)
@@ -162,6 +210,7 @@ mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, 
                  mrc_missing_name(prepare->missing), (long long)prepare->means_count);
     if (prepare->means && mrc_first_not_finite(prepare->means, numbers) >= 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: the mean of a column is not finite");
+    MRC_TRY(check_places(prepare, columns, err));
 out:
     return rc;
 }
@@ -280,8 +329,9 @@ void mrc_read_options_like(const mercer_prepare *prepare, char *const *names, in
     bool named = options->label || options->target || options->labels_file;
     names = encoded ? prepare->source_names : names;
     options->prepare = prepare;
-    if (!named && (has_name(names, count, "label") || has_name(names, count, "target")))
-        options->no_label = 1;
+    if (!named && !options->no_label &&
+        (has_name(names, count, "label") || has_name(names, count, "target")))
+        options->no_label = 2;
     options->columns = columns;
     if (names) {
         options->only = (const char *const *)names;

@@ -22,6 +22,18 @@ typedef struct mrc_encoding {
     int64_t count;
 } mrc_encoding;
 
+/* Columns of a file that are not data, or not wanted, by which new files are read like the first.
+ */
+typedef struct mrc_remembered {
+    char *label, *id; /* names; or NULL */
+    bool id_unnamed;  /* that of the ids is made up: the column has none */
+    char **targets;   /* target_count names; or NULL */
+    int64_t target_count;
+    /* Where the data columns stand in a file without names of which columns were chosen, from 0;
+     * how many it has, and where the ids stand, from 1; 0: there are none. */
+    int64_t *places, place_count, file_columns, id_place;
+} mrc_remembered;
+
 struct mercer_prepare {
     int64_t sources; /* columns of the file; 0 when none of them is text */
     char **source_names;
@@ -31,6 +43,7 @@ struct mercer_prepare {
     int64_t means_count;
     mrc_image_kind image;
     mrc_image_size size; /* of every image; all 0 when there are none */
+    mrc_remembered remembered;
 };
 
 /* A text among numbers: a NaN with its index; and back, -1 for everything else. */

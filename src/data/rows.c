@@ -423,5 +423,20 @@ void mercer_table_free(mercer_table *table)
     mercer_rows_free(table->rows);
     mrc_targets_destroy(&table->targets);
     mrc_free(table->origin);
+    mrc_free(table->ids);
+    mrc_free(table->id_end);
+    mrc_free(table->id_name);
     mrc_free(table);
+}
+
+const char *mercer_table_id(const mercer_table *table, int64_t row)
+{
+    if (!table || !table->ids || row < 0 || row >= table->rows->n)
+        return NULL;
+    return table->ids + (row > 0 ? table->id_end[row - 1] : 0);
+}
+
+const char *mercer_table_id_name(const mercer_table *table)
+{
+    return table ? table->id_name : NULL;
 }

@@ -158,6 +158,11 @@ struct mercer_table {
     mercer_rows *rows;
     struct mercer_targets targets;
     char *origin; /* text of mercer_table_target_origin, or NULL */
+    /* Ids of the rows, each with its zero byte, one behind the other: that of row i starts where
+     * that of row i - 1 ends. NULL without ids. */
+    char *ids;
+    int64_t *id_end;
+    char *id_name;
 };
 
 /* Free an array of strings; accepts NULL. */

@@ -3,17 +3,20 @@
 #include "io/reader.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
-    FIRST_BYTES = 1 << 16,  /* first memory of a block of unknown length */
-    ENTRIES_FIRST = 1 << 10 /* entries of sparse rows */
+    FIRST_BYTES = 1 << 16,   /* first memory of a block of unknown length */
+    ENTRIES_FIRST = 1 << 10, /* entries of sparse rows */
+    IDS_FIRST = 1 << 10      /* bytes of ids */
 };
 
 int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns)
 {
     const int64_t number = (int64_t)sizeof(double);
     int64_t data = block->sparse ? number : columns->data * (int64_t)mrc_dtype_bytes(block->dtype);
-    return data + columns->targets * number + (block->with_codes ? number : 0);
+    return data + columns->targets * number + (block->with_codes ? number : 0) +
+           (columns->id >= 0 ? number : 0);
 }
 
 enum { ENTRY_BYTES = sizeof(int32_t) + sizeof(double) };
@@ -74,6 +77,8 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
     }
     if (block->with_codes)
         MRC_TRY(mrc_grow(&block->codes, rows, sizeof *block->codes, err));
+    if (columns->id >= 0)
+        MRC_TRY(mrc_grow(&block->id_end, rows, sizeof *block->id_end, err));
     block->capacity = rows;
 out:
     return rc;
@@ -116,6 +121,41 @@ mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_err
     return mrc_block_reserve_entries(block, more < fitting ? more : fitting, err);
 }
 
+mercer_status mrc_block_set_id(mrc_block *block, int64_t row, const char *text, size_t length,
+                               mercer_error *err)
+{
+    int64_t start = row > 0 ? block->id_end[row - 1] : 0, end = start + (int64_t)length + 1;
+    mercer_status rc = MERCER_OK;
+    if (end > block->id_room) {
+        int64_t room = 2 * end + IDS_FIRST;
+        if (room > mrc_budget_left(block->budget))
+            MRC_TRY(mrc_budget_fail(block->budget, "the ids of its rows", (double)room, err));
+        MRC_TRY(mrc_grow(&block->ids, room, 1, err));
+        block->id_room = room;
+    }
+    memcpy(block->ids + start, text, length);
+    block->ids[end - 1] = 0;
+    block->id_end[row] = end;
+out:
+    return rc;
+}
+
+mercer_status mrc_block_set_id_number(mrc_block *block, int64_t row, double value,
+                                      mercer_error *err)
+{
+    char text[MRC_NUMBER_SIZE];
+    int length = mrc_format_double(value == 0 ? 0 : value, text);
+    return mrc_block_set_id(block, row, text, (size_t)length, err);
+}
+
+void mrc_block_move_id(mrc_block *block, int64_t from, int64_t to)
+{
+    int64_t start = from > 0 ? block->id_end[from - 1] : 0, at = to > 0 ? block->id_end[to - 1] : 0;
+    int64_t length = block->id_end[from] - start;
+    memmove(block->ids + at, block->ids + start, (size_t)length);
+    block->id_end[to] = at + length;
+}
+
 void mrc_block_destroy(mrc_block *block)
 {
     mrc_csr_owned_destroy(&block->csr);
@@ -123,5 +163,7 @@ void mrc_block_destroy(mrc_block *block)
     mrc_free(block->packed);
     mrc_free(block->values);
     mrc_free(block->codes);
+    mrc_free(block->ids);
+    mrc_free(block->id_end);
     *block = (mrc_block){.input = block->input, .budget = block->budget, .elastic = block->elastic};
 }

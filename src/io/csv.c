@@ -475,6 +475,7 @@ static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct l
         if (next_cell(csv, &at, &cell, err) == CELL_BAD)
             return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
         numbers += (header->cells[i] & LOOKS_NUMBER) != 0;
+        columns->unnamed |= i == 0 && cell.length == 0;
         if (cell.length == 0) {
             cell.length = 6 + (size_t)mrc_format_double((double)(i + 1), position + 6);
             cell.text = position;
@@ -544,6 +545,69 @@ out:
     return rc;
 }
 
+/* Whether whoever writes the input may wait for answers to the first rows. */
+static bool is_live(const struct csv *csv)
+{
+    return !csv->source->fill_blocks && !mrc_input_rewinds(csv->text.input);
+}
+
+/* Whether the cell is that number, written plainly. */
+static bool is_count(const struct cell *cell, int64_t number)
+{
+    int64_t value;
+    return mrc_parse_int(cell->text, cell->length, &value) && value == number;
+}
+
+/* What stands in a first column without a name, by the first LOOKED_AT rows. Of one row nothing can
+ * be said, nor of a pipe, where the second may wait for an answer to the first. */
+static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, mercer_error *err)
+{
+    enum { LOOKED_AT = 20 };
+    mrc_text *text = &csv->text;
+    mrc_classes texts = {.budget = text->budget};
+    int64_t rows = is_live(csv) ? 0 : LOOKED_AT, seen = 0, from = 0, code;
+    bool counts = true, differs = true;
+    size_t offset = 0;
+    mercer_status rc = MERCER_OK;
+    while (seen < rows && (counts || differs)) {
+        struct place at = {text->data + text->start + offset, text->line};
+        struct cell cell;
+        double value;
+        if (at.p >= text->data + text->end && text->ended)
+            break;
+        enum outcome outcome = next_cell(csv, &at, &cell, NULL);
+        if (outcome == CELL_BAD)
+            break; /* reading the rows says why */
+        from = seen == 0 && is_count(&cell, 1) ? 1 : from;
+        counts &= is_count(&cell, from + seen);
+        differs &= cell.length > 0 && !means_missing(columns, &cell) &&
+                   !mrc_parse_double(cell.text, cell.length, &value);
+        if (differs && outcome != CELL_MORE) {
+            MRC_TRY(mrc_classes_code(&texts, cell.text, cell.length, &code, err));
+            differs = code == seen;
+        }
+        while (outcome == CELL_INSIDE)
+            outcome = next_cell(csv, &at, &cell, NULL);
+        if (outcome == CELL_MORE && !text->ended) {
+            MRC_TRY(mrc_text_more(text, err));
+            mrc_classes_destroy(&texts);
+            seen = from = 0; /* once more from the first row: bytes have moved */
+            offset = 0;
+            counts = differs = true;
+            continue;
+        }
+        offset = (size_t)(at.p - text->data) - text->start;
+        seen++;
+    }
+    if (seen > 1)
+        columns->counting = counts    ? (from ? MRC_COUNTING_FROM_1 : MRC_COUNTING_FROM_0)
+                            : differs ? MRC_COUNTING_TEXTS
+                                      : MRC_COUNTING_NONE;
+out:
+    mrc_classes_destroy(&texts);
+    return rc;
+}
+
 static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
                               mercer_error *err)
 {
@@ -572,6 +636,8 @@ static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **
         if (end)
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has a header but no rows",
                         input->shown);
+        if (columns->unnamed)
+            MRC_TRY(look_at_unnamed(csv, columns, err));
     }
 out:
     mrc_free(first.cells);
@@ -665,10 +731,36 @@ static enum outcome fail_ragged(struct csv *csv, const mrc_columns *columns, mer
     return outcome == CELL_MORE ? CELL_MORE : CELL_BAD;
 }
 
-/* Parse the row at the start of the unread text into x, values and code, and step over it. */
-static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_classes *classes,
-                              double *x, double *values, int64_t *code, mercer_error *err)
+/* The id of the row that is read; one that was seen to count must go on counting. */
+static mercer_status cell_id(const struct csv *csv, const mrc_columns *columns,
+                             const struct cell *cell, int64_t line, mrc_block *block,
+                             mercer_error *err)
 {
+    char shown[MRC_SHOWN_SIZE];
+    int64_t expected = csv->rows + (columns->counting == MRC_COUNTING_FROM_1);
+    bool counting =
+        columns->counting == MRC_COUNTING_FROM_0 || columns->counting == MRC_COUNTING_FROM_1;
+    if (counting && !is_count(cell, expected)) {
+        mrc_at at = at_cell(csv, columns, columns->id, line);
+        at.advice_key = "id";
+        at.advice_value = "1";
+        return mrc_fail_at(err, MERCER_ERR_DATA, &at,
+                           "%s:%lld: column 1 has no name and counts rows up to here, where it has "
+                           "'%s'; say whether it is the id (id 1) or data (id none)",
+                           csv->text.input->shown, (long long)line,
+                           mrc_show(shown, cell->text, cell->length));
+    }
+    return mrc_block_set_id(block, block->n, cell->text, cell->length, err);
+}
+
+/* Parse the row at the start of the unread text into the next row of the block, and step over it.
+ */
+static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_classes *classes,
+                              mrc_block *block, mercer_error *err)
+{
+    double *x = block->x + block->n * columns->data;
+    double *values = block->values ? block->values + block->n * columns->targets : NULL;
+    int64_t *code = block->codes ? block->codes + block->n : NULL;
     mrc_text *text = &csv->text;
     const char *end = text->data + text->end;
     const int64_t *role = columns->role;
@@ -677,7 +769,7 @@ static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_c
     enum outcome outcome = CELL_INSIDE;
     for (int64_t i = 0; i < count; i++) {
         double *slot = NULL;
-        if (role[i] != MRC_ROLE_LABEL && role[i] != MRC_ROLE_SKIPPED) {
+        if (role[i] >= 0 || mrc_role_is_target(role[i])) {
             double value;
             slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
             assert(slot);
@@ -701,6 +793,8 @@ static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_c
             continue;
         if ((role[i] == MRC_ROLE_LABEL
                  ? cell_class(csv, columns, i, &cell, line, classes, code, err)
+             : role[i] == MRC_ROLE_ID
+                 ? cell_id(csv, columns, &cell, line, block, err)
                  : cell_number(csv, columns, i, &cell, line, slot, err)) != MERCER_OK)
             return CELL_BAD;
     }
@@ -739,10 +833,7 @@ static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_blo
                 break;
             MRC_TRY(mrc_block_grow(block, columns, most, err));
         }
-        enum outcome outcome =
-            parse_row(csv, columns, classes, block->x + block->n * columns->data,
-                      block->values ? block->values + block->n * columns->targets : NULL,
-                      block->codes ? block->codes + block->n : NULL, &local);
+        enum outcome outcome = parse_row(csv, columns, classes, block, &local);
         if (outcome == CELL_LAST) {
             block->n++;
             csv->rows++;
@@ -804,7 +895,7 @@ out:
 /* The header row. A name that looks like a number puts all names in quotes: so the reader knows it
  * for a header. */
 static mercer_status csv_begin(mercer_writer *writer, const char *const *names,
-                               const char *text_name, mercer_error *err)
+                               const char *const *text_names, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     bool quote = false, first = true;
@@ -813,8 +904,10 @@ static mercer_status csv_begin(mercer_writer *writer, const char *const *names,
         return MERCER_OK;
     for (int64_t i = 0; i < writer->columns; i++)
         quote |= mrc_parse_double(names[i], strlen(names[i]), &value);
-    if (text_name) {
-        MRC_TRY(put_text(writer, text_name, quote, err));
+    for (int64_t k = 0; k < writer->texts; k++) {
+        if (!first)
+            MRC_TRY(mrc_writer_put(writer, &writer->format->delimiter, 1, err));
+        MRC_TRY(put_text(writer, text_names[k], quote, err));
         first = false;
     }
     for (int64_t i = 0; i < writer->columns; i++) {
@@ -828,17 +921,20 @@ out:
     return rc;
 }
 
-static mercer_status csv_row(mercer_writer *writer, const double *x, const char *text,
+static mercer_status csv_row(mercer_writer *writer, const double *x, const char *const *text,
                              mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     const int64_t columns = x ? writer->columns : 0; /* a text column may stand alone */
-    assert(text || !writer->with_text);
-    if (writer->with_text)
-        MRC_TRY(put_text(writer, text, false, err));
+    assert(text || writer->texts == 0);
+    for (int64_t k = 0; k < writer->texts; k++) {
+        if (k > 0)
+            MRC_TRY(mrc_writer_put(writer, &writer->format->delimiter, 1, err));
+        MRC_TRY(put_text(writer, text[k], false, err));
+    }
     for (int64_t j = 0; j < columns; j++) {
         MRC_TRY(mrc_writer_room(writer, MRC_NUMBER_SIZE + 2, err));
-        if (j || writer->with_text)
+        if (j || writer->texts > 0)
             writer->buffer[writer->used++] = writer->format->delimiter;
         writer->used += (size_t)mrc_format_double(x[j], writer->buffer + writer->used);
     }
@@ -847,7 +943,8 @@ out:
     return rc;
 }
 
-static const mrc_format_writer csv_writer = {.begin = csv_begin, .row = csv_row};
+static const mrc_format_writer csv_writer = {
+    .many_texts = true, .begin = csv_begin, .row = csv_row};
 
 const mrc_format mrc_format_csv = {
     .entry = {.name = "csv", .summary = "comma-separated values"},

@@ -492,10 +492,10 @@ static mercer_status put_label(mercer_writer *writer, const char *text, mercer_e
 
 /* A row of count values; value k is in column[k], or in column k when column is NULL. */
 static mercer_status libsvm_entries(mercer_writer *writer, const int32_t *column, const double *x,
-                                    int64_t count, const char *text, mercer_error *err)
+                                    int64_t count, const char *const *text, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    MRC_TRY(put_label(writer, text ? text : "0", err));
+    MRC_TRY(put_label(writer, text ? text[0] : "0", err));
     for (int64_t k = 0; k < count; k++) {
         if (x[k] == 0)
             continue;
@@ -511,7 +511,7 @@ out:
     return rc;
 }
 
-static mercer_status libsvm_row(mercer_writer *writer, const double *x, const char *text,
+static mercer_status libsvm_row(mercer_writer *writer, const double *x, const char *const *text,
                                 mercer_error *err)
 {
     return libsvm_entries(writer, NULL, x, x ? writer->columns : 0, text, err);

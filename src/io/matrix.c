@@ -77,6 +77,10 @@ static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *col
                 mercer_status rc = class_of(row[j], classes, &block->codes[at], err);
                 if (rc != MERCER_OK)
                     return rc;
+            } else if (role == MRC_ROLE_ID) {
+                mercer_status rc = mrc_block_set_id_number(block, at, row[j], err);
+                if (rc != MERCER_OK)
+                    return rc;
             } else if (role != MRC_ROLE_SKIPPED) {
                 block->values[at * columns->targets + MRC_ROLE_TARGET(role)] = row[j];
             }
@@ -91,7 +95,12 @@ static mercer_status check_finite(const mrc_matrix *matrix, const mrc_columns *c
     int64_t values = count * matrix->columns, at = 0, next;
     while ((next = mrc_first_not_finite(x + at, values - at)) >= 0) {
         at += next;
-        bool missing = isnan(x[at]) && columns->role[at % matrix->columns] >= 0;
+        int64_t role = columns->role[at % matrix->columns];
+        bool missing = isnan(x[at]) && role >= 0;
+        if (role == MRC_ROLE_SKIPPED) {
+            at++;
+            continue;
+        }
         if (!missing || !columns->missing) {
             const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
             char number[MRC_NUMBER_SIZE];
@@ -124,7 +133,8 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
 {
     int64_t first = matrix->csr.start[matrix->next], end = matrix->csr.start[matrix->next + 1];
     int64_t n = block->n, at = block->csr.start[n];
-    double label = 0, *values = columns->targets ? block->values + n * columns->targets : NULL;
+    double label = 0, id = 0,
+           *values = columns->targets ? block->values + n * columns->targets : NULL;
     mercer_status rc = MERCER_OK;
     if (at + end - first > block->entry_capacity)
         MRC_TRY(mrc_block_grow_entries(block, at + end - first, err));
@@ -138,12 +148,16 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
             block->csr.value[at++] = matrix->csr.value[k];
         } else if (role == MRC_ROLE_LABEL) {
             label = matrix->csr.value[k];
-        } else if (values) {
+        } else if (role == MRC_ROLE_ID) {
+            id = matrix->csr.value[k];
+        } else if (values && role != MRC_ROLE_SKIPPED) {
             values[MRC_ROLE_TARGET(role)] = matrix->csr.value[k];
         }
     }
     if (columns->label >= 0)
         MRC_TRY(class_of(label, classes, &block->codes[n], err));
+    if (columns->id >= 0)
+        MRC_TRY(mrc_block_set_id_number(block, n, id, err));
     block->csr.start[n + 1] = at;
 out:
     return rc;

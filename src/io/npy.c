@@ -567,18 +567,18 @@ static mercer_status npy_check(const char *path, const char *text_name, mercer_e
 }
 
 static mercer_status npy_begin(mercer_writer *writer, const char *const *names,
-                               const char *text_name, mercer_error *err)
+                               const char *const *text_names, mercer_error *err)
 {
     char header[HEADER_SIZE];
     (void)names;
-    (void)text_name;
+    (void)text_names;
     if (writer->gzip || writer->output.slot < 0)
         return mrc_alloc((struct waiting **)&writer->self, 1, sizeof(struct waiting), err);
     npy_header(writer, header);
     return mrc_writer_put(writer, header, sizeof header, err);
 }
 
-static mercer_status npy_row(mercer_writer *writer, const double *x, const char *text,
+static mercer_status npy_row(mercer_writer *writer, const double *x, const char *const *text,
                              mercer_error *err)
 {
     (void)text;

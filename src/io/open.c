@@ -188,7 +188,7 @@ static mercer_status start(mercer_reader *reader, mercer_ctx *ctx,
                            const mercer_read_options *options, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_decide_roles(reader, options, err));
+    MRC_TRY(mrc_decide_roles(reader, ctx, options, err));
     MRC_TRY(check_sparse(reader, err));
     MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
     if (reader->source.columns.encode)
@@ -263,6 +263,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     MRC_TRY(split_path(path, &file, &source->array, &info, err));
     source->path = file;
     source->options = &taken;
+    source->fill_blocks = taken.fill_blocks;
     MRC_TRY(mrc_format_find(file, taken.format, &source->format, &gzip, err));
     bool folders = source->format && source->format->caps & MRC_OPENS_FOLDER;
     bool folder = S_ISDIR(info.st_mode) && (!taken.format || folders);
@@ -288,7 +289,6 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
                     "%s: is neither CSV nor TSV, so it has no header line to speak of",
                     source->input.shown);
     MRC_TRY(start(reader, ctx, &taken, err));
-    source->fill_blocks = taken.fill_blocks;
     *out = reader;
     reader = NULL;
 out:

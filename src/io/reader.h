@@ -22,8 +22,12 @@ struct mercer_reader {
 };
 
 /* Decide the role of each column, once they are known. */
-mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_read_options *options,
-                               mercer_error *err);
+mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
+                               const mercer_read_options *options, mercer_error *err);
+
+/* Set out[i] for each column that a list of the caller's names; key: the option, for messages. */
+mercer_status mrc_column_list(const mercer_reader *reader, const char *key, const char *text,
+                              bool *out, mercer_error *err);
 
 /* Open the file of classes, and step over its first line when that is a name. */
 mercer_status mrc_labels_open(mercer_reader *reader, mercer_ctx *ctx,

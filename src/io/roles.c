@@ -1,4 +1,8 @@
-/* The role of each column of a file: data, label, target, or not wanted. */
+/* The role of each column of a file: data, label, target, id, or not wanted.
+ *
+ * Label, targets and id are those that the caller names, else those that the preparation of a model
+ * remembers, else those of the rule in io.h. Of the other columns those are data that the caller
+ * wants (use_columns, drop_columns), and of these those that a model has (only). */
 #include "io/reader.h"
 
 #include <stdio.h>
@@ -59,13 +63,14 @@ static mercer_status find_column(const mercer_reader *reader, const char *text, 
 static mercer_status need_column(const mercer_reader *reader, const char *text, size_t length,
                                  int64_t *out, mercer_error *err)
 {
-    char shown[MRC_SHOWN_SIZE], listed[LISTED_SIZE];
+    char shown[MRC_SHOWN_SIZE], listed[LISTED_SIZE], near[MRC_SHOWN_SIZE + 24];
     mercer_status rc = find_column(reader, text, length, out, err);
     if (rc != MERCER_OK || *out >= 0)
         return rc;
     list_columns(&reader->source.columns, listed, sizeof listed);
-    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: there is no column '%s' (%s)",
-                       reader->source.input.shown, mrc_show(shown, text, length), listed);
+    mrc_column_near(near, &reader->source.columns, text, length);
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: there is no column '%s'%s (%s)",
+                       reader->source.input.shown, mrc_show(shown, text, length), near, listed);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -263,45 +268,257 @@ int64_t mercer_reader_skipped(const mercer_reader *reader, const char **first)
     return columns->skipped;
 }
 
-mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_read_options *options,
+/* Label or targets that the preparation of a model remembers; false when they are not there. */
+static bool recall(mercer_reader *reader)
+{
+    mrc_columns *columns = &reader->source.columns;
+    const mrc_remembered *remembered = &reader->prepare->remembered;
+    int64_t found = 0;
+    if (!columns->names)
+        return false;
+    if (remembered->label)
+        columns->label = mrc_column_named(columns, remembered->label, strlen(remembered->label));
+    for (int64_t k = 0; k < remembered->target_count; k++)
+        found +=
+            mrc_column_named(columns, remembered->targets[k], strlen(remembered->targets[k])) >= 0;
+    if (found == 0 || found < remembered->target_count)
+        return columns->label >= 0;
+    for (int64_t k = 0; k < found; k++)
+        columns->role[mrc_column_named(columns, remembered->targets[k],
+                                       strlen(remembered->targets[k]))] = MRC_ROLE_TARGET(k);
+    columns->targets = found;
+    return true;
+}
+
+/* Whether the columns of a file without names stand where those of the model's file did. */
+static bool has_places(const mercer_reader *reader)
+{
+    const mrc_remembered *remembered = &reader->prepare->remembered;
+    return reader->given && remembered->places && !reader->source.columns.names &&
+           reader->source.columns.count == remembered->file_columns;
+}
+
+/* A first column without a name that counts rows, or names them, is the id unless the caller has
+ * another use for it. */
+static bool is_id_by_itself(const mercer_reader *reader, const mercer_ctx *ctx,
+                            const mercer_read_options *options)
+{
+    const mrc_columns *columns = &reader->source.columns;
+    bool texts = columns->counting == MRC_COUNTING_TEXTS;
+    if (columns->counting == MRC_COUNTING_NONE || columns->role[0] != 0 || columns->label == 0 ||
+        options->only || options->use_columns || columns->count == 1)
+        return false;
+    if (texts)
+        mrc_notice_at(ctx, MRC_AT(.key = "id", .names_file = 1),
+                      "%s: column 1 has no name and a different text in each row: taken as the id",
+                      reader->source.input.shown);
+    else
+        mrc_notice_at(ctx, MRC_AT(.advice_key = "id", .advice_value = "none", .names_file = 1),
+                      "%s: column 1 has no name and counts rows: taken as the id; id none reads it "
+                      "as data",
+                      reader->source.input.shown);
+    return true;
+}
+
+static mercer_status decide_id(mercer_reader *reader, const mercer_ctx *ctx,
+                               const mercer_read_options *options, mercer_error *err)
+{
+    mrc_columns *columns = &reader->source.columns;
+    const mrc_remembered *remembered = &reader->prepare->remembered;
+    const char *id = options->id;
+    bool counted = false;
+    mercer_status rc = MERCER_OK;
+    if (id && strcmp(id, "none") == 0 && mrc_column_named(columns, id, strlen(id)) < 0)
+        goto out;
+    if (id) {
+        MRC_TRY(options->id_optional ? find_column(reader, id, strlen(id), &columns->id, err)
+                                     : need_column(reader, id, strlen(id), &columns->id, err));
+    } else if (reader->given && remembered->id && columns->names) {
+        columns->id = mrc_column_named(columns, remembered->id, strlen(remembered->id));
+    } else if (has_places(reader)) {
+        columns->id = remembered->id_place - 1;
+    } else if (is_id_by_itself(reader, ctx, options)) {
+        columns->id = 0;
+        counted = true;
+    }
+    if (columns->id >= 0 && (columns->role[columns->id] != 0 || columns->label == columns->id)) {
+        char shown[MRC_COLUMN_SHOWN];
+        if (id && !options->id_optional)
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "id", .names_file = 1),
+                        "%s: %s is the id, so it cannot be label or target, too",
+                        reader->source.input.shown, mrc_column_shown(shown, columns, columns->id));
+        columns->id = -1;
+    }
+    if (columns->id >= 0)
+        columns->role[columns->id] = MRC_ROLE_ID;
+out:
+    columns->counting = counted ? columns->counting : MRC_COUNTING_NONE;
+    return rc;
+}
+
+/* Leave out what the caller does not want. A label or target of the rule that is dropped is
+ * none. */
+static mercer_status leave_out(mercer_reader *reader, const mercer_read_options *options,
                                mercer_error *err)
 {
     mrc_columns *columns = &reader->source.columns;
+    bool *used = NULL, *dropped = NULL;
     mercer_status rc = MERCER_OK;
-    columns->label = -1;
-    if (reader->source.format->caps & MRC_LABELS_FRONT) /* labels are not columns */
+    if (!options->use_columns && !options->drop_columns)
         goto out;
-    if (reader->source.sparse && !options->label && !options->target) {
+    MRC_TRY(mrc_alloc(&used, columns->count, sizeof *used, err));
+    MRC_TRY(mrc_alloc(&dropped, columns->count, sizeof *dropped, err));
+    if (options->use_columns)
+        MRC_TRY(mrc_column_list(reader, "columns", options->use_columns, used, err));
+    if (options->drop_columns)
+        MRC_TRY(mrc_column_list(reader, "drop", options->drop_columns, dropped, err));
+    for (int64_t i = 0; i < columns->count; i++) {
+        int64_t role = columns->role[i];
+        if (role == 0 && (dropped[i] || (options->use_columns && !used[i])))
+            columns->role[i] = MRC_ROLE_SKIPPED;
+        if (role == 0 || !dropped[i])
+            continue;
+        if (role == MRC_ROLE_ID ? options->id != NULL : options->label || options->target) {
+            char shown[MRC_COLUMN_SHOWN];
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "drop", .names_file = 1),
+                        "%s: %s is dropped, but it is the %s", reader->source.input.shown,
+                        mrc_column_shown(shown, columns, i),
+                        role == MRC_ROLE_ID      ? "id"
+                        : role == MRC_ROLE_LABEL ? "label"
+                                                 : "target");
+        }
+        columns->role[i] = MRC_ROLE_SKIPPED;
+        columns->id = role == MRC_ROLE_ID ? -1 : columns->id;
+        columns->label = role == MRC_ROLE_LABEL ? -1 : columns->label;
+        columns->targets = mrc_role_is_target(role) ? 0 : columns->targets;
+    }
+out:
+    mrc_free(used);
+    mrc_free(dropped);
+    return rc;
+}
+
+/* The columns of a file without names, by the places that a model remembers. */
+static void take_places(mercer_reader *reader)
+{
+    mrc_columns *columns = &reader->source.columns;
+    const mrc_remembered *remembered = &reader->prepare->remembered;
+    for (int64_t j = 0; j < remembered->place_count; j++)
+        if (columns->role[remembered->places[j]] == 0)
+            columns->role[remembered->places[j]] = ++columns->data;
+    for (int64_t i = 0; i < columns->count; i++)
+        if (columns->role[i] >= 0)
+            columns->role[i] = columns->role[i] > 0 ? columns->role[i] - 1 : MRC_ROLE_SKIPPED;
+}
+
+/* Keep what a reader of more rows has to know of the columns that are not data. What the rule of
+ * io.h finds need not be kept. */
+static mercer_status remember(mercer_reader *reader, const mercer_read_options *options,
+                              mercer_error *err)
+{
+    const mrc_columns *columns = &reader->source.columns;
+    mrc_remembered *remembered = &reader->prepare->remembered;
+    const char *label = columns->names && columns->label >= 0 ? columns->names[columns->label] : "";
+    mercer_status rc = MERCER_OK;
+    if (options->label && *label && strcmp(label, "label") != 0)
+        MRC_TRY(mrc_strdup(&remembered->label, label, err));
+    if (columns->id >= 0 && columns->names) {
+        MRC_TRY(mrc_strdup(&remembered->id, columns->names[columns->id], err));
+        remembered->id_unnamed = columns->unnamed && columns->id == 0;
+    }
+    if (options->target && columns->names &&
+        (columns->targets > 1 || mrc_column_named(columns, "target", strlen("target")) < 0 ||
+         columns->role[mrc_column_named(columns, "target", strlen("target"))] !=
+             MRC_ROLE_TARGET(0))) {
+        MRC_TRY(
+            mrc_alloc(&remembered->targets, columns->targets, sizeof *remembered->targets, err));
+        remembered->target_count = columns->targets;
+        for (int64_t i = 0; i < columns->count; i++)
+            if (mrc_role_is_target(columns->role[i]))
+                MRC_TRY(mrc_strdup(&remembered->targets[MRC_ROLE_TARGET(columns->role[i])],
+                                   columns->names[i], err));
+    }
+    if (columns->names || (!options->use_columns && !options->drop_columns && columns->id < 0))
+        goto out;
+    MRC_TRY(mrc_alloc(&remembered->places, columns->data, sizeof *remembered->places, err));
+    remembered->place_count = columns->data;
+    remembered->file_columns = columns->count;
+    remembered->id_place = columns->id + 1;
+    for (int64_t i = 0; i < columns->count; i++)
+        if (columns->role[i] >= 0)
+            remembered->places[columns->role[i]] = i;
+out:
+    return rc;
+}
+
+/* Whether the caller chooses among the columns. */
+static bool chooses(const mercer_read_options *options)
+{
+    return options->use_columns || options->drop_columns ||
+           (options->id && !options->id_optional && strcmp(options->id, "none") != 0);
+}
+
+static mercer_status decide_targets(mercer_reader *reader, const mercer_read_options *options,
+                                    mercer_error *err)
+{
+    mrc_columns *columns = &reader->source.columns;
+    bool recalls = reader->given && options->no_label != 1 && !options->labels_file;
+    if (options->label)
+        return need_column(reader, options->label, strlen(options->label), &columns->label, err);
+    if (options->target)
+        return mark_targets(reader, options->target, err);
+    return recalls && recall(reader) ? MERCER_OK : decide_by_name(reader, options, err);
+}
+
+mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
+                               const mercer_read_options *options, mercer_error *err)
+{
+    mrc_columns *columns = &reader->source.columns;
+    mercer_status rc = MERCER_OK;
+    columns->label = columns->id = -1;
+    if (reader->source.format->caps & MRC_LABELS_FRONT) { /* labels are not columns */
+        if (chooses(options))
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "columns drop id", .names_file = 1),
+                        "%s: its columns have no names and are sparse, so none can be chosen",
+                        reader->source.input.shown);
+        goto out;
+    }
+    if (reader->source.sparse && !options->label && !options->target && !chooses(options)) {
         columns->data = columns->count; /* there may be many, and none is told apart */
         describe_origin(reader, options->labels_file);
         goto out;
     }
     if (reader->source.sparse && columns->count > MAX_LABELLED)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE,
-                    "%s: label and target cannot be columns of a sparse matrix of more than %d",
+                    "%s: columns of a sparse matrix of more than %d cannot be chosen",
                     reader->source.input.shown, MAX_LABELLED);
     MRC_TRY(mrc_budget_take(&reader->source.budget, columns->count,
                             2 * (int64_t)sizeof *columns->role, "this number of columns",
                             err)); /* for their names in order, too */
     MRC_TRY(check_names(reader, err));
     MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
-    if (options->label)
-        MRC_TRY(need_column(reader, options->label, strlen(options->label), &columns->label, err));
-    else if (options->target)
-        MRC_TRY(mark_targets(reader, options->target, err));
-    else
-        MRC_TRY(decide_by_name(reader, options, err));
+    MRC_TRY(decide_targets(reader, options, err));
+    MRC_TRY(decide_id(reader, ctx, options, err));
     if (columns->label >= 0)
         columns->role[columns->label] = MRC_ROLE_LABEL;
+    MRC_TRY(leave_out(reader, options, err));
     bool chosen = options->only && columns->names;
     if (chosen)
         MRC_TRY(take_only(reader, options, err));
-    for (int64_t i = 0; i < columns->count && !chosen; i++)
+    else if (has_places(reader))
+        take_places(reader);
+    for (int64_t i = 0; i < columns->count && !chosen && !has_places(reader); i++)
         if (columns->role[i] == 0)
             columns->role[i] = columns->data++;
     if (columns->data == 0)
-        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: no data columns are left beside the %s",
-                    reader->source.input.shown, columns->label >= 0 ? "label" : "targets");
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: no data columns are left%s%s",
+                    reader->source.input.shown,
+                    columns->label >= 0 || columns->targets ? " beside the " : "",
+                    columns->label >= 0 ? "label"
+                    : columns->targets  ? "targets"
+                                        : "");
+    if (!reader->given)
+        MRC_TRY(remember(reader, options, err));
     describe_origin(reader, options->labels_file);
 out:
     return rc;

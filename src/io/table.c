@@ -7,7 +7,9 @@
 #include "base/params.h"
 #include "io/reader.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The names of the columns of one kind, in the order of their roles. */
@@ -21,7 +23,7 @@ static mercer_status names_of_role(const mrc_columns *columns, int64_t count, bo
     MRC_TRY(mrc_alloc(&names, count, sizeof *names, err));
     for (int64_t i = 0; i < columns->count; i++) {
         int64_t role = columns->role[i];
-        if (role == MRC_ROLE_SKIPPED)
+        if (role == MRC_ROLE_SKIPPED || role == MRC_ROLE_ID)
             continue;
         if ((role >= 0) == data && (data || role != MRC_ROLE_LABEL))
             MRC_TRY(
@@ -125,6 +127,14 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
     }
     if (reader->source.origin[0])
         MRC_TRY(mrc_strdup(&table->origin, reader->source.origin, err));
+    if (columns->id >= 0) {
+        bool named = columns->names && !(columns->unnamed && columns->id == 0);
+        MRC_TRY(mrc_strdup(&table->id_name, named ? columns->names[columns->id] : "id", err));
+        table->ids = block->ids;
+        table->id_end = block->id_end;
+        block->ids = NULL;
+        block->id_end = NULL;
+    }
     *out = table;
     table = NULL;
 out:
@@ -154,6 +164,8 @@ static void drop_rows(mercer_reader *reader, mrc_block *block)
                        (size_t)targets * sizeof *block->values);
             if (block->codes)
                 block->codes[kept] = block->codes[i];
+            if (block->id_end)
+                mrc_block_move_id(block, i, kept);
         }
         kept++;
     }
@@ -238,6 +250,64 @@ static mercer_status judge_classes(const mercer_reader *reader, const mercer_ctx
                                      reader->with_labels, targets, err);
 }
 
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Whether column j has whole numbers, no two of them the same. */
+static bool is_like_an_id(const mercer_rows *rows, int64_t j, double *sorted)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t i = 0; i < rows->n; i++) {
+        double value = rows->x[i * rows->ld + j];
+        if (value != floor(value))
+            return false;
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+        sorted[i] = value;
+    }
+    if (most - least + 1 < (double)rows->n) /* some must be the same */
+        return false;
+    qsort(sorted, (size_t)rows->n, sizeof *sorted, compare_doubles);
+    for (int64_t i = 1; i < rows->n; i++)
+        if (sorted[i] == sorted[i - 1])
+            return false;
+    return true;
+}
+
+/* Say of a text file which columns may be ids, whatever is done to the columns later. */
+static mercer_status note_ids(const mercer_reader *reader, const mercer_ctx *ctx,
+                              const mercer_rows *rows, mercer_error *err)
+{
+    enum { MIN_ROWS = 10 }; /* of fewer, numbers differ too easily */
+    const mrc_columns *columns = &reader->source.columns;
+    double *sorted = NULL;
+    mercer_status rc = MERCER_OK;
+    if (reader->given || reader->prepare->sources > 0 || !rows->x || rows->n < MIN_ROWS ||
+        !(reader->source.format->caps & MRC_HAS_HEADER))
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&sorted, rows->n, 1, sizeof *sorted, err));
+    for (int64_t i = 0; i < columns->count; i++) {
+        char shown[MRC_COLUMN_SHOWN], position[MRC_NUMBER_SIZE];
+        if (columns->role[i] < 0 || !is_like_an_id(rows, columns->role[i], sorted))
+            continue;
+        mrc_format_double((double)(i + 1), position);
+        bool fits = columns->names &&
+                    strlen(columns->names[i]) < sizeof((mercer_error *)NULL)->advice_value;
+        const char *name = fits ? columns->names[i] : position;
+        mrc_notice_at(ctx, MRC_AT(.advice_key = "id", .advice_value = name, .names_file = 1),
+                      "%s: %s has %lld different whole numbers in %lld rows; if it is an id, name "
+                      "it as such",
+                      reader->source.input.shown, mrc_column_shown(shown, columns, i),
+                      (long long)rows->n, (long long)rows->n);
+    }
+out:
+    mrc_free(sorted);
+    return rc;
+}
+
 mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t max_rows,
                                  mercer_table **out, mercer_error *err)
 {
@@ -271,6 +341,8 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
         MRC_TRY(finish_prepare(reader, ctx, err));
     if (whole && table)
         MRC_TRY(judge_classes(reader, ctx, &table->targets, err));
+    if (whole && table)
+        MRC_TRY(note_ids(reader, ctx, table->rows, err));
     *out = table;
     table = NULL;
 out:
@@ -289,9 +361,12 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     MRC_NEED(path);
     mercer_reader *reader = NULL;
     mercer_table *table = NULL;
+    mercer_read_options taken;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mercer_reader_open(ctx, path, options, &reader, err));
-    reader->source.fill_blocks = true;
+    mercer_read_options_init(&taken);
+    MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
+    taken.fill_blocks = 1;
+    MRC_TRY(mercer_reader_open(ctx, path, &taken, &reader, err));
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:

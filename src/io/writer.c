@@ -88,11 +88,16 @@ static void writer_free(mercer_writer *writer)
 }
 
 static mercer_status check_call(const char *path, const mrc_format *format, int64_t columns,
-                                const char *text_name, mercer_error *err)
+                                int64_t texts, const char *const *text_names, mercer_error *err)
 {
+    const char *text_name = texts > 0 ? text_names[0] : NULL;
     if (!format->writer)
         return mrc_format_fail_write(path, err);
-    if (columns < (text_name ? 0 : 1))
+    if (texts > 1 && !format->writer->many_texts)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,
+                           "%s: this format cannot hold several text columns (csv and tsv can)",
+                           path);
+    if (columns < (texts > 0 ? 0 : 1))
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,
                            "%s: a table of %lld columns cannot be written", path,
                            (long long)columns);
@@ -103,9 +108,20 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
                                  int64_t columns, const char *const *names, const char *text_name,
                                  mercer_writer **out, mercer_error *err)
 {
+    return mercer_writer_open_texts(ctx, path, format, columns, names, text_name != NULL,
+                                    text_name ? &text_name : NULL, out, err);
+}
+
+mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const char *format,
+                                       int64_t columns, const char *const *names, int64_t texts,
+                                       const char *const *text_names, mercer_writer **out,
+                                       mercer_error *err)
+{
     MRC_NEED(out);
     *out = NULL;
     MRC_NEED(ctx);
+    if (texts != 0)
+        MRC_NEED(text_names);
     mercer_writer *writer = NULL;
     mercer_status rc = MERCER_OK;
     const mrc_format *found = NULL;
@@ -119,11 +135,14 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
         rc = mrc_format_fail(path, err);
         goto out;
     }
-    MRC_TRY(check_call(path, found, columns, text_name, err));
+    if (texts < 0 || texts > INT32_MAX)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a table cannot have %lld text columns",
+                 (long long)texts);
+    MRC_TRY(check_call(path, found, columns, texts, text_names, err));
     MRC_TRY(mrc_alloc(&writer, 1, sizeof *writer, err));
     writer->format = found;
     writer->columns = columns;
-    writer->with_text = text_name != NULL;
+    writer->texts = texts;
     writer->gzip = gzip;
     MRC_TRY(mrc_alloc2_raw(&writer->buffer, MRC_WRITER_BUFFER, 1, 1, err));
     if (gzip) {
@@ -137,7 +156,7 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
     }
     MRC_TRY(mrc_output_open(&writer->output, ctx, path, err));
     if (found->writer->begin)
-        MRC_TRY(found->writer->begin(writer, names, text_name, err));
+        MRC_TRY(found->writer->begin(writer, names, text_names, err));
     *out = writer;
     writer = NULL;
 out:
@@ -153,17 +172,17 @@ mercer_status mercer_writer_rows(mercer_ctx *ctx, mercer_writer *writer, const d
 {
     MRC_NEED(ctx);
     MRC_NEED(writer);
-    mercer_status (*row)(mercer_writer *, const double *, const char *, mercer_error *) =
+    mercer_status (*row)(mercer_writer *, const double *, const char *const *, mercer_error *) =
         writer->format->writer->row;
     mercer_status rc = MERCER_OK;
     if (count < 0 || (count > 0 && (ld < writer->columns || (!x && writer->columns > 0))) ||
-        (count > 0 && writer->with_text != (text != NULL)))
+        (count > 0 && (writer->texts > 0) != (text != NULL)))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: rows that do not fit the table",
                     writer->output.shown);
     for (int64_t i = 0; i < count; i++) {
         if (i % CHECK_ROWS == 0)
             MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(row(writer, x ? x + i * ld : NULL, text ? text[i] : NULL, err));
+        MRC_TRY(row(writer, x ? x + i * ld : NULL, text ? text + i * writer->texts : NULL, err));
         writer->rows++;
     }
 out:
@@ -178,7 +197,7 @@ mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer, const me
     MRC_NEED(rows);
     const mrc_csr *csr = &rows->csr;
     mercer_status rc = MERCER_OK;
-    if (rows->d != writer->columns || writer->with_text != (text != NULL))
+    if (rows->d != writer->columns || (writer->texts > 0) != (text != NULL))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: rows that do not fit the table",
                     writer->output.shown);
     if (rows->x)
@@ -187,7 +206,7 @@ mercer_status mercer_writer_add(mercer_ctx *ctx, mercer_writer *writer, const me
     if (!entries && !writer->wide)
         MRC_TRY(mrc_alloc2_raw(&writer->wide, rows->d, 1, sizeof *writer->wide, err));
     for (int64_t i = 0; i < rows->n; i++) {
-        const char *label = text ? text[i] : NULL;
+        const char *const *label = text ? text + i * writer->texts : NULL;
         if (i % CHECK_ROWS == 0)
             MRC_TRY(mrc_check_cancel(ctx, err));
         if (entries) {

@@ -9,7 +9,8 @@ struct mercer_writer {
     mrc_output output;
     const mrc_format *format;
     void *self; /* of the format's writer; or NULL */
-    bool with_text, gzip, gzip_live;
+    bool gzip, gzip_live;
+    int64_t texts;         /* text columns in front */
     int64_t columns, rows; /* rows: written so far */
     char *buffer;
     size_t used;
@@ -20,19 +21,20 @@ struct mercer_writer {
 
 /* How a format is written; members may be NULL, except row. */
 struct mrc_format_writer {
-    bool at_end; /* nobody can read rows before the last one is written */
-    /* Refuse a table before its file is touched. text_name: of the text column, or NULL. */
+    bool at_end;     /* nobody can read rows before the last one is written */
+    bool many_texts; /* there may be more than one text column */
+    /* Refuse a table before its file is touched. text_name: of the first text column, or NULL. */
     mercer_status (*check)(const char *path, const char *text_name, mercer_error *err);
-    /* What stands in front of the rows. names may be NULL. */
-    mercer_status (*begin)(mercer_writer *writer, const char *const *names, const char *text_name,
-                           mercer_error *err);
-    /* A row of writer->columns numbers (x may be NULL when there are none) and its text, which is
-     * NULL when there is no text column. */
-    mercer_status (*row)(mercer_writer *writer, const double *x, const char *text,
+    /* What stands in front of the rows. names may be NULL; text_names: writer->texts. */
+    mercer_status (*begin)(mercer_writer *writer, const char *const *names,
+                           const char *const *text_names, mercer_error *err);
+    /* A row of writer->columns numbers (x may be NULL when there are none) and its writer->texts
+     * texts; NULL when there are none. */
+    mercer_status (*row)(mercer_writer *writer, const double *x, const char *const *text,
                          mercer_error *err);
     /* A sparse row: x[k] is in column[k]. NULL: sparse rows are made dense. */
     mercer_status (*entries)(mercer_writer *writer, const int32_t *column, const double *x,
-                             int64_t count, const char *text, mercer_error *err);
+                             int64_t count, const char *const *text, mercer_error *err);
     /* What stands behind the rows. */
     mercer_status (*end)(mercer_writer *writer, mercer_error *err);
     void (*close)(void *self);

@@ -421,6 +421,32 @@ out:
     return rc;
 }
 
+/* Columns that are not data, and the places of those that are. */
+static mercer_status put_remembered(json_t *meta, const mrc_remembered *r, mercer_error *err)
+{
+    json_t *places = NULL;
+    mercer_status rc = MERCER_OK;
+    if (r->label)
+        MRC_TRY(put_text(meta, "label_column", r->label, err));
+    MRC_TRY(put_names(meta, "target_columns", r->targets, r->target_count, err));
+    if (r->id)
+        MRC_TRY(put_text(meta, "id_column", r->id, err));
+    if (r->id_unnamed)
+        MRC_TRY(put_text(meta, "id_unnamed", "true", err));
+    if (r->places) {
+        places = json_array();
+        for (int64_t j = 0; j < r->place_count; j++)
+            if (json_array_append_new(places, json_integer(r->places[j])) != 0)
+                MRC_TRY(mrc_json_no_memory(err));
+        MRC_TRY(put_json(meta, "column_places", places, err));
+        MRC_TRY(put_int(meta, "file_columns", r->file_columns, err));
+        MRC_TRY(put_int(meta, "id_place", r->id_place, err));
+    }
+out:
+    json_decref(places);
+    return rc;
+}
+
 /* Only what there is: most models are fitted to the columns as they stand. */
 static mercer_status put_prepare(json_t *meta, const mercer_model *model, mercer_error *err)
 {
@@ -435,6 +461,7 @@ static mercer_status put_prepare(json_t *meta, const mercer_model *model, mercer
         MRC_TRY(put_int(meta, "image_height", prepare->size.height, err));
         MRC_TRY(put_int(meta, "image_channels", prepare->size.channels, err));
     }
+    MRC_TRY(put_remembered(meta, &prepare->remembered, err));
 out:
     return rc;
 }
@@ -476,6 +503,64 @@ out:
     return rc;
 }
 
+/* A text that may be any bytes, or NULL. */
+static mercer_status get_coded(const struct metadata *meta, const char *key, char **out,
+                               mercer_error *err)
+{
+    const char *text = json_string_value(json_object_get(meta->json, key));
+    mercer_status rc = text ? mrc_strdup(out, text, err) : MERCER_OK;
+    if (text && rc == MERCER_OK)
+        mrc_text_decode(*out);
+    return rc;
+}
+
+static mercer_status get_places(const struct metadata *meta, mrc_remembered *r, mercer_error *err)
+{
+    const char *text = json_string_value(json_object_get(meta->json, "column_places"));
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!text)
+        return MERCER_OK;
+    MRC_TRY(get_json(text, &list, err));
+    if (json_array_size(list) == 0)
+        MRC_TRY(damaged(meta, "column_places is not a list of columns", NULL, err));
+    MRC_TRY(mrc_alloc(&r->places, (int64_t)json_array_size(list), sizeof *r->places, err));
+    r->place_count = (int64_t)json_array_size(list);
+    for (int64_t j = 0; j < r->place_count; j++) {
+        const json_t *place = json_array_get(list, (size_t)j);
+        if (!json_is_integer(place))
+            MRC_TRY(damaged(meta, "column_places is not a list of columns", NULL, err));
+        r->places[j] = (int64_t)json_integer_value(place);
+    }
+    MRC_TRY(get_size(meta, "file_columns", &r->file_columns, err));
+    MRC_TRY(get_size(meta, "id_place", &r->id_place, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
+static mercer_status get_remembered(const struct metadata *meta, mrc_remembered *r,
+                                    mercer_error *err)
+{
+    const char *targets = json_string_value(json_object_get(meta->json, "target_columns"));
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(get_coded(meta, "label_column", &r->label, err));
+    MRC_TRY(get_coded(meta, "id_column", &r->id, err));
+    r->id_unnamed = r->id && json_object_get(meta->json, "id_unnamed");
+    if (targets) {
+        MRC_TRY(get_json(targets, &list, err));
+        if (json_array_size(list) == 0)
+            MRC_TRY(damaged(meta, "target_columns is not a list of names", NULL, err));
+        r->target_count = (int64_t)json_array_size(list);
+        MRC_TRY(names_from_json(meta, list, r->target_count, &r->targets, err));
+    }
+    MRC_TRY(get_places(meta, r, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
 static mercer_status get_prepare(const struct metadata *meta, mercer_model *model,
                                  mercer_error *err)
 {
@@ -493,6 +578,7 @@ static mercer_status get_prepare(const struct metadata *meta, mercer_model *mode
         MRC_TRY(get_size(meta, "image_height", &prepare->size.height, err));
         MRC_TRY(get_size(meta, "image_channels", &prepare->size.channels, err));
     }
+    MRC_TRY(get_remembered(meta, &prepare->remembered, err));
 out:
     return rc;
 }

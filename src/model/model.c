@@ -410,6 +410,10 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .invertible = mrc_model_is_invertible(model),
         .precomputed = mrc_kernel_is_precomputed(&model->kernel),
         .sparse = model->z_csr.start != NULL,
+        .label_column = prepare->remembered.label,
+        .id_column = prepare->remembered.id_unnamed || prepare->remembered.id_place > 0
+                         ? "id"
+                         : prepare->remembered.id,
     };
     mrc_give_struct(&full, sizeof full, info);
 }
@@ -421,6 +425,13 @@ const char *mercer_model_column_name(const mercer_model *model, int64_t column)
     if (!model->column_names || column < 0 || column >= model->columns)
         return NULL;
     return model->column_names[column];
+}
+
+const char *mercer_model_target_name(const mercer_model *model, int64_t k)
+{
+    if (!model || k < 0 || k >= model->prepare.remembered.target_count)
+        return NULL;
+    return model->prepare.remembered.targets[k];
 }
 
 const char *mercer_model_output_name(const mercer_model *model, int64_t output)

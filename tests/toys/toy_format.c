@@ -78,7 +78,7 @@ static void toy_close(void *self)
     mrc_free(toy);
 }
 
-static mercer_status toy_row(mercer_writer *writer, const double *x, const char *text,
+static mercer_status toy_row(mercer_writer *writer, const double *x, const char *const *text,
                              mercer_error *err)
 {
     mercer_status rc = MERCER_OK;

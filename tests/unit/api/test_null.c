@@ -201,6 +201,8 @@ static void test_reading(void **state)
     ZERO(mercer_table_rows, NULL);
     ZERO(mercer_table_targets, NULL);
     ZERO(mercer_table_target_origin, NULL);
+    ZERO(mercer_table_id, NULL, 0);
+    ZERO(mercer_table_id_name, NULL);
     ZERO(mercer_format_find, NULL, NULL);
     ZERO(mercer_format_at, -1);
     ZERO(mercer_format_at, 1000);
@@ -223,6 +225,10 @@ static void test_writing(void **state)
     REFUSED(mercer_writer_open, NULL, path, "csv", D, names, NULL, &writer);
     REFUSED(mercer_writer_open, ctx, NULL, "csv", D, names, NULL, &writer);
     REFUSED(mercer_writer_open, ctx, path, "csv", D, names, NULL, NULL);
+    REFUSED(mercer_writer_open_texts, NULL, path, "csv", D, names, 2, names, &writer);
+    REFUSED(mercer_writer_open_texts, ctx, NULL, "csv", D, names, 2, names, &writer);
+    REFUSED(mercer_writer_open_texts, ctx, path, "csv", D, names, 2, NULL, &writer);
+    REFUSED(mercer_writer_open_texts, ctx, path, "csv", D, names, 2, names, NULL);
     assert_null(writer);
     assert_ok(mercer_writer_open(ctx, path, "csv", D, names, NULL, &writer, err));
     REFUSED(mercer_writer_rows, NULL, writer, x, 1, D, NULL);
@@ -335,6 +341,8 @@ static void test_models(void **state)
     QUIET(mercer_model_get_info, model, NULL);
     ZERO(mercer_model_column_name, NULL, 0);
     ZERO(mercer_model_output_name, NULL, 0);
+    ZERO(mercer_model_target_name, NULL, 0);
+    ZERO(mercer_model_target_name, model, 0);
     QUIET(mercer_model_read_options, NULL, &options);
     QUIET(mercer_model_read_options, model, NULL);
     QUIET(mercer_model_info_init_sized, NULL, sizeof info);

@@ -117,6 +117,10 @@ static const field read_fields[] = {
     X(fill_blocks),
     X(header),
     X(labels_header),
+    X(use_columns),
+    X(drop_columns),
+    X(id),
+    X(id_optional),
 #undef X
 };
 
@@ -197,6 +201,8 @@ static const field model_fields[] = {
     X(invertible),
     X(precomputed),
     X(sparse),
+    X(label_column),
+    X(id_column),
 #undef X
 };
 
