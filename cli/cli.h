@@ -89,6 +89,9 @@ char *cli_entry_names(cli_entry_at at);
 
 /* Input. */
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
+/* Whether the first line of a file of this format may hold the names of its columns; NULL, a format
+ * that nothing tells yet, counts as one that does. */
+bool cli_has_header(const mercer_entry *format);
 /* Options for another file than DATA: the header of the call is only for text. */
 void cli_read_other(const char *path, mercer_read_options *options);
 const char *cli_shown(const char *path); /* "standard input" for "-" */

@@ -27,10 +27,16 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->image_features = set->image_features;
 }
 
+bool cli_has_header(const mercer_entry *format)
+{
+    mercer_entry_info info = {.struct_size = sizeof info};
+    mercer_entry_get_info(format, &info);
+    return !format || info.has_header;
+}
+
 void cli_read_other(const char *path, mercer_read_options *options)
 {
-    const char *form = mercer_entry_name(mercer_format_find(path, options->format));
-    if (form && strcmp(form, "csv") != 0 && strcmp(form, "tsv") != 0)
+    if (!cli_has_header(mercer_format_find(path, options->format)))
         options->header = NULL;
 }
 

@@ -34,13 +34,15 @@ static bool is_stream(const char *path)
 }
 
 /* Whether ids go out, in a format that has room for them. */
-static bool takes_ids(cli_app *app, const char *path, const char *form, const cli_ids *ids)
+static bool takes_ids(cli_app *app, const char *path, const mercer_entry *format,
+                      const cli_ids *ids)
 {
     if (!ids || !mercer_table_id_name(ids->table))
         return false;
-    if (!form || strcmp(form, "csv") == 0 || strcmp(form, "tsv") == 0)
+    if (cli_has_header(format))
         return true;
-    char *text = cli_format("%s: the format %s has no room for ids: they are left out", path, form);
+    char *text = cli_format("%s: the format %s has no room for ids: they are left out", path,
+                            mercer_entry_name(format));
     cli_notice(app, text);
     free(text);
     return false;
@@ -53,11 +55,12 @@ mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, cons
     *sink = (cli_sink){.path = path ? path : "-"};
     if (!format && is_stream(sink->path))
         format = "csv";
-    const char *form = mercer_entry_name(mercer_format_find(sink->path, format));
+    const mercer_entry *entry = mercer_format_find(sink->path, format);
+    const char *form = mercer_entry_name(entry);
     const bool libsvm = form && strcmp(form, "libsvm") == 0;
     const mercer_target_kind kind = targets ? mercer_targets_kind(targets) : MERCER_TARGET_NONE;
     const char *text_name = NULL, *text_names[2] = {NULL, NULL};
-    sink->ids = takes_ids(app, sink->path, form, ids);
+    sink->ids = takes_ids(app, sink->path, entry, ids);
     if (kind == MERCER_TARGET_CLASSES) {
         text_name = mercer_targets_name(targets, 0);
         if (!text_name)

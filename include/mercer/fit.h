@@ -144,6 +144,7 @@ typedef struct mercer_entry_info {
     const char *centers; /* methods: centrings that it can have, "none|exact|span" */
     const char *endings; /* formats: of file names, ".tsv .tab"; "": none, as a folder has */
     int writes;          /* formats: 1 when it is written, not only read */
+    int has_header;      /* formats: 1 when the first line may hold the names of the columns */
 } mercer_entry_info;
 MERCER_VERSIONED(entry_info)
 MERCER_API MERCER_EXPERIMENTAL void mercer_entry_get_info(const mercer_entry *entry,

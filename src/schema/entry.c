@@ -47,6 +47,7 @@ void mercer_entry_get_info(const mercer_entry *entry, mercer_entry_info *out)
     if (format) {
         full.endings = format->endings ? format->endings : "";
         full.writes = format->writer != NULL;
+        full.has_header = (format->caps & MRC_HAS_HEADER) != 0;
     }
     mrc_give_struct(&full, sizeof full, out);
 }

@@ -260,6 +260,8 @@ static void test_other_entries(void **state)
         const mercer_entry_info info = info_of(mercer_format_at(i));
         assert_non_null(info.endings);
         assert_int_equal(info.writes, mercer_entry_writes(mercer_format_at(i)));
+        assert_int_equal(info.has_header,
+                         strcmp(info.name, "csv") == 0 || strcmp(info.name, "tsv") == 0);
         assert_true(!info.learns && !info.centers);
     }
     mercer_entry_info untouched = {.struct_size = sizeof untouched};
@@ -385,6 +387,7 @@ static void check_entry(const json_t *json, const mercer_entry *entry)
             *bar = ' ';
         assert_string_equal(words, info.endings);
         check_truth(json, "writes", info.writes);
+        check_truth(json, "has_header", info.has_header);
     }
 }
 
