@@ -420,7 +420,8 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
     union {
         const char *text;
         double number;
-    } checked; /* a wrong value is told as those of other options are */
+        cli_list list;
+    } checked = {0}; /* a wrong value is told as those of other options are */
     mercer_error err;
     if (!option->fit)
         return read_value(option, value, (char *)settings + option->offset);

@@ -135,8 +135,9 @@ static mercer_status get_flag(const struct metadata *meta, const char *key, void
     mercer_status rc = get_text(meta, key, &text, err);
     if (rc != MERCER_OK)
         return rc;
-    *(bool *)out = strcmp(text, "true") == 0;
-    if (!*(bool *)out && strcmp(text, "false") != 0) {
+    const bool is_true = strcmp(text, "true") == 0;
+    *(bool *)out = is_true;
+    if (!is_true && strcmp(text, "false") != 0) {
         char reason[64];
         snprintf(reason, sizeof reason, "%s is neither true nor false", key);
         return damaged(meta, reason, NULL, err);
