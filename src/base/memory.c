@@ -10,10 +10,12 @@
 #include <sys/mman.h>
 
 #ifdef MRC_ALLOC_AUDIT
+#include <malloc.h>
 #include <stdatomic.h>
 
 static _Atomic int64_t audit_left = -1; /* allocations until the failing one; negative: never */
 static _Atomic int64_t audit_live = 0;
+static _Atomic int64_t audit_bytes = 0, audit_peak = 0;
 
 void mrc_alloc_fail_after(int64_t after)
 {
@@ -33,9 +35,31 @@ static bool audit_refuses(void)
     return left == 0;
 }
 
-static void audit_count(int64_t change)
+int64_t mrc_alloc_peak(bool again)
 {
-    atomic_fetch_add(&audit_live, change);
+    int64_t peak = atomic_load(&audit_peak);
+    if (again)
+        atomic_store(&audit_peak, atomic_load(&audit_bytes));
+    return peak;
+}
+
+/* A block is there, with as many bytes as the allocator has given. */
+static void audit_take(void *block)
+{
+    int64_t size = (int64_t)malloc_usable_size(block);
+    int64_t bytes = atomic_fetch_add(&audit_bytes, size) + size, peak = atomic_load(&audit_peak);
+    atomic_fetch_add(&audit_live, 1);
+    while (bytes > peak && !atomic_compare_exchange_weak(&audit_peak, &peak, bytes))
+        ;
+}
+
+/* It is about to go. */
+static void audit_give(void *block)
+{
+    if (!block)
+        return;
+    atomic_fetch_sub(&audit_bytes, (int64_t)malloc_usable_size(block));
+    atomic_fetch_sub(&audit_live, 1);
 }
 #else
 void mrc_alloc_fail_after(int64_t after)
@@ -53,9 +77,20 @@ static bool audit_refuses(void)
     return false;
 }
 
-static void audit_count(int64_t change)
+int64_t mrc_alloc_peak(bool again)
 {
-    (void)change;
+    (void)again;
+    return 0;
+}
+
+static void audit_take(const void *block)
+{
+    (void)block;
+}
+
+static void audit_give(const void *block)
+{
+    (void)block;
 }
 #endif
 
@@ -85,15 +120,16 @@ static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t siz
     if (rc != MERCER_OK)
         return rc;
     size_t alignment = bytes >= LARGE ? HUGE_PAGE : ALIGNMENT;
-    size_t rounded = (bytes + alignment) / alignment * alignment; /* never zero */
+    size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
     if (!audit_refuses())
         *out = aligned_alloc(alignment, rounded);
+    /* A hint; refusal changes nothing. Of the last page only a part is wanted: no huge one. */
     if (*out && bytes >= LARGE)
-        (void)madvise(*out, rounded, MADV_HUGEPAGE); /* a hint; refusal changes nothing */
+        (void)madvise(*out, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     if (!*out)
         return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%s wanted)",
                         mrc_bytes_text((double)bytes).text);
-    audit_count(1);
+    audit_take(*out);
     return MERCER_OK;
 }
 
@@ -128,13 +164,15 @@ mercer_status mrc_grow(void *io, int64_t count, size_t size, mercer_error *err)
     mercer_status rc = mrc_size_mul(count, (int64_t)size, &bytes, err);
     if (rc != MERCER_OK)
         return rc;
-    if (!audit_refuses())
-        grown = realloc(old, bytes ? bytes : 1); /* realloc may move pages without copying them */
+    if (!audit_refuses()) {
+        audit_give(old);
+        grown = realloc(old, bytes ? bytes : 1); /* it may move pages without copying them */
+        if (grown || old)
+            audit_take(grown ? grown : old); /* the old one stays when there is no memory */
+    }
     if (!grown)
         return mrc_fail(err, MERCER_ERR_MEMORY, "out of memory (%s wanted)",
                         mrc_bytes_text((double)bytes).text);
-    if (!old)
-        audit_count(1);
     memcpy(io, &grown, sizeof grown);
     return MERCER_OK;
 }
@@ -155,7 +193,7 @@ void mrc_free(void *pointer)
 {
     if (!pointer)
         return;
-    audit_count(-1);
+    audit_give(pointer);
     free(pointer);
 }
 

@@ -29,5 +29,7 @@ void mrc_free(void *pointer);
  * allocation after the next `after` ones fail (negative: never), and the number of live blocks. */
 void mrc_alloc_fail_after(int64_t after);
 int64_t mrc_alloc_live(void);
+/* The most bytes that were there at a time, since the last call with `again`; for tests, too. */
+int64_t mrc_alloc_peak(bool again);
 
 #endif
