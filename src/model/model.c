@@ -9,7 +9,17 @@
 #include "model/parts.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Z as the kernel wants it, once somebody has asked for it. */
+struct mrc_lazy_points {
+    mrc_points points;
+    _Atomic bool ready;
+    _Atomic int64_t maker; /* process with a thread that is making the points; 0: there is none */
+};
 
 const char *mrc_center_name(mrc_center center)
 {
@@ -64,7 +74,9 @@ void mercer_model_free(mercer_model *model)
     if (!model)
         return;
     mrc_kernel_drop(&model->kernel);
-    mrc_points_destroy(&model->z_points);
+    if (model->lazy)
+        mrc_points_destroy(&model->lazy->points);
+    mrc_free(model->lazy);
     mercer_rows_free(model->z_rows);
     mrc_free(model->z);
     mrc_free(model->z_place);
@@ -341,11 +353,52 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
         model->z_place = NULL;
         model->z_rows->csr = (mrc_csr){model->z_csr.start, model->z_csr.column, model->z_csr.value};
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, ctx, model->z_rows, 0, err));
-        MRC_TRY(mrc_points_init(&model->z_points, ctx, &model->kernel, model->z_rows, NULL, err));
-        MRC_TRY(mrc_points_build_index(&model->z_points, ctx, err));
     }
+    MRC_TRY(mrc_alloc(&model->lazy, 1, sizeof *model->lazy, err));
 out:
     return rc;
+}
+
+static mercer_status prepare_points(const mercer_model *model, mercer_ctx *ctx, mercer_error *err)
+{
+    mrc_points points = {0};
+    mercer_status rc = mrc_points_init(&points, ctx, &model->kernel, model->z_rows, NULL, err);
+    if (rc == MERCER_OK)
+        rc = mrc_points_build_index(&points, ctx, err);
+    if (rc == MERCER_OK)
+        model->lazy->points = points;
+    else
+        mrc_points_destroy(&points);
+    return rc;
+}
+
+/* No lock: one that a thread holds when its process forks stays locked in the child for ever. */
+mercer_status mrc_model_points(const mercer_model *model, mercer_ctx *ctx, const mrc_points **out,
+                               mercer_error *err)
+{
+    static const struct timespec short_while = {.tv_nsec = 200000};
+    struct mrc_lazy_points *prepared = model->lazy;
+    mercer_status rc = MERCER_OK;
+    *out = &prepared->points;
+    while (model->z_rows && !atomic_load(&prepared->ready)) {
+        int64_t maker = 0, self = getpid();
+        if (atomic_compare_exchange_strong(&prepared->maker, &maker, self) ||
+            /* The parent of this process was making it. */
+            (maker != self && atomic_compare_exchange_strong(&prepared->maker, &maker, self))) {
+            /* Another thread may have been ready in between. */
+            if (!atomic_load(&prepared->ready))
+                rc = prepare_points(model, ctx, err);
+            if (rc == MERCER_OK)
+                atomic_store(&prepared->ready, true);
+            atomic_store(&prepared->maker, 0);
+        } else {
+            nanosleep(&short_while, NULL);
+            rc = mrc_check_cancel(ctx, err);
+        }
+        if (rc != MERCER_OK)
+            return rc;
+    }
+    return MERCER_OK;
 }
 
 MRC_VERSIONED(model_info, )

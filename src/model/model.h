@@ -79,11 +79,12 @@ struct mercer_model {
 #define MRC_IN_model(...) __VA_ARGS__
 #define MRC_IN_novelty(...) __VA_ARGS__
 #include "model/members.h"
-    /* Derived at load or fit, never stored: Z as rows and prepared for the kernel, and [B, v] side
-     * by side over the first m' points (m' x (l + 1)), so that one product gives features and the
-     * mean term. The points from m' on carry only the mean: features never touch them. */
+    /* Derived at load or fit, never stored: Z as rows, room for Z as the kernel wants it (see
+     * mrc_model_points()), and [B, v] side by side over the first m' points (m' x (l + 1)), so that
+     * one product gives features and the mean term. The points from m' on carry only the mean:
+     * features never touch them. */
     mercer_rows *z_rows;
-    mrc_points z_points;
+    struct mrc_lazy_points *lazy;
     const struct mrc_pairs
         *z_pairs;     /* of the set that Z was taken from, or NULL: see pairs.h. It */
     int64_t *z_place; /* must outlive the model; places in it, until sealed */
@@ -101,6 +102,11 @@ void mrc_model_take_points(mercer_model *model, mercer_rows *rows);
  * zero when there are none. Called once, last. A precomputed kernel has z = NULL; its points are
  * the training rows in order when m = columns, else point i is training row selected[i]. */
 mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error *err);
+/* Z prepared for the kernel, borrowed from the sealed model; zeroes when there is no Z. The first
+ * call makes it, so that a fit, and a model that is only looked at, do without this copy of Z.
+ * Threads may share the model; the others wait for the one that makes it. */
+mercer_status mrc_model_points(const mercer_model *model, mercer_ctx *ctx, const mrc_points **out,
+                               mercer_error *err);
 /* Check that the parts of the head fit together, of a model that may have none. */
 mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err);
 /* Where each input column of the model stands in rows: map has room for model->columns entries.

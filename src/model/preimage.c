@@ -87,11 +87,11 @@ static void list_known(char *text, size_t size)
 
 /* ---- Work ---- */
 
-void mrc_preimage_add_sparse(const mercer_model *model, int64_t z0, int64_t nz, const double *w,
+void mrc_preimage_add_sparse(const mrc_points *points, int64_t z0, int64_t nz, const double *w,
                              double *x)
 {
     for (int64_t i = 0; i < nz; i++) {
-        mrc_sparse_row row = mrc_sparse_row_of(&model->z_points, z0 + i);
+        mrc_sparse_row row = mrc_sparse_row_of(points, z0 + i);
         for (int64_t k = 0; k < row.count; k++)
             x[row.column[k]] += w[i] * row.value[k];
     }
@@ -215,7 +215,8 @@ void mrc_slots_add_points(struct mrc_slots *slots, const double *points, int64_t
                  slots->sum, d);
     for (int s = 0; model->z_csr.start && s < SLOTS; s++)
         if (slots->active[s])
-            mrc_preimage_add_sparse(model, z0, nz, slots->tile + s * TILE, slots->sum + s * d);
+            mrc_preimage_add_sparse(slots->job->points, z0, nz, slots->tile + s * TILE,
+                                    slots->sum + s * d);
 }
 
 /* Near an optimum f is flat, and rounding alone would pick one of the last iterates: among those
@@ -330,9 +331,10 @@ static mercer_status open_points(struct mrc_preimage_job *job, mercer_error *err
     const mercer_model *model = job->model;
     mercer_status rc = MERCER_OK;
     job->z = model->z;
-    job->points = &model->z_points;
-    if (!model->z_packed)
+    if (!model->z_packed) {
+        rc = mrc_model_points(model, job->ctx, &job->points, err);
         goto out;
+    }
     MRC_TRY(mrc_rows_widen(model->z_rows, &job->wide, err));
     MRC_TRY(mrc_points_init(&job->wide_points, job->ctx, &model->kernel, job->wide, NULL, err));
     job->z = job->wide->x;

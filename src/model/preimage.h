@@ -83,7 +83,7 @@ const mrc_preimage *mrc_preimage_of(const mrc_kernel *kernel);
 bool mrc_model_is_invertible(const mercer_model *model);
 
 /* x (d) += sum_i w_i z_i over sparse points [z0, z0 + nz). */
-void mrc_preimage_add_sparse(const mercer_model *model, int64_t z0, int64_t nz, const double *w,
+void mrc_preimage_add_sparse(const mrc_points *points, int64_t z0, int64_t nz, const double *w,
                              double *x);
 
 /* Points, or columns, of the tile that begins at the first. */

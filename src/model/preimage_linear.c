@@ -36,7 +36,7 @@ static void linear_row(void *arg, int64_t row, int worker)
     int64_t d = job->model->columns, m = job->model->points;
     (void)worker;
     memset(job->x + row * d, 0, (size_t)d * sizeof(double));
-    mrc_preimage_add_sparse(job->model, 0, m, job->gamma + row * m, job->x + row * d);
+    mrc_preimage_add_sparse(job->points, 0, m, job->gamma + row * m, job->x + row * d);
 }
 
 static mercer_status linear_solve(struct mrc_preimage_job *job, mercer_error *err)

@@ -43,7 +43,8 @@ static void products_with_points(const struct work *work, const double *rows, do
     int64_t d = model->columns, m = model->points;
     for (int s = 0; model->z_csr.start && s < SLOTS; s++)
         for (int64_t i = 0; work->slots.active[s] && i < m; i++)
-            out[s * m + i] = mrc_sparse_dot(mrc_sparse_row_of(&model->z_points, i), rows + s * d);
+            out[s * m + i] =
+                mrc_sparse_dot(mrc_sparse_row_of(work->slots.job->points, i), rows + s * d);
     for (int64_t z0 = 0; work->slots.job->z && z0 < m; z0 += TILE)
         mrc_gemm(false, true, SLOTS, mrc_tile_length(m, z0), d, 1.0, rows, d,
                  work->slots.job->z + z0 * d, d, 0.0, out + z0, m);

@@ -34,7 +34,8 @@ struct job {
     mercer_ctx *ctx;
     const mercer_model *model;
     const mercer_rows *rows;
-    int64_t *map; /* column of rows for each model column or kept point; NULL: the same */
+    const mrc_points *z; /* Z prepared for the kernel */
+    int64_t *map;        /* column of rows for each model column or kept point; NULL: the same */
     const double *self;
     double *out;          /* features of this group */
     double *errors;       /* of all rows */
@@ -237,7 +238,7 @@ static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64
     int64_t rows = rows_of_chunk(job, task);
     if (has_rows(model)) {
         mrc_points own;
-        const mrc_points *z = mrc_points_window(&model->z_points, &z0, nz, k + CHUNK * TILE, &own);
+        const mrc_points *z = mrc_points_window(job->z, &z0, nz, k + CHUNK * TILE, &own);
         /* Beyond the last row there are zeroes, which a function of the host may not be for. */
         int64_t count = job->asks_host ? rows : CHUNK;
         mrc_kernel_tile(&model->kernel, job->ctx, &job->points, task * CHUNK, count, z, z0, nz, k,
@@ -446,8 +447,7 @@ static mercer_status run_group(struct job *job, mercer_error *err)
         const mercer_rows *group = job->sparse ? job->group : &dense;
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, job->ctx, group, job->first, err));
         if (model->z_rows)
-            MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, group, &model->z_points,
-                                    err));
+            MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, group, job->z, err));
     }
     MRC_TRY(mrc_parfor_checked(job->ctx, chunks,
                                model->points ? project_chunk : project_chunk_collapsed, job, err));
@@ -554,8 +554,9 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
                  "kernel precomputed: the kernel values are sparse; they must be given dense");
     else
         MRC_TRY(map_points(model, rows, job.map, err));
+    MRC_TRY(mrc_model_points(model, ctx, &job.z, err));
     job.scratch_size =
-        CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(&model->z_points);
+        CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(job.z);
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
     job.scratch = scratch;
     if (!out)

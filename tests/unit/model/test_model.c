@@ -28,7 +28,9 @@ static void test_sealing_builds_the_derived_parts(void **state)
     (void)state;
     assert_ok(mrc_model_seal(model, ctx, &err));
     assert_string_equal(model->kernel_text, "rbf:sigma=2");
-    assert_int_equal(model->z_points.n, 12);
+    const mrc_points *points = NULL;
+    assert_ok(mrc_model_points(model, ctx, &points, &err));
+    assert_int_equal(points->n, 12);
     assert_ptr_equal(model->z_rows->x, model->z);
     for (int64_t i = 0; i < model->basis_points; i++) {
         assert_memory_equal(model->extended + i * (l + 1), model->coefficients + i * l,
