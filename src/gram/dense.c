@@ -152,6 +152,7 @@ static int64_t dense_bytes(const void *self, bool held)
 
 const mrc_store mrc_store_dense = {
     .name = "dense",
+    .caps = MRC_STORE_COMPLETE,
     .init = dense_init,
     .apply = mrc_tiled_apply,
     .columns = mrc_tiled_columns,

@@ -115,13 +115,25 @@ out:
     return rc;
 }
 
+void mrc_gram_release_points(mrc_gram *g)
+{
+    if (g->store->caps & MRC_STORE_COMPLETE)
+        mrc_points_destroy(&g->points);
+}
+
+void mrc_gram_release(mrc_gram *g)
+{
+    if (g->self)
+        g->store->destroy(g->self);
+    g->self = NULL;
+    mrc_points_destroy(&g->points);
+}
+
 void mrc_gram_free(mrc_gram *g)
 {
     if (!g)
         return;
-    if (g->self)
-        g->store->destroy(g->self);
-    mrc_points_destroy(&g->points);
+    mrc_gram_release(g);
     mrc_free(g->raw_diag);
     mrc_free(g->diag);
     mrc_free(g->means);

@@ -43,6 +43,12 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
                            const mercer_rows *rows, const mrc_gram_request *request,
                            mercer_fit_report *report, mercer_error *err);
 void mrc_gram_free(mrc_gram *gram);
+/* No kernel values with new rows are wanted: free the prepared rows where the store can do without.
+ */
+void mrc_gram_release_points(mrc_gram *gram);
+/* Free the prepared rows and what the store holds, before a model takes as much memory again: only
+ * diagonal and means may still be asked for. */
+void mrc_gram_release(mrc_gram *gram);
 
 int64_t mrc_gram_size(const mrc_gram *gram);
 bool mrc_gram_centered(const mrc_gram *gram);

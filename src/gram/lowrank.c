@@ -503,7 +503,7 @@ static void lowrank_destroy(void *self)
 
 const mrc_store mrc_store_lowrank = {
     .name = "lowrank",
-    .caps = MRC_STORE_CENTERS | MRC_STORE_DOUBLES,
+    .caps = MRC_STORE_CENTERS | MRC_STORE_DOUBLES | MRC_STORE_COMPLETE,
     .init = lowrank_init,
     .apply = lowrank_apply,
     .columns = lowrank_columns,

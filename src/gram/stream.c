@@ -39,7 +39,8 @@ static void stream_block(const mrc_tiled *t, const int64_t *rows, int64_t nrows,
 static mercer_status stream_init(mrc_gram *g, const mrc_store_plan *plan, void **self,
                                  mercer_error *err)
 {
-    static const mrc_tile_source source = {.tile = stream_tile, .block = stream_block};
+    static const mrc_tile_source source = {
+        .tile = stream_tile, .block = stream_block, .gathers = true};
     (void)plan;
     return mrc_tiled_new(g, &source, sizeof(mrc_tiled), self, err);
 }

@@ -22,15 +22,16 @@ static int64_t gathered_size(const mrc_gram *g)
     return MRC_GATHER * mrc_points_gather_size(&g->points);
 }
 
-static size_t worker_bytes(const mrc_gram *g)
+static size_t worker_bytes(const mrc_gram *g, bool gathers)
 {
     int64_t windows = 2 * MRC_TILE * mrc_points_window_size(&g->points);
-    return sizeof(mrc_tile_space) + (size_t)(gathered_size(g) + windows) * sizeof(double);
+    int64_t gathered = gathers ? gathered_size(g) : 0;
+    return sizeof(mrc_tile_space) + (size_t)(gathered + windows) * sizeof(double);
 }
 
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
 {
-    return g->threads * (int64_t)worker_bytes(g);
+    return g->threads * (int64_t)worker_bytes(g, true); /* no store is chosen yet */
 }
 
 void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, double *values)
@@ -68,8 +69,9 @@ mercer_status mrc_tiled_new(const mrc_gram *g, const mrc_tile_source *source, si
     t->scale = 1;
     MRC_TRY(mrc_alloc(&t->space, g->threads, sizeof *t->space, err));
     for (int i = 0; i < g->threads; i++) {
-        MRC_TRY(mrc_alloc2(&t->space[i], (int64_t)worker_bytes(g), 1, 1, err));
-        t->space[i]->windows = t->space[i]->gathered + gathered_size(g);
+        int64_t bytes = (int64_t)worker_bytes(g, source->gathers);
+        MRC_TRY(mrc_alloc2(&t->space[i], bytes, 1, 1, err));
+        t->space[i]->windows = t->space[i]->gathered + (source->gathers ? gathered_size(g) : 0);
     }
     *self = t;
     t = NULL;

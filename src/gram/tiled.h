@@ -8,7 +8,7 @@
 typedef struct mrc_tile_space {
     double tile[MRC_TILE * MRC_TILE];
     double *windows;   /* two of MRC_TILE packed points each, behind gathered */
-    double gathered[]; /* MRC_GATHER x mrc_points_gather_size() */
+    double gathered[]; /* MRC_GATHER x mrc_points_gather_size(), for a source that gathers */
 } mrc_tile_space;
 
 typedef struct mrc_tiled mrc_tiled;
@@ -21,6 +21,7 @@ typedef struct mrc_tile_source {
      * (stride ldo), which may be the worker's own tile. */
     void (*block)(const mrc_tiled *t, const int64_t *rows, int64_t nrows, int64_t first,
                   int64_t count, int worker, double *out, int64_t ldo);
+    bool gathers; /* block needs copies of the points J */
 } mrc_tile_source;
 
 struct mrc_tiled {

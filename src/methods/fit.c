@@ -155,6 +155,7 @@ static mercer_status fit_at_once(mercer_ctx *ctx, mrc_request *r, const mercer_r
     MRC_TRY(mrc_model_new(&model, err));
     MRC_TRY(mrc_request_scale(rows, model, r->scale, &scaled, err));
     r->problem.rows = scaled ? scaled : rows;
+    r->problem.own_rows = scaled;
     if (r->scale_target != MRC_SCALE_NONE)
         MRC_TRY(mrc_targets_scale(targets, r->scale_target, &scaled_targets, err));
     r->problem.targets = scaled_targets ? scaled_targets : targets;

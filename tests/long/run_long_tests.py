@@ -98,6 +98,21 @@ def koca_on_many_rows(folder):
     check("its predictions of new rows", right > last - 0.05, f"{right:.3f} are right")
 
 
+def arrays_of_a_fit(folder):
+    """1500 x 6000 doubles: the table, prepared rows or the model's points, a scaled copy, the matrix; each once."""
+    data, tiny = (os.path.join(folder, name) for name in ("table.npy", "tiny.npy"))
+    np.save(data, np.random.default_rng(5).normal(3, 1, (1500, 6000)))
+    np.save(tiny, np.random.default_rng(6).normal(size=(30, 5)))
+    options = ("-m", "kpca", "--store", "dense", "--threads", "1", "--memory", "1G", "--quiet", "-o",
+               os.path.join(folder, "table.model"))
+    _, _, least = run("fit", tiny, *options)
+    for scale, most in (("none", 2.2), ("standard", 3.2)):
+        status, _, peak = run("fit", data, "--scale", scale, *options)
+        tables = (peak - least) / (8 * 1500 * 6000)
+        check(f"kpca of 1500 x 6000, scale {scale}", status == 0 and 1 < tables <= most,
+              f"status {status}, {tables:.3f} times the table, {most} allowed")
+
+
 with scratch() as here:
-    run_parts([memory_of_a_stream, refusals, a_huge_csv, a_million_rows, koca_on_many_rows], sys.argv[2:], here)
+    run_parts([arrays_of_a_fit, memory_of_a_stream, refusals, a_huge_csv, a_million_rows, koca_on_many_rows], sys.argv[2:], here)
 sys.exit(close())

@@ -182,6 +182,12 @@ out:
     return rc;
 }
 
+/* Whether rows have memory to give away. */
+static bool is_owned(const mercer_rows *rows)
+{
+    return rows && (rows->owned || rows->owned_csr.start);
+}
+
 /* The points of the basis and, for an exact mean, the other rows behind them. */
 static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion *e, bool exact,
                                  mercer_model *model, mercer_error *err)
@@ -192,7 +198,11 @@ static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion
     mercer_status rc = MERCER_OK;
     if (e->points)
         MRC_TRY(mrc_rows_take(e->points, NULL, e->points->n, &kept, err));
-    else if (!e->selected)
+    else if (!e->selected && is_owned(problem->own_rows)) {
+        model->points = rows->n;
+        mrc_model_take_points(model, problem->own_rows);
+        goto out;
+    } else if (!e->selected)
         MRC_TRY(mrc_rows_take(rows, NULL, rows->n, &kept, err));
     else if (!exact)
         MRC_TRY(mrc_rows_take(rows, e->selected, e->count, &kept, err));

@@ -11,6 +11,8 @@
 /* The one argument of fit: everything a method may look at, all borrowed. */
 typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
+    mercer_rows *own_rows;   /* the same where the fit has made them: their memory may become the
+                                model's, as long as they can still be read; else NULL */
     const mercer_targets *targets;
     const mrc_kernel *kernel;
     bool learn_width;             /* the kernel's width is only where to start from */

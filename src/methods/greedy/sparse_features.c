@@ -340,6 +340,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
         .few_columns = !centered && mrc_selection_needs_few_columns(rule, n),
         .work_columns = (rule->score == MRC_SCORE_L1_IMAGES ? 2 : 1) * expected + 12};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    mrc_gram_release_points(gram);
     MRC_TRY(mrc_selection_run(&s, ctx, gram, rule, err));
     if (s.def.count == 0)
         MRC_TRY(nothing_selected(problem, &s, err));
@@ -370,6 +371,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
     problem->report->passes = s.def.count;
     problem->report->residual = NAN;
     snprintf(problem->report->solver, sizeof problem->report->solver, "greedy");
+    mrc_gram_release(gram);
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
     tell(ctx, problem, &s, &p, model);
 out:

@@ -310,6 +310,8 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
     if (model->reconstruction_error < 0 && !b->indefinite)
         model->reconstruction_error = 0; /* rounding */
     problem->report->projection_variance = kept / (double)b->n;
+    if (b->gram)
+        mrc_gram_release(b->gram);
     MRC_TRY(mrc_expand(b->ctx, problem, &e, model, err));
 out:
     mrc_free(e.coefficients);

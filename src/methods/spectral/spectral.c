@@ -81,6 +81,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     s->vectors = NULL;
     if (centered)
         rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
+    mrc_gram_release(gram);
     if (rc == MERCER_OK)
         rc = mrc_expand(ctx, problem, &e, model, err);
     else
@@ -97,16 +98,20 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     mrc_spectrum s = {0};
     mercer_status rc = MERCER_OK;
 
-    /* Eigenvectors, B beside v, and Z in the model's and in each kernel's form stay when the solver
-     * is done. */
-    int64_t wanted = problem->components < n ? problem->components : n, points = 0;
+    /* Eigenvectors and B beside v stay when the solver is done. Rows of the fit's own are there all
+     * the time and become Z; else Z takes the place of the prepared rows, and may be larger:
+     * packed rows are not copied to be prepared. */
+    int64_t wanted = problem->components < n ? problem->components : n;
+    double z = 0;
     if (!mrc_kernel_is_precomputed(problem->kernel))
-        points = (int64_t)(mrc_rows_bytes(problem->rows) / (double)n / 8 +
-                           mrc_points_row_size(ctx, problem->kernel, problem->rows));
+        z = mrc_rows_bytes(problem->rows) / (double)n / 8;
+    if (!problem->own_rows)
+        z -= mrc_points_row_size(ctx, problem->kernel, problem->rows);
     mrc_gram_request request = {.centered = centered,
-                                .work_columns = 3 * wanted + points,
+                                .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
                                 .solver_columns = mrc_spectrum_columns(n, wanted)};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
+    mrc_gram_release_points(gram);
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     scale_to_coefficients(&s, n);
     MRC_TRY(mrc_spectral_model(ctx, problem, gram, &s, model, err));

@@ -480,6 +480,7 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
     model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
     report->residual = NAN;
     snprintf(report->solver, sizeof report->solver, "deflation");
+    mrc_gram_release(dual->gram);
     MRC_TRY(mrc_expand(dual->ctx, problem, &e, model, err));
 out:
     mrc_free(e.coefficients);
