@@ -518,6 +518,43 @@ sys.exit(status)
         self.assertEqual(tried("0 .. 9", "rank"), ["5"])
 
 
+class Architecture(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("src/io/csv.c", "void csv_open(void)\n{\n    mrc_text_line();\n}\n")
+        self.write("src/io/text.c", "void mrc_text_line(void)\n{\n}\n")
+        self.write("src/data/rows.c", "void mrc_rows_new(void)\n{\n}\n")
+
+    def judged(self, text, fault=None):
+        """The page is good, or has this one fault in its last line."""
+        self.write("docs/architecture.md", text)
+        wanted = (1, f"docs/architecture.md:{len(text.splitlines())}: {fault}\n") if fault else (0, "")
+        self.assertEqual(self.run_tool("check_architecture", self.folder), wanted)
+
+    def test_files_and_functions(self):
+        self.judged("`src/io/csv.c` `csv_open`, `text.c` and `mrc_text_line`; `mrc_rows_new` is in `rows.c`.\n"
+                    "`src/io/*.c`, `src/io/foo.c`, `mrc_store_foo`, `<kind>s.def`\n```\n`gone.c`\n```\n")
+        self.judged("`src/io/gone.c`", "there is no file src/io/gone.c")
+        self.judged("`gone*.c`", "there is no file gone*.c")
+        self.judged("`mrc_gone`", "nothing is called mrc_gone")
+        self.judged("`src/io/csv.c` `csv_close`", "csv_close is not in src/io/csv.c")
+        self.judged("`src/io/csv.c`, `rows.c`", "there is no file rows.c in src/io")
+        self.judged("`src/io/text.c` `mrc_rows_new`", "mrc_rows_new is not in src/io/text.c")
+
+    def test_files_of_a_row(self):
+        start = "| folder | owns |\n|---|---|\n"
+        self.judged(start + "| `src/io` | CSV (`csv.c`) |\n")
+        self.judged(start + "| `src/io` | rows (`rows.c`) |\n", "there is no file rows.c in src/io")
+
+    def test_tables(self):
+        self.judged("| a | b |\n|---|---|\n| `x\\|y` | 2 |\n\n```\n| a |\n```\n")
+        self.judged("| a | b |\n|---|---|\n| `x|y` | 2 |", "3 cells in a table of 2 columns")
+        self.judged("a line\n\n| a | b |", "a table without a line of dashes, or a part of a broken one")
+
+    def test_no_page(self):
+        self.expect(1, "no docs/architecture.md", "check_architecture", self.folder / "src")
+
+
 class Docs(Case):
     def setUp(self):
         super().setUp()
@@ -533,6 +570,7 @@ class Docs(Case):
         cases = "".join(f"{word}) cat <<'END'\n{json.dumps(answer)}\nEND\n;;\n"
                         for word, answer in answers.items())
         self.mercer = self.write("mercer", f"#!/bin/sh\ncase $1 in\n{cases}esac\n", 0o755)
+        self.write("docs/architecture.md", "# How it works\n")
 
     def test_generated_then_current(self):
         self.assertEqual(self.run_tool("generate-docs", self.mercer, self.folder), (0, ""))
