@@ -41,7 +41,7 @@ enum {
     MRC_STORE_NO_NEW_ROWS = 4,  /* kernel values with new rows must be given */
     MRC_STORE_PARTIAL = 8,      /* writes this rank's addends, zero elsewhere; the front sums */
     MRC_STORE_DOUBLES = 16,     /* holds doubles only, whatever precision is asked for */
-    MRC_STORE_COMPLETE = 16,    /* needs the prepared rows only in init */
+    MRC_STORE_COMPLETE = 32,    /* needs the prepared rows only in init */
 };
 
 /* Rows J of K. rows = NULL: all of them, count is n. */
