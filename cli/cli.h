@@ -295,13 +295,13 @@ void cli_names_free(char **names, int64_t count);
  * line and freed. */
 json_t *cli_json_real(double value);
 json_t *cli_json_text(const char *text);
-/* "method": the name alone, and "method_spec": with the keys that differ from their defaults. */
-void cli_json_method(json_t *json, const char *spec);
-/* novelty_share of a model; null when it has no threshold. */
-json_t *cli_json_share(const mercer_model_info *info);
-json_t *cli_json_reals(const double *values, int64_t count, double factor);
-/* A JSON text of the library's, which is freed: its values, to which a report adds its own. */
-json_t *cli_json_take(char *text);
+/* The values of a JSON text of the library's, which is freed, to which a report adds its own:
+ * cli_json_take(mercer_schema_json(&text, NULL), &text). */
+json_t *cli_json_take(mercer_status rc, char **text);
+/* Put a member of one object, if it is there, at the end of another. */
+void cli_json_move(json_t *from, const char *key, json_t *to);
+/* Put a member before one that is there. */
+void cli_json_insert(json_t *object, const char *before, const char *key, json_t *value);
 json_t *cli_json_notices(const cli_app *app);
 void cli_json_print(FILE *out, json_t *object);
 
@@ -330,17 +330,13 @@ void cli_print_row(FILE *out, const char *name, const char *format, ...)
 /* Share of the entries that sparse rows have. */
 double cli_density(int64_t entries, int64_t rows, int64_t columns);
 /* How full sparse rows are, given their entries, or -1 for dense rows: ", sparse: 1,500,000 entries
- * (0.15 %)" or nothing, for the caller to free; and the keys "entries" and "density" of a report.
- */
+ * (0.15 %)" or nothing, for the caller to free. */
 char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns);
-void cli_json_sparse(json_t *json, int64_t entries, int64_t rows, int64_t columns);
 
-/* What a model does to the columns of a file first: rows of a summary, and keys of a report. */
+/* What a model does to the columns of a file first: rows of a summary. */
 void cli_print_preparation(FILE *out, const mercer_model_info *info);
-void cli_json_preparation(json_t *json, const mercer_model_info *info);
-/* The head of a model, when it has one: a row of a summary, and keys of a report. */
+/* The head of a model, when it has one: a row of a summary. */
 void cli_print_head(FILE *out, const mercer_model_info *info);
-void cli_json_head(json_t *json, const mercer_model *model, const mercer_model_info *info);
 /* What errors of a head are: "error_rate" or "rmse"; and such an error for people. */
 const char *cli_error_key(const mercer_model_info *info);
 cli_text cli_text_error(const mercer_model_info *info, double error);
@@ -362,22 +358,11 @@ void cli_print_features(FILE *out, const mercer_model_info *info, double factor)
 /* What features have to do with the targets: a line each. */
 void cli_print_alignment(FILE *out, const mercer_model_info *info);
 
-/* Set "alignment" and "covariance", cumulative sums over the features; empty for other methods. */
-void cli_json_alignment(json_t *json, const mercer_model_info *info);
-
 /* A row about the search for the features, where there was one. */
 void cli_print_trace(FILE *out, const mercer_model_info *info);
 
-/* Set "trace", the steps of a search with the seconds they took, unless the model was loaded; empty
- * for methods that do not search. */
-void cli_json_trace(json_t *json, const mercer_model_info *info);
-
-/* A row about the blocks of a stream, where there was one, and the same as JSON. */
+/* A row about the blocks of a stream, where there was one. */
 void cli_print_blocks(FILE *out, const mercer_model_info *info);
-void cli_json_blocks(json_t *json, const mercer_model_info *info);
-
-/* Set "selected", the 0-based rows, and "selection", an object for each of them. */
-void cli_json_selection(json_t *json, const mercer_model_info *info);
 
 /* A horizontal bar of share x width columns, in eighths; owned by the caller. */
 char *cli_bar(double share, int width);

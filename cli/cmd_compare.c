@@ -78,14 +78,14 @@ static standing standing_of(const mercer_evaluation *first, const mercer_evaluat
     return s;
 }
 
-static void print_comparison_json(const cli_app *app, mercer_evaluation **all,
-                                  const mercer_targets *targets)
+static void print_comparison_json(const cli_app *app, mercer_evaluation **all)
 {
     const cli_list *methods = &app->set.methods;
     json_t *json = json_object(), *list = json_array();
     for (int i = 0; i < methods->count; i++) {
         const standing s = standing_of(all[0], all[i]);
-        json_t *entry = cli_json_evaluation(all[i], targets);
+        char *text = NULL;
+        json_t *entry = cli_json_take(mercer_evaluation_json(all[i], &text, NULL), &text);
         json_object_set_new(entry, "method", cli_json_text(methods->item[i]));
         json_object_set_new(entry, "difference", cli_json_real(s.difference));
         json_object_set_new(entry, "difference_sd", cli_json_real(s.spread));
@@ -180,7 +180,7 @@ static int run_compare(cli_app *app)
     if (status == CLI_DONE) {
         cli_progress_clear();
         if (set->json)
-            print_comparison_json(app, all, mercer_table_targets(o.table));
+            print_comparison_json(app, all);
         else if (!set->quiet)
             print_comparison(app, all);
     }

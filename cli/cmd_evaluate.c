@@ -213,7 +213,9 @@ static int run_evaluate(cli_app *app)
         goto out;
     cli_progress_clear();
     if (set->json) {
-        json_t *json = json_object(), *report = cli_json_evaluation(e, targets);
+        char *text = NULL;
+        json_t *json = json_object();
+        json_t *report = cli_json_take(mercer_evaluation_json(e, &text, NULL), &text);
         json_object_set_new(json, "method", cli_json_text(set->fit.method));
         json_object_set_new(json, "data", cli_json_text(set->operand[0]));
         json_object_set_new(json, "rows",

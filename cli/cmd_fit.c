@@ -27,45 +27,20 @@ static double share_factor(const outcome *o)
 
 static json_t *report_json(const cli_app *app, const outcome *o)
 {
-    const mercer_model_info *info = &o->info;
-    json_t *json = json_object();
-    cli_json_method(json, info->method);
-    json_object_set_new(json, "kernel", cli_json_text(info->kernel));
-    json_object_set_new(json, "center", cli_json_text(info->center));
-    json_object_set_new(json, "scale", cli_json_text(info->scale));
-    json_object_set_new(json, "data", cli_json_text(app->set.operand[0]));
-    json_object_set_new(json, "rows", json_integer(info->rows));
-    json_object_set_new(json, "columns", json_integer(o->columns));
-    cli_json_sparse(json, o->entries, info->rows, o->columns);
-    json_object_set_new(json, "labels", cli_json_text(o->origin));
-    cli_json_preparation(json, info);
-    json_object_set_new(json, "components", json_integer(info->components));
-    cli_json_selection(json, info);
-    cli_json_alignment(json, info);
-    cli_json_trace(json, info);
-    cli_json_blocks(json, info);
-    json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
-    json_object_set_new(json, "share",
-                        cli_json_reals(info->spectrum, info->components, share_factor(o)));
-    json_object_set_new(json, "reconstruction_error",
-                        cli_json_real(o->report.reconstruction_error));
-    json_object_set_new(json, "projection_variance", cli_json_real(o->report.projection_variance));
-    json_object_set_new(json, "total_variance", cli_json_real(o->report.total_variance));
-    json_object_set_new(json, "novelty_threshold", cli_json_real(info->novelty_threshold));
-    json_object_set_new(json, "novelty_share", cli_json_share(info));
-    json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
-    cli_json_head(json, o->model, info);
-    json_object_set_new(json, "store", cli_json_text(o->report.store));
-    json_object_set_new(json, "store_reason", cli_json_text(o->report.store_reason));
-    json_object_set_new(json, "store_bytes", json_integer(o->report.store_bytes));
-    json_object_set_new(json, "store_rank", json_integer(o->report.store_rank));
-    json_object_set_new(json, "solver", cli_json_text(o->report.solver));
-    json_object_set_new(json, "passes", json_integer(o->report.passes));
-    json_object_set_new(json, "residual", cli_json_real(o->report.residual));
-    json_object_set_new(json, "seed", json_integer((json_int_t)app->set.seed));
-    json_object_set_new(json, "threads", json_integer(mercer_ctx_threads(app->ctx)));
-    json_object_set_new(json, "model", cli_json_text(app->set.output));
-    json_object_set_new(json, "seconds", cli_json_real(o->report.seconds));
+    char *text = NULL;
+    json_t *json = cli_json_take(mercer_fit_report_json(o->model, &o->report, &text, NULL), &text);
+    cli_json_insert(json, "rows", "data", cli_json_text(app->set.operand[0]));
+    json_object_set_new(json, "columns", json_integer(o->columns)); /* as they were read */
+    cli_json_insert(json, "encode", "entries",
+                    o->entries >= 0 ? json_integer(o->entries) : json_null());
+    cli_json_insert(json, "encode", "density",
+                    o->entries >= 0
+                        ? cli_json_real(cli_density(o->entries, o->info.rows, o->columns))
+                        : json_null());
+    cli_json_insert(json, "encode", "labels", cli_json_text(o->origin));
+    cli_json_insert(json, "seconds", "seed", json_integer((json_int_t)app->set.seed));
+    cli_json_insert(json, "seconds", "threads", json_integer(mercer_ctx_threads(app->ctx)));
+    cli_json_insert(json, "seconds", "model", cli_json_text(app->set.output));
     json_object_set_new(json, "seconds_read", cli_json_real(o->seconds_read));
     json_object_set_new(json, "seconds_write", cli_json_real(o->seconds_write));
     json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));

@@ -6,45 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *info_json(const mercer_model *model, const mercer_model_info *info, double factor)
-{
-    json_t *names = json_array();
-    for (int64_t j = 0; j < info->columns && mercer_model_column_name(model, j); j++)
-        json_array_append_new(names, cli_json_text(mercer_model_column_name(model, j)));
-    json_t *json = json_object();
-    cli_json_method(json, info->method);
-    json_object_set_new(json, "kernel", cli_json_text(info->kernel));
-    json_object_set_new(json, "center", cli_json_text(info->center));
-    json_object_set_new(json, "scale", cli_json_text(info->scale));
-    json_object_set_new(json, "rows", json_integer(info->rows));
-    json_object_set_new(json, "weight", cli_json_real(info->weight));
-    json_object_set_new(json, "columns", json_integer(info->columns));
-    json_object_set_new(json, "column_names", names);
-    cli_json_preparation(json, info);
-    json_object_set_new(json, "components", json_integer(info->components));
-    json_object_set_new(json, "expansion_points", json_integer(info->expansion_points));
-    cli_json_sparse(json, info->expansion_entries, info->expansion_points, info->columns);
-    cli_json_head(json, model, info);
-    json_object_set_new(json, "orthonormal", json_boolean(info->orthonormal));
-    cli_json_selection(json, info);
-    cli_json_alignment(json, info);
-    cli_json_trace(json, info);
-    cli_json_blocks(json, info);
-    if (info->stream_blocks > 0)
-        json_object_set_new(json, "unfinished", json_boolean(info->stream_unfinished));
-    json_object_set_new(json, "spectrum", cli_json_reals(info->spectrum, info->components, 1));
-    json_object_set_new(json, "share", cli_json_reals(info->spectrum, info->components, factor));
-    json_object_set_new(json, "total_variance", cli_json_real(info->total_variance));
-    json_object_set_new(json, "reconstruction_error", cli_json_real(info->reconstruction_error));
-    json_object_set_new(json, "novelty_threshold", cli_json_real(info->novelty_threshold));
-    json_object_set_new(json, "novelty_share", cli_json_share(info));
-    json_object_set_new(json, "version", cli_json_text(info->version));
-    json_object_set_new(json, "command", cli_json_text(info->command));
-    json_object_set_new(json, "seed", json_integer((json_int_t)info->seed));
-    json_object_set_new(json, "data_hash", cli_json_text(info->data_hash));
-    return json;
-}
-
 static void print_columns(const mercer_model *model, int64_t columns)
 {
     enum { MOST = 8 };
@@ -78,7 +39,8 @@ static int run_info(cli_app *app)
     const double factor = total > 0 ? 1 / total : NAN;
 
     if (app->set.json) {
-        cli_json_print(stdout, info_json(model, &info, factor));
+        char *text = NULL;
+        cli_json_print(stdout, cli_json_take(mercer_model_info_json(model, &text, NULL), &text));
         mercer_model_free(model);
         return CLI_DONE;
     }

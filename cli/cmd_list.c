@@ -90,16 +90,11 @@ static void print_entry(const mercer_entry *entry, const catalogue *of)
 }
 
 /* Part of the library's schema: an entry, or without a name the list of all. */
-static int list_json(const catalogue *of, const char *name)
+static void list_json(const catalogue *of, const char *name)
 {
     char *text = NULL, *key = cli_format("%ss", of->what);
-    mercer_error err = {0};
-    const mercer_status rc = mercer_schema_json(&text, &err);
-    if (rc != MERCER_OK) {
-        free(key);
-        return cli_fail_library(rc, &err, NULL);
-    }
-    json_t *schema = cli_json_take(text), *all = json_object_get(schema, key);
+    json_t *schema = cli_json_take(mercer_schema_json(&text, NULL), &text);
+    json_t *all = json_object_get(schema, key);
     if (name) {
         size_t index = 0;
         while (strcmp(mercer_entry_name(of->at((int)index)), name) != 0)
@@ -112,7 +107,6 @@ static int list_json(const catalogue *of, const char *name)
     }
     json_decref(schema);
     free(key);
-    return CLI_DONE;
 }
 
 static int list(cli_app *app, const catalogue *of)
@@ -124,12 +118,15 @@ static int list(cli_app *app, const catalogue *of)
         if (!entry)
             return unknown_entry(of->what, name, (int)strlen(name), at);
         if (app->set.json)
-            return list_json(of, name);
-        print_entry(entry, of);
+            list_json(of, name);
+        else
+            print_entry(entry, of);
         return CLI_DONE;
     }
-    if (app->set.json)
-        return list_json(of, NULL);
+    if (app->set.json) {
+        list_json(of, NULL);
+        return CLI_DONE;
+    }
     cli_table table = {.align = "lll", .header = true};
     cli_table_cell(&table, "%s", of->what);
     cli_table_cell(&table, "what it is");

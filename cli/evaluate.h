@@ -27,8 +27,6 @@ const char *cli_evaluate_file_of(const cli_settings *set, const mercer_error *er
 /* A cell with a number, or an empty one for NaN. */
 void cli_table_number(cli_table *table, const char *format, double value);
 
-json_t *cli_json_evaluation(const mercer_evaluation *e, const mercer_targets *targets);
-
 #define CLI_OPTION_EVALUATE                                                                        \
     CLI_FIT("kernel", 'k', "KERNEL", "as for fit", NULL),                                          \
         CLI_FIT("components", 'n', "N",                                                            \

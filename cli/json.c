@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 json_t *cli_json_real(double value)
 {
@@ -25,19 +26,34 @@ json_t *cli_json_text(const char *text)
     return json;
 }
 
-json_t *cli_json_reals(const double *values, int64_t count, double factor)
+json_t *cli_json_take(mercer_status rc, char **text)
 {
-    json_t *array = json_array();
-    for (int64_t i = 0; values && i < count; i++)
-        json_array_append_new(array, cli_json_real(values[i] * factor));
-    return array;
+    if (rc != MERCER_OK)
+        cli_out_of_memory(); /* nothing else can go wrong */
+    json_t *json = json_loads(*text, 0, NULL);
+    mercer_free(*text);
+    return json;
 }
 
-json_t *cli_json_take(char *text)
+void cli_json_move(json_t *from, const char *key, json_t *to)
 {
-    json_t *json = json_loads(text, 0, NULL);
-    mercer_free(text);
-    return json;
+    json_t *value = json_object_get(from, key);
+    if (value)
+        json_object_set(to, key, value);
+}
+
+void cli_json_insert(json_t *object, const char *before, const char *key, json_t *value)
+{
+    json_t *old = json_copy(object), *member;
+    const char *name;
+    json_object_clear(object);
+    json_object_foreach(old, name, member)
+    {
+        if (strcmp(name, before) == 0)
+            json_object_set_new(object, key, value);
+        json_object_set(object, name, member);
+    }
+    json_decref(old);
 }
 
 json_t *cli_json_notices(const cli_app *app)

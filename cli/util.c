@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Noreturn void out_of_memory(void)
+_Noreturn void cli_out_of_memory(void)
 {
     cli_emergency_cleanup();
     (void)cli_fail(CLI_FAILED, "out of memory");
@@ -23,7 +23,7 @@ void *cli_alloc(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size ? size : 1);
     if (!memory)
-        out_of_memory();
+        cli_out_of_memory();
     return memory;
 }
 
@@ -31,7 +31,7 @@ void *cli_resize(void *memory, size_t count, size_t size)
 {
     void *resized = reallocarray(memory, count ? count : 1, size);
     if (!resized)
-        out_of_memory();
+        cli_out_of_memory();
     return resized;
 }
 
@@ -39,7 +39,7 @@ char *cli_copy(const char *text)
 {
     char *copy = strdup(text);
     if (!copy)
-        out_of_memory();
+        cli_out_of_memory();
     return copy;
 }
 
@@ -47,7 +47,7 @@ char *cli_format_list(const char *format, va_list args)
 {
     char *text = NULL;
     if (vasprintf(&text, format, args) < 0)
-        out_of_memory();
+        cli_out_of_memory();
     return text;
 }
 
@@ -90,7 +90,7 @@ FILE *cli_text_open(char **text)
     FILE *out =
         fopencookie(growing, "w", (cookie_io_functions_t){.write = grow, .close = end_growing});
     if (!out)
-        out_of_memory();
+        cli_out_of_memory();
     return out;
 }
 

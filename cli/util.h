@@ -11,6 +11,8 @@
 /* Zeroed memory of count x size bytes, freed with free(). When there is none the program removes
  * its temporary files and ends with one line and status 1. */
 void *cli_alloc(size_t count, size_t size);
+/* What it does then. */
+_Noreturn void cli_out_of_memory(void);
 /* The same memory with another number of elements; new ones are not defined. NULL: new memory. */
 void *cli_resize(void *memory, size_t count, size_t size);
 char *cli_copy(const char *text);

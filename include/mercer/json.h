@@ -17,6 +17,16 @@ extern "C" {
 /* Methods, kernels, heads, options of a fit and formats, with keys, defaults and ranges. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_schema_json(char **out, mercer_error *err);
 
+/* A model, and what its fit did; report is that of mercer_fit() or mercer_stream_model(). */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_model_info_json(const mercer_model *model,
+                                                                    char **out, mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_fit_report_json(const mercer_model *model,
+                                                                    const mercer_fit_report *report,
+                                                                    char **out, mercer_error *err);
+/* The result of an evaluation: its folds, what was chosen in them, confusion of classes. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status
+mercer_evaluation_json(const mercer_evaluation *evaluation, char **out, mercer_error *err);
+
 #ifdef __cplusplus
 }
 #endif

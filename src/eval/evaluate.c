@@ -485,6 +485,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
     if (result->kind == MERCER_TARGET_CLASSES) {
         MRC_TRY(mrc_alloc2(&result->confusion, o, o, sizeof *result->confusion, err));
         MRC_TRY(mrc_alloc(&result->undecided, o, sizeof *result->undecided, err));
+        MRC_TRY(mrc_copy_names(&result->class_names, job->targets->class_names, o, err));
     }
     for (int64_t f = 0; result->confusion && f < result->count; f++) {
         const mrc_fold_result *fold = &result->folds[f];

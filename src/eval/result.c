@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/params.h"
+#include "data/rows.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
         mrc_fold_result_destroy(&evaluation->folds[f]);
     mrc_free(evaluation->folds);
     mrc_free(evaluation->positive_name);
+    mrc_free_names(evaluation->class_names, evaluation->outputs);
     mrc_free(evaluation->confusion);
     mrc_free(evaluation->undecided);
     mrc_free(evaluation->roc);

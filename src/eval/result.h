@@ -28,6 +28,7 @@ struct mercer_evaluation {
     int64_t outputs, count;
     int64_t positive;    /* of two classes: the one that rankings look for */
     char *positive_name; /* NULL: there are no two */
+    char **class_names;  /* outputs texts; NULL: values, or nothing is predicted */
     mrc_fold_result *folds;
     mrc_grid grid;
     int64_t *confusion, *undecided;

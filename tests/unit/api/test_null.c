@@ -336,6 +336,15 @@ static void test_models(void **state)
     REFUSED(mercer_model_array, model, "z", NULL);
     ZERO(mercer_model_array_name, -1);
     QUIET(mercer_free, NULL);
+    mercer_fit_report report;
+    char *text = NULL;
+    mercer_fit_report_init(&report);
+    REFUSED(mercer_model_info_json, NULL, &text);
+    REFUSED(mercer_model_info_json, model, NULL);
+    REFUSED(mercer_fit_report_json, NULL, &report, &text);
+    REFUSED(mercer_fit_report_json, model, NULL, &text);
+    REFUSED(mercer_fit_report_json, model, &report, NULL);
+    assert_null(text);
     assert_null(out);
     QUIET(mercer_model_get_info, NULL, &info);
     QUIET(mercer_model_get_info, model, NULL);
@@ -403,6 +412,9 @@ static void test_evaluations(void **state)
     REFUSED(mercer_evaluate, ctx, &options, rows, classes, NULL);
     assert_null(out);
     assert_ok(mercer_evaluate(ctx, &options, rows, classes, &out, err));
+    char *text = NULL;
+    REFUSED(mercer_evaluation_json, NULL, &text);
+    REFUSED(mercer_evaluation_json, out, NULL);
     REFUSED(mercer_evaluation_get_roc, NULL, &points, &count);
     REFUSED(mercer_evaluation_get_roc, out, NULL, &count);
     REFUSED(mercer_evaluation_get_roc, out, &points, NULL);
