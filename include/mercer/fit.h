@@ -49,6 +49,8 @@ typedef struct mercer_fit_options {
                                       are. Borrowed for the call, like their targets */
     const mercer_targets *validation_targets; /* their classes, matched by name */
     int reserved_2;                           /* 0 */
+    int want_features; /* 1: mercer_fit() hands over the features of the training rows in
+                          mercer_fit_report.features; 0: not. Only mercer_fit() takes it */
 #ifdef MRC_TOYS
     const char *toy; /* of the library's own tests: what an option of a later version would be */
 #endif
@@ -86,12 +88,17 @@ typedef struct mercer_fit_report {
     double projection_variance;  /* mean squared length of the features */
     double total_variance;       /* mean squared (centred) norm of the mapped training rows */
     double seconds;              /* the fit alone */
+    double
+        *features; /* of the training rows, rows x components and row-major, if want_features
+                      was set: those of mercer_model_transform() to 1e-12 of the largest one, and
+                      often without its work. Freed by the caller with mercer_free(). Else NULL */
 } mercer_fit_report;
 MERCER_VERSIONED(fit_report)
 
 /* Fit a model to rows (targets may be NULL). On MERCER_OK the caller owns *out and frees it with
  * mercer_model_free(). On error *out is NULL. rows and targets are borrowed for the call only; the
- * model copies what it keeps. report and err may be NULL. */
+ * model copies what it keeps. report and err may be NULL. MERCER_ERR_ARGUMENT when features are
+ * wanted and report is NULL or of a version that cannot hold them. */
 MERCER_API mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                                     const mercer_rows *rows, const mercer_targets *targets,
                                     mercer_model **out, mercer_fit_report *report,

@@ -68,6 +68,9 @@ typedef struct mercer_error {
 /* The general meaning of a code; a constant string, never NULL. */
 MERCER_API const char *mercer_status_text(mercer_status status);
 
+/* Free what the library hands over where no other function is named; NULL is fine. */
+MERCER_API void mercer_free(void *memory);
+
 /* The version of the library that runs, as opposed to MERCER_VERSION, which was compiled against.
  */
 MERCER_API const char *mercer_version(void);

@@ -419,11 +419,10 @@ mercer_status mrc_options_import(const char *what, const void *given, void *out,
 
 void mrc_give_struct(const void *ours, size_t known, void *out)
 {
-    enum { MAX_STRUCT = 1 << 16 }; /* no struct of a later version is larger */
     size_t size, common;
     memcpy(&size, out, sizeof size);
     common = size < known ? size : known;
-    if (common < sizeof size || size > MAX_STRUCT) /* nobody set it */
+    if (common < sizeof size || size > MRC_MAX_STRUCT) /* nobody set it */
         return;
     memcpy((char *)out + sizeof size, (const char *)ours + sizeof size, common - sizeof size);
     memset((char *)out + common, 0, size - common);

@@ -119,6 +119,9 @@ void mrc_options_defaults(const void *defaults, size_t known, void *options, siz
  * that the caller does not know. given may be NULL. */
 mercer_status mrc_options_import(const char *what, const void *given, void *out, size_t size,
                                  mercer_error *err);
+/* No struct of a later version is larger: a size beyond it was not set. */
+enum { MRC_MAX_STRUCT = 1 << 16 };
+
 /* Fill a caller's struct with ours (`known` bytes), as far as it goes; members that only the caller
  * knows become zero. Its struct_size stays. */
 void mrc_give_struct(const void *ours, size_t known, void *out);

@@ -742,6 +742,9 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
     if (options->inner_folds == 1 || options->inner_folds < 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "inner folds: %lld, at least 2 are needed",
                         (long long)options->inner_folds);
+    if (options->fit->want_features)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "want_features"),
+                           "want_features: an evaluation has no features to hand over");
     mercer_status rc = mrc_options_refuse(options->fit, MERCER_CALL_EVALUATE, err);
     if (rc != MERCER_OK)
         return rc;

@@ -100,7 +100,7 @@ static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const ch
             ctx, model, mrc_prefix_of(model, trial->numbers[c + step - 1]), &first, err));
         first->head.scale = scale;
         restart(ctx, trial);
-        MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, false, first, err));
+        MRC_TRY(mrc_head_learn(ctx, &head, train->rows, train->targets, NULL, false, first, err));
         MRC_TRY(judge(ctx, trial, first, c, step, err));
     }
 out:

@@ -321,7 +321,8 @@ out:
 
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,
-                             bool with_errors, mercer_model *model, mercer_error *err)
+                             const double *given, bool with_errors, mercer_model *model,
+                             mercer_error *err)
 {
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
@@ -332,9 +333,11 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_budget(ctx, def, lesson.n, lesson.l, err));
     MRC_TRY(describe(targets, head, &codes, err));
-    MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));
-    MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
-    lesson.features = features;
+    if (!given) {
+        MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));
+        MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
+    }
+    lesson.features = given ? given : features;
     lesson.outputs = head->outputs;
     lesson.codes = codes;
     head->whole = def->needs_all_features;

@@ -85,11 +85,13 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
                                      mrc_scale_kind scale, int64_t n, mercer_error *err);
 
 /* Fit the head of a sealed model to the rows that the model was fitted to, and to their target
- * values scaled as model->head.scale says; it predicts in their own units. with_errors: find its
- * errors on them too, which may cost more than learning. */
+ * values scaled as model->head.scale says; it predicts in their own units. given: the features of
+ * the rows, bit for bit as the model gives them, or NULL. with_errors: find its errors on them too,
+ * which may cost more than learning. */
 mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
                              const mercer_rows *rows, const mercer_targets *targets,
-                             bool with_errors, mercer_model *model, mercer_error *err);
+                             const double *given, bool with_errors, mercer_model *model,
+                             mercer_error *err);
 
 /* Scores and, unless NULL, codes of rows by a complete head. */
 mercer_status mrc_head_predict(mercer_ctx *ctx, const mrc_head_choice *choice, const mrc_head *head,

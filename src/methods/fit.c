@@ -176,6 +176,28 @@ out:
     return rc;
 }
 
+/* Whether the caller's report has a member for the features. */
+static mercer_status check_report(const mercer_fit_report *report, mercer_error *err)
+{
+    const size_t needed = offsetof(mercer_fit_report, features) + sizeof report->features;
+    if (!report || report->struct_size < needed || report->struct_size > MRC_MAX_STRUCT)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "want_features"),
+                           "want_features: %s to hand the features over in",
+                           report ? "the report has no member" : "there is no report");
+    return MERCER_OK;
+}
+
+/* The features of the training rows, where the method left none. */
+static mercer_status find_features(mercer_ctx *ctx, const mercer_rows *rows,
+                                   const mercer_model *model, double **features, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(features, rows->n, model->components, sizeof **features, err));
+    MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, *features, NULL, err));
+out:
+    return rc;
+}
+
 mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                          const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
                          mercer_fit_report *report, mercer_error *err)
@@ -189,11 +211,19 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     mercer_fit_report filled = {.struct_size = sizeof filled};
     struct more_rows more = {0};
     mercer_model *model = NULL;
+    double *features = NULL;
     double start = mrc_seconds();
     mercer_status rc = MERCER_OK;
 
     mrc_ctx_enter(ctx);
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
+    const bool wanted = r.options.want_features != 0;
+    r.options.want_features = 0; /* not of the fits inside this one */
+    if (wanted)
+        MRC_TRY(check_report(report, err));
+    /* A head learns from the very bits that a transform gives. */
+    if (wanted && !r.head.def)
+        r.problem.features = &features;
     MRC_TRY(check_rows(rows, &r, err));
     MRC_TRY(check_targets(rows, targets, &r, err));
     if (mrc_blas_is_foreign())
@@ -206,9 +236,11 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
         MRC_TRY(mrc_stream_fit(ctx, &r.options, rows, &filled, &model, err));
     else
         MRC_TRY(fit_at_once(ctx, &r, rows, targets, &filled, &more, &model, err));
+    if (wanted && !features)
+        MRC_TRY(find_features(ctx, rows, model, &features, err));
     if (r.head.def) {
         model->head.scale = r.scale_target;
-        MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, true, model, err));
+        MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, features, true, model, err));
     }
     if (r.options.novelty > 0)
         MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
@@ -216,11 +248,14 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
     filled.total_variance = model->total_variance;
     MRC_TRY(mrc_check_cancel(ctx, err));
     filled.seconds = mrc_seconds() - start;
+    filled.features = features;
+    features = NULL;
     if (report)
         mrc_give_struct(&filled, sizeof filled, report);
     *out = model;
     model = NULL;
 out:
+    mrc_free(features);
     mercer_model_free(model);
     more_rows_destroy(&more);
     mrc_request_destroy(&r);

@@ -158,6 +158,7 @@ static mercer_status fit(mercer_ctx *ctx, const char *method, const char *kernel
     mercer_fit_options_init(&options);
     options.method = method;
     options.kernel = kernel;
+    options.want_features = report != NULL;
     /* Methods that learn from targets get some; the others do not look at them. */
     mercer_targets *targets = targets_for(method, mercer_rows_count(rows));
     mercer_status rc = mercer_fit(ctx, &options, rows, targets, model, report, err);
@@ -233,6 +234,19 @@ static void check_scores(mercer_ctx *ctx, const mercer_model *model, const merce
     free(errors);
 }
 
+/* The features that a fit handed over are those of a transform. */
+static void check_features(mercer_ctx *ctx, const mercer_model *model, const mercer_rows *rows,
+                           double *features)
+{
+    int64_t count = mercer_rows_count(rows) * info_of(model).components;
+    double *projected = new_doubles(count);
+    assert_non_null(features);
+    assert_ok(mercer_model_transform(ctx, model, rows, NULL, projected, NULL, err));
+    assert_close(features, projected, count, 1e-12 * largest_modulus(projected, count));
+    mercer_free(features);
+    free(projected);
+}
+
 /* The method with keys that suit every set: an absolute threshold does not suit every scale, and
  * what a stream drops from its library is missing from its scores. */
 static const char *spec_for_any_set(const char *method)
@@ -277,6 +291,7 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
                                 strcmp(sets[s].name, "huge") == 0 || sets[s].d == 1);
                 } else {
                     check_scores(ctx, model, rows);
+                    check_features(ctx, model, rows, report.features);
                 }
                 mercer_model_free(model);
                 mercer_rows_free(rows);
@@ -284,6 +299,125 @@ static void test_methods_fit_every_set_with_every_kernel(void **state)
                 free(x);
             }
     free_sets(sets);
+}
+
+/* Features out of the fit, of every method with every store, centring, precision and head: those of
+ * a transform, beside a model that has the same bytes as without them. */
+static void test_methods_hand_over_features(void **state)
+{
+    enum { N = 300, D = 2 };
+    static const char *const centers[] = {"none", "exact", "span"};
+    static const char *const scales[] = {"none", "standard"};
+    char store[SWEEP_SIZE];
+    const mercer_entry *entry;
+    double *x = ring_rows(5, N);
+    int fits = 0;
+    (void)state;
+    for (int m = 0; (entry = mercer_method_at(m)); m++)
+        for (int s = 0; sweep_at(s, store); s++)
+            for (int c = 0; c < 12; c++) {
+                mercer_ctx *ctx = new_ctx(2);
+                mercer_rows *rows = view(ctx, x, N, D);
+                mercer_targets *targets = targets_for(mercer_entry_name(entry), N);
+                mercer_fit_report report = {.struct_size = sizeof report};
+                mercer_model *models[2] = {NULL};
+                mercer_fit_options options;
+                void *bytes[2];
+                size_t size[2];
+                mercer_fit_options_init(&options);
+                options.method = spec_for_any_set(mercer_entry_name(entry));
+                options.store = strcmp(sweep_at(s, store), "combined") == 0 ? NULL : store;
+                options.kernel = options.store ? NULL : "0.7*rbf + linear";
+                if (is_linear(options.method))
+                    options.kernel = "linear";
+                options.center = centers[c % 3];
+                options.scale = scales[c / 3 % 2];
+                options.precision = c >= 9 ? "single" : NULL;
+                options.head = c % 2 ? "none" : NULL;
+                mercer_status rc = mercer_fit(ctx, &options, rows, targets, &models[0], NULL, NULL);
+                if (rc == MERCER_OK) { /* else the choices do not go together */
+                    mercer_ctx_set_seed(ctx, 1);
+                    options.want_features = 1;
+                    assert_ok(mercer_fit(ctx, &options, rows, targets, &models[1], &report, err));
+                    check_features(ctx, models[1], rows, report.features);
+                    for (int k = 0; k < 2; k++)
+                        assert_ok(mercer_model_to_bytes(ctx, models[k], &bytes[k], &size[k], err));
+                    assert_int_equal(size[0], size[1]);
+                    assert_memory_equal(bytes[0], bytes[1], size[0]);
+                    for (int k = 0; k < 2; k++) {
+                        mercer_bytes_free(bytes[k]);
+                        mercer_model_free(models[k]);
+                    }
+                    fits++;
+                }
+                mercer_targets_free(targets);
+                mercer_rows_free(rows);
+                mercer_ctx_free(ctx);
+            }
+    assert_true(fits > 400);
+    free(x);
+}
+
+/* Who wants features needs a report that can hold them. */
+static void test_features_need_a_report(void **state)
+{
+    enum { N = 60 };
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = ring_rows(6, N);
+    mercer_rows *rows = view(ctx, x, N, 2);
+    mercer_fit_report report;
+    mercer_fit_options options;
+    mercer_evaluate_options evaluate;
+    mercer_evaluation *result = NULL;
+    mercer_stream *stream = NULL;
+    mercer_model *model = NULL;
+    mercer_error why = {0};
+    (void)state;
+    mercer_fit_options_init(&options);
+    mercer_fit_report_init(&report);
+    options.method = "kpca";
+    options.want_features = 1;
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_string_equal(why.key, "want_features");
+    report.struct_size = offsetof(mercer_fit_report, features);
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, &report, &why),
+                     MERCER_ERR_ARGUMENT);
+    report.struct_size = SIZE_MAX; /* nobody set it */
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, &report, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_null(model);
+    report.struct_size = sizeof report;
+    mercer_evaluate_options_init(&evaluate);
+    evaluate.fit = &options;
+    assert_int_equal(mercer_evaluate(ctx, &evaluate, rows, NULL, &result, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_string_equal(why.key, "want_features");
+    options.method = "ikpca";
+    assert_int_equal(mercer_stream_new(ctx, &options, &stream, &why), MERCER_ERR_ARGUMENT);
+    assert_string_equal(why.key, "want_features");
+    options.novelty = 0.1; /* fits once more inside */
+    for (int m = 0; m < 2; m++) {
+        int64_t live = mrc_alloc_live(), k = 0;
+        mercer_status rc;
+        options.method = m ? "kpca" : "ikpca:block=20";
+        do {
+            mrc_alloc_fail_after(k++);
+            rc = mercer_fit(ctx, &options, rows, NULL, &model, &report, NULL);
+            mrc_alloc_fail_after(-1);
+            assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+            assert_true(rc == MERCER_OK || mrc_alloc_live() == live);
+        } while (rc != MERCER_OK);
+        check_features(ctx, model, rows, report.features);
+        mercer_model_free(model);
+    }
+    options.want_features = 0;
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, &report, err));
+    assert_null(report.features);
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
 }
 
 static void test_methods_give_the_same_bits_for_any_thread_count(void **state)
@@ -644,6 +778,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_toys_are_listed),
         cmocka_unit_test(test_methods_take_every_choice),
         cmocka_unit_test(test_methods_fit_every_set_with_every_kernel),
+        cmocka_unit_test(test_methods_hand_over_features),
+        cmocka_unit_test(test_features_need_a_report),
         cmocka_unit_test(test_methods_give_the_same_bits_for_any_thread_count),
         cmocka_unit_test(test_methods_refuse_bad_calls),
         cmocka_unit_test(test_methods_save_and_load_bit_for_bit),

@@ -27,6 +27,9 @@ typedef struct mrc_problem {
     bool single;
     const mercer_criterion *criterion; /* the caller's choice of direction, or NULL */
     mercer_fit_report *report;         /* never NULL */
+    /* NULL, or where a method may leave the features of the rows, n x l from mrc_alloc, when it has
+     * them at hand as exactly as a transform gives them. */
+    double **features;
 } mrc_problem;
 
 /* Build the Gram operator a method works on, as it requests, in the store the user chose. */

@@ -8,6 +8,7 @@
 
 #include "methods/common/expansion.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -89,6 +90,37 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     return rc;
 }
 
+/* The features of the training rows are sqrt(lambda_j) u_j, and a transform gives K^ u_j /
+ * sqrt(lambda_j). They differ by the residual of the eigenpair, and by rounding of the n products
+ * with the coefficients, whose length is 1 / sqrt(lambda_j), or what a low-rank factor leaves out.
+ * Whether both are small beside the largest feature. A matrix in single precision is not the one of
+ * a transform. */
+static bool features_are_exact(const mrc_problem *problem, const mrc_gram *gram,
+                               const mrc_spectrum *s)
+{
+    static const double TOLERANCE = 1e-12; /* what callers are promised */
+    /* Other solvers than krylov report a bound of n times eps, of which that root is met. */
+    double n = (double)problem->rows->n, largest = 0;
+    bool measured = strcmp(s->solver, "krylov") == 0;
+    if (problem->single || s->count == 0)
+        return false;
+    for (int64_t i = 0; i < problem->rows->n * s->count; i++)
+        largest = fmax(largest, fabs(s->values[i % s->count] * s->vectors[i]));
+    double off = (measured ? s->residual : s->residual / sqrt(n)) * s->values[0] +
+                 sqrt(n) * fmax(DBL_EPSILON * mrc_gram_kmax(gram), mrc_gram_left_out(gram));
+    return 4 * off <= TOLERANCE * largest * sqrt(s->values[s->count - 1]);
+}
+
+/* From the coefficients u_j / sqrt(lambda_j). */
+static mercer_status keep_features(const mrc_spectrum *s, int64_t n, double **out,
+                                   mercer_error *err)
+{
+    mercer_status rc = mrc_alloc2_raw(out, n, s->count, sizeof **out, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < n * s->count; i++)
+        (*out)[i] = s->values[i % s->count] * s->vectors[i];
+    return rc;
+}
+
 mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
                                mercer_error *err)
 {
@@ -114,6 +146,8 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     mrc_gram_release_points(gram);
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));
     scale_to_coefficients(&s, n);
+    if (problem->features && features_are_exact(problem, gram, &s))
+        MRC_TRY(keep_features(&s, n, problem->features, err));
     MRC_TRY(mrc_spectral_model(ctx, problem, gram, &s, model, err));
 out:
     mrc_spectrum_destroy(&s);

@@ -65,6 +65,9 @@ mercer_status mercer_stream_new(mercer_ctx *ctx, const mercer_fit_options *optio
     if (rc != MERCER_OK)
         return rc;
     rc = mrc_options_refuse(&stream->request.options, MERCER_CALL_STREAM, err);
+    if (rc == MERCER_OK && stream->request.options.want_features)
+        rc = mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "want_features"),
+                         "want_features: needs all rows at once, which a stream does not have");
     if (rc == MERCER_OK)
         *out = stream;
     else

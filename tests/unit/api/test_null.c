@@ -97,6 +97,7 @@ static void test_context(void **state)
     QUIET(mercer_ctx_resume, NULL);
     QUIET(mercer_ctx_discard_temporaries, NULL);
     QUIET(mercer_ctx_free, NULL);
+    QUIET(mercer_free, NULL);
 }
 
 static void test_rows(void **state)

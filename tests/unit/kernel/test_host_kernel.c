@@ -423,6 +423,39 @@ static void test_failure_leaves_a_stream_as_it_was(void **state)
     free(y[1]);
 }
 
+/* ---- what it is asked for ---- */
+
+/* Features of the training rows out of a fit cost no kernel value where the fit has them. */
+static void test_features_of_a_fit_cost_no_values(void **state)
+{
+    static const char *const stores[] = {"dense", "stream"};
+    double *x = numbered_rows(N);
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        long long calls[2];
+        for (int want = 0; want < 2; want++) {
+            struct picky p = willing;
+            mercer_ctx *ctx = new_ctx(1);
+            mercer_rows *rows = view(ctx, x, N, D);
+            mercer_fit_options options = options_for("kpca", stores[s]);
+            mercer_fit_report report = {.struct_size = sizeof report};
+            mercer_model *model = NULL;
+            options.want_features = want;
+            assert_ok(mercer_ctx_add_kernel(ctx, "mine", picky, &p, 1, err));
+            assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, &report, err));
+            calls[want] = p.calls;
+            assert_true((report.features != NULL) == want);
+            mercer_free(report.features);
+            mercer_model_free(model);
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+        }
+        assert_true(calls[0] > 0);
+        assert_int_equal(calls[0], calls[1]);
+    }
+    free(x);
+}
+
 /* ---- who owns it ---- */
 
 /* A context, a model, a truncated one, one loaded, a stream and its model: freed in every order,
@@ -616,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_failure_is_the_same_on_any_threads),
         cmocka_unit_test(test_failure_ends_other_calls),
         cmocka_unit_test(test_failure_leaves_a_stream_as_it_was),
+        cmocka_unit_test(test_features_of_a_fit_cost_no_values),
         cmocka_unit_test(test_released_once_in_every_order),
         cmocka_unit_test(test_released_by_the_context),
         cmocka_unit_test(test_refused_model_owns_nothing),
