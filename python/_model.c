@@ -176,7 +176,7 @@ static mercer_status learn(mercer_ctx *ctx, const mercer_model *from,
         rc = mercer_model_to_bytes(ctx, lent, &bytes, &size, err);
     if (rc == MERCER_OK)
         rc = mercer_model_from_bytes(ctx, bytes, size, out, err);
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     mercer_stream_free(stream);
     return rc;
 }
@@ -449,7 +449,7 @@ static PyObject *to_bytes(PyObject *module, PyObject *args)
     if (rc != MERCER_OK)
         return core_raise(state, context, rc, &err);
     PyObject *out = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     return out;
 }
 

@@ -90,7 +90,7 @@ static void view_dealloc(PyObject *self)
 {
     core_view *view = (core_view *)self;
     PyTypeObject *type = Py_TYPE(self);
-    mercer_bytes_free(view->memory);
+    mercer_free(view->memory);
     Py_XDECREF(view->owner);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
@@ -137,7 +137,7 @@ PyObject *core_view_new(core_state *state, PyObject *owner, void *memory, const 
     } types[] = {{"d", 8}, {"f", 4}, {"B", 1}, {"q", 8}, {"i", 4}};
     core_view *view = core_new(state->view);
     if (!view) {
-        mercer_bytes_free(memory);
+        mercer_free(memory);
         return NULL;
     }
     view->owner = Py_XNewRef(owner);

@@ -54,7 +54,7 @@ static void put_selection(mrc_json_writer *json, const mercer_model_info *info)
     mrc_json_close(json);
 }
 
-/* Of the first 1, 2, ... features. */
+/* Writes the sums of the first 1, 2, ... values. */
 static void put_sums(mrc_json_writer *json, const char *key, const double *values, int64_t count)
 {
     double sum = 0;

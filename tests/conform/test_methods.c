@@ -345,7 +345,7 @@ static void test_methods_hand_over_features(void **state)
                     assert_int_equal(size[0], size[1]);
                     assert_memory_equal(bytes[0], bytes[1], size[0]);
                     for (int k = 0; k < 2; k++) {
-                        mercer_bytes_free(bytes[k]);
+                        mercer_free(bytes[k]);
                         mercer_model_free(models[k]);
                     }
                     fits++;

@@ -607,7 +607,7 @@ static void test_head_needs_memory_for_the_features(void **state)
     int64_t before = ctx->memory;
     ctx->memory = N * L * 8 - 1;
     mrc_head_choice ls = {.def = &mrc_head_ls};
-    assert_int_equal(mrc_head_learn(ctx, &ls, s.rows, s.classes, true, model, &err),
+    assert_int_equal(mrc_head_learn(ctx, &ls, s.rows, s.classes, NULL, true, model, &err),
                      MERCER_ERR_BUDGET);
     ctx->memory = before;
     mercer_model_free(model);

@@ -482,7 +482,7 @@ static void test_released_once_in_every_order(void **state)
         assert_ok(mercer_model_from_bytes(ctx, bytes, size, &loaded, err));
         assert_ok(mercer_stream_new(ctx, &options, &stream, err));
         assert_ok(mercer_stream_continue(other, model, &more, err)); /* knows no such kernel */
-        mercer_bytes_free(bytes);
+        mercer_free(bytes);
         for (int k = OWNERS; k > 0; code /= k, k--) {
             int pick = code % k, owner = left[pick];
             assert_int_equal(p.released, 0);
@@ -564,7 +564,7 @@ static void test_refused_model_owns_nothing(void **state)
     assert_int_equal(p.released, 1);
     mercer_model_free(model);
     assert_int_equal(p.released, 2);
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     mercer_rows_free(rows);
     free(x);
 }
