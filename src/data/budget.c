@@ -14,13 +14,13 @@ int64_t mrc_budget_left(const mrc_budget *budget)
 mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double bytes,
                               mercer_error *err)
 {
-    return mrc_fail_at(err, MERCER_ERR_BUDGET,
-                       MRC_AT(.key = "memory", .names_file = *budget->shown != NULL),
-                       "%s: %s would take %s, the memory budget is %s: raise it, or read "
-                       "fewer rows or columns",
-                       *budget->shown ? *budget->shown : "the input", what,
-                       mrc_bytes_text(bytes + (double)budget->used).text,
-                       mrc_bytes_text((double)budget->most).text);
+    const mrc_bytes_pair sizes =
+        mrc_bytes_texts(bytes + (double)budget->used, (double)budget->most);
+    return mrc_fail_at(
+        err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = *budget->shown != NULL),
+        "%s: %s would take %s, the memory budget is %s: raise it, or read "
+        "fewer rows or columns",
+        *budget->shown ? *budget->shown : "the input", what, sizes.first.text, sizes.second.text);
 }
 
 mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,

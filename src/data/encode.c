@@ -147,12 +147,13 @@ mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *c
     int64_t d = prepare->sources, width = mrc_encode_width(prepare), first = 0;
     double *out = NULL, bytes = (double)n * (double)(width + d) * (double)sizeof *out;
     mercer_status rc = MERCER_OK;
-    if (bytes > (double)ctx->memory)
+    if (bytes > (double)ctx->memory) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
         MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
                     "%s: its text columns become %lld columns, which need %s, the memory budget is "
                     "%s: raise it, or leave out columns with many texts",
-                    shown, (long long)width, mrc_bytes_text(bytes).text,
-                    mrc_bytes_text((double)ctx->memory).text);
+                    shown, (long long)width, sizes.first.text, sizes.second.text);
+    }
     MRC_TRY(mrc_alloc2(&out, n, width, sizeof *out, err));
     for (int64_t s = 0; s < d; s++) {
         const mrc_encoding *encoding = &prepare->encodings[s];

@@ -536,12 +536,13 @@ static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *
                  (long long)options->repeats);
     int64_t repeats = options->repeats ? options->repeats : 1;
     double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
-    if (options->splits == 0 && bytes > (double)ctx->memory)
+    if (options->splits == 0 && bytes > (double)ctx->memory) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
         MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
                     "%lld folds drawn %lld times take %s, the memory budget is %s: ask for "
                     "fewer, or raise it",
-                    (long long)k, (long long)repeats, mrc_bytes_text(bytes).text,
-                    mrc_bytes_text((double)ctx->memory).text);
+                    (long long)k, (long long)repeats, sizes.first.text, sizes.second.text);
+    }
     if (options->splits == 0)
         return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
                               targets ? targets->classes : 0, k, repeats, out, err);

@@ -46,10 +46,11 @@ static bool is_implicit(const mrc_gram *g)
 
 struct plan {
     const mrc_gram_request *request;
-    int64_t budget, common, dense, room;          /* bytes; room: left for a store and its solver */
-    int64_t solver;                               /* of an iterative solver */
-    mrc_bytes dense_text, full_text, budget_text; /* full: n x n, as people count it */
-    char why[96];                                 /* why a low-rank factor was not used */
+    int64_t budget, common, dense, room; /* bytes; room: left for a store and its solver */
+    int64_t solver;                      /* of an iterative solver */
+    double matrix, full;                 /* bytes as people count them; full: n x n */
+    mrc_bytes budget_text;
+    char why[96]; /* why a low-rank factor was not used */
 };
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
@@ -64,20 +65,21 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
     p->dense = mrc_dense_bytes(g->n, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
     p->solver = (int64_t)fmin(8 * n * (double)request->solver_columns, 9e18);
-    double full = n * n * (request->single ? 4 : 8);
-    p->full_text = mrc_bytes_text(full);
+    p->full = n * n * (request->single ? 4 : 8);
     /* Report n^2; tile padding would only confuse. */
-    p->dense_text = mrc_bytes_text(fmin(full, (double)p->dense));
+    p->matrix = fmin(p->full, (double)p->dense);
     p->budget_text = mrc_bytes_text((double)p->budget);
 }
 
 static mercer_status refuse(const struct plan *p, const mrc_gram *g, const char *what,
                             int64_t bytes, const char *key, const char *advice, mercer_error *err)
 {
+    /* A fit needs some room beyond its parts, so a sum equal to the budget is too large as well. */
+    const mrc_bytes_pair sizes =
+        mrc_bytes_texts(fmax((double)bytes, (double)p->budget + 1), (double)p->budget);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = key),
                        "%s of %lld rows needs %s, the memory budget is %s: %s", what,
-                       (long long)g->n, mrc_bytes_text((double)bytes).text, p->budget_text.text,
-                       advice);
+                       (long long)g->n, sizes.first.text, sizes.second.text, advice);
 }
 
 /* Columns a low-rank factor may have in the given room: the factor, a few q x q matrices for its
@@ -209,7 +211,7 @@ mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, cha
             else
                 snprintf(reason, size,
                          "rank %lld gives the matrix to rounding; in full it would take %s",
-                         (long long)rank, p.full_text.text);
+                         (long long)rank, mrc_bytes_text(p.full).text);
             return MERCER_OK;
         }
     }
@@ -222,14 +224,20 @@ mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, cha
                       "store memory", "use store stream or lowrank, or raise it", err);
     if (!asked)
         store = p.dense > p.room ? &mrc_store_stream : &mrc_store_dense;
-    const char *comma = p.why[0] ? "; " : "";
+    const char *comma = p.why[0] ? "; " : "", *with = "";
+    mrc_bytes_pair sizes = mrc_bytes_texts(p.matrix, (double)p.budget);
+    if (store != &mrc_store_dense && p.matrix <= (double)p.budget) {
+        with = " with the workspace of a fit"; /* without it the matrix would fit */
+        sizes = mrc_bytes_texts((double)p.dense + (double)(p.common + p.solver), (double)p.budget);
+    }
     if (store == &mrc_store_dense)
-        snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", p.dense_text.text,
-                 p.budget_text.text, comma, p.why);
+        snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", sizes.first.text,
+                 sizes.second.text, comma, p.why);
     else if (asked)
-        snprintf(reason, size, "as asked; a stored matrix would take %s", p.dense_text.text);
+        snprintf(reason, size, "as asked; a stored matrix would take %s",
+                 mrc_bytes_text(p.matrix).text);
     else
-        snprintf(reason, size, "the matrix would take %s, the budget is %s%s%s", p.dense_text.text,
-                 p.budget_text.text, comma, p.why);
+        snprintf(reason, size, "the matrix%s would take %s, the budget is %s%s%s", with,
+                 sizes.first.text, sizes.second.text, comma, p.why);
     return build(g, store, &none, err);
 }

@@ -266,11 +266,12 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
     double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + def->copies);
     if (bytes <= (double)ctx->memory)
         return MERCER_OK;
+    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
                        "head %s needs the features of all rows, %lld x %lld numbers or %s; the "
                        "memory budget is %s: raise it, or ask for fewer components",
-                       def->entry.name, (long long)n, (long long)l, mrc_bytes_text(bytes).text,
-                       mrc_bytes_text((double)ctx->memory).text);
+                       def->entry.name, (long long)n, (long long)l, sizes.first.text,
+                       sizes.second.text);
 }
 
 void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights)

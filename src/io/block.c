@@ -35,13 +35,14 @@ static mercer_status fail_rows(const mrc_block *block, double bytes, mercer_erro
 {
     const mrc_budget *budget = block->budget;
     double done = mrc_input_done(block->input);
-    char all[48] = "";
+    const mrc_bytes_pair sizes = mrc_bytes_texts((double)budget->most, done > 0 ? bytes / done : 0);
+    char all[64] = "";
     if (done > 0 && done < 1)
-        snprintf(all, sizeof all, " (about %s in all)", mrc_bytes_text(bytes / done).text);
+        snprintf(all, sizeof all, " (about %s in all)", sizes.second.text);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
                        "%s: its rows take more than the memory budget of %s%s: raise it, or "
                        "read fewer rows or columns",
-                       block->input->shown, mrc_bytes_text((double)budget->most).text, all);
+                       block->input->shown, sizes.first.text, all);
 }
 
 /* Rows that the block can have at most. */

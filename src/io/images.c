@@ -361,9 +361,12 @@ static mercer_status check_room(const struct images *images, double bytes, merce
     const mrc_budget *budget = images->budget;
     if (bytes <= (double)mrc_budget_left(budget))
         return MERCER_OK;
+    /* With what is already held: the image alone may be smaller than the budget. */
+    const mrc_bytes_pair sizes =
+        mrc_bytes_texts(bytes + (double)budget->used, (double)budget->most);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
-                       "%s: this image takes %s, the memory budget is %s: raise it", images->path,
-                       mrc_bytes_text(bytes).text, mrc_bytes_text((double)budget->most).text);
+                       "%s: this image and what is held take %s, the memory budget is %s: raise it",
+                       images->path, sizes.first.text, sizes.second.text);
 }
 
 /* Read and decode the image at images->path. */

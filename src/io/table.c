@@ -68,11 +68,12 @@ static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx
         (double)rows * (double)(width + reader->source.columns.data) * (double)sizeof(double);
     if (rows == INT64_MAX || bytes <= (double)ctx->memory)
         return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
+    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory resize", .names_file = 1),
                        "%s: the haar features, %lld x %lld numbers, need %s, the memory budget "
                        "is %s: raise it, or make the images smaller",
                        reader->source.input.shown, (long long)rows, (long long)width,
-                       mrc_bytes_text(bytes).text, mrc_bytes_text((double)ctx->memory).text);
+                       sizes.first.text, sizes.second.text);
 }
 
 /* Turn a block into a table; the block's memory goes over to it. */

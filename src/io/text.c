@@ -13,13 +13,15 @@ enum {
 static mercer_status make_room(mrc_text *text, size_t capacity, mercer_error *err)
 {
     int64_t more = (int64_t)(capacity - text->capacity);
-    if (more > mrc_budget_left(text->budget))
+    if (more > mrc_budget_left(text->budget)) {
+        const mrc_bytes_pair sizes =
+            mrc_bytes_texts((double)text->capacity, (double)text->budget->most);
         return mrc_fail_at(
             err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .line = text->line, .names_file = 1),
             "%s:%lld: a row of more than %s does not fit the memory budget of %s: "
             "raise it (or does a quote or a line never end?)",
-            text->input->shown, (long long)text->line, mrc_bytes_text((double)text->capacity).text,
-            mrc_bytes_text((double)text->budget->most).text);
+            text->input->shown, (long long)text->line, sizes.first.text, sizes.second.text);
+    }
     mercer_status rc = mrc_grow(&text->data, (int64_t)capacity + 1, 1, err);
     return rc == MERCER_OK ? mrc_budget_take(text->budget, more, 1, "", err) : rc;
 }
