@@ -123,8 +123,9 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     else
         cli_print_row(out, "reconstruction error", "%s",
                       cli_text_number(report->reconstruction_error).text);
-    cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
-                  report->total_variance);
+    if (isfinite(report->projection_variance)) /* predictions do not have one */
+        cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
+                      report->total_variance);
     cli_print_trace(out, info);
     cli_print_blocks(out, info);
     cli_print_novelty(out, info);

@@ -13,7 +13,7 @@ _mercer() {
         words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
@@ -22,7 +22,7 @@ _mercer() {
         fit:--landmarks) words='files' ;;
         fit:--validation) words='files' ;;
         fit:--novelty) words='' ;;
-        fit:--head) words='ls centre lad exp log knn svm linsvm' ;;
+        fit:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
         fit:--checkpoint) words='' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
@@ -69,12 +69,12 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
-        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:--roc) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
-        evaluate:--head) words='ls centre lad exp log knn svm linsvm' ;;
+        evaluate:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
         evaluate:--cv) words='' ;;
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
@@ -105,10 +105,10 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
-        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
-        compare:--head) words='ls centre lad exp log knn svm linsvm' ;;
+        compare:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
         compare:--cv) words='' ;;
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
@@ -211,11 +211,11 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost koca ikpca kha' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             heads:-?*) words='--json --help' ;;
-            heads:*) words='ls centre lad exp log knn svm linsvm' ;;
+            heads:*) words='ls centre lad exp log knn svm linsvm direct' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
             help:*) words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo' ;;

@@ -40,6 +40,7 @@ enum {
 static const double TOLERANCE = 1e-13;
 static const double ENOUGH = 1e-12;
 static const double NO_SOLUTION = 1e-6;
+static const double WORST = 1e-2; /* the same where the matrix itself has few digits */
 /* 1 - h_ii has lost its digits below this. */
 static const double MIN_LEVERAGE_LEFT = 1e-10;
 /* Rows are drawn for preconditioning: which ones changes rounding alone, so the seed is fixed. */
@@ -544,9 +545,12 @@ static mercer_status solve_gradients(mrc_gram *g, const struct basis *b, const s
         MRC_TRY(true_residual(&s, out->dual, out->fitted, &out->residual, err));
         ++out->products;
     }
-    if (!(out->residual <= fmax(NO_SOLUTION, 64 * g->eps)))
+    /* Rows that differ by little beside their mean leave few digits of K to solve with. */
+    double rounding = 64 * (double)n * g->eps * g->kmax / out->mu;
+    if (!(out->residual <= fmax(NO_SOLUTION, fmin(rounding, WORST))))
         MRC_FAIL_AT(
-            err, MERCER_ERR_NUMERIC, MRC_AT(.key = "ridge"),
+            err, rounding > NO_SOLUTION ? MERCER_ERR_DATA : MERCER_ERR_NUMERIC,
+            MRC_AT(.key = "ridge"),
             "conjugate gradients end at a residual of %.0e of the targets: a ridge of %g is "
             "too small for this kernel matrix; give a larger one",
             out->residual, out->ridge);

@@ -38,6 +38,7 @@ typedef struct mrc_head_def {
                         the values: they are not scaled. Any other head predicts values by
                         decision functions, which are scaled back */
     bool needs_all_features; /* it predicts from all features or not at all */
+    bool of_predictions;     /* it is for features that are predictions, one per output */
     int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
     /* MERCER_ERR_ARGUMENT unless the parameters suit this kind of targets; NULL: they do. */

@@ -240,6 +240,19 @@ static mercer_status check_expansion(const mercer_model *model, mercer_error *er
     return MERCER_OK;
 }
 
+static mercer_status check_variance(const mercer_model *model, mercer_error *err)
+{
+    int64_t q = model->points == 0 ? model->columns : model->basis_points;
+    if (!model->variance && !model->variance_offsets)
+        return MERCER_OK;
+    if (!model->variance || !model->variance_offsets || model->variance_rank != q)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of the variance are missing");
+    if (!(model->variance_scale >= 0 && model->variance_floor >= 0) ||
+        !isfinite(model->variance_scale) || !isfinite(model->variance_floor))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the variance cannot be used");
+    return MERCER_OK;
+}
+
 static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
@@ -332,6 +345,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     MRC_TRY(mrc_prepare_check(&model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
+    MRC_TRY(check_variance(model, err));
     MRC_TRY(check_sparse(model, err));
     MRC_TRY(check_numbers(model, err));
     MRC_TRY(mrc_model_check_head(model, err));

@@ -9,6 +9,8 @@
  *
  *   error(x) = k^(x,x) - |y|^2,   k^(x,x) = k(x,x) - 2 v'k(Z,x) + g   (k(x,x) without centring)
  *
+ * Of predictions (krr) the variance stands in its place, s^2 (k^(x,x) - |T'k(Z, x) + t|^2 + floor).
+ *
  * A collapsed linear model has features W'(x - c) and, without cancellation, |x - c - W y|^2.
  *
  * Sparse rows stay sparse with a model of sparse points, and with a collapsed one, where a feature
@@ -251,6 +253,38 @@ static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64
     memset(k + rows * TILE, 0, (size_t)((CHUNK - rows) * TILE) * sizeof(double));
 }
 
+/* Room for T'u of a chunk, zeroed, where errors are variances; else NULL. */
+static double *variance_sums(const struct job *job, int worker)
+{
+    const mercer_model *model = job->model;
+    if (!job->errors || !model->variance)
+        return NULL;
+    size_t count = (size_t)(CHUNK * model->variance_rank);
+    double *turned = job->scratch + (worker + 1) * job->scratch_size - count;
+    memset(turned, 0, count * sizeof *turned);
+    return turned;
+}
+
+/* Add the part of u, CHUNK x TILE of it, from row z0 of T on. */
+static void add_variance(const mercer_model *model, const double *u, int64_t z0, int64_t nz,
+                         double *turned)
+{
+    int64_t q = model->variance_rank;
+    if (turned)
+        mrc_gemm(false, false, CHUNK, q, nz, 1.0, u, TILE, model->variance + z0 * q, q, 1.0, turned,
+                 q);
+}
+
+/* From k^(x,x) and T'u to the variance; below 0 is rounding. */
+static double variance_of(const mercer_model *model, double self, const double *turned)
+{
+    for (int64_t c = 0; c < model->variance_rank; c++) {
+        double y = turned[c] + model->variance_offsets[c];
+        self -= y * y;
+    }
+    return model->variance_scale * (fmax(self, 0) + model->variance_floor);
+}
+
 static void project_chunk(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
@@ -259,6 +293,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
     int64_t width = model->mean ? l + 1 : l; /* the same with and without errors: same bits */
     double *sums = job->scratch + worker * job->scratch_size; /* CHUNK x ld */
     double *k = sums + CHUNK * ld;                            /* CHUNK x TILE */
+    double *turned = variance_sums(job, worker);              /* CHUNK x q, or NULL */
     double diag[CHUNK];
 
     if (mrc_check_cancel(job->ctx, NULL) != MERCER_OK)
@@ -269,6 +304,7 @@ static void project_chunk(void *arg, int64_t task, int worker)
         kernel_values(job, task, z0, nz, k);
         mrc_gemm(false, false, CHUNK, width, nz, 1.0, k, TILE, model->extended + z0 * ld, ld, 1.0,
                  sums, ld);
+        add_variance(model, k, z0, nz, turned);
     }
     if (model->mean && (job->errors || model->mean_weights))
         for (int64_t z0 = model->basis_points; z0 < model->points; z0 += TILE) {
@@ -295,6 +331,10 @@ static void project_chunk(void *arg, int64_t task, int worker)
         double left = diag[i];
         if (model->mean)
             left += model->mean_norm2 - 2 * sums[i * ld + l];
+        if (turned) {
+            job->errors[at + i] = variance_of(model, left, turned + i * model->variance_rank);
+            continue;
+        }
         for (int64_t j = 0; j < l; j++) {
             /* Without a mean the offsets do not belong to the projection. */
             double y = sums[i * ld + j] + (model->mean ? model->offsets[j] : 0.0);
@@ -381,6 +421,19 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
         return;
     for (int64_t i = 0; i < rows; i++)
         job->errors[at + i] = 0;
+    double *turned = variance_sums(job, worker);
+    for (int64_t c0 = 0; c0 < d && turned; c0 += TILE) { /* errors gather |x - c|^2 first */
+        int64_t nc = d - c0 < TILE ? d - c0 : TILE;
+        centred_columns(job, task, c0, nc, tile);
+        add_variance(model, tile, c0, nc, turned);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < nc; j++)
+                job->errors[at + i] += tile[i * TILE + j] * tile[i * TILE + j];
+    }
+    for (int64_t i = 0; turned && i < rows; i++)
+        job->errors[at + i] = variance_of(model, job->errors[at + i], turned + i * d);
+    if (turned)
+        return;
     for (int64_t c0 = 0; c0 < d; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
         centred_columns(job, task, c0, nc, tile);
@@ -395,7 +448,12 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
 static mercer_status check_errors(const mercer_model *model, const mercer_rows *rows,
                                   const double *self, mercer_error *err)
 {
-    if (!model->orthonormal)
+    if (!model->orthonormal && model->head.spec &&
+        strncmp(model->head.spec, "direct", strlen("direct")) == 0 && !model->variance)
+        return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
+                        "variances of predictions need a fit on the low-rank store, which this "
+                        "model does not come from");
+    if (!model->orthonormal && !model->variance)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "reconstruction errors need an orthonormal basis, which '%s' does not give",
                         model->method);
@@ -557,6 +615,8 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
     MRC_TRY(mrc_model_points(model, ctx, &job.z, err));
     job.scratch_size =
         CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(job.z);
+    if (errors && model->variance)
+        job.scratch_size += CHUNK * model->variance_rank;
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
     job.scratch = scratch;
     if (!out)

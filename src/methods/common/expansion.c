@@ -122,6 +122,24 @@ out:
     return rc;
 }
 
+mercer_status mrc_expand_map(const mrc_problem *problem, double **w, int64_t l, mercer_model *model,
+                             mercer_error *err)
+{
+    int64_t d = problem->rows->d;
+    double *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    model->components = l;
+    model->weights = *w;
+    *w = NULL;
+    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
+    MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
+    if (model->center != MRC_CENTER_NONE)
+        mean_row(problem->rows, scratch, model->input_center);
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
 /* ---- expanded ---- */
 
 /* b_j = -<w_j, mean>, and the sums of the columns of B. */

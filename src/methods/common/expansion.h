@@ -27,6 +27,11 @@ typedef struct mrc_expansion {
 mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
                          mercer_model *model, mercer_error *err);
 
+/* Fill the model of a linear kernel with the map W (columns x l) itself, for rows about their mean
+ * where it is centred. *w is NULL afterwards, also on error. */
+mercer_status mrc_expand_map(const mrc_problem *problem, double **w, int64_t l, mercer_model *model,
+                             mercer_error *err);
+
 /* Make the columns of B (n x l) sum to zero exactly: for centred mapped rows that changes no
  * direction. */
 void mrc_center_columns(int64_t n, int64_t l, double *b);

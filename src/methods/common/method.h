@@ -57,6 +57,10 @@ typedef struct mrc_common_params {
                 "features to extract; below 1: as many as explain that share of the labels")
 enum { MRC_MAX_BY_BOUND = 100 };
 
+/* The same for methods that have as many as the targets allow: their problem then asks for none. */
+#define MRC_COMPONENTS_OUTPUTS(type, what)                                                         \
+    MRC_REAL_OR(type, components, MRC_KEYWORD(0), 1, 1e9, "all", what)
+
 struct mrc_request; /* request.h */
 struct mercer_stream;
 
@@ -85,7 +89,9 @@ typedef struct mrc_method {
     bool takes_landmarks;   /* instead of all its keys but components */
     bool landmarks_replace; /* instead of its key points alone */
     bool takes_validation;
-    bool learns_width; /* sigma=learn */
+    bool learns_width;   /* sigma=learn */
+    bool counts_outputs; /* its components are MRC_COMPONENTS_OUTPUTS */
+    bool predicts;       /* its features are predictions, one per output */
     /* Replaces fit in a method that learns from a stream; else NULL. */
     const mrc_streaming *streaming;
     /* Check what the schema and the flags above cannot, before there are rows; or NULL. */

@@ -19,6 +19,18 @@ static mercer_status read_components(mrc_request *r, mercer_error *err)
                                  ? MRC_KEYWORD(0)
                                  : r->options.components;
     double wanted = common->components;
+    if (r->method->counts_outputs && r->options.components == MERCER_COMPONENTS_BOUND)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "components: method %s has no bound; it has as many features as the "
+                        "targets allow",
+                        r->method->entry.name);
+    if (r->method->counts_outputs && wanted > 0 && wanted < 1)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "components: %g: method %s has a number of features, no share of a "
+                        "variance",
+                        wanted, r->method->entry.name);
+    if (r->method->counts_outputs && wanted == MRC_KEYWORD(0))
+        return MERCER_OK;
     if (wanted == MRC_KEYWORD(0) && r->method->entry.params[0].choices) {
         r->problem.by_bound = true;
         r->problem.components = MRC_MAX_BY_BOUND;
@@ -138,14 +150,26 @@ static mercer_status check_validation(const mrc_request *r, mercer_error *err)
     return MERCER_OK;
 }
 
+static bool predicts(const mrc_method *method)
+{
+    return method->predicts;
+}
+
 static mercer_status read_head(mrc_request *r, mercer_error *err)
 {
+    char text[256];
     const mercer_fit_options *options = &r->options;
     int kind = mrc_option_word(options, MRC_OPTION_scale_target);
     mercer_status rc = MERCER_OK;
     const char *own =
         r->method->choose_head ? r->method->choose_head(r->params) : r->method->default_head;
     MRC_TRY(mrc_head_find(options->head ? options->head : own, &r->head, err));
+    if (r->head.def && r->head.def->of_predictions && !r->method->predicts)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "head %s is for methods whose features are predictions (%s), which those of "
+                 "method %s are not",
+                 r->head.def->entry.name, mrc_methods_with(predicts, text, sizeof text),
+                 r->method->entry.name);
     if (own && options->novelty > 0)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "novelty: method %s has no reconstruction errors, which a threshold is made of",

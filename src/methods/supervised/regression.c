@@ -1,0 +1,266 @@
+/* Ridge regression as a model; see regression.h.
+ *
+ * Without a factor the model has all rows, B = A C. With one, K = F F' before centring, and L the
+ * rows of F that are its pivots P, lower triangular: coordinates of a row are L^-1 k(P, x), so that
+ * B = L'^-1 W C on the pivots and the mean is L'^-1 mean(F). The rows of a linear kernel are its
+ * factor, and W itself is the map of the columns. */
+#include "methods/supervised/regression.h"
+
+#include "gram/factor.h"
+#include "linalg/linalg.h"
+#include "methods/common/expansion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double MAX_TARGET = 1e140;  /* it has a square */
+static const double WORTH_SAYING = 1e-4; /* of the trace, that a stand-in leaves out */
+
+void mrc_regression_destroy(mrc_regression *r)
+{
+    mrc_free(r->targets);
+    mrc_free(r->sizes);
+    mrc_free(r->codes);
+    mrc_ridge_destroy(&r->ridge);
+    mrc_gram_free(r->gram);
+    memset(r, 0, sizeof *r);
+}
+
+/* Indicators of the classes that occur, in their order. */
+static mercer_status take_classes(const mercer_targets *targets, int64_t n, mrc_regression *r,
+                                  mercer_error *err)
+{
+    int64_t *place = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&place, targets->classes, sizeof *place, err));
+    MRC_TRY(mrc_alloc(&r->sizes, targets->classes, sizeof *r->sizes, err));
+    MRC_TRY(mrc_alloc(&r->codes, n, sizeof *r->codes, err));
+    for (int64_t i = 0; i < n; i++)
+        place[targets->codes[i]] = 1;
+    for (int64_t c = 0; c < targets->classes; c++)
+        if (place[c])
+            place[c] = r->outputs++;
+    MRC_TRY(mrc_alloc2(&r->targets, n, r->outputs, sizeof *r->targets, err));
+    for (int64_t i = 0; i < n; i++) {
+        r->codes[i] = place[targets->codes[i]];
+        r->sizes[r->codes[i]]++;
+        r->targets[i * r->outputs + r->codes[i]] = 1;
+    }
+out:
+    mrc_free(place);
+    return rc;
+}
+
+mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression *r,
+                                     mercer_error *err)
+{
+    const mercer_targets *targets = problem->targets;
+    int64_t n = problem->rows->n;
+    double size = 0;
+    mercer_status rc = MERCER_OK;
+    if (!targets || targets->kind == MERCER_TARGET_NONE)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "label target"),
+                    "this method learns from labels: name the columns of classes or values");
+    if (targets->kind == MERCER_TARGET_CLASSES) {
+        rc = take_classes(targets, n, r, err);
+        goto out;
+    }
+    r->outputs = targets->columns;
+    MRC_TRY(mrc_alloc2_raw(&r->targets, n, r->outputs, sizeof *r->targets, err));
+    memcpy(r->targets, targets->values, (size_t)(n * r->outputs) * sizeof *r->targets);
+    for (int64_t i = 0; i < n * r->outputs; i++)
+        size = fmax(size, fabs(r->targets[i]));
+    if (size > MAX_TARGET || (size > 0 && size < 1 / MAX_TARGET))
+        MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                    MRC_AT(.advice_key = "scale_target", .advice_value = "standard"),
+                    "targets of about %.0e: their squares overflow; scale them", size);
+out:
+    return rc;
+}
+
+/* The operator and the solution in units of one. */
+static void leave_unit(mrc_regression *r)
+{
+    mrc_ridge *s = &r->ridge;
+    double unit = mrc_gram_unit(r->gram), root = sqrt(unit);
+    int64_t n = mrc_gram_size(r->gram), l = r->outputs, q = s->f ? s->f->rank : 0;
+    for (int64_t i = 0; s->dual && i < n * l; i++)
+        s->dual[i] /= unit;
+    for (int64_t i = 0; i < q * l; i++)
+        s->weights[i] /= root;
+    for (int64_t j = 0; j < q; j++)
+        s->values[j] *= unit;
+    s->mu *= unit;
+    s->trace *= unit;
+    mrc_gram_set_unit(r->gram, 1);
+}
+
+mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
+                                   mrc_regression *r, mercer_error *err)
+{
+    int64_t n = problem->rows->n;
+    mrc_gram_request request = {.centered = problem->center != MRC_CENTER_NONE,
+                                .work_columns = 4 * r->outputs + 8,
+                                .solver_columns = mrc_solve_columns(ctx, n, r->outputs)};
+    mercer_fit_report *report = problem->report;
+    bool chosen = ridge == MRC_KEYWORD(0);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_problem_gram(ctx, problem, &request, &r->gram, err));
+    mrc_gram_set_unit(r->gram, mrc_gram_usual_unit(r->gram));
+    rc = mrc_gram_solve(r->gram, r->targets, r->outputs, chosen ? MRC_RIDGE_AUTO : ridge, &r->ridge,
+                        err);
+    if (rc == MERCER_ERR_DATA && mrc_problem_check_range(problem, NULL) != MERCER_OK)
+        MRC_TRY(mrc_problem_check_range(problem, err)); /* the reason to look at before others */
+    MRC_TRY(rc);
+    leave_unit(r);
+    report->passes = r->ridge.products;
+    report->residual = r->ridge.f ? NAN : r->ridge.residual;
+    snprintf(report->solver, sizeof report->solver, "%s", r->ridge.f ? "lowrank" : "gradients");
+    if (chosen && r->ridge.stand_in_left > WORTH_SAYING)
+        mrc_notice(ctx,
+                   "ridge %.3g was chosen on %lld rows drawn at random, which leave out %.2g %% of "
+                   "the kernel matrix; the fit itself is exact",
+                   r->ridge.ridge, (long long)r->ridge.stand_in, 100 * r->ridge.stand_in_left);
+out:
+    return rc;
+}
+
+/* out (rows x l) = x C for x rows x outputs. */
+static mercer_status combined(mercer_ctx *ctx, const double *x, int64_t rows, int64_t outputs,
+                              const double *combine, int64_t l, double **out, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc2_raw(out, rows, l, sizeof **out, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (combine)
+        mrc_tall_times(ctx, rows, l, outputs, 1, x, outputs, combine, l, 0, *out, l);
+    else
+        memcpy(*out, x, (size_t)(rows * l) * sizeof *x);
+    return MERCER_OK;
+}
+
+static mercer_status on_rows(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                             const double *combine, int64_t l, mercer_model *model,
+                             mercer_error *err)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    int64_t n = problem->rows->n;
+    mrc_expansion e = {.count = n, .components = l, .centred_images = centered};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(combined(ctx, r->ridge.dual, n, r->outputs, combine, l, &e.coefficients, err));
+    if (centered) {
+        mrc_center_columns(n, l, e.coefficients);
+        MRC_TRY(mrc_gram_means(r->gram, &e.mean_products, &e.mean_norm2, err));
+    }
+    MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
+out:
+    mrc_free(e.coefficients);
+    return rc;
+}
+
+mercer_status mrc_regression_triangle(const mrc_factor *f, double **out, mercer_error *err)
+{
+    int64_t q = f->rank;
+    mercer_status rc = mrc_alloc2(out, q, q, sizeof **out, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mrc_factor_rows(f, f->pivots, q, *out);
+    for (int64_t i = 0; f->mean && i < q; i++)
+        for (int64_t j = 0; j <= i; j++)
+            (*out)[i * q + j] += f->mean[j];
+    return MERCER_OK;
+}
+
+static mercer_status on_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                               const double *combine, int64_t l, mercer_model *model,
+                               mercer_error *err)
+{
+    const mrc_factor *f = r->ridge.f;
+    int64_t q = f->rank;
+    mrc_expansion e = {.count = q, .components = l};
+    mrc_center center = model->center;
+    const double *means;
+    double *triangle = NULL, *weights = NULL, *span = NULL, *products = NULL;
+    mercer_rows *points = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &points, err));
+    MRC_TRY(mrc_regression_triangle(f, &triangle, err));
+    MRC_TRY(combined(ctx, r->ridge.weights, q, r->outputs, combine, l, &weights, err));
+    MRC_TRY(mrc_alloc2_raw(&e.coefficients, q, l, sizeof(double), err));
+    memcpy(e.coefficients, weights, (size_t)(q * l) * sizeof *weights);
+    mrc_lower_solve(false, true, q, l, triangle, q, e.coefficients, l);
+    e.points = points;
+    if (f->mean) {
+        MRC_TRY(mrc_alloc(&span, q, sizeof *span, err));
+        MRC_TRY(mrc_alloc(&products, q, sizeof *products, err));
+        memcpy(span, f->mean, (size_t)q * sizeof *span);
+        mrc_lower_solve(false, true, q, 1, triangle, q, span, 1);
+        MRC_TRY(mrc_gram_means(r->gram, &means, &e.mean_norm2, err));
+        for (int64_t s = 0; s < q; s++)
+            products[s] = means[f->pivots[s]];
+        e.mean_products = products;
+        e.mean_span = span;
+        model->center = MRC_CENTER_SPAN; /* the span of the pivots is that of all rows */
+    }
+    rc = mrc_expand(ctx, problem, &e, model, err);
+    model->center = center;
+    MRC_TRY(rc);
+    for (int64_t j = 0; f->mean && j < l; j++) { /* without the triangle's condition */
+        model->offsets[j] = 0;
+        for (int64_t c = 0; c < q; c++)
+            model->offsets[j] -= weights[c * l + j] * f->mean[c];
+    }
+out:
+    mercer_rows_free(points);
+    mrc_free(triangle);
+    mrc_free(weights);
+    mrc_free(span);
+    mrc_free(products);
+    mrc_free(e.coefficients);
+    return rc;
+}
+
+static mercer_status as_map(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                            const double *combine, int64_t l, mercer_model *model,
+                            mercer_error *err)
+{
+    double *weights = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(
+        combined(ctx, r->ridge.weights, r->ridge.f->rank, r->outputs, combine, l, &weights, err));
+    MRC_TRY(mrc_expand_map(problem, &weights, l, model, err));
+out:
+    mrc_free(weights);
+    return rc;
+}
+
+mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                                   const double *combine, int64_t l, mercer_model *model,
+                                   mercer_error *err)
+{
+    const mrc_factor *f = r->ridge.f;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(!f          ? on_rows(ctx, problem, r, combine, l, model, err)
+            : f->pivots ? on_pivots(ctx, problem, r, combine, l, model, err)
+                        : as_map(ctx, problem, r, combine, l, model, err));
+    if (!model->offsets)
+        MRC_TRY(mrc_alloc(&model->offsets, l, sizeof(double), err));
+    model->total_variance = r->ridge.trace / (double)problem->rows->n;
+    model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
+    model->correlated = true;
+out:
+    return rc;
+}
+
+mercer_status mrc_regression_describe(const struct mercer_entry *entry, const void *params,
+                                      mercer_model *model, mercer_error *err)
+{
+    char text[256];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_params_format(entry->params, entry->name, params, 0, text, sizeof text, err));
+    mrc_free(model->method);
+    MRC_TRY(mrc_strdup(&model->method, text, err));
+out:
+    return rc;
+}

@@ -1,0 +1,43 @@
+/* What methods made of one ridge regression share: targets, solution, model. */
+#ifndef MRC_METHODS_SUPERVISED_REGRESSION_H
+#define MRC_METHODS_SUPERVISED_REGRESSION_H
+
+#include "gram/solve.h"
+#include "methods/common/method.h"
+
+/* The key `ridge` of such a method; auto is MRC_KEYWORD(0). */
+#define MRC_RIDGE_KEY(type, least)                                                                 \
+    MRC_REAL_OR(type, ridge, MRC_KEYWORD(0), least, 1e12, "auto",                                  \
+                "penalty, as a share of the trace of the kernel matrix; auto: of 15 values from "  \
+                "1e-7 to 1 the one with the least leave-one-out error")
+
+typedef struct mrc_regression {
+    int64_t outputs;
+    double *targets; /* n x outputs: values, or 0/1 indicators of the classes that occur */
+    double *sizes;   /* outputs: rows of each class; NULL: values */
+    int64_t *codes;  /* n: class among those that occur; NULL: values */
+    mrc_gram *gram;
+    mrc_ridge ridge; /* in units of one, like the operator */
+} mrc_regression;
+
+/* MERCER_ERR_DATA when squares of the targets leave the range of numbers. To be destroyed, also
+ * after an error, like all of these. */
+mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression *r,
+                                     mercer_error *err);
+/* The operator, and the regression on it; ridge as the key has it. */
+mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
+                                   mrc_regression *r, mercer_error *err);
+/* Features A C' K^ of the solution, C (outputs x l; NULL: the unit matrix): points, coefficients,
+ * offsets and mean of the model. Of a factor: on its pivots, or as a map of the columns. */
+mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                                   const double *combine, int64_t l, mercer_model *model,
+                                   mercer_error *err);
+void mrc_regression_destroy(mrc_regression *r);
+/* L, rank x rank: the pivots' rows of F before it was centred. */
+mercer_status mrc_regression_triangle(const mrc_factor *f, double **out, mercer_error *err);
+
+/* A method's params with the ridge that was used, as the text of the model. */
+mercer_status mrc_regression_describe(const struct mercer_entry *entry, const void *params,
+                                      mercer_model *model, mercer_error *err);
+
+#endif
