@@ -29,11 +29,12 @@ typedef enum mercer_status {
 #undef MERCER_STATUS_ENUM
 } mercer_status;
 
-/* What is wrong with a value of the data; more may come. */
+/* What is wrong with a value of the data, or what a notice tells; more may come. */
 typedef enum mercer_cause {
     MERCER_CAUSE_NONE = 0,
-    MERCER_CAUSE_NOT_A_NUMBER = 1,  /* a text where a number is expected */
-    MERCER_CAUSE_MISSING_VALUE = 2, /* an empty cell, a word that means missing, NaN in a file */
+    MERCER_CAUSE_NOT_A_NUMBER = 1,     /* a text where a number is expected */
+    MERCER_CAUSE_MISSING_VALUE = 2,    /* an empty cell, a word that means missing, NaN in a file */
+    MERCER_CAUSE_FEWER_COMPONENTS = 3, /* there are not as many as were asked for */
 } mercer_cause;
 
 /* Filled by every function that fails, when the caller passes one: the code and one line of text

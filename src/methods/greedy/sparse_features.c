@@ -287,11 +287,11 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_se
         mrc_notice(ctx, "stopped after %lld features: every other row has less than %.3g left",
                    (long long)s->def.count, s->delta);
     else if (s->exhausted && wanted > 0)
-        mrc_notice(ctx,
-                   "%lld features asked for, but after %lld no row has anything left: the "
-                   "%skernel matrix has no higher rank",
-                   wanted, (long long)s->def.count,
-                   problem->center == MRC_CENTER_NONE ? "" : "centred ");
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld features asked for, but after %lld no row has anything left: the "
+                      "%skernel matrix has no higher rank",
+                      wanted, (long long)s->def.count,
+                      problem->center == MRC_CENTER_NONE ? "" : "centred ");
     if (model->center == MRC_CENTER_EXACT && model->points > found && p->kept > 0) {
         double size, difference;
         span_difference(p, n, &size, &difference);

@@ -304,8 +304,9 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_fr
     long long found = model->components, m = f->m;
     double reached = 1 - model->reconstruction_error / model->total_variance;
     if (problem->components > found)
-        mrc_notice(ctx, "%lld components asked for, but the %lld points give %lld",
-                   (long long)problem->components, m, found);
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld components asked for, but the %lld points give %lld",
+                      (long long)problem->components, m, found);
     if (model->reconstruction_error < 0)
         mrc_notice(ctx, "the kernel is not positive semidefinite on these rows: shares may exceed "
                         "100 %% and errors are negative");

@@ -61,8 +61,9 @@ static mercer_status kica_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     MRC_TRY(mrc_basis_init(&b, ctx, problem, &limits, model, err));
     l = mrc_basis_components(&b, problem);
     if (l > b.m) {
-        mrc_notice(ctx, "%lld components asked for, but the kernel PCA space has %lld dimensions",
-                   (long long)l, (long long)b.m);
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld components asked for, but the kernel PCA space has %lld dimensions",
+                      (long long)l, (long long)b.m);
         l = b.m;
     }
     MRC_TRY(mrc_alloc2(&w, b.m, l, sizeof *w, err));

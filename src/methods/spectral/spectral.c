@@ -26,10 +26,11 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
 static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
 {
     if (problem->components > s->count)
-        mrc_notice(
-            ctx, "%lld components asked for, but the %skernel matrix has rank %lld: %lld kept",
-            (long long)problem->components, problem->center == MRC_CENTER_NONE ? "" : "centred ",
-            (long long)s->count, (long long)s->count);
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld components asked for, but the %skernel matrix has rank %lld: %lld kept",
+                      (long long)problem->components,
+                      problem->center == MRC_CENTER_NONE ? "" : "centred ", (long long)s->count,
+                      (long long)s->count);
     if (s->most_negative < 0)
         mrc_notice(
             ctx,

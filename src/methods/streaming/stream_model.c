@@ -120,8 +120,9 @@ static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *s
     if (l == 0)
         MRC_TRY(mrc_problem_no_component(problem, err));
     if (l < problem->components && stream->plan.captured == 1)
-        mrc_notice(ctx, "%lld components asked for, but the rows so far give %lld",
-                   (long long)problem->components, (long long)l);
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld components asked for, but the rows so far give %lld",
+                      (long long)problem->components, (long long)l);
     tell_drift(ctx, s, values, l);
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
     for (int64_t j = 0; j < l; j++) {

@@ -119,11 +119,12 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                  "the rows do not differ, or their kernel values have nothing to do with the "
                  "labels: there is no feature to extract");
     if (dual.count < wanted && !problem->by_bound)
-        mrc_notice(ctx, "%lld features asked for, but after %lld nothing is left: %s",
-                   (long long)wanted, (long long)dual.count,
-                   dual.ended             ? dual.ended
-                   : explained > 1 - 1e-9 ? "they explain the labels in full"
-                                          : "the kernel matrix has no higher rank");
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld features asked for, but after %lld nothing is left: %s",
+                      (long long)wanted, (long long)dual.count,
+                      dual.ended             ? dual.ended
+                      : explained > 1 - 1e-9 ? "they explain the labels in full"
+                                             : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
     if (!request.few_columns)
         MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));

@@ -7,8 +7,11 @@
 
 #include <stdio.h>
 
+static mercer_cause told_cause; /* of the last notice */
+
 static void keep_notice(void *host, const mercer_notice *given)
 {
+    told_cause = given->cause;
     snprintf(host, 512, "%s", given->text);
 }
 
@@ -109,10 +112,12 @@ static void test_kpca_says_what_it_drops(void **state)
     assert_int_equal(info.components, 2);
     assert_non_null(strstr(notice, "10 components asked for"));
     assert_non_null(strstr(notice, "2 kept"));
+    assert_int_equal(told_cause, MERCER_CAUSE_FEWER_COMPONENTS);
     mercer_model_free(model);
     notice[0] = 0;
     model = fit(ctx, rows, "sigmoid:gamma=1,coef0=-1", NULL, "auto", 5);
     assert_non_null(strstr(notice, "not positive semidefinite"));
+    assert_int_equal(told_cause, MERCER_CAUSE_NONE);
     mercer_model_free(model);
     mercer_rows_free(rows);
     mercer_ctx_free(ctx);
