@@ -35,7 +35,7 @@ test-long: ## large data, kill -9, then the numerical tests on every set of BLAS
 	@tools/run-long-tests $(BUILD)
 
 lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned calls, symbols, docs
-	@tools/install-packages build test lint
+	@tools/install-packages build test python lint
 	@CC=clang tools/configure $(BUILD)-clang -Dtests=enabled -Dwerror=true
 	@tools/lint $(BUILD) $(BUILD)-clang
 
@@ -58,6 +58,7 @@ experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=
 
 docs: build ## write the generated parts of docs/, the man page and the completions again
 	@tools/generate-docs $(BUILD)/mercer
+	@tools/generate-python $(BUILD)
 
 install: ## install to $(DESTDIR)$(PREFIX)
 	@tools/install-packages build

@@ -141,6 +141,12 @@ PyObject *core_raise(core_state *state, core_context *context, mercer_status sta
         context->raised_type = context->raised_value = context->raised_traceback = NULL;
         return NULL;
     }
+    PyObject *raised = core_take_raised(state, err);
+    if (raised) {
+        PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
+        Py_DECREF(raised);
+        return NULL;
+    }
     if (status == MERCER_ERR_MEMORY)
         return PyErr_NoMemory();
     PyObject *type = status > 0 && (int)status < CORE_STATUSES ? state->errors[status] : NULL;
@@ -209,13 +215,13 @@ static void notice(void *host, const mercer_notice *what)
     char text[sizeof what->text + 256];
     snprintf(text, sizeof text, "%s", what->text);
     spell(what, text, sizeof text);
-    PyObject *line = core_text(text), *key = core_text(what->key);
-    PyObject *pair = line && key ? PyTuple_Pack(2, line, key) : NULL;
+    PyObject *line = core_text(text), *cause = PyLong_FromLong(what->cause);
+    PyObject *pair = line && cause ? PyTuple_Pack(2, line, cause) : NULL;
     if (!pair || PyList_Append(context->notices, pair) < 0)
         core_keep_exception(context);
     Py_XDECREF(pair);
     Py_XDECREF(line);
-    Py_XDECREF(key);
+    Py_XDECREF(cause);
     PyGILState_Release(held);
 }
 
@@ -353,7 +359,7 @@ static PyObject *context_set(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(take_notices_doc, "take_notices(context)\n--\n\n"
-                               "What the library had to say since the last call: (text, key).");
+                               "What the library had to say since the last call: (text, cause).");
 static PyObject *take_notices(PyObject *module, PyObject *context)
 {
     if (!PyObject_TypeCheck(context, core_state_of(module)->context))
@@ -410,10 +416,25 @@ static PyObject *statuses(PyObject *module, PyObject *unused)
     return out;
 }
 
+PyDoc_STRVAR(schema_doc, "schema()\n--\n\n"
+                         "Methods, kernels, heads, options and formats with their keys, as JSON.");
+static PyObject *schema(PyObject *module, PyObject *unused)
+{
+    char *json = NULL;
+    mercer_error err;
+    (void)unused;
+    const mercer_status rc = mercer_schema_json(&json, &err);
+    PyObject *out =
+        rc == MERCER_OK ? core_text(json) : core_raise(core_state_of(module), NULL, rc, &err);
+    mercer_free(json);
+    return out;
+}
+
 static PyMethodDef core_functions[] = {
     {"set", context_set, METH_VARARGS, set_doc},
     {"take_notices", take_notices, METH_O, take_notices_doc},
     {"library", library, METH_NOARGS, library_doc},
+    {"schema", schema, METH_NOARGS, schema_doc},
     {"statuses", statuses, METH_NOARGS, statuses_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -436,15 +457,19 @@ static int core_exec(PyObject *module)
         {&state->arrow, &core_arrow_spec},
         {&state->evaluation, &core_evaluation_spec},
     };
-    PyMethodDef *const functions[] = {core_functions, core_rows_functions, core_model_functions,
-                                      core_evaluate_functions, core_arrow_functions};
+    PyMethodDef *const functions[] = {core_functions,       core_rows_functions,
+                                      core_model_functions, core_evaluate_functions,
+                                      core_arrow_functions, core_kernel_functions};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!(*types[i].type = core_add_type(module, types[i].spec)))
             return -1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;
-    return add_errors(module, state) ? 0 : -1;
+    if (PyModule_AddIntConstant(module, "FEWER_COMPONENTS", MERCER_CAUSE_FEWER_COMPONENTS) < 0)
+        return -1;
+    state->raised = PyDict_New();
+    return state->raised && add_errors(module, state) ? 0 : -1;
 }
 
 /* Everything of the state that owns a reference. */
@@ -458,6 +483,7 @@ static int core_visit(core_state *state, visitproc visit, void *arg)
     Py_VISIT(state->evaluation);
     Py_VISIT(state->arrow);
     Py_VISIT(state->base_error);
+    Py_VISIT(state->raised);
     for (int i = 0; i < CORE_STATUSES; i++)
         Py_VISIT(state->errors[i]);
     return 0;
@@ -479,6 +505,7 @@ static int core_clear(PyObject *module)
     Py_CLEAR(state->evaluation);
     Py_CLEAR(state->arrow);
     Py_CLEAR(state->base_error);
+    Py_CLEAR(state->raised);
     for (int i = 0; i < CORE_STATUSES; i++)
         Py_CLEAR(state->errors[i]);
     return 0;

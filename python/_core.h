@@ -22,6 +22,9 @@ typedef struct core_state {
     PyTypeObject *context, *rows, *targets, *model, *view, *evaluation, *arrow;
     PyObject *base_error;
     PyObject *errors[CORE_STATUSES]; /* the exception of each status; NULL: none of ours */
+    /* Exceptions of kernels, {number: exception}, until the call that they end surfaces them. */
+    PyObject *raised;
+    int64_t raised_count;
 } core_state;
 
 /* One per thread and call. All members belong to the thread that holds the interpreter lock. */
@@ -75,6 +78,10 @@ PyObject *core_raise(core_state *state, core_context *context, mercer_status sta
 /* Keep the exception that is raised now, so that the running call surfaces it. Holds the lock. */
 void core_keep_exception(core_context *context);
 
+/* The exception of a callback that an error stands for, whose reference goes to the caller; NULL:
+ * it stands for none. */
+PyObject *core_take_raised(core_state *state, const mercer_error *err);
+
 /* Around every call of the library that may take long: false with an exception where the context is
  * in another call. Between the two the interpreter lock is not held. */
 bool core_begin(core_context *context, PyThreadState **thread);
@@ -111,6 +118,6 @@ PyObject *core_view_new(core_state *state, PyObject *owner, void *memory,
 extern PyType_Spec core_context_spec, core_rows_spec, core_targets_spec, core_model_spec,
     core_view_spec, core_evaluation_spec, core_arrow_spec;
 extern PyMethodDef core_rows_functions[], core_model_functions[], core_evaluate_functions[],
-    core_arrow_functions[];
+    core_arrow_functions[], core_kernel_functions[];
 
 #endif

@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _core
-from ._runtime import FLOAT32, FLOAT64, Call, prepared, rows_of
+from ._runtime import FLOAT32, FLOAT64, Call, HostKernel, prepared, rows_of
 
 
 class Model(_core.Model):
@@ -17,6 +17,12 @@ class Model(_core.Model):
     info : dict
         What the model is: method, kernel with the numbers used, sizes, variance, provenance.
     """
+
+    _host = None  # the kernel, where it is a function of the caller's
+
+    def _with(self, host):
+        self._host = host
+        return self
 
     @property
     def info(self):
@@ -101,17 +107,19 @@ class Model(_core.Model):
     def truncate(self, n_components):
         """The first components as a model of their own."""
         with Call() as context:
-            return _core.truncate(context, type(self), self, n_components)
+            return _core.truncate(context, type(self), self, n_components)._with(self._host)
 
     def update(self, X):
         """A model that has learnt from more rows, as `mercer update` does, bit for bit; streaming
         methods only. This one stays as it is."""
         X, names = prepared(X)
-        with Call() as context:
-            return _core.learn(context, type(self), self, {}, rows_of(context, X, names))[0]
+        with Call(kernel=self._host) as context:
+            return _core.learn(context, type(self), self, {}, rows_of(context, X, names))[0]._with(self._host)
 
     def save(self, path):
         """Write the model to a file that the command line, C and `mercer.load` read."""
+        if self._host is not None:
+            raise _core.UnsupportedError("a kernel that is a Python function cannot be saved to a file; pickle the model")
         with Call() as context:
             _core.save(context, self, path)
 
@@ -121,19 +129,26 @@ class Model(_core.Model):
             return _core.to_bytes(context, self)
 
     @classmethod
-    def from_bytes(cls, data):
-        """The model of such bytes; every length and the checksum are looked at."""
-        with Call() as context:
-            return _core.from_bytes(context, cls, data)
+    def from_bytes(cls, data, kernel=None):
+        """The model of such bytes; every length and the checksum are looked at. kernel: the function
+        that was its kernel, if one was."""
+        host = HostKernel(kernel) if kernel is not None else None
+        with Call(kernel=host) as context:
+            return _core.from_bytes(context, cls, data)._with(host)
 
     def __reduce__(self):
-        return _from_pickle, (type(self), self.to_bytes())
+        function = () if self._host is None else (self._host.function,)
+        return _from_pickle, (type(self), self.to_bytes(), *function)
 
     def __copy__(self):
         return self  # it never changes
 
     def __deepcopy__(self, memo):
         return self
+
+    def _repr_html_(self):
+        from ._card import card
+        return card(self)
 
     def __repr__(self):
         try:
@@ -144,8 +159,8 @@ class Model(_core.Model):
                 f"of {info['columns']} columns, {info['rows']} rows>")
 
 
-def _from_pickle(cls, data):
-    return cls.from_bytes(data)
+def _from_pickle(cls, data, *kernel):
+    return cls.from_bytes(data, *kernel)
 
 
 def take_classes(classes, codes):

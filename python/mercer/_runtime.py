@@ -36,12 +36,13 @@ def take_context(threads=None, memory=None, seed=DEFAULT_SEED, progress=None):
     return context
 
 
-def give_context(context, silent=()):
-    """Give a context back, and warn of what the library had to say; keys in `silent` are left out."""
+def give_context(context, silent=(), keep=True):
+    """Give a context back, and warn of what the library had to say; causes in `silent` are left out."""
     notices = _core.take_notices(context)
-    _CONTEXTS.free.append(context)
-    for text, key in notices:
-        if key not in silent:
+    if keep:
+        _CONTEXTS.free.append(context)
+    for text, cause in notices:
+        if cause not in silent:
             warnings.warn(text, MercerWarning, stacklevel=outer_level())
 
 
@@ -60,13 +61,19 @@ def outer_level():
 
 
 class Call:
-    """A context for the time of a with statement."""
+    """A context for the time of a with statement. One that knows a kernel of the caller's own is not
+    kept: the kernel would stay with it."""
 
-    def __init__(self, settings=(None, None, DEFAULT_SEED, None), silent=()):
-        self.settings, self.silent = settings, silent
+    def __init__(self, settings=(None, None, DEFAULT_SEED, None), silent=(), kernel=None):
+        self.settings, self.silent, self.kernel = settings, silent, kernel
 
     def __enter__(self):
-        self.context = take_context(*self.settings)
+        if self.kernel is None:
+            self.context = take_context(*self.settings)
+        else:
+            self.context = _core.Context()
+            _core.set(self.context, *self.settings)
+            _core.add_kernel(self.context, self.kernel.name, self.kernel, self.kernel.semidefinite)
         return self.context
 
     def __exit__(self, kind, *rest):
@@ -74,9 +81,64 @@ class Call:
         if close:
             close()
         if kind is None:
-            give_context(self.context, self.silent)
-        else:
+            give_context(self.context, self.silent, keep=self.kernel is None)
+        elif self.kernel is None:
             drop_context(self.context)
+
+
+class HostKernel:
+    """A function of the caller's as the library calls it: with two blocks of rows.
+
+    As in scikit-learn the function gets two rows and gives a number; marked by `matrix_kernel` it gets
+    two tables and gives all their values at once, which is very much faster."""
+
+    def __init__(self, function):
+        self.function = function
+        self.takes_matrices, self.semidefinite = getattr(function, "_mercer_kernel", (False, False))
+        word = "".join(c if c.isalnum() and c.isascii() or c in "_-" else "-" for c in getattr(function, "__name__", "kernel"))
+        self.name = f"python-{word.strip('-')}"[:63]
+
+    def __call__(self, nx, ny, d, x, y):
+        x, y = np.frombuffer(x).reshape(nx, d), np.frombuffer(y).reshape(ny, d)
+        if self.takes_matrices:
+            values = np.ascontiguousarray(self.function(x, y), FLOAT64)
+            if values.shape != (nx, ny):
+                raise _core.DataError(f"the kernel gave values of shape {values.shape} for {nx} x {ny} pairs of rows "
+                                      "(parameter kernel)")
+        else:
+            values = np.array([[self.function(a, b) for b in y] for a in x], FLOAT64)
+            if values.shape != (nx, ny):
+                raise _core.DataError("the kernel gave an array for two rows; a function of two tables is marked by "
+                                      "mercer.matrix_kernel (parameter kernel)")
+        if not np.isfinite(values).all():
+            raise _core.DataError("the kernel gave a value that is not finite (parameter kernel)")
+        return values
+
+
+def matrix_kernel(function=None, *, semidefinite=False):
+    """Mark a kernel that takes two tables, (n, d) and (m, d), and gives their n x m values at once.
+
+    It must be symmetric and finite, and give the same value whatever stands beside a row.
+
+    Parameters
+    ----------
+    function : callable
+    semidefinite : bool, default=False
+        Say that it has no negative eigenvalues on any rows, which lets more be saved and checked.
+
+    Examples
+    --------
+    >>> import mercer, numpy as np
+    >>> @mercer.matrix_kernel(semidefinite=True)
+    ... def cauchy(X, Y):
+    ...     return 1 / (1 + ((X[:, None] - Y) ** 2).sum(axis=2))
+    >>> mercer.KernelPCA(2, kernel=cauchy).fit_transform(np.eye(5)).shape
+    (5, 2)
+    """
+    if function is None:
+        return lambda function: matrix_kernel(function, semidefinite=semidefinite)
+    function._mercer_kernel = (True, bool(semidefinite))
+    return function
 
 
 # ------------------------------------------------------------------------------------------ settings

@@ -43,6 +43,15 @@ def every_status_has_an_exception():
 
 
 @test
+def imports_without_sklearn():
+    code = ("import sys; sys.modules['sklearn'] = None\nimport mercer, numpy\n"
+            "mercer.Model, mercer.load\n"
+            "try: mercer.KernelPCA\nexcept ImportError as error: print('needs', error.name)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("needs sklearn"), done.stderr
+
+
+@test
 def errors_name_key_row_and_column():
     X, _ = blobs()
     with raises(mercer.ParameterError, "sigma", "parameter sigma") as caught:

@@ -1,0 +1,519 @@
+#!/usr/bin/python3
+"""Estimators as people use them: test_estimators.py MERCER [WORD...] [-jN]"""
+import copy
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+
+from support import ArrowTable, Skip, blobs, need_sklearn, program, quiet, raises, run_tests, same, slow_test, test
+
+need_sklearn()
+from scipy import sparse  # noqa: E402
+from sklearn import datasets  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.decomposition import PCA as TheirPCA  # noqa: E402
+from sklearn.decomposition import KernelPCA as TheirKernelPCA  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+import mercer  # noqa: E402
+from mercer import _core  # noqa: E402
+
+MERCER = program()
+CLASSES = [name for name in mercer.ESTIMATORS if name != "PLSRegression"]
+
+
+def data_for(name, rows=90, columns=4, seed=0):
+    X, y = blobs(rows, columns, 2 if name == "KernelBoostClassifier" else 3, seed)
+    if name.endswith("Regressor") or name == "PLSRegression":
+        y = X[:, 0] - 0.5 * X[:, 1] ** 2
+    return X, y
+
+
+def fitted(name, **parameters):
+    X, y = data_for(name)
+    if name == "ACKFA":
+        parameters = {"relative": True, "delta": 0.1} | parameters
+    with quiet():
+        return getattr(mercer, name)(**{"n_components": 2} | parameters).fit(X, y), X, y
+
+
+def up_to_sign(a, b, tolerance=1e-10):
+    signs = np.sign((a * b).sum(axis=0))
+    np.testing.assert_allclose(a * signs, b, atol=tolerance * np.abs(b).max())
+
+
+@test
+def every_class_does_what_it_says():
+    for name in CLASSES:
+        estimator, X, y = fitted(name)
+        assert estimator.transform(X).shape == (90, estimator.n_components_), name
+        assert estimator.n_features_in_ == 4 and isinstance(estimator.model_, mercer.Model)
+        assert estimator.kernel_ == estimator.model_.info["kernel"] and estimator.report_["seconds"] >= 0
+        assert list(estimator.get_feature_names_out()) == [f"{name.lower()}{i}" for i in range(estimator.n_components_)]
+        if name.endswith("Classifier"):
+            assert estimator.score(X, y) > 0.6, (name, estimator.score(X, y))
+            assert set(estimator.predict(X)) <= set(estimator.classes_)
+        if name.endswith("Regressor"):
+            assert estimator.score(X, y) > 0.3, (name, estimator.score(X, y))
+        again = pickle.loads(pickle.dumps(estimator))
+        assert same(again.transform(X), estimator.transform(X)) and same(copy.deepcopy(estimator).transform(X), estimator.transform(X))
+        if hasattr(estimator, "predict"):
+            assert list(again.predict(X)) == list(estimator.predict(X))
+        assert "model_" not in clone(estimator).__dict__
+        estimator.save("one.model")
+        assert same(mercer.load("one.model").transform(X), estimator.transform(X))
+        done = subprocess.run([MERCER, "info", "one.model", "--json"], capture_output=True, text=True, check=False)
+        assert json.loads(done.stdout)["components"] == estimator.n_components_, name
+
+
+@test
+def nothing_works_before_fit():
+    X, y = blobs()
+    for name in CLASSES:
+        estimator = getattr(mercer, name)()
+        uses = [estimator.transform, estimator.inverse_transform, estimator.reconstruction_errors, estimator.is_novel]
+        uses += [estimator.predict] if hasattr(estimator, "predict") else []
+        for use in uses:
+            with raises(NotFittedError, name):
+                use(X)
+        for word in ("eigenvalues_", "selected_", "X_fit_", "dual_coef_", "kernel_"):
+            assert not hasattr(estimator, word), word
+        with raises(NotFittedError):
+            estimator.save("x.model")
+
+
+@test
+def kernel_pca_is_scikit_learns():
+    """gamma="auto" is 1 / n_features: its features, up to sign."""
+    X = datasets.load_digits().data[:300] / 16
+    for kernel, parameters in (("rbf", {"gamma": 0.03}), ("linear", {}), ("poly", {"degree": 2, "gamma": 0.1, "coef0": 1}),
+                               ("cosine", {}), ("sigmoid", {"gamma": 0.001, "coef0": 0.1}), ("rbf", {"gamma": "auto"})):
+        theirs = dict(parameters)
+        if theirs.get("gamma") == "auto":
+            theirs["gamma"] = None
+        a = TheirKernelPCA(8, kernel=kernel, **theirs).fit(X[:200])
+        b = mercer.KernelPCA(8, kernel=kernel, **parameters).fit(X[:200])
+        if parameters.get("gamma") == "auto" and "sigma" in b.kernel_ and abs(eval_sigma(b.kernel_) ** -2 / 2 - 1 / 64) > 1e-12:
+            raise Skip("gamma=auto is still the median width of the library")
+        up_to_sign(a.transform(X), b.transform(X), 1e-9)
+        np.testing.assert_allclose(a.eigenvalues_, b.eigenvalues_, rtol=1e-9)
+    K = X[:200] @ X[:200].T
+    a = TheirKernelPCA(4, kernel="precomputed").fit(K)
+    b = mercer.KernelPCA(4, kernel="precomputed").fit(K)
+    up_to_sign(a.transform(X[200:] @ X[:200].T), b.transform(X[200:] @ X[:200].T), 1e-9)
+    assert b._is_pairwise()
+    scores = cross_val_score(make_pipeline(mercer.KernelPLSClassifier(4, kernel="precomputed")), K,
+                             datasets.load_digits().target[:200], cv=3)
+    assert scores.mean() > 0.6
+
+
+def eval_sigma(kernel):
+    return float(kernel.split("sigma=")[1].split(",")[0])
+
+
+@test
+def kernel_pca_takes_what_theirs_takes():
+    import inspect
+    for key, parameter in inspect.signature(TheirKernelPCA).parameters.items():
+        if key in ("self", "kernel", "degree", "coef0"):
+            continue
+        assert key in inspect.signature(mercer.KernelPCA).parameters, key
+        mercer.KernelPCA(**{key: parameter.default})
+    X, _ = blobs(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        all_of_them = mercer.KernelPCA().fit(X)
+    assert all_of_them.n_components_ > 20
+    assert mercer.PCA().fit(X).n_components_ == 4
+    assert mercer.KernelPCA(kernel="linear", gamma=3, degree=2, fit_inverse_transform=True, alpha=0.1, eigen_solver="arpack",
+                            remove_zero_eig=True).fit(X).n_components_ == 4
+
+
+@test
+def pca_is_scikit_learns():
+    X, _ = blobs(80, 6)
+    a, b = TheirPCA(3).fit(X), mercer.PCA(3).fit(X)
+    up_to_sign(a.transform(X), b.transform(X), 1e-12)
+    np.testing.assert_allclose(np.abs(a.components_), np.abs(b.components_), atol=1e-12)
+    np.testing.assert_allclose(a.explained_variance_ratio_, b.explained_variance_ratio_, rtol=1e-12)
+    np.testing.assert_allclose(a.inverse_transform(a.transform(X)), b.inverse_transform(b.transform(X)), atol=1e-12)
+    assert mercer.PCA(0.9).fit(X).n_components_ == TheirPCA(0.9).fit(X).n_components_
+
+
+@test
+def attributes_add_up():
+    """Features are k(x, Z) B + b."""
+    X, _ = blobs(70)
+    estimator = mercer.KernelPCA(3, sigma=2.0).fit(X)
+    K = np.exp(-((X[:, None] - estimator.X_fit_) ** 2).sum(axis=2) / 8)
+    features = K @ estimator.dual_coef_ + estimator.model_.array("offsets")
+    np.testing.assert_allclose(features, estimator.transform(X), atol=1e-12)
+    shares = estimator.explained_variance_ratio_
+    features = estimator.transform(X)
+    np.testing.assert_allclose(shares, (features ** 2).mean(axis=0) / estimator.model_.info["total_variance"], rtol=1e-9)
+    np.testing.assert_allclose(estimator.reconstruction_errors(X).mean(), estimator.reconstruction_error_, rtol=1e-9)
+    assert estimator.kernel_ == "rbf:sigma=2"
+    chosen = fitted("AKFA", center="span")[0]
+    assert same(chosen.X_fit_, fitted("AKFA")[1][chosen.selected_])
+    with raises(AttributeError, "selected"):
+        estimator.selected_
+    with raises(AttributeError):
+        mercer.PCA(2).fit(X).dual_coef_
+    rows = sparse.random(100, 30, 0.2, "csr", random_state=0)
+    expansion = mercer.KernelPCA(3).fit(rows).X_fit_
+    assert sparse.issparse(expansion) and abs(expansion - rows).sum() == 0
+
+
+@test
+def inputs_of_every_kind():
+    X, y = blobs(80, 5)
+    X = np.abs(X).round(1)
+    estimator = mercer.KernelPCA(3, sigma=3.0)
+    expected = estimator.fit_transform(X)
+    frames = [X.tolist(), np.asfortranarray(X), X[::-1][::-1], ArrowTable({f"c{i}": ("g", X[:, i].copy(), None) for i in range(5)}, 4)]
+    for table in frames:
+        assert same(clone(estimator).fit_transform(table), expected), type(table)
+    for kind in (sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix, sparse.lil_matrix, sparse.dok_matrix):
+        np.testing.assert_allclose(clone(estimator).fit_transform(kind(X)), expected, atol=1e-12)
+    single = clone(estimator).fit(X.astype(np.float32))
+    assert single.transform(X.astype(np.float32)).dtype == np.float32 and single.transform(X).dtype == np.float64
+    np.testing.assert_allclose(single.transform(X.astype(np.float32)), expected, atol=1e-5)
+    whole = (X * 10).astype(np.uint8)
+    assert same(clone(estimator).fit(whole).transform(whole), clone(estimator).fit(whole.astype(float)).transform(whole.astype(float)))
+    big = sparse.csr_matrix(X)
+    big.indices, big.indptr = big.indices.astype(np.int64), big.indptr.astype(np.int64)
+    np.testing.assert_allclose(clone(estimator).fit_transform(big), expected, atol=1e-12)
+    messy = sparse.csr_matrix((np.r_[1.0, 2.0, 3.0, 4.0], np.r_[1, 0, 0, 1], np.r_[0, 2, 4]), (2, 3))  # unsorted
+    twice = sparse.csr_matrix((np.r_[1.0, 2.0, 3.0, 4.0], np.r_[0, 0, 1, 1], np.r_[0, 2, 4]), (2, 3))  # the same entry twice
+    for matrix in (messy, twice):
+        before = matrix.copy()
+        model = mercer.PCA(1).fit(np.random.default_rng(0).normal(size=(9, 3)))
+        np.testing.assert_allclose(model.transform(matrix), model.transform(matrix.toarray()), atol=1e-12)
+        assert (matrix.data == before.data).all()
+
+
+@test
+def names_of_columns():
+    X, _ = blobs(50, 3)
+    table = ArrowTable({name: ("g", X[:, i].copy(), None) for i, name in enumerate(("length", "width", "mass"))})
+    estimator = mercer.KernelPCA(2).fit(table)
+    assert list(estimator.feature_names_in_) == ["length", "width", "mass"]
+    assert estimator.model_.column_names == ["length", "width", "mass"]
+    assert same(estimator.transform(table), estimator.model_.transform(X))
+    other = ArrowTable({name: ("g", X[:, i].copy(), None) for i, name in enumerate(("length", "width", "colour"))})
+    with raises(ValueError, "feature names", "colour"):
+        estimator.transform(other)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.transform(X)
+    assert any("feature names" in str(w.message) for w in caught)
+    bad = X.copy()
+    bad[4, 1] = np.nan
+    with raises(mercer.DataError, "'width'", "row 4"):
+        mercer.KernelPCA(2).fit(ArrowTable({name: ("g", bad[:, i].copy(), None)
+                                            for i, name in enumerate(("length", "width", "mass"))}))
+
+
+@test
+def bad_input_is_told():
+    X, y = blobs(40, 3)
+    estimator = mercer.KernelPCA(2).fit(X)
+    with raises(ValueError, "X has 2 features, but KernelPCA is expecting 3"):
+        estimator.transform(X[:, :2])
+    with raises(ValueError, "Expected 2D array", "Reshape"):
+        estimator.transform(X[0])
+    with raises(ValueError, "Complex"):
+        estimator.transform(X + 1j)
+    with raises(ValueError, "NaN"):
+        estimator.transform(np.where(X == X[3, 2], np.nan, X))
+    with raises(ValueError, "inf"):
+        mercer.PLSRegressor(2).fit(X, np.where(np.arange(40) == 3, np.inf, 1.0 * y))
+    for wrong in (np.array([["a", "b", "c"]] * 40), np.array([[object()] * 3] * 40), "text", 3, None, {"a": 1}, np.zeros((0, 3)),
+                  np.zeros((3, 0))):
+        with raises((ValueError, TypeError)):
+            mercer.KernelPCA(2).fit(wrong)
+        with raises((ValueError, TypeError)):
+            estimator.transform(wrong)
+    with raises(ValueError, "requires y"):
+        mercer.KernelPLSClassifier().fit(X, None)
+    with raises(ValueError, "class"):
+        mercer.KernelPLSClassifier().fit(X, np.zeros(40, int))
+    with raises(ValueError, "inconsistent"):
+        mercer.KernelPLSClassifier().fit(X, y[:-1])
+    with raises(ValueError, "binary"):
+        mercer.KernelBoostClassifier().fit(X, y)
+    for parameters, word in (({"n_components": 0}, "n_components"), ({"n_components": "many"}, "n_components"),
+                             ({"n_components": -2}, "n_components"), ({"kernel": "no"}, "kernel"), ({"kernel": 3}, "kernel"),
+                             ({"sigma": 0}, "sigma"), ({"gamma": 1, "sigma": 1}, "gamma"), ({"kernel_params": {"a": 1}}, "'a'"),
+                             ({"kernel": "rbf:sigma=2", "gamma": 1}, "gamma"), ({"scale": "big"}, "scale"),
+                             ({"center": "left"}, "center"), ({"novelty": 2}, "novelty"), ({"store": "here"}, "store"),
+                             ({"precision": "half"}, "precision"), ({"memory": "lots"}, "memory"), ({"memory": 10}, "memory"),
+                             ({"random_state": "x"}, "random_state"), ({"n_jobs": 0}, "n_jobs"), ({"groups": 0}, "groups")):
+        with raises(ValueError, word):
+            mercer.KernelPCA(**{"n_components": 2} | parameters).fit(X)
+    assert issubclass(_core.ParameterError, ValueError)
+
+
+@test
+def predictions_of_few_features():
+    X, y = data_for("KernelPLSClassifier")
+    estimator = mercer.KernelPLSClassifier(5).fit(X, y)
+    for k in (1, 3, 5):
+        assert list(estimator.predict(X, n_components=k)) == list(estimator.truncate(k).predict(X)), k
+    shorter = estimator.truncate(2)
+    assert shorter.n_components_ == 2 and estimator.n_components_ == 5
+    np.testing.assert_allclose(shorter.transform(X), estimator.transform(X)[:, :2], atol=1e-12)
+    with raises(ValueError):
+        estimator.predict(X, n_components=6)
+    two = mercer.PLSRegressor(2).fit(X, np.column_stack([y, X[:, 0]]))
+    assert two.predict(X).shape == (90, 2)
+    assert mercer.PLSRegression is mercer.PLSRegressor
+    scores = estimator.decision_function(X)
+    assert (estimator.classes_[scores.argmax(axis=1)] == estimator.predict(X)).all()
+    strict = mercer.KernelPLSClassifier(2, head="knn:k=2,ties=strict").fit(X, y)
+    noise = np.random.default_rng(0).normal(size=(500, 4)) * 5
+    with raises(mercer.UnsupportedError, "no class wins"):
+        strict.predict(noise)
+
+
+@test
+def novelty():
+    X, _ = blobs(200, 4, 1)
+    estimator = mercer.KernelPCA(5, novelty=0.05).fit(X)
+    far = np.full((3, 4), 50.0)
+    assert estimator.is_novel(far).all() and estimator.is_novel(X).mean() < 0.2
+    assert estimator.is_novel(X).dtype == bool
+    with raises(mercer.UnsupportedError, "novelty"):
+        mercer.KernelPCA(5).fit(X).is_novel(X)
+
+
+@test
+def partial_fit_is_update():
+    X, _ = blobs(400, 4)
+    np.save("a.npy", X[:250])
+    np.save("b.npy", X[250:])
+    for cls, method in ((mercer.IncrementalKernelPCA, "ikpca"), (mercer.KernelHebbian, "kha")):
+        for words in (["fit", "a.npy", "-m", method, "-n", "3", "-o", "a.model", "--seed", "1"], ["update", "a.model", "b.npy"]):
+            assert subprocess.run([MERCER, *words], capture_output=True, check=False).returncode == 0
+        with quiet():
+            estimator = cls(3).partial_fit(X[:250])
+            again = pickle.loads(pickle.dumps(estimator)).partial_fit(X[250:])
+            estimator.partial_fit(X[250:])
+            whole = cls(3).fit(X)
+            parts = cls(3).fit(X[:250]).partial_fit(X[250:])
+        expected = mercer.load("a.model").transform(X)
+        assert same(estimator.transform(X), expected) and same(again.transform(X), expected)
+        assert same(parts.transform(X), expected) and whole.n_components_ == 3
+        with raises(ValueError, "features"):
+            estimator.partial_fit(X[:, :2])
+    with raises(ValueError, "novelty", "stream"):
+        mercer.IncrementalKernelPCA(3, novelty=0.1).partial_fit(X)
+
+
+@test
+def landmarks_and_validation():
+    X, y = blobs(80, 3)
+    for cls in (mercer.RKPCA, mercer.GreedyKernelPCA, mercer.NystroemKernelPCA):
+        estimator = cls(3, center="span").fit(X, landmarks=X[:10])
+        assert same(estimator.X_fit_, X[:10]) or len(estimator.X_fit_) <= 10
+    with quiet():
+        searched = mercer.KernelOCAClassifier(2, iterations=3).fit(X[:60], y[:60], validation=(X[60:], y[60:]))
+    assert searched.predict(X).shape == (80,)
+    with raises(ValueError, "class"):
+        mercer.KernelOCAClassifier(2).fit(X[:60], y[:60], validation=(X[60:], y[60:] + 7))
+
+
+@mercer.matrix_kernel(semidefinite=True)
+def gauss(X, Y):
+    return np.exp(-((X[:, None] - Y) ** 2).sum(axis=2) / 8)
+
+
+def gauss_of_rows(x, y):
+    return np.exp(-((x - y) ** 2).sum() / 8)
+
+
+@test
+def kernels_that_are_functions():
+    X, y = blobs(60, 3)
+    expected = mercer.KernelPCA(3, sigma=2.0).fit(X).transform(X)
+    for kernel in (gauss, gauss_of_rows):
+        estimator = mercer.KernelPCA(3, kernel=kernel).fit(X)
+        np.testing.assert_allclose(estimator.transform(X), expected, atol=1e-10)
+        again = pickle.loads(pickle.dumps(estimator))
+        assert same(again.transform(X), estimator.transform(X)) and kernel.__name__ in estimator.kernel_
+        assert same(pickle.loads(pickle.dumps(again)).truncate(2).transform(X), estimator.truncate(2).transform(X))
+        with raises(mercer.UnsupportedError, "pickle"):
+            estimator.save("x.model")
+    named = mercer.KernelPLSClassifier(3, sigma=2.0)
+    assert list(mercer.KernelPLSClassifier(3, kernel=gauss).fit(X, y).predict(X)) == list(named.fit(X, y).predict(X))
+    assert mercer.evaluate(mercer.KernelPLSClassifier(3, kernel=gauss), X, y).mean == mercer.evaluate(named, X, y).mean
+    theirs = TheirKernelPCA(3, kernel=gauss_of_rows).fit(X)
+    up_to_sign(theirs.transform(X), expected, 1e-9)
+
+    def bad(X, Y):
+        raise LookupError("this kernel is broken")
+    for use in (lambda: mercer.KernelPCA(2, kernel=bad).fit(X), lambda: mercer.KernelPCA(2, kernel=mercer.matrix_kernel(bad)).fit(X),
+                lambda: mercer.evaluate(mercer.KernelPLSClassifier(2, kernel=bad), X, y)):
+        with raises(LookupError, "broken"):
+            use()
+    with raises(mercer.DataError, "not finite"):
+        mercer.KernelPCA(2, kernel=lambda x, y: np.nan).fit(X)
+    with raises(mercer.DataError, "matrix_kernel"):
+        mercer.KernelPCA(2, kernel=lambda x, y: np.ones(2)).fit(X)
+    with raises(mercer.DataError, "shape"):
+        mercer.KernelPCA(2, kernel=mercer.matrix_kernel(lambda X, Y: np.ones(3))).fit(X)
+    with raises((TypeError, ValueError)):
+        mercer.KernelPCA(2, kernel=lambda x, y: "text").fit(X)
+    broken = []
+
+    def later(x, y):
+        if broken:
+            raise KeyError("later")
+        return gauss_of_rows(x, y)
+    estimator = mercer.KernelPCA(2, kernel=later).fit(X)
+    broken.append(1)
+    with raises(KeyError, "later"):
+        estimator.transform(X)
+
+
+@test
+def pipelines_and_searches():
+    X, y = blobs(120, 4)
+    pipe = make_pipeline(StandardScaler(), mercer.KernelPCA(3), mercer.PLSClassifier(2))
+    assert pipe.fit(X, y).score(X, y) > 0.9
+    search = GridSearchCV(mercer.KernelPLSClassifier(), {"n_components": [1, 3], "sigma": [1.0, 3.0]}, n_jobs=2, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+    from joblib.externals.loky import get_reusable_executor
+    get_reusable_executor().shutdown(wait=True)  # idle workers would keep the test for minutes
+    from joblib import Parallel, delayed
+    estimator = mercer.KernelPCA(3).fit(X)
+    for part in Parallel(2)(delayed(estimator.transform)(X) for _ in range(3)):
+        assert same(part, estimator.transform(X))
+    get_reusable_executor().shutdown(wait=True)
+    import joblib
+    joblib.dump(estimator, "x.joblib")
+    assert same(joblib.load("x.joblib").transform(X), estimator.transform(X))
+
+
+@test
+def set_output_and_one_row():
+    X, _ = blobs()
+    estimator = mercer.KernelPCA(3).fit(X)
+    for i in (0, 7, 119):
+        assert same(estimator.transform(X[i:i + 1])[0], estimator.transform(X)[i])
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return
+    frame = estimator.set_output(transform="pandas").transform(X)
+    assert list(frame.columns) == ["kernelpca0", "kernelpca1", "kernelpca2"]
+
+
+@test
+def evaluation_is_the_command_lines():
+    X, y = blobs(90, 4)
+    lines = [",".join([*map(repr, map(float, row)), f"c{label}"]) for row, label in zip(X, y)]
+    pathlib.Path("rows.csv").write_text("\n".join(["a,b,c,d,label", *lines]) + "\n")
+    words = [MERCER, "evaluate", "rows.csv", "-m", "kpls", "-n", "3", "--json", "--cv", "4", "--seed", "5"]
+    theirs = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    ours = mercer.evaluate(mercer.KernelPLSClassifier(3, random_state=5), X, y, cv=4)
+    told = json.dumps(theirs)
+    assert repr(ours.mean) in told or f"{ours.mean:.12g}" in told or str(ours.mean) in told, (ours.mean, told[:2000])
+    assert ours.confusion.sum() == 90 and ours.confusion.shape == (3, 3)
+    assert sorted(np.concatenate([fold["row"] for fold in ours.folds])) == list(range(90))
+    assert "error" in repr(ours) and list(ours.classes) == [0, 1, 2]
+    tuned = mercer.evaluate(mercer.KernelPLSClassifier(), X, y, tune={"sigma": [0.5, 4.0], "n_components": [1, 2, 3]}, cv=3)
+    assert tuned.choices == 6 and all(set(chosen) >= {"n_components", "sigma"} for chosen in tuned.chosen), tuned.chosen
+    splits = list(KFold(3).split(X))
+    assert len(mercer.evaluate(mercer.KernelPLSClassifier(3), X, y, cv=splits).folds) == 3
+    assert len(mercer.evaluate(mercer.KernelPLSClassifier(3), X, y, cv=StratifiedKFold(4)).folds) == 4
+    assert len(mercer.evaluate(mercer.PLSClassifier(2), X[:20], y[:20], cv="loo").folds) == 20
+    held = mercer.evaluate(mercer.KernelPLSClassifier(3), X[:60], y[:60], test=(X[60:], y[60:]))
+    direct = mercer.KernelPLSClassifier(3).fit(X[:60], y[:60])
+    np.testing.assert_allclose(held.mean, 1 - direct.score(X[60:], y[60:]), atol=1e-12)
+    assert mercer.evaluate(mercer.KernelPCA(3), X).metric == "structure"
+    assert mercer.evaluate(mercer.KernelPCA(3), X, y, head="knn:k=3").metric == "error"
+    values = mercer.evaluate(mercer.KernelPLSRegressor(3), X, X[:, 0])
+    assert values.metric == "rmse" and values.confusion is None
+    two = mercer.evaluate(mercer.KernelPLSClassifier(3), X, y > 0, metric="auc", positive=True)
+    false, true, threshold = two.roc()
+    assert false[0] == true[0] == 0 and false[-1] == true[-1] == 1 and np.isinf(threshold[0])
+    best = mercer.compare([mercer.PLSClassifier(1), mercer.KernelPLSClassifier(3)], X, y)
+    means = [one.mean for one in best.values()]
+    assert means == sorted(means) and set(best) == {"PLSClassifier", "KernelPLSClassifier"}
+    for bad in ({"cv": "many"}, {"cv": [([0], [1])]}, {"tune": {"nothing": [1]}}, {"metric": "no"}, {"cv": 1000}):
+        with raises(ValueError):
+            mercer.evaluate(mercer.KernelPLSClassifier(3), X, y, **bad)
+
+
+@test
+def cards_and_pictures():
+    X, y = blobs()
+    estimator = mercer.KernelPCA(3, novelty=0.1).fit(X)
+    card = estimator.model_._repr_html_()
+    assert "<svg" in card and "kpca" in card and "<script" not in card
+    from xml.etree import ElementTree
+    ElementTree.fromstring(card)
+    evil = mercer.KernelPCA(3, random_state=5)
+    evil._command = lambda: "<script>alert(1)</script>"
+    assert "<script>" not in evil.fit(X).model_._repr_html_()
+    assert "KernelPCA" in estimator._repr_html_()
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise Skip("matplotlib is not installed") from error
+    matplotlib.use("Agg")
+    mercer.plot_features(estimator, X, y).figure.savefig("a.png")
+    mercer.plot_features(estimator, X, X[:, 0]).figure.savefig("b.png")
+    mercer.plot_features(estimator, X).figure.savefig("b.png")
+    mercer.plot_spectrum(estimator).figure.savefig("c.png")
+    mercer.plot_errors(estimator, X).figure.savefig("d.png")
+    mercer.plot_preimages(estimator, X[:4], shape=(2, 2)).savefig("e.png")
+    mercer.plot_preimages(estimator, X[:4]).savefig("e.png")
+    result = mercer.evaluate(mercer.KernelPLSClassifier(2), X, y)
+    mercer.plot_evaluation(result).figure.savefig("f.png")
+    mercer.plot_evaluation(mercer.compare([mercer.PLSClassifier(2), mercer.KernelPLSClassifier(2)], X, y)).figure.savefig("g.png")
+    assert all(pathlib.Path(f"{letter}.png").stat().st_size > 1000 for letter in "abcdefg")
+    with raises(ValueError, "axes"):
+        estimator.plot_features(X, axes=(0, 9))
+    with raises(ValueError, "shape"):
+        estimator.plot_preimages(X, shape=(3, 3))
+
+
+@slow_test
+def pictures_need_matplotlib_only_when_asked():
+    code = ("import sys; sys.modules['matplotlib'] = None\nimport mercer, numpy as np\n"
+            "est = mercer.KernelPCA(2).fit(np.random.default_rng(0).normal(size=(20, 3)))\n"
+            "try: est.plot_spectrum()\nexcept ImportError as error: print(error)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "need matplotlib" in done.stdout, done.stderr
+
+
+@test
+def settings_reach_the_library():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    a, b = mercer.NystroemKernelPCA(3, random_state=1).fit(X), mercer.NystroemKernelPCA(3, random_state=2).fit(X)
+    assert not same(a.transform(X), b.transform(X))
+    assert same(a.transform(X), mercer.NystroemKernelPCA(3).fit(X).transform(X))
+    assert same(a.transform(X), mercer.NystroemKernelPCA(3, n_jobs=1).fit(X).transform(X))
+    assert mercer.KernelPCA(3, store="stream").fit(X).report_["store"] == "stream"
+    with raises(MemoryError):
+        mercer.KernelPCA(3, store="dense", memory="1M").fit(X)
+    np.testing.assert_allclose(mercer.KernelPCA(2, scale=True).fit_transform(X), mercer.KernelPCA(2, scale="standard").fit_transform(X))
+    told = []
+    mercer.AKFA(20, verbose=lambda phase, done: told.append(phase), center="none").fit(np.random.default_rng(0).normal(size=(3000, 20)))
+    assert told
+    text = mercer.KernelPCA(3, sigma=2.0).fit(X).model_.info["command"]
+    assert text == "KernelPCA(n_components=3, sigma=2.0)", text
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
