@@ -1191,8 +1191,8 @@ class PLSClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -1285,8 +1285,8 @@ class PLSRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -1397,8 +1397,8 @@ class KernelPLSClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -1516,8 +1516,8 @@ class KernelPLSRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -1643,8 +1643,8 @@ class SMAClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -1774,8 +1774,8 @@ class SMARegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -1907,8 +1907,8 @@ class SMCClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -2038,8 +2038,8 @@ class SMCRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -2169,8 +2169,8 @@ class SparseKernelPLSClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -2295,8 +2295,8 @@ class SparseKernelPLSRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -2418,8 +2418,8 @@ class ReducedKernelOPLSClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -2538,8 +2538,8 @@ class ReducedKernelOPLSRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -2659,8 +2659,8 @@ class ContinuumClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -2779,8 +2779,8 @@ class ContinuumRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -2907,8 +2907,8 @@ class BoostedLatentFeaturesClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -3037,8 +3037,8 @@ class BoostedLatentFeaturesRegressor(_Regressor):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -3163,8 +3163,8 @@ class KernelBoostClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "ls".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -3253,6 +3253,369 @@ class KernelBoostClassifier(_Classifier):
         self.verbose = verbose
 
 
+class KernelRidgeClassifier(_Classifier):
+    """Kernel ridge regression, Gaussian process regression: features for classes, and their prediction.
+
+    Parameters
+    ----------
+    n_components : int, float or "all", default='all'
+        One per target or class; another number is refused.
+    kernel : str or callable, default="rbf"
+        Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
+        intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
+        product ("0.7*rbf + linear"), or a function of two rows.
+    kernel_params : dict, default=None
+        More keys of the kernel, for example {"nu": 2.5} of matern.
+    gamma : float or "auto", default=None
+        Width or factor of the kernel. None: the median width for rbf and exponential, 1 /
+        n_features for others; "auto": 1 / n_features. Kernels that have no gamma do not
+        look at it.
+    sigma : float, "median" or "learn", default=None
+        Width of rbf, exponential, matern and rq, instead of gamma; gamma of rbf is 1 / (2
+        sigma^2).
+    degree : int, default=None
+        Power of poly; None: 3.
+    coef0 : float, default=None
+        Constant of poly and sigmoid; None: 1.
+    ridge : float or "auto", default="auto"
+        Penalty, as a share of the trace of the kernel matrix; auto: of 15 values from 1e-7
+        to 1 the one with the least leave-one-out error. Allowed: >= 1e-12.
+    center : {"none", "exact", "span"}, default=None
+        How the mean in feature space is subtracted; None: "exact".
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+        Scaling of the columns or rows, kept in the model; True: "standard".
+    head : str, default=None
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "direct".
+    novelty : float, default=None
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+    store : {"auto", "dense", "stream", "lowrank"}, default="auto"
+        How the kernel matrix is held.
+    precision : {"double", "single"}, default="double"
+        Of the kernel matrix where it is held.
+    memory : int or str, default=None
+        What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
+    random_state : int, RandomState or Generator, default=None
+        Seed of everything that is drawn; None: 1. Results do not depend on the number of
+        threads.
+    n_jobs : int, default=None
+        Threads; None: OMP_NUM_THREADS if it is set, else all processors; -1: all.
+    verbose : bool or callable, default=False
+        Show progress, by tqdm where it is installed; a callable gets (phase, done), done
+        from 0 to 1 or negative.
+
+    Attributes
+    ----------
+    model_ : Model
+        The fitted model, which saves, pickles and shows itself as a card.
+    n_components_ : int
+        Components found.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Their names, where they have some.
+    classes_ : ndarray
+        Classes seen in fit, sorted.
+    kernel_ : str
+        The kernel with the numbers used.
+    X_fit_ : ndarray or sparse matrix
+        Rows that features are expressed by.
+    dual_coef_ : ndarray
+        Their coefficients, one column per component.
+    reconstruction_error_ : float or None
+        Mean over the training rows; None where undefined.
+    report_ : dict
+        What the fit did: store and why, solver, passes, seconds.
+
+    Notes
+    -----
+    Cost: n q^2 operations with a factor of q columns; else products with the kernel matrix
+    until they converge. The method is `krr` of the command line; docs/methods/krr.md describes
+    it.
+
+    References
+    ----------
+    Saunders, Gammerman, Vovk 1998.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidgeClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimator = KernelRidgeClassifier(n_components=2).fit(X, y)
+    >>> estimator.transform(X).shape, estimator.predict(X).shape
+    ((150, 2), (150,))
+    """
+
+    _method = "krr"
+    _keys = {"ridge": "auto"}
+
+    def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
+                 sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
+                 head=None, novelty=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.ridge = ridge
+        self.center = center
+        self.scale = scale
+        self.head = head
+        self.novelty = novelty
+        self.store = store
+        self.precision = precision
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KernelRidgeRegressor(_Regressor):
+    """Kernel ridge regression, Gaussian process regression: features for values, and their prediction.
+
+    Parameters
+    ----------
+    n_components : int, float or "all", default='all'
+        One per target or class; another number is refused.
+    kernel : str or callable, default="rbf"
+        Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
+        intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
+        product ("0.7*rbf + linear"), or a function of two rows.
+    kernel_params : dict, default=None
+        More keys of the kernel, for example {"nu": 2.5} of matern.
+    gamma : float or "auto", default=None
+        Width or factor of the kernel. None: the median width for rbf and exponential, 1 /
+        n_features for others; "auto": 1 / n_features. Kernels that have no gamma do not
+        look at it.
+    sigma : float, "median" or "learn", default=None
+        Width of rbf, exponential, matern and rq, instead of gamma; gamma of rbf is 1 / (2
+        sigma^2).
+    degree : int, default=None
+        Power of poly; None: 3.
+    coef0 : float, default=None
+        Constant of poly and sigmoid; None: 1.
+    ridge : float or "auto", default="auto"
+        Penalty, as a share of the trace of the kernel matrix; auto: of 15 values from 1e-7
+        to 1 the one with the least leave-one-out error. Allowed: >= 1e-12.
+    center : {"none", "exact", "span"}, default=None
+        How the mean in feature space is subtracted; None: "exact".
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+        Scaling of the columns or rows, kept in the model; True: "standard".
+    head : str, default=None
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "direct".
+    scale_target : {"none", "standard", "norm"} or bool, default=None
+        Scaling of y; predictions are in the units of y.
+    novelty : float, default=None
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+    store : {"auto", "dense", "stream", "lowrank"}, default="auto"
+        How the kernel matrix is held.
+    precision : {"double", "single"}, default="double"
+        Of the kernel matrix where it is held.
+    memory : int or str, default=None
+        What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
+    random_state : int, RandomState or Generator, default=None
+        Seed of everything that is drawn; None: 1. Results do not depend on the number of
+        threads.
+    n_jobs : int, default=None
+        Threads; None: OMP_NUM_THREADS if it is set, else all processors; -1: all.
+    verbose : bool or callable, default=False
+        Show progress, by tqdm where it is installed; a callable gets (phase, done), done
+        from 0 to 1 or negative.
+
+    Attributes
+    ----------
+    model_ : Model
+        The fitted model, which saves, pickles and shows itself as a card.
+    n_components_ : int
+        Components found.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Their names, where they have some.
+    kernel_ : str
+        The kernel with the numbers used.
+    X_fit_ : ndarray or sparse matrix
+        Rows that features are expressed by.
+    dual_coef_ : ndarray
+        Their coefficients, one column per component.
+    reconstruction_error_ : float or None
+        Mean over the training rows; None where undefined.
+    report_ : dict
+        What the fit did: store and why, solver, passes, seconds.
+
+    Notes
+    -----
+    Cost: n q^2 operations with a factor of q columns; else products with the kernel matrix
+    until they converge. The method is `krr` of the command line; docs/methods/krr.md describes
+    it.
+
+    References
+    ----------
+    Saunders, Gammerman, Vovk 1998.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidgeRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> estimator = KernelRidgeRegressor(n_components=2, scale="standard").fit(X, y)
+    >>> estimator.transform(X).shape, estimator.predict(X).shape
+    ((442, 2), (442,))
+    """
+
+    _method = "krr"
+    _keys = {"ridge": "auto"}
+
+    def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
+                 sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
+                 head=None, scale_target=None, novelty=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.ridge = ridge
+        self.center = center
+        self.scale = scale
+        self.head = head
+        self.scale_target = scale_target
+        self.novelty = novelty
+        self.store = store
+        self.precision = precision
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
+class KernelFisherClassifier(_Classifier):
+    """Kernel Fisher discriminants: features for classes, and their prediction.
+
+    Parameters
+    ----------
+    n_components : int, float or "all", default='all'
+        Features to extract, at most one less than there are classes.
+    kernel : str or callable, default="rbf"
+        Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
+        intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
+        product ("0.7*rbf + linear"), or a function of two rows.
+    kernel_params : dict, default=None
+        More keys of the kernel, for example {"nu": 2.5} of matern.
+    gamma : float or "auto", default=None
+        Width or factor of the kernel. None: the median width for rbf and exponential, 1 /
+        n_features for others; "auto": 1 / n_features. Kernels that have no gamma do not
+        look at it.
+    sigma : float, "median" or "learn", default=None
+        Width of rbf, exponential, matern and rq, instead of gamma; gamma of rbf is 1 / (2
+        sigma^2).
+    degree : int, default=None
+        Power of poly; None: 3.
+    coef0 : float, default=None
+        Constant of poly and sigmoid; None: 1.
+    ridge : float or "auto", default="auto"
+        Penalty, as a share of the trace of the kernel matrix; auto: of 15 values from 1e-7
+        to 1 the one with the least leave-one-out error. Allowed: >= 0.
+    center : {"none", "exact", "span"}, default=None
+        How the mean in feature space is subtracted; None: "exact".
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+        Scaling of the columns or rows, kept in the model; True: "standard".
+    head : str, default=None
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "centre".
+    novelty : float, default=None
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+    store : {"auto", "dense", "stream", "lowrank"}, default="auto"
+        How the kernel matrix is held.
+    precision : {"double", "single"}, default="double"
+        Of the kernel matrix where it is held.
+    memory : int or str, default=None
+        What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
+    random_state : int, RandomState or Generator, default=None
+        Seed of everything that is drawn; None: 1. Results do not depend on the number of
+        threads.
+    n_jobs : int, default=None
+        Threads; None: OMP_NUM_THREADS if it is set, else all processors; -1: all.
+    verbose : bool or callable, default=False
+        Show progress, by tqdm where it is installed; a callable gets (phase, done), done
+        from 0 to 1 or negative.
+
+    Attributes
+    ----------
+    model_ : Model
+        The fitted model, which saves, pickles and shows itself as a card.
+    n_components_ : int
+        Components found.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Their names, where they have some.
+    classes_ : ndarray
+        Classes seen in fit, sorted.
+    kernel_ : str
+        The kernel with the numbers used.
+    X_fit_ : ndarray or sparse matrix
+        Rows that features are expressed by.
+    dual_coef_ : ndarray
+        Their coefficients, one column per component.
+    reconstruction_error_ : float or None
+        Mean over the training rows; None where undefined.
+    report_ : dict
+        What the fit did: store and why, solver, passes, seconds.
+
+    Notes
+    -----
+    Cost: One ridge regression (`krr`) with as many outputs as classes. The method is `kfd` of
+    the command line; docs/methods/kfd.md describes it.
+
+    References
+    ----------
+    Baudat, Anouar 2000.
+
+    Examples
+    --------
+    >>> from mercer import KernelFisherClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> estimator = KernelFisherClassifier(n_components=2).fit(X, y)
+    >>> estimator.transform(X).shape, estimator.predict(X).shape
+    ((150, 2), (150,))
+    """
+
+    _method = "kfd"
+    _keys = {"ridge": "auto"}
+
+    def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
+                 sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
+                 head=None, novelty=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.ridge = ridge
+        self.center = center
+        self.scale = scale
+        self.head = head
+        self.novelty = novelty
+        self.store = store
+        self.precision = precision
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class KernelOCAClassifier(_Classifier):
     """Kernel optimal component analysis: features for classes, and their prediction.
 
@@ -3322,8 +3685,8 @@ class KernelOCAClassifier(_Classifier):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
-        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm, with
-        keys ("knn:k=3"); None: "knn:k=1".
+        What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
+        direct, with keys ("knn:k=3"); None: "knn:k=1".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"

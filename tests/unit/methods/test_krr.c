@@ -182,7 +182,7 @@ static void test_krr_on_pivots_in_a_file(void **state)
     assert_memory_equal(before, after, sizeof before);
     for (int64_t i = 400; i < 800; i++)
         assert_true(before[i] > 0);
-    mercer_bytes_free(bytes);
+    mercer_free(bytes);
     mercer_model_free(model);
     mercer_model_free(loaded);
     mercer_rows_free(rows);
