@@ -4,6 +4,7 @@
 #include "data/checksum.h"
 #include "methods/common/options.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- life ---- */
@@ -197,6 +198,7 @@ static mercer_status fold(mercer_ctx *ctx, mercer_stream *stream, const mercer_r
     mrc_kernel kernel = stream->request.kernel; /* as it is without this block, */
     mrc_rng rng = ctx->rng; /* and the generator that the first one draws from */
     mercer_status rc = MERCER_OK;
+    assert(stream->base); /* since the rows of the block were pushed */
     MRC_TRY(mrc_check_cancel(ctx, err));
     MRC_TRY(mrc_stream_checksum(block, &crc, err));
     if (!stream->learnt)
