@@ -9,7 +9,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install clean help
+.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -21,7 +21,7 @@ demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 
 test: ## every test but the long ones
 	@tools/install-packages build test python
-	@tools/configure $(BUILD) -Dtests=enabled
+	@tools/configure $(BUILD) -Dtests=enabled -Dpython=auto
 	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 
 test-quick: ## the tests of a minute: while you work, before make test
@@ -36,6 +36,8 @@ test-long: ## large data, kill -9, then the numerical tests on every set of BLAS
 
 lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned calls, symbols, docs
 	@tools/install-packages build test python lint
+	@tools/configure $(BUILD) -Dpython=auto
+	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@CC=clang tools/configure $(BUILD)-clang -Dtests=enabled -Dwerror=true
 	@tools/lint $(BUILD) $(BUILD)-clang
 
@@ -57,6 +59,9 @@ experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=
 	@$(PYTHON) experiments/run.py --build $(BUILD) $(if $(DATA),--data $(DATA)) $(if $(ONLY),--only $(ONLY))
 
 docs: build ## write the generated parts of docs/, the man page and the completions again
+	@tools/install-packages build python
+	@tools/configure $(BUILD) -Dpython=auto
+	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@tools/generate-docs $(BUILD)/mercer
 	@tools/generate-python $(BUILD)
 
@@ -66,6 +71,15 @@ install: ## install to $(DESTDIR)$(PREFIX)
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+wheel: ## the Python package as one file, into $(BUILD)/wheel; needs no network
+	@tools/install-packages build python
+	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-deps --no-index -w $(BUILD)/wheel .
+	@ls -sh $(BUILD)/wheel/*.whl
+
+python: wheel ## install the Python package; PYTHON=venv/bin/python for another than Debian's
+	@PIP_BREAK_SYSTEM_PACKAGES=1 $(PYTHON) -m pip install -q --no-deps --no-index --force-reinstall $(BUILD)/wheel/mercer-*.whl
+	@cd / && $(PYTHON) -c 'import mercer; print("mercer", mercer.__version__, "in", mercer.__path__[0])'
 
 clean: ## remove every build folder
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 core_state *core_state_of(PyObject *module)
@@ -430,7 +431,49 @@ static PyObject *schema(PyObject *module, PyObject *unused)
     return out;
 }
 
+/* OpenBLAS chooses its kernels when it is loaded, and an OpenBLAS older than the processor takes
+ * the plainest it has. The program starts itself again with other surroundings then; a module
+ * cannot, so our private OpenBLAS chooses once more, before anybody has called it. These two are
+ * its own functions; weak, because other builds of BLAS do not have them. */
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+static const char kernels_variable[] = "OPENBLAS_CORETYPE";
+
+/* Take the named kernels; false where this BLAS cannot. */
+static bool take_kernels(const char *name)
+{
+    if (strcmp(mercer_blas(), "private") != 0 || !gotoblas_dynamic_init || !gotoblas_dynamic_quit)
+        return false;
+    if (setenv(kernels_variable, name, 1) != 0)
+        return false;
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv(kernels_variable);
+    return strcmp(mercer_blas_kernels(), name) == 0;
+}
+
+/* By the rule of the program: unless the user has asked for some, none narrower than the processor.
+ */
+static void take_wide_kernels(void)
+{
+    const char *wider = mercer_blas_kernels_wider(), *asked = getenv(kernels_variable);
+    if (wider && !(asked && *asked))
+        (void)take_kernels(wider); /* the narrow ones do the same, only slower */
+}
+
+PyDoc_STRVAR(take_kernels_doc,
+             "take_kernels(name)\n--\n\n"
+             "Let the private BLAS take these kernels; for tests, before any fit.");
+static PyObject *take_named_kernels(PyObject *module, PyObject *name)
+{
+    (void)module;
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    return text ? PyBool_FromLong(take_kernels(text)) : NULL;
+}
+
 static PyMethodDef core_functions[] = {
+    {"take_kernels", take_named_kernels, METH_O, take_kernels_doc},
     {"set", context_set, METH_VARARGS, set_doc},
     {"take_notices", take_notices, METH_O, take_notices_doc},
     {"library", library, METH_NOARGS, library_doc},
@@ -466,6 +509,7 @@ static int core_exec(PyObject *module)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (PyModule_AddFunctions(module, functions[i]) < 0)
             return -1;
+    take_wide_kernels();
     if (PyModule_AddIntConstant(module, "FEWER_COMPONENTS", MERCER_CAUSE_FEWER_COMPONENTS) < 0)
         return -1;
     state->raised = PyDict_New();

@@ -112,9 +112,9 @@ static PyObject *report_dict(const mercer_fit_report *report)
 
 PyDoc_STRVAR(fit_doc,
              "fit(context, type, options, rows, targets, landmarks, validation,\n"
-             "    validation_targets)\n--\n\n"
-             "Fit a model: (model, report). options is a dict of texts, type the class of the\n"
-             "model; targets and what follows may be None.");
+             "    validation_targets, want_features)\n--\n\n"
+             "Fit a model: (model, report, features of the rows or None). options is a dict of\n"
+             "texts, type the class of the model; targets and the next three may be None.");
 static PyObject *fit(PyObject *module, PyObject *args)
 {
     core_state *state = core_state_of(module);
@@ -128,15 +128,17 @@ static PyObject *fit(PyObject *module, PyObject *args)
     mercer_fit_report report;
     mercer_model *model = NULL;
     mercer_error err;
-    if (!PyArg_ParseTuple(args, "O!OO!O!OOOO", state->context, &context, &type, &PyDict_Type,
+    int want_features = 0;
+    if (!PyArg_ParseTuple(args, "O!OO!O!OOOOp", state->context, &context, &type, &PyDict_Type,
                           &texts, state->rows, &rows, &targets, &landmarks, &validation,
-                          &validation_targets) ||
+                          &validation_targets, &want_features) ||
         !is_model_type(state, type) || !core_read_options(state, texts, &options) ||
         !core_targets_or_none(state, targets, &learnt) ||
         !core_rows_or_none(state, landmarks, &options.landmarks) ||
         !core_rows_or_none(state, validation, &options.validation) ||
         !core_targets_or_none(state, validation_targets, &options.validation_targets))
         return NULL;
+    options.want_features = want_features;
     mercer_fit_report_init(&report);
     if (!core_begin(context, &thread))
         return NULL;
@@ -145,11 +147,22 @@ static PyObject *fit(PyObject *module, PyObject *args)
     core_end(context, thread);
     if (rc != MERCER_OK)
         return core_raise(state, context, rc, &err);
+    mercer_model_info info;
+    mercer_model_info_init(&info);
+    mercer_model_get_info(model, &info);
+    const mercer_array table = {.struct_size = sizeof table,
+                                .data = report.features,
+                                .dtype = MERCER_F64,
+                                .rank = 2,
+                                .shape = {mercer_rows_count(rows->rows), info.components}};
+    PyObject *features =
+        report.features ? core_view_new(state, NULL, report.features, &table) : Py_NewRef(Py_None);
     PyObject *wrapped = wrap(type, model);
-    PyObject *told = wrapped ? report_dict(&report) : NULL;
-    PyObject *out = told ? PyTuple_Pack(2, wrapped, told) : NULL;
+    PyObject *told = report_dict(&report);
+    PyObject *out = wrapped && told && features ? PyTuple_Pack(3, wrapped, told, features) : NULL;
     Py_XDECREF(wrapped);
     Py_XDECREF(told);
+    Py_XDECREF(features);
     return out;
 }
 

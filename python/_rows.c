@@ -101,7 +101,8 @@ static int view_get_buffer(PyObject *self, Py_buffer *out, int flags)
     core_view *view = (core_view *)self;
     const Py_ssize_t count = view->shape[0] * (view->rank > 1 ? view->shape[1] : 1);
     out->obj = NULL;
-    if (flags & PyBUF_WRITABLE) {
+    const bool is_own = view->memory != NULL; /* handed over: nobody else looks at it */
+    if (!is_own && (flags & PyBUF_WRITABLE)) {
         PyErr_SetString(PyExc_BufferError, "the arrays of a model cannot be changed");
         return -1;
     }
@@ -110,7 +111,7 @@ static int view_get_buffer(PyObject *self, Py_buffer *out, int flags)
     out->buf = (void *)view->data;
     out->len = count * view->item;
     out->itemsize = view->item;
-    out->readonly = 1;
+    out->readonly = !is_own;
     out->ndim = view->rank;
     out->format = flags & PyBUF_FORMAT ? (char *)view->format : NULL;
     out->shape = flags & PyBUF_ND ? view->shape : NULL;

@@ -125,7 +125,8 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     # --------------------------------------------------------------------------------------- fitting
 
-    def _fit(self, X, targets=None, landmarks=None, validation=None, validation_targets=None):
+    def _fit(self, X, targets=None, landmarks=None, validation=None, validation_targets=None, want_features=False):
+        """Fit to checked rows. want_features: give theirs, which most methods have at hand, instead of self."""
         names = getattr(self, "feature_names_in_", None)
         options = self._options(*X.shape)
         host = self._host()
@@ -134,15 +135,15 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             extra = [None if more is None else rows_of(context, self._check_rows(more, reset=False), names)
                      for more in (landmarks, validation)]
             try:
-                self.model_, self.report_ = _core.fit(context, Model, options, rows, targets, *extra,
-                                                      validation_targets)
+                self.model_, self.report_, features = _core.fit(context, Model, options, rows, targets, *extra,
+                                                                validation_targets, want_features)
             except _core.DataError as error:
                 if X.shape[0] > 1:
                     raise
                 raise _core.DataError(f"{error} (n_samples=1)") from None
         self.model_._with(host)
         self._n_features_out = self.n_components_ = self.model_.n_components
-        return self
+        return np.asarray(features).astype(_features_dtype(X), copy=False) if want_features else self
 
     def _fit_with(self, X, y, landmarks=None, validation=None):
         """fit with rows of which the method makes special use."""
@@ -187,7 +188,7 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = self._new_rows(X)
         context = take_context(threads_of(self.n_jobs), bytes_of(self.memory))
         try:
-            out = np.empty((X.shape[0], self.n_components_), FLOAT32 if X.dtype == FLOAT32 else FLOAT64)
+            out = np.empty((X.shape[0], self.n_components_), _features_dtype(X))
             _core.transform(context, model, rows_of(context, X), None, out, None)
         except BaseException:
             drop_context(context)
@@ -196,7 +197,8 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return out
 
     def fit_transform(self, X, y=None, **options):
-        """Learn features from rows, and give theirs: fit(X, y).transform(X).
+        """Learn features from rows, and give theirs: fit(X, y).transform(X), to rounding and often without the
+        work of transform.
 
         Parameters
         ----------
@@ -207,7 +209,13 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_components_)
         """
-        return self.fit(X, y, **options).transform(X)
+        if options:
+            return self.fit(X, y, **options).transform(X)
+        X = self._check_rows(X, reset=True)
+        return self._fit(X, self._targets(X, y), want_features=True)
+
+    def _targets(self, X, y):
+        return None
 
     def inverse_transform(self, X):
         """Rows whose features are near the given ones (pre-images), in the units of the input.
@@ -375,6 +383,10 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return _plot.preimages(self, X, shape, count, figure)
 
 
+def _features_dtype(X):
+    return FLOAT32 if X.dtype == FLOAT32 else FLOAT64
+
+
 @functools.lru_cache
 def _defaults(cls):
     """{parameter: default} of a class, in the order of its signature."""
@@ -428,9 +440,6 @@ class _Streaming(_Kernel):
 class _Supervised(_Kernel):
     """A method that learns from classes or values, and predicts them."""
 
-    def _targets(self, X, y):
-        raise NotImplementedError
-
     def _need_y(self, y):
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -454,6 +463,17 @@ class _Supervised(_Kernel):
         return self._fit(X, self._targets(X, y))
 
     def fit_transform(self, X, y=None, **options):
+        """Learn features that have to do with y, and give those of the rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components_)
+        """
         self._need_y(y)
         return super().fit_transform(X, y, **options)
 

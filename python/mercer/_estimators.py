@@ -2594,9 +2594,9 @@ class ReducedKernelOPLSRegressor(_Regressor):
     >>> from mercer import ReducedKernelOPLSRegressor
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> estimator = ReducedKernelOPLSRegressor(n_components=2, scale="standard").fit(X, y)
+    >>> estimator = ReducedKernelOPLSRegressor(n_components=1, scale="standard").fit(X, y)
     >>> estimator.transform(X).shape, estimator.predict(X).shape
-    ((442, 2), (442,))
+    ((442, 1), (442,))
     """
 
     _method = "rkopls"

@@ -12,7 +12,7 @@ import threading
 
 import numpy as np
 
-from support import ArrowTable, blobs, program, quiet, raises, resident, run_tests, same, slow_test, test
+from support import ArrowTable, Skip, blobs, program, quiet, raises, resident, run_tests, same, slow_test, test
 
 import mercer
 from mercer import _core, _runtime
@@ -25,7 +25,7 @@ def fit(X, method="kpca", y=None, names=None, seed=1, **options):
     with _runtime.Call((None, None, seed, None)) as context:
         rows = _runtime.rows_of(context, X, names)
         targets = None if y is None else _runtime.targets_of(y)[0]
-        return _core.fit(context, mercer.Model, {"method": method, **options}, rows, targets, None, None, None)[0]
+        return _core.fit(context, mercer.Model, {"method": method, **options}, rows, targets, None, None, None, False)[0]
 
 
 @test
@@ -79,7 +79,7 @@ def errors_name_key_row_and_column():
     with raises(mercer.BudgetError):
         with _runtime.Call((None, 1 << 20, 1, None)) as context:
             _core.fit(context, mercer.Model, {"method": "kpca", "store": "dense"},
-                      _runtime.rows_of(context, np.random.default_rng(0).normal(size=(3000, 3))), None, None, None, None)
+                      _runtime.rows_of(context, np.random.default_rng(0).normal(size=(3000, 3))), None, None, None, None, False)
 
 
 @test
@@ -99,10 +99,10 @@ def wrong_arguments_are_type_errors():
     context = _core.Context()
     model, X = fit(blobs()[0]), blobs()[0]
     rows = _core.rows_dense(context, X, None)
-    for call in (lambda: _core.fit(), lambda: _core.fit(1, 2, 3, 4, 5, 6, 7, 8),
-                 lambda: _core.fit(context, int, {"method": "kpca"}, rows, None, None, None, None),
-                 lambda: _core.fit(context, mercer.Model, {"method": 3}, rows, None, None, None, None),
-                 lambda: _core.fit(context, mercer.Model, {"method": "kpca"}, rows, 5, None, None, None),
+    for call in (lambda: _core.fit(), lambda: _core.fit(1, 2, 3, 4, 5, 6, 7, 8, 9),
+                 lambda: _core.fit(context, int, {"method": "kpca"}, rows, None, None, None, None, False),
+                 lambda: _core.fit(context, mercer.Model, {"method": 3}, rows, None, None, None, None, False),
+                 lambda: _core.fit(context, mercer.Model, {"method": "kpca"}, rows, 5, None, None, None, False),
                  lambda: _core.transform(context, model, rows, None, None, None),
                  lambda: _core.transform(context, rows, model, None, np.empty((120, 10)), None),
                  lambda: _core.rows_dense(context, "text", None), lambda: _core.rows_dense(context, np.zeros((2, 2, 2)), None),
@@ -193,7 +193,7 @@ def no_copy_by_peak_memory():
             "with _runtime.Call() as context:\n"
             "    rows = _runtime.rows_of(context, X)\n"
             "    model = _core.fit(context, mercer.Model, {'method': 'ikpca:first=50', 'components': '2'},\n"
-            "                      _runtime.rows_of(context, X[:50]), None, None, None, None)[0]\n"
+            "                      _runtime.rows_of(context, X[:50]), None, None, None, None, False)[0]\n"
             "    _core.transform(context, model, rows, None, np.empty((X.shape[0], 2), np.float32), None)\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n")
     for kind in ("float64", "float32", "csr"):
@@ -386,14 +386,14 @@ def progress_and_exceptions_in_it():
     X = np.random.default_rng(0).normal(size=(3000, 20))
     told = []
     with _runtime.Call((None, None, 1, lambda phase, done: told.append((phase, done)))) as context:
-        _core.fit(context, mercer.Model, {"method": "akfa", "components": "20"}, _runtime.rows_of(context, X), None, None, None, None)
+        _core.fit(context, mercer.Model, {"method": "akfa", "components": "20"}, _runtime.rows_of(context, X), None, None, None, None, False)
     assert told and all(isinstance(phase, str) and done <= 1 for phase, done in told)
 
     def stop(phase, done):
         raise LookupError("enough")
     with raises(LookupError, "enough"):
         with _runtime.Call((None, None, 1, stop)) as context:
-            _core.fit(context, mercer.Model, {"method": "akfa", "components": "20"}, _runtime.rows_of(context, X), None, None, None, None)
+            _core.fit(context, mercer.Model, {"method": "akfa", "components": "20"}, _runtime.rows_of(context, X), None, None, None, None, False)
     assert fit(X[:100]).n_components == 10  # the context works again
 
 
@@ -403,14 +403,14 @@ def a_callback_may_call_the_library():
     inner = []
     big = np.random.default_rng(0).normal(size=(3000, 20))
     with _runtime.Call((None, None, 1, lambda phase, done: inner.append(fit(X).to_bytes()))) as context:
-        _core.fit(context, mercer.Model, {"method": "akfa", "components": "5"}, _runtime.rows_of(context, big), None, None, None, None)
+        _core.fit(context, mercer.Model, {"method": "akfa", "components": "5"}, _runtime.rows_of(context, big), None, None, None, None, False)
     assert inner and set(inner) == {fit(X).to_bytes()}
     context = _core.Context()
     with raises(RuntimeError, "in a call"):
         def again(phase, done):
             _core.rows_dense(context, X, None)
         _core.set(context, None, None, 1, again)
-        _core.fit(context, mercer.Model, {"method": "akfa", "components": "5"}, _core.rows_dense(context, big, None), None, None, None, None)
+        _core.fit(context, mercer.Model, {"method": "akfa", "components": "5"}, _core.rows_dense(context, big, None), None, None, None, None, False)
 
 
 @test
@@ -464,6 +464,37 @@ def ten_thousand_fits_leak_nothing():
         before = resident()
         some(10000)
     assert resident() - before < 1 << 20, f"{resident() - before} bytes"
+
+
+@test
+def kernels_of_blas():
+    """Other kernels give the bits of the command line on them; those that the user asks for stay."""
+    if _core.library()["blas"] != "private":
+        raise Skip("the BLAS of this build is not private")
+    np.save("x.npy", np.random.default_rng(0).normal(size=(700, 30)))
+    code = ("import sys, numpy as np, mercer\nfrom mercer import _core, _runtime\n"
+            "if sys.argv[1] != 'own' and not _core.take_kernels(sys.argv[1]): sys.exit(3)\n"
+            "import os; assert ('OPENBLAS_CORETYPE' in os.environ) == (sys.argv[1] == 'own')\n"
+            "with _runtime.Call() as context:\n"
+            "    X = np.load('x.npy')\n"
+            "    model = _core.fit(context, mercer.Model, {'method': 'kpca', 'components': '5'}, _core.rows_dense(context, X, None),\n"
+            "                      None, None, None, None, False)[0]\n"
+            "np.save('ours.npy', model.transform(X)); print(_core.library()['kernels'])\n")
+    seen = {}
+    for name in ("Prescott", "Haswell", "SkylakeX"):
+        surroundings = {key: value for key, value in os.environ.items() if key != "OPENBLAS_CORETYPE"}
+        asked = dict(surroundings, OPENBLAS_CORETYPE=name)
+        for words, env in (([name], surroundings), (["own"], asked)):
+            done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, env=env)
+            if done.returncode == 3:
+                break  # the processor cannot run them
+            assert done.returncode == 0 and done.stdout.strip() == name, done.stdout + done.stderr
+            told = subprocess.run([MERCER, "fit", "x.npy", "-m", "kpca", "-n", "5", "-o", "x.model", "--quiet"], env=asked, check=False)
+            assert told.returncode == 0
+            subprocess.run([MERCER, "transform", "x.model", "x.npy", "-o", "theirs.npy", "--quiet"], env=asked, check=True)
+            assert same(np.load("ours.npy"), np.load("theirs.npy")), name
+            seen[name] = np.load("ours.npy").tobytes()
+    assert seen.keys() >= {"Prescott"} and len(set(seen.values())) == len(seen), "kernels that all give the same bits show nothing"
 
 
 @test

@@ -75,6 +75,19 @@ def every_class_does_what_it_says():
 
 
 @test
+def fit_transform_is_fit_and_transform():
+    for name in CLASSES:
+        for kind in (np.float64, np.float32):
+            estimator, X, y = fitted(name)
+            X = X.astype(kind)
+            with quiet():
+                features = clone(estimator).fit_transform(X, y)
+                expected = clone(estimator).fit(X, y).transform(X)
+            assert features.dtype == kind and features.flags.writeable, name
+            np.testing.assert_allclose(features, expected, atol=(1e-11 if kind == np.float64 else 1e-5) * np.abs(expected).max())
+
+
+@test
 def nothing_works_before_fit():
     X, y = blobs()
     for name in CLASSES:
