@@ -62,8 +62,8 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         keys = {key: getattr(self, key) for key, default in self._keys.items()
                 if not _same(getattr(self, key), default)}
         options = {"method": spec_of(self._method, keys), "command": self._command()}
-        components = self.n_components
-        if components is not None:
+        components = getattr(self, "n_components", "all")
+        if components is not None and components != "all":
             if isinstance(components, (int, float, np.number)) and not components > 0:
                 raise _core.ParameterError(f"n_components={components!r} is not above 0 (parameter n_components)")
             options["components"] = text_of(components)
@@ -94,7 +94,7 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _silent(self):
         """Causes of notices that would tell people what they asked for: all components there are."""
-        return (_core.FEWER_COMPONENTS,) if self.n_components is None else ()
+        return (_core.FEWER_COMPONENTS,) if getattr(self, "n_components", "all") is None else ()
 
     # ----------------------------------------------------------------------------------------- input
 
@@ -277,7 +277,9 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         from copy import copy
         shorter = copy(self)
         shorter.model_ = self._model().truncate(n_components)
-        shorter._n_features_out = shorter.n_components_ = shorter.n_components = shorter.model_.n_components
+        shorter._n_features_out = shorter.n_components_ = shorter.model_.n_components
+        if hasattr(self, "n_components"):
+            shorter.n_components = shorter.n_components_
         return shorter
 
     def save(self, path):

@@ -1234,7 +1234,7 @@ class PLSClassifier(_Classifier):
     Notes
     -----
     Cost: n d l operations, without a kernel matrix. The method is `pls` of the command line;
-    docs/methods/pls.md describes it.
+    docs/methods/kpls.md describes it.
 
     References
     ----------
@@ -1328,7 +1328,7 @@ class PLSRegressor(_Regressor):
     Notes
     -----
     Cost: n d l operations, without a kernel matrix. The method is `pls` of the command line;
-    docs/methods/pls.md describes it.
+    docs/methods/kpls.md describes it.
 
     References
     ----------
@@ -3258,8 +3258,6 @@ class KernelRidgeClassifier(_Classifier):
 
     Parameters
     ----------
-    n_components : int, float or "all", default='all'
-        One per target or class; another number is refused.
     kernel : str or callable, default="rbf"
         Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
         intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
@@ -3329,9 +3327,8 @@ class KernelRidgeClassifier(_Classifier):
 
     Notes
     -----
-    Cost: n q^2 operations with a factor of q columns; else products with the kernel matrix
-    until they converge. The method is `krr` of the command line; docs/methods/krr.md describes
-    it.
+    Cost: Some 10 to 100 passes over the kernel matrix, or n q^2 operations with a factor of
+    rank q. The method is `krr` of the command line; docs/methods/krr.md describes it.
 
     References
     ----------
@@ -3342,19 +3339,18 @@ class KernelRidgeClassifier(_Classifier):
     >>> from mercer import KernelRidgeClassifier
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> estimator = KernelRidgeClassifier(n_components=2).fit(X, y)
+    >>> estimator = KernelRidgeClassifier(ridge=0.01).fit(X, y)
     >>> estimator.transform(X).shape, estimator.predict(X).shape
-    ((150, 2), (150,))
+    ((150, 3), (150,))
     """
 
     _method = "krr"
     _keys = {"ridge": "auto"}
 
-    def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
-                 sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
-                 head=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
-        self.n_components = n_components
+    def __init__(self, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None, degree=None,
+                 coef0=None, ridge="auto", center=None, scale=None, head=None, novelty=None,
+                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
+                 verbose=False):
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.gamma = gamma
@@ -3379,8 +3375,6 @@ class KernelRidgeRegressor(_Regressor):
 
     Parameters
     ----------
-    n_components : int, float or "all", default='all'
-        One per target or class; another number is refused.
     kernel : str or callable, default="rbf"
         Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
         intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
@@ -3450,9 +3444,8 @@ class KernelRidgeRegressor(_Regressor):
 
     Notes
     -----
-    Cost: n q^2 operations with a factor of q columns; else products with the kernel matrix
-    until they converge. The method is `krr` of the command line; docs/methods/krr.md describes
-    it.
+    Cost: Some 10 to 100 passes over the kernel matrix, or n q^2 operations with a factor of
+    rank q. The method is `krr` of the command line; docs/methods/krr.md describes it.
 
     References
     ----------
@@ -3463,19 +3456,18 @@ class KernelRidgeRegressor(_Regressor):
     >>> from mercer import KernelRidgeRegressor
     >>> from sklearn.datasets import load_diabetes
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> estimator = KernelRidgeRegressor(n_components=2, scale="standard").fit(X, y)
+    >>> estimator = KernelRidgeRegressor(ridge=0.01, scale="standard").fit(X, y)
     >>> estimator.transform(X).shape, estimator.predict(X).shape
-    ((442, 2), (442,))
+    ((442, 1), (442,))
     """
 
     _method = "krr"
     _keys = {"ridge": "auto"}
 
-    def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
-                 sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
-                 head=None, scale_target=None, novelty=None, store="auto", precision="double",
-                 memory=None, random_state=None, n_jobs=None, verbose=False):
-        self.n_components = n_components
+    def __init__(self, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None, degree=None,
+                 coef0=None, ridge="auto", center=None, scale=None, head=None, scale_target=None,
+                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.gamma = gamma
@@ -3501,7 +3493,7 @@ class KernelFisherClassifier(_Classifier):
 
     Parameters
     ----------
-    n_components : int, float or "all", default='all'
+    n_components : int, float or "all", default="all"
         Features to extract, at most one less than there are classes.
     kernel : str or callable, default="rbf"
         Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
@@ -3572,7 +3564,7 @@ class KernelFisherClassifier(_Classifier):
 
     Notes
     -----
-    Cost: One ridge regression (`krr`) with as many outputs as classes. The method is `kfd` of
+    Cost: One kernel ridge regression on the indicators of the classes. The method is `kfd` of
     the command line; docs/methods/kfd.md describes it.
 
     References

@@ -61,9 +61,12 @@ def draw(random, name):
         spec.append(f"{key['key']}={text}")
         used.add(key["key"])
     words += ["-m", cls._method + (":" + ",".join(spec) if spec else "")]
-    count = int(random.integers(1, 6))
-    parameters["n_components"] = count
-    words += ["-n", str(count)]
+    if "n_components" in known and random.random() < 0.9:
+        count = int(random.integers(1, 6 if cls._method != "kfd" else 3))
+        parameters["n_components"] = count
+        words += ["-n", str(count)]
+    elif cls._takes_all:  # the command line has 10 by default
+        parameters["n_components"] = 10
     if "kernel" in known:
         kernel = str(random.choice(["rbf", "poly", "laplacian", "exponential", "matern", "rq", "sigmoid", "cosine", "linear"]))
         keys = {}

@@ -42,7 +42,8 @@ def fitted(name, **parameters):
     if name == "ACKFA":
         parameters = {"relative": True, "delta": 0.1} | parameters
     with quiet():
-        return getattr(mercer, name)(**{"n_components": 2} | parameters).fit(X, y), X, y
+        cls = getattr(mercer, name)
+        return cls(**({"n_components": 2} if "n_components" in cls().get_params() else {}) | parameters).fit(X, y), X, y
 
 
 def up_to_sign(a, b, tolerance=1e-10):
