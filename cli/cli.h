@@ -117,9 +117,9 @@ int cli_check_model_output(const char *command, const char *path);
 /* Flush standard output; an error (disk full) becomes one line and CLI_FAILED. */
 int cli_finish_stdout(int status);
 
-/* Rows to read at a time, so that a block takes about 8 MB for `numbers` numbers a row, or up to 64
- * MB where these are few rows; at most `most`. The first block (most = 0) is small: only after it
- * the width of the file is known. */
+/* Rows to read at a time, so that a block takes about 8 MB for `numbers` numbers per row, or up to
+ * 64 MB where these are few rows; at most `most`. The first block (most = 0) is small: only after
+ * it the width of the file is known. */
 int64_t cli_block_rows(int64_t numbers, int64_t most);
 
 /* Rows held out by each split of a file: rows[start[s]] to rows[start[s + 1] - 1]. */

@@ -244,7 +244,7 @@ out:
 }
 
 static const cli_option options[] = {
-    CLI_FIT("method", 'm', "METHOD", "how to find the features, as kpls", NULL),
+    CLI_FIT("method", 'm', "METHOD", "how to find the features, e.g. kpls", NULL),
     CLI_OPTION("save-predictions", 0, CLI_TEXT, predictions, "FILE", NULL,
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
@@ -259,8 +259,8 @@ const cli_command cli_command_evaluate = {
     .least = 1,
     .most = 1,
     .options = options,
-    .details = "Scaling, kernel widths, the head and what --tune chooses are learnt from the\n"
-               "training part of each fold alone.\n\n"
+    .details = "Scaling, kernel widths, the head and what --tune chooses are learnt\n"
+               "only from the training part of each fold.\n\n"
                "Examples:\n"
                "  mercer evaluate data.csv -m kpls --label species --tune components=1:20:+1\n"
                "  mercer evaluate data.csv -m kpca --tune kernel.sigma=0.5:8:*2 -n 10\n",

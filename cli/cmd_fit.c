@@ -434,9 +434,11 @@ static void print_lists(void)
     char *methods = cli_entry_names(mercer_method_at);
     char *kernels = cli_entry_names(mercer_kernel_at);
     char *heads = cli_entry_names(mercer_head_at);
-    printf("Methods: %s. Kernels: %s. Heads: %s.\n"
-           "Their keys: mercer methods NAME, mercer kernels NAME, mercer heads NAME.\n",
-           methods, kernels, heads);
+    char *text = cli_format("Methods: %s. Kernels: %s. Heads: %s. Their keys: mercer methods NAME, "
+                            "mercer kernels NAME, mercer heads NAME.",
+                            methods, kernels, heads);
+    cli_print_wrapped(stdout, text, 0, cli_terminal_width());
+    free(text);
     free(methods);
     free(kernels);
     free(heads);

@@ -71,9 +71,11 @@ out:
 }
 
 static const cli_option options[] = {
-    CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,
-               "file to write, its form by the ending: .csv .tsv .npy .svm, also .gz; of a model "
-               "of images also .pgm .png, or a folder as images/; default: CSV on standard output"),
+    CLI_OPTION(
+        "output", 'o', CLI_TEXT, output, "OUT", NULL,
+        "file to write; its extension gives the format: .csv .tsv .npy .svm, also .gz; for a "
+        "model of images also .pgm .png, or a folder, e.g. images/; default: CSV on standard "
+        "output"),
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared distance in feature space between what was asked "
                "for and what was found"),
@@ -81,8 +83,8 @@ static const cli_option options[] = {
     CLI_OPTION_FORMAT,
     CLI_OPTION(
         "output-format", 0, CLI_FORMAT_OUT, output_format, "F", "pgm|ppm|png",
-        "format of the output when its extension does not say; default: csv, in a folder pgm "
-        "(in colour ppm)"),
+        "format of the output when its extension does not say; default: csv; in a folder pgm, "
+        "or ppm for colour"),
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,
@@ -97,9 +99,9 @@ const cli_command cli_command_inverse = {
     .least = 2,
     .most = 2,
     .options = options,
-    .details = "FEATURES is what 'mercer transform' writes: columns f1, f2, ...; other columns are "
-               "ignored.\n"
-               "Features of noisy rows lead back to rows without much of the noise.\n\n"
+    .details = "FEATURES is what 'mercer transform' writes: columns f1, f2, ...; other\n"
+               "columns are ignored. "
+               "Noisy rows come back with less noise.\n\n"
                "Examples:\n"
                "  mercer transform my.model noisy.csv | mercer inverse my.model - -o clean.csv\n"
                "  mercer transform faces.model faces | mercer inverse faces.model - -o seen/\n",

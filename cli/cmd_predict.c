@@ -171,12 +171,12 @@ const cli_command cli_command_predict = {
     .least = 2,
     .most = 2,
     .options = options,
-    .details = "The model needs a head: 'mercer fit --head'. Classes: columns prediction and "
-               "score_CLASS;\n"
-               "target values: prediction, or prediction_TARGET for several. When the data has\n"
-               "labels, the report tells how many predictions are wrong, or by how much.\n\n"
-               "Examples:\n"
-               "  mercer fit train.csv -m kpca --label species --head ls -o my.model\n"
-               "  mercer predict my.model new.csv -o predictions.csv\n",
+    .details =
+        "The model needs a head: 'mercer fit --head'. For classes the columns are\n"
+        "prediction and score_CLASS; for target values prediction, or prediction_TARGET for\n"
+        "several. When the data has labels, the report gives the error of the predictions.\n\n"
+        "Examples:\n"
+        "  mercer fit train.csv -m kpca --label species --head ls -o my.model\n"
+        "  mercer predict my.model new.csv -o predictions.csv\n",
     .run = run_predict,
 };

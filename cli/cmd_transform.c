@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* k(x,x) of the rows, from --self: one number a row. Returns 0 or a status after one line. */
+/* k(x,x) of the rows, from --self: one number per row. Returns 0 or a status after one line. */
 static int read_self(cli_app *app, double **self, int64_t *count)
 {
     const char *path = app->set.self;
@@ -140,9 +140,10 @@ const cli_command cli_command_transform = {
     .least = 2,
     .most = 2,
     .options = options,
-    .details = "Columns are matched by name when both the model and the data have names, else by "
-               "position.\n"
-               "DATA may be '-', standard input; from a pipe every row is answered as it comes.\n\n"
+    .details = "Columns are matched by name when both the model and the data have names, else by\n"
+               "position. "
+               "DATA may be '-', standard input; each row from a pipe is answered\n"
+               "at once.\n\n"
                "Examples:\n"
                "  mercer transform my.model new.csv -o features.csv\n"
                "  mercer transform my.model new.csv --errors --keep-label | head\n",

@@ -98,8 +98,8 @@ static mercer_status learn(cli_stream_input *feed, const char *path, bool resume
         mercer_model_info info = {.struct_size = sizeof info};
         mercer_model_get_info(model, &info);
         if (info.stream_unfinished)
-            cli_notice(feed->app, "the last input of the model had not come to its end; with it, "
-                                  "--resume would have gone on");
+            cli_notice(feed->app, "the last input of the model was not read to its end; --resume "
+                                  "with that input would go on");
         rc = cli_stream_input_begin(feed);
     }
     if (rc == MERCER_OK) {
@@ -180,7 +180,7 @@ const cli_command cli_command_update = {
     .most = 2,
     .options = options,
     .details = "DATA may be '-', standard input, of any length: memory does not grow with it.\n"
-               "Columns are matched by name when both the model and the data have names, else by "
+               "Columns are matched by name when both the model and the data have names, else by\n"
                "position.\n\n"
                "Examples:\n"
                "  mercer fit monday.csv -m ikpca -o my.model\n"

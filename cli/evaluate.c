@@ -80,7 +80,7 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     for (int i = 0; i < methods->count && status == CLI_DONE; i++)
         status = cli_check_spec("method", methods->item[i], mercer_method_at);
     if (status == CLI_DONE && (set->cv != NULL) + (set->split != NULL) + (set->test != NULL) > 1)
-        status = cli_fail(CLI_WRONG_CALL, "--cv, --split and --test: only one of them at a time");
+        status = cli_fail(CLI_WRONG_CALL, "--cv, --split and --test: give only one of them");
     if (status == CLI_DONE && set->repeats &&
         (set->split || set->test || (set->cv && strcmp(set->cv, "loo") == 0)))
         status = cli_fail(CLI_WRONG_CALL, "--repeats requires --cv and a number of folds");
@@ -94,9 +94,8 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
                           "--test-labels",
                           cli_shown(set->operand[0]), cli_shown(set->test));
     if (status == CLI_DONE && set->split && set->missing && strcmp(set->missing, "drop") == 0)
-        status = cli_fail(CLI_WRONG_CALL,
-                          "--missing drop with --split: rows would be counted without those "
-                          "dropped; leave them out of the file first");
+        status = cli_fail(CLI_WRONG_CALL, "--missing drop with --split: row numbers would change; "
+                                          "remove those rows from the file first");
     if (status == CLI_DONE && !set->test && set->missing && strcmp(set->missing, "mean") == 0)
         status = cli_fail(CLI_WRONG_CALL,
                           "--missing mean would fill cells from rows held out; use --missing drop, "

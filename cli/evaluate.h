@@ -32,11 +32,11 @@ void cli_table_number(cli_table *table, const char *format, double value);
         CLI_FIT("components", 'n', "N",                                                            \
                 "how many features, unless --tune components tries several", NULL),                \
         CLI_FIT("head", 0, "HEAD",                                                                 \
-                "what predicts from the features, as ls or knn:k=5; 'mercer heads' lists "         \
+                "what predicts from the features, e.g. ls or knn:k=5; 'mercer heads' lists "       \
                 "them; default: the method's own",                                                 \
                 NULL),                                                                             \
         CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|loo", NULL,                                           \
-                   "folds, each held out in turn, or every row; default 5"),                       \
+                   "number of folds, each held out in turn; loo: one fold per row; default 5"),    \
         CLI_OPTION("repeats", 0, CLI_COUNT, repeats, "R", NULL, "draw the folds R times"),         \
         CLI_OPTION("split", 0, CLI_TEXT, split, "FILE", NULL,                                      \
                    "instead of folds: each line lists the training rows of a split, from 0"),      \
@@ -46,13 +46,14 @@ void cli_table_number(cli_table *table, const char *format, double value);
                    "labels of the test rows, one per line, like --labels for the others"),         \
         CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
                    "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
-                   "what is measured; default error of classes, rmse of values, without a head "   \
-                   "structure"),                                                                   \
+                   "what is measured; default: error for classes, rmse for values, structure "     \
+                   "without a head"),                                                              \
         CLI_OPTION("positive", 0, CLI_TEXT, positive, "CLASS", NULL,                               \
                    "which of two classes auc, ap and --roc look for; default: the one whose "      \
                    "first row comes later"),                                                       \
         CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
-                   "choose within each training part: KEY is components, method.KEY, kernel.KEY "  \
+                   "values to choose from within each training part: KEY is components, "          \
+                   "method.KEY, kernel.KEY "                                                       \
                    "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \
                    "VALUES are kernels; may be repeated"),                                         \
         CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \

@@ -50,11 +50,12 @@ int cli_gallery_check(const cli_gallery *g, const cli_settings *set, const merce
     if (!g->wanted)
         return CLI_DONE;
     if (!info->image_features || strcmp(info->image_features, "pixels") != 0)
-        return cli_fail(CLI_FAILED, "%s: its rows are %s, not images; give -o a file as rows.csv",
+        return cli_fail(CLI_FAILED,
+                        "%s: its rows are %s, not images; give -o a file, e.g. rows.csv",
                         set->operand[0], info->image_features ? "features of images" : "columns");
     if (set->errors)
-        return cli_fail(CLI_WRONG_CALL, "inverse: --errors has no place in images; give -o a file "
-                                        "as rows.csv");
+        return cli_fail(CLI_WRONG_CALL,
+                        "inverse: --errors has no place in images; give -o a file, e.g. rows.csv");
     return CLI_DONE;
 }
 
@@ -89,9 +90,10 @@ mercer_status cli_gallery_rows(cli_gallery *g, const cli_app *app, const mercer_
     if (g->folder)
         return write_folder(g, app, info, rows, count, err);
     if (g->row || count > 1)
-        return cli_error(err, MERCER_ERR_DATA,
-                         "has more than one row, and %s is one image; give -o a folder as images/",
-                         app->set.output);
+        return cli_error(
+            err, MERCER_ERR_DATA,
+            "has more than one row, and %s is one image; give -o a folder, e.g. images/",
+            app->set.output);
     g->row = cli_alloc((size_t)info->columns, sizeof *g->row);
     memcpy(g->row, rows, (size_t)info->columns * sizeof *g->row);
     return MERCER_OK;

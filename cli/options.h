@@ -113,13 +113,13 @@ typedef struct cli_option {
     CLI_OPTION("id", 0, CLI_TEXT, id, "COL", NULL,                                                 \
                "column that names the rows, by name or 1-based position: never data, the first "   \
                "column of what is written; by default the model's, else a first column without a " \
-               "name that counts rows; none: there is none")
+               "name that counts rows; none: no column")
 #define CLI_OPTION_COLUMNS                                                                         \
     CLI_OPTION("columns", 0, CLI_TEXT, columns, "COLS", NULL,                                      \
                "data columns to use, comma-separated: names, 1-based positions, ranges 3-15 and "  \
                "3-, patterns 'mean_*'; default: all"),                                             \
         CLI_OPTION("drop", 0, CLI_TEXT, drop, "COLS", NULL,                                        \
-                   "columns to leave out, in the same way, after --columns"),                      \
+                   "columns to leave out, listed like --columns, which comes first"),              \
         CLI_OPTION_ID
 #define CLI_OPTION_FORMAT                                                                          \
     CLI_OPTION("format", 0, CLI_FORMAT, format, "F", NULL,                                         \
@@ -139,13 +139,14 @@ typedef struct cli_option {
                "empty cells, NA, NaN, ?: the column's mean instead, or leave the row out; "        \
                "default error")
 #define CLI_OPTION_IMAGE_FEATURES                                                                  \
-    CLI_OPTION("image-features", 0, CLI_CHOICE, image_features, "KIND", "pixels|haar",             \
-               "what is taken of each image; haar: the rectangle features of Viola and Jones; "    \
-               "default pixels")
+    CLI_OPTION(                                                                                    \
+        "image-features", 0, CLI_CHOICE, image_features, "KIND", "pixels|haar",                    \
+        "what is computed from each image; haar: the rectangle features of Viola and Jones; "      \
+        "default pixels")
 #define CLI_OPTION_OUTPUT                                                                          \
     CLI_OPTION("output", 'o', CLI_TEXT, output, "OUT", NULL,                                       \
-               "file to write, its form by the ending: .csv .tsv .npy .svm, also .gz; default: "   \
-               "CSV on standard output")
+               "file to write; its extension gives the format: .csv .tsv .npy .svm, also .gz; "    \
+               "default: CSV on standard output")
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
     CLI_OPTION("output-format", 0, CLI_FORMAT_OUT, output_format, "F", NULL,                       \
                "format of the output when its extension does not say; default: csv")

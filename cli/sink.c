@@ -8,7 +8,7 @@
 int64_t cli_block_rows(int64_t numbers, int64_t most)
 {
     /* Raising BYTES saves little: a block already takes far longer than its overhead. But the
-     * library computes with CHUNK rows a thread, and fewer cost as much. */
+     * library computes with CHUNK rows per thread, and fewer cost as much. */
     enum { BYTES = 8 << 20, MAX_BYTES = 64 << 20, CHUNK = 64, FEW = 4 * CHUNK, FIRST = 64 };
     const int64_t bytes = 8 * (numbers + 1);
     int64_t rows = BYTES / bytes;

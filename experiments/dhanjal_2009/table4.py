@@ -43,7 +43,7 @@ RBF rows 1 to 100), the number of neighbours (1, 3, 5, 7, 9) and the width of th
 by the RBF kernel are those by distance, so "RBF features" is the row "All features" with two draws instead of
 three.""")
 lab.note("The paper's RBF features go up to the rank, here they end at 100. " + uci.limits(NEAR))
-table = lab.table("Share of rows in the wrong class", "features", *sets)
+table = lab.table("Fraction misclassified", "features", *sets)
 for row, papers in PAPER.items():
     cells = []
     for (name, (data, rank)), paper in zip(sets.items(), papers):

@@ -34,7 +34,7 @@ lab.note(uci.PROTOCOL + """ the cost (0.125 to 128) of a linear machine of LIBSV
 width of the RBF kernel (0.125 to 16). "RBF features" is a machine with the RBF kernel on the columns themselves.""")
 lab.note("""The paper tries every number of features up to the rank. Here it is one of thirteen, up to the rank of the
 columns (boosting also 100, 200 to 1000 rounds) or, in RBF rows, up to 100. """ + uci.limits(NEAR))
-table = lab.table("Share of rows in the wrong class", "features", *sets)
+table = lab.table("Fraction misclassified", "features", *sets)
 for row, papers in PAPER.items():
     cells = []
     for (name, (data, rank)), paper in zip(sets.items(), papers):

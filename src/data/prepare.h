@@ -108,7 +108,7 @@ typedef struct mrc_prepared {
 } mrc_prepared;
 
 /* Prepare n rows of a file (shown, for messages), after learning from them what is not yet known:
- * *x (file->data numbers a row, from mrc_grow, tightly packed) is changed or replaced by another
+ * *x (file->data numbers per row, from mrc_grow, tightly packed) is changed or replaced by another
  * array, then n x mrc_prepare_width(). */
 mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const char *shown,
                                mrc_columns *file, double **x, int64_t n, mrc_prepared *done,

@@ -111,7 +111,7 @@ static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_fol
     const mrc_grid *grid = &job->result->grid;
     mrc_pair_cache known = {0};
     mrc_fold_rows learn = {0}, held = {0};
-    mrc_kept_features *kept = NULL; /* one a number */
+    mrc_kept_features *kept = NULL; /* one per number */
     mercer_error why;
     mrc_trial trial = *as;
     const mercer_rows *rows = all->rows;
@@ -219,7 +219,7 @@ static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_fold_row
         MRC_TRY(mrc_fail_again(err, tally.rc, &tally.why));
     if (failed > 0) { /* counted with the numbers, like mercer_evaluation_info.choices */
         mrc_fail_within(&tally.why, MERCER_OK, NULL,
-                        "tune: %lld of %lld choices cannot be fitted, and are out: ",
+                        "tune: %lld of %lld choices cannot be fitted, and are left out: ",
                         (long long)(failed * count), (long long)all);
         mrc_notice_keep(fold, &tally.why);
     }
@@ -475,8 +475,8 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
     result->sd = told > 1 ? sqrt(squares / (told - 1)) : NAN;
     if (result->metric->of == MRC_OF_COLUMNS && result->mean > SILENT)
         mrc_notice(job->ctx,
-                   "the columns hardly tell each other (%.3g of their variance is left): "
-                   "this says little about kernel, width and number of features",
+                   "the columns hardly predict each other (%.3g of their variance is left): this "
+                   "metric says little about kernel, width and number of features",
                    result->mean);
     if (told == 0 && !job->aim.together)
         MRC_FAIL(err, MERCER_ERR_DATA,
@@ -739,7 +739,7 @@ static mercer_status check_call(const mercer_evaluate_options *options, const me
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "evaluate: no method given");
     if ((options->folds != 0) + (options->splits != 0) + (options->test != NULL) > 1)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "folds, splits and test rows: only one of them can be judged by");
+                        "folds, splits and test rows: only one of them can be used");
     if (options->inner_folds == 1 || options->inner_folds < 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "inner folds: %lld, at least 2 are needed",
                         (long long)options->inner_folds);

@@ -280,7 +280,7 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
         keys |= strncmp(axis->key, "kernel.", strlen("kernel.")) == 0;
         if (kernels && keys)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "tune: kernel and kernel.KEY: write the keys behind the kernels, as "
+                     "tune: kernel and kernel.KEY: write the keys after the kernels, e.g. "
                      "kernel=linear,rbf:sigma=1,rbf:sigma=2");
         for (int64_t a = 0; a < used; a++)
             if (axes[a].key_length == axis->key_length &&

@@ -28,7 +28,7 @@ void mrc_notice_missing_classes(const mercer_ctx *ctx, const mercer_targets *tra
         for (int64_t i = 0; i < test->n; i++)
             asked |= test->codes[i] == c;
         if (asked && !known)
-            mrc_notice(ctx, "class '%s' is held out as a whole: its rows cannot be told",
+            mrc_notice(ctx, "class '%s' is held out as a whole: its rows cannot be recognised",
                        train->class_names[c]);
     }
 }

@@ -25,11 +25,11 @@ typedef struct mrc_trial {
     bool scaled;                /* rows are scaled already */
     bool learns;                /* the method looks at targets itself; set by the trial */
     bool of_test_file;          /* test rows are a file's own: errors name them */
-    double *values;             /* one a number */
+    double *values;             /* one per number */
     double *scores;             /* predictions of the test rows by the last number, */
     int64_t *codes;             /* and their classes; NULL: nothing is predicted */
     const mrc_rng *start;       /* of the generator for every fit of the trial; NULL: it goes on */
-    mrc_kept_features *kept;    /* of the same rows, one a number; NULL: heads do not alternate */
+    mrc_kept_features *kept;    /* of the same rows, one per number; NULL: heads do not alternate */
     int64_t components, points; /* result: of the model of the last number */
 } mrc_trial;
 

@@ -25,15 +25,15 @@ mercer_status mrc_check_kmax(const mrc_kernel *kernel, const mercer_rows *rows, 
     int64_t column;
     double value = mrc_rows_largest(rows, 0, rows->n, &column);
     bool given = mrc_kernel_is_precomputed(kernel);
-    return mrc_fail_at(
-        err, MERCER_ERR_DATA,
-        MRC_AT(.column_number = column + 1, .advice_key = given ? NULL : "scale",
-               .advice_value = given ? NULL : "standard"),
-        "kernel values of about %.0e are out of the range in which %lld rows can be "
-        "told with all digits, %.0e to %.0e: the largest value of the %s is %g (column "
-        "%lld); %s",
-        kmax, (long long)rows->n, least, most, given ? "matrix" : "rows", fabs(value),
-        (long long)(column + 1), given ? "multiply the matrix by a constant" : "scale the data");
+    return mrc_fail_at(err, MERCER_ERR_DATA,
+                       MRC_AT(.column_number = column + 1, .advice_key = given ? NULL : "scale",
+                              .advice_value = given ? NULL : "standard"),
+                       "kernel values of about %.0e are outside the range in which %lld rows keep "
+                       "all digits, %.0e to %.0e: the largest value of the %s is %g (column "
+                       "%lld); %s",
+                       kmax, (long long)rows->n, least, most, given ? "matrix" : "rows",
+                       fabs(value), (long long)(column + 1),
+                       given ? "multiply the matrix by a constant" : "scale the data");
 }
 
 static mercer_status check_range(const mrc_gram *g, mercer_error *err)

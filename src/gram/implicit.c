@@ -4,7 +4,7 @@
  * A block X' v of l columns is kept in panels of PANEL columns, each d x PANEL: an entry of X then
  * touches one cache line of a panel. X' v is summed by ranges of the columns of X, each in the
  * order of the rows: threads share no output, a range of a panel stays in the cache, and the number
- * of threads changes nothing. Cost of a product: 4 l operations an entry, and d l doubles beside
+ * of threads changes nothing. Cost of a product: 4 l operations per entry, and d l doubles beside
  * the result. */
 #include "gram/store.h"
 

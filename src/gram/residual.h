@@ -6,7 +6,7 @@
  * that U = K[:, S] C and C' K_SS C = I. K is the operator's matrix: centred when it is.
  *
  * Beside the diagonal d of K^i (residual) the object can carry the energies
- * r_j = sum over the data t of (K^i_jt)^2 of all rows by one product a row taken:
+ * r_j = sum over the data t of (K^i_jt)^2 of all rows by one product per row taken:
  *     z = K^i M u,   r_j -= 2 u_j z_j - u_j^2 |M u|^2,   d_j -= u_j^2
  * where M keeps the data the sums run over: all of them, those under a mask, or all about their
  * mean (K^i_j - mean_t K^i_jt). The recurrence loses digits as r falls: `doubt` bounds what

@@ -315,8 +315,8 @@ static mercer_status choose_ridge(const mrc_gram *g, const struct basis *b, cons
     }
     if (best < 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC,
-                 "the leave-one-out errors have no digits for any ridge: every row stands for "
-                 "itself; give a ridge");
+                 "the leave-one-out errors have no digits for any ridge: each row is predicted "
+                 "only from its own target; give a ridge");
     out->ridge = mrc_ridge_at(best);
 out:
     loo_destroy(&w, g->ctx->threads);

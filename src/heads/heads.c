@@ -115,7 +115,7 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
             return MERCER_OK;
     if (targets->kind == MERCER_TARGET_CLASSES)
         return mrc_fail(err, MERCER_ERR_DATA,
-                        "all rows are of class '%s': one class cannot be told apart from others",
+                        "all rows are of class '%s': there is no other class to tell it from",
                         targets->class_names[targets->codes[0]]);
     return MERCER_OK;
 }

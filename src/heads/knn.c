@@ -23,8 +23,8 @@ enum { TIES_NEAREST, TIES_LOWEST, TIES_STRICT };
 static const mrc_param knn_schema[] = {
     MRC_INT(struct knn_params, k, 10, 1, INT32_MAX, "neighbours that vote"),
     MRC_CHOICE(struct knn_params, ties, TIES_NEAREST, "nearest|lowest|strict",
-               "a tie goes to the class with the nearest neighbour, to the first class, or is "
-               "nobody's"),
+               "a tie goes to the class with the nearest neighbour, to the first class, or leaves "
+               "the row without a class"),
     MRC_PARAM_END};
 
 static mercer_status knn_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,

@@ -27,7 +27,7 @@ static const mrc_param linsvm_schema[] = {
     MRC_REAL_ALSO(struct linsvm_params, c, "C", 1, DBL_MIN, DBL_MAX,
                   "cost of errors; C is understood, too"),
     MRC_CHOICE(struct linsvm_params, loss, LOSS_SQUARED, "squared|hinge",
-               "squares of what misses the margin, or what misses it"),
+               "squares of the amounts below the margin, or the amounts"),
     MRC_CHOICE(struct linsvm_params, weight, 0, MRC_CLASS_WEIGHTS,
                "of the cost of a class: balanced: n / (classes n_c), opposite: share of the other "
                "rows"),

@@ -94,7 +94,7 @@ mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_model *model,
     if (choice.def->needs_all_features && query.k < l)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "head %s predicts from all %lld features together, not from the first %lld: fit "
-                 "with -n %lld",
+                 "with %lld components",
                  choice.def->entry.name, (long long)l, (long long)query.k, (long long)query.k);
     MRC_TRY(mrc_alloc2_raw(&features, rows->n, l, sizeof *features, err));
     MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));

@@ -172,8 +172,8 @@ static mercer_status list_folder(struct images *images, mercer_ctx *ctx, const c
         qsort(folders->list, (size_t)folders->count, sizeof *folders->list, compare_natural);
     if (files->count > 0)
         note_left_out(ctx, images->path, others,
-                      others == 1 ? "file without the ending of an image is"
-                                  : "files without the ending of an image are");
+                      others == 1 ? "file without the extension of an image is"
+                                  : "files without the extension of an image are");
     note_left_out(ctx, images->path, irregular,
                   irregular == 1
                       ? "entry that is not a regular file (a pipe, device or dead link) is"

@@ -132,7 +132,7 @@ static int64_t class_width(enum matio_classes class)
 struct listed {
     int64_t element; /* in the file, that holds it */
     bool sparse;
-    int64_t width; /* bytes a value, in memory */
+    int64_t width; /* bytes per value, in memory */
     struct layout layout;
 };
 

@@ -27,7 +27,8 @@ typedef struct mrc_matrix {
 
 /* Refuse an empty shape, and one whose doubles could not be addressed. */
 mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);
-/* Take from the budget what an array of `width` bytes a value takes that can only be read whole. */
+/* Take from the budget what an array of `width` bytes per value takes that can only be read whole.
+ */
 mercer_status mrc_matrix_take_whole(const mrc_matrix *matrix, int64_t width, mercer_error *err);
 /* What the axes of an array say about images: rows, height, width, and channels if there are four.
  */

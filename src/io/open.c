@@ -286,8 +286,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     }
     if (taken.header && !(source->format->caps & MRC_HAS_HEADER))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "header", .names_file = 1),
-                    "%s: is neither CSV nor TSV, so it has no header line to speak of",
-                    source->input.shown);
+                    "%s: is neither CSV nor TSV, so it has no header line", source->input.shown);
     MRC_TRY(start(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PACKED_FROM = 1024 }; /* rows a thread; windows take 512 a thread, so fewer gain little */
+enum { PACKED_FROM = 1024 }; /* rows per thread; windows take 512 each, so fewer gain little */
 
 static bool stays_packed(const mercer_ctx *ctx, const mrc_kernel_def *def, const mercer_rows *rows)
 {

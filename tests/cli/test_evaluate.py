@@ -331,7 +331,7 @@ def test_evaluate_without_labels():
     write("one.csv", "x\n" + "\n".join(map(str, range(20))) + "\n")
     refused("evaluate", "one.csv", "-m", "kpca", "--metric", "structure", status=2, says="two columns")
     told = report("evaluate", "noise.csv", "-m", "pca", "-n", 2, "--metric", "columns")
-    assert told["mean"] > 0.9 and any("hardly tell each other" in notice for notice in told["notices"])
+    assert told["mean"] > 0.9 and any("hardly predict each other" in notice for notice in told["notices"])
     # A kernel matrix in folds is what the kernel itself is.
     squares = ((x[:, None] - x[None]) ** 2).sum(2)
     np.save("k.npy", np.exp(-squares / 8))

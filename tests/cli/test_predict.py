@@ -100,7 +100,7 @@ def test_losses_of_two_classes():
     assert told["components"] < 9 and "separate the classes" in told["notices"][0]
     table("few.csv", x, "abc", label=["yes" if i % 20 == 0 else "no" for i in range(80)])
     told = report("fit", "few.csv", "-m", "blf:loss=lad", "-k", "linear", "-n", 3)
-    assert told["components"] == 3 and "the median alone" in told["notices"][0]
+    assert told["components"] == 3 and "the median fits" in told["notices"][0]
     told = report("fit", "two.csv", "-m", "kboost:rounds=5", "-k", "linear", "-n", 2)
     assert told["components"] == 5 and "2 of the 5 rounds" in told["notices"][0]
     species()

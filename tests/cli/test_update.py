@@ -274,7 +274,7 @@ def test_resume_of_an_input_that_is_another():
     feed.stdin.close()
     half = pathlib.Path("head.model").read_bytes()
     assert report("info", "head.model")["unfinished"] and "last input" in mercer("info", "head.model").out
-    assert "had not come to its end" in report("update", "head.model", "few.csv", "-o", "o.model")["notices"][0]
+    assert "was not read to its end" in report("update", "head.model", "few.csv", "-o", "o.model")["notices"][0]
     assert not report("info", "o.model")["unfinished"]
     refused("update", "head.model", "other.csv", "--resume", status=1, says=("other.csv", "are not those"))
     refused("update", "head.model", "few.csv", "--resume", status=1, says=("few.csv", "only 50"))

@@ -4,7 +4,7 @@
  * As akfa, but before each step every row with K^i_jj < delta is dropped for good; when none is
  * left the method stops. The sums then run only over the remaining rows, while features
  * and errors are of all rows. Its use is the stopping rule: dropping rows saves no time beside one
- * product a feature. */
+ * product per feature. */
 #include "methods/greedy/sparse_features.h"
 
 struct ackfa_params {

@@ -451,7 +451,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     bool listed = rule->candidates > 0 || (rule->depth > 0 && rule->depth < n);
     bool cheap = mrc_gram_factor(gram) || rule->terms > 0;
     if (rule->score == MRC_SCORE_RESIDUAL || (listed && !cheap && !rule->rescore))
-        goto out; /* columns of a few rows a step cost less than a product */
+        goto out; /* columns of a few rows per step cost less than a product */
     if (rule->terms > 0 && rule->terms < n) {
         MRC_TRY(mrc_alloc(&mask, n, 1, err));
         for (int64_t j = 0; j < n; j++)

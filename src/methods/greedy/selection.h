@@ -6,7 +6,7 @@
  * diagonal entry in double precision: below that every method picks rounding errors), which covers
  * duplicates, rows mapped to zero, rank deficiency and rows taken before. Among scores that are
  * equal to rounding the lowest row wins, so all stores take the same rows. Scores come from a
- * recurrence of one product a row (gram/residual.h), and are computed anew wherever its rounding
+ * recurrence of one product per row (gram/residual.h), and are computed anew wherever its rounding
  * errors could change the choice. */
 #ifndef MRC_METHODS_GREEDY_SELECTION_H
 #define MRC_METHODS_GREEDY_SELECTION_H

@@ -4,7 +4,7 @@
  * On the uncentred matrix, of the `depth` rows with the largest residual the one is taken that
  * leaves the smallest mean residual; see selection.c, and subset.c for the features. depth=1 is the
  * pivoted Cholesky factorisation: one column of the matrix a point, n m^2 in all and no pass over
- * the matrix. A larger depth takes as many columns a step; depth=n is the full scan. */
+ * the matrix. A larger depth takes as many columns per step; depth=n is the full scan. */
 #include "methods/points/subset.h"
 
 struct greedy_params {
@@ -22,7 +22,7 @@ static const mrc_param greedy_schema[] = {
     MRC_REAL(struct greedy_params, maxerr, 0, 0, DBL_MAX,
              "stop once no row is farther from the span than this, squared; 0: no such stop"),
     MRC_REAL(struct greedy_params, mserr, 0, 0, DBL_MAX,
-             "stop once the mean squared distance is not; 0: no such stop"),
+             "stop once the mean squared distance is at most this; 0: no such stop"),
     MRC_PARAM_END};
 
 static mercer_status greedy_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

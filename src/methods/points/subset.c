@@ -222,7 +222,7 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
     MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
     MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
     if (s.def.count == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel takes every one of them for zero");
+        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel maps each of them to zero");
     if (s.def.count < landmarks->n)
         mrc_notice(ctx, "%lld of %lld landmarks depend on the others and are left out",
                    (long long)(landmarks->n - s.def.count), (long long)landmarks->n);

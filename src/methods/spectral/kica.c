@@ -21,8 +21,9 @@ struct kica_params {
 
 static const mrc_param kica_schema[] = {
     MRC_COMPONENTS(struct kica_params, 10),
-    MRC_CHOICE(struct kica_params, contrast, 0, MRC_ICA_CONTRASTS,
-               "derivative of the function that tells how unlike a normal distribution is"),
+    MRC_CHOICE(
+        struct kica_params, contrast, 0, MRC_ICA_CONTRASTS,
+        "derivative of the function that measures the difference from a normal distribution"),
     MRC_CHOICE(struct kica_params, scheme, 0, "deflation|symmetric",
                "components one after the other, or all at once"),
     MRC_INT(struct kica_params, iterations, 200, 1, 1e6,

@@ -45,7 +45,7 @@ struct ikpca_params {
 static const mrc_param ikpca_schema[] = {
     MRC_COMPONENTS(struct ikpca_params, 10),
     MRC_REAL(struct ikpca_params, captured, 1, DBL_MIN, 1,
-             "no more components than capture this share of the variance; 1: no such stop"),
+             "no more components than capture this share of the variance; 1: no such limit"),
     MRC_INT(struct ikpca_params, block, 30, 1, 1e6, "rows that are folded in at a time"),
     MRC_INT(struct ikpca_params, first, 300, 1, 1e6,
             "rows of the first block, from which scaling and sigma=median are learnt"),

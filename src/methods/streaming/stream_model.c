@@ -221,7 +221,7 @@ mercer_status mrc_stream_derive(mercer_ctx *ctx, const mercer_stream *stream, me
     if (stream->state.outside > MUCH)
         mrc_notice(ctx,
                    "%.0f %% of the newest block lies outside the span of the landmarks: they no "
-                   "longer stand for the rows",
+                   "longer represent the rows",
                    100 * stream->state.outside);
     MRC_TRY(mrc_model_seal(model, ctx, err));
     *out = model;

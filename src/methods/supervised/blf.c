@@ -42,7 +42,7 @@ struct blf {
     mrc_thinning rule;
     double *y; /* targets as they are, outputs x n */
     int64_t outputs;
-    mrc_loss_fit *fits; /* one an output; NULL for ls */
+    mrc_loss_fit *fits; /* one per output; NULL for ls */
     double *columns;    /* [1 Q]', every one of length one */
     double first_loss;  /* of the constant fit */
     double loss;
@@ -156,7 +156,7 @@ static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer
     else
         MRC_TRY(refit(b, dual, w, err));
     if (b->fits && b->fits[0].separated) {
-        dual->ended = "they separate the classes, and the loss has nothing more to say";
+        dual->ended = "they separate the classes, so the loss cannot be reduced further";
         goto out;
     }
     if (longest_column2(w, n, m) <= NOTHING * NOTHING * longest_column2(dual->y, n, m)) {
@@ -166,7 +166,7 @@ static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer
     MRC_TRY(mrc_thin_add(&b->rule, dual, w, m, added, err));
     /* As when only copies of a row with both labels are left, whatever the rank. */
     if (!*added && b->fits)
-        dual->ended = "the kernel has nothing to say about what the loss still asks for";
+        dual->ended = "the kernel has no direction that reduces the loss further";
 out:
     mrc_free(w);
     return rc;
@@ -205,9 +205,9 @@ static mercer_status blf_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     method.work_columns += b.outputs + (p->loss == LS ? 0 : 2 * most);
     MRC_TRY(mrc_supervised_fit(ctx, problem, &method, model, err));
     if (p->loss == LAD && b.refits > 1 && b.loss >= (1 - STALLED) * b.first_loss)
-        mrc_notice(ctx,
-                   "the features do not reduce the absolute deviations: the median alone fits as "
-                   "well, as with classes of unequal size; loss=ls, exp or log look at all rows");
+        mrc_notice(
+            ctx, "the features do not reduce the absolute deviations: the median fits as well, for "
+                 "example because classes have unequal sizes; loss=ls, exp or log use all rows");
 out:
     destroy(&b);
     return rc;

@@ -1,7 +1,7 @@
 /* The best direction on one, two or three rows (Dhanjal, Gunn, Shawe-Taylor 2009, section 4.3).
  *
  * A direction on the rows S with weights a, a' G_SS a = 1, matches the labels by |g_S' a|^2, where
- * g_i (a number a label) is the match of row i. The best weights of S are the leading solution of
+ * g_i (a number per label) is the match of row i. The best weights of S are the leading solution of
  * g_S g_S' a = value G_SS a. */
 #ifndef MRC_METHODS_SUPERVISED_COMBINATIONS_H
 #define MRC_METHODS_SUPERVISED_COMBINATIONS_H

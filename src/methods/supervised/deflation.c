@@ -424,10 +424,10 @@ static mercer_status describe(mrc_deflation *dual, const mrc_problem *problem,
     const double *last = model->bound + (dual->count - 1) * width;
     if (problem->by_bound && last[MERCER_BOUND_EMPIRICAL] <=
                                  last[MERCER_BOUND_COMPLEXITY] + last[MERCER_BOUND_CONFIDENCE])
-        mrc_notice(dual->ctx,
-                   "the bound is below zero, so it promises nothing: %lld features are its choice "
-                   "in form only",
-                   (long long)dual->count);
+        mrc_notice(
+            dual->ctx,
+            "the bound is below zero and so vacuous: its choice of %lld features means little",
+            (long long)dual->count);
 out:
     return rc;
 }

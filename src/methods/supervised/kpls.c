@@ -3,7 +3,7 @@
  *
  * beta = Y_j a with a the leading eigenvector of Y_j' K Y_j (outputs x outputs), Y_j = P_j Y,
  * scaled so that the direction has length one: beta' K beta = 1. One product with `outputs` columns
- * a feature; K is never deflated. */
+ * per feature; K is never deflated. */
 #include "methods/supervised/supervised.h"
 
 struct kpls_params {

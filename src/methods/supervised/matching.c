@@ -534,12 +534,11 @@ static mercer_status check_cost(const struct matching *w, const mrc_problem *pro
         most = fmin(most, sqrt(MAX_PRODUCTS / features / n));
     if (size <= most)
         return MERCER_OK;
-    return mrc_fail(
-        err, MERCER_ERR_ARGUMENT,
-        "sparsity=%d looks at all %s of %.0f rows for each of %.0f features, which would "
-        "not end: candidates=%.0f or fewer would do",
-        (int)w->params->sparsity, triples ? "triples" : "pairs", size, features,
-        fmax(1, floor(most)));
+    return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                    "sparsity=%d looks at all %s of %.0f rows for each of %.0f features, which "
+                    "would take too long: use candidates=%.0f or fewer",
+                    (int)w->params->sparsity, triples ? "triples" : "pairs", size, features,
+                    fmax(1, floor(most)));
 }
 
 /* Candidates are c k n kernel values, all columns k products with a matrix that is there: those are

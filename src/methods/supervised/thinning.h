@@ -22,7 +22,8 @@ typedef struct mrc_thinning {
 #define MRC_THINNING(type, initial)                                                                \
     MRC_REAL(type, nu, initial, DBL_MIN, 1, "share of the rows that make a direction; 1: all"),    \
         MRC_CHOICE(type, heuristic, 1, "mr|mi|eps",                                                \
-                   "which rows: of the largest residuals, of the most information among rows "     \
+                   "which rows: those with the largest residuals, those with the most "            \
+                   "information among rows "                                                       \
                    "drawn at random, or those that a tube of width eps leaves"),                   \
         MRC_INT(type, cache, 500, 1, 1e9, "mi: rows drawn at random for each feature")
 

@@ -612,7 +612,7 @@ static void test_values_that_cannot_be_fitted(void **state)
     e = evaluate(&options, &s, uneven);
     for (int64_t f = 0; f < 3; f++)
         assert_string_equal(fold_of(e, f).chosen, "kernel.sigma=2");
-    if (!strstr(told, "tune: 1 of 2 choices cannot be fitted, and are out: kernel.sigma=1e9"))
+    if (!strstr(told, "tune: 1 of 2 choices cannot be fitted, and are left out: kernel.sigma=1e9"))
         fail_msg("told: %s", told);
     mercer_evaluation_free(e);
     mercer_ctx_set_notice(ctx, NULL, NULL);

@@ -571,7 +571,7 @@ static void test_fits_that_cannot_be(void **state)
     for (int64_t i = 0; i < N; i++)
         s.classes->codes[i] = 3;
     refuse(&s, &centre, s.classes, MERCER_ERR_DATA,
-           "all rows are of class 'south': one class cannot be told apart from others");
+           "all rows are of class 'south': there is no other class to tell it from");
     mercer_targets_free(few);
     free_set(&s);
 }

@@ -403,14 +403,14 @@ static void test_endless_searches_are_refused(void **state)
         const char *method, *text;
     } cases[] = {
         {"sma:sparsity=2", "sparsity=2 looks at all pairs of 60000 rows for each of 10 features, "
-                           "which would not end: "
-                           "candidates=5773 or fewer would do"},
+                           "which would "
+                           "take too long: use candidates=5773 or fewer"},
         {"smc:sparsity=3",
-         "sparsity=3 looks at all triples of 60000 rows for each of 10 features, which would not "
-         "end: candidates=4096 or fewer would do"},
+         "sparsity=3 looks at all triples of 60000 rows for each of 10 features, which would "
+         "take too long: use candidates=4096 or fewer"},
         {"smc:sparsity=3,candidates=5000",
-         "sparsity=3 looks at all triples of 5000 rows for each of 10 features, which would not "
-         "end: candidates=4096 or fewer would do"}};
+         "sparsity=3 looks at all triples of 5000 rows for each of 10 features, which would "
+         "take too long: use candidates=4096 or fewer"}};
     mercer_ctx *ctx = new_ctx(1);
     double *x = normal_rows(1, MANY, 1, 0, 1);
     static const char *const names[] = {"x"};
