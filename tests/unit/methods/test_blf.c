@@ -215,7 +215,7 @@ static void test_blf_ends_when_classes_are_separated(void **state)
     assert_ok(mercer_targets_new_values(y, N, 1, NULL, &targets, err));
     mercer_fit_options copies = options_of("blf:loss=exp", "rbf:sigma=0.3", NULL, 20);
     assert_true(features_of(&s, targets, &copies, t) < 20);
-    assert_non_null(strstr(notice, "what the loss still asks for"));
+    assert_non_null(strstr(notice, "no direction that reduces the loss further"));
     /* Least squares end when the labels are explained. */
     for (int64_t i = 0; i < N; i++)
         y[i] = 3 * s.x[i * D] - s.x[i * D + 1];
