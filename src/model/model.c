@@ -242,11 +242,6 @@ static mercer_status check_expansion(const mercer_model *model, mercer_error *er
 
 static mercer_status check_variance(const mercer_model *model, mercer_error *err)
 {
-    int64_t q = model->points == 0 ? model->columns : model->basis_points;
-    if (!model->variance && !model->variance_offsets)
-        return MERCER_OK;
-    if (!model->variance || !model->variance_offsets || model->variance_rank != q)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of the variance are missing");
     if (!(model->variance_scale >= 0 && model->variance_floor >= 0) ||
         !isfinite(model->variance_scale) || !isfinite(model->variance_floor))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the variance cannot be used");

@@ -453,6 +453,9 @@ static mercer_status check_errors(const mercer_model *model, const mercer_rows *
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "variances of predictions need a fit on the low-rank store, which this "
                         "model does not come from");
+    int64_t q = model->points == 0 ? model->columns : model->basis_points;
+    if (model->variance && (!model->variance_offsets || model->variance_rank != q))
+        return mrc_fail(err, MERCER_ERR_FORMAT, "model: parts of the variance are missing");
     if (!model->orthonormal && !model->variance)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "reconstruction errors need an orthonormal basis, which '%s' does not give",
