@@ -195,6 +195,18 @@ mercer_status cli_gallery_finish(cli_gallery *gallery, cli_app *app, const merce
                                  mercer_error *err);
 void cli_gallery_free(cli_gallery *gallery);
 
+/* The rows of the largest errors, worst first. */
+typedef struct cli_top cli_top;
+cli_top *cli_top_new(int64_t most);
+void cli_top_free(cli_top *top); /* accepts NULL */
+/* Rows of a block with their errors; `first` rows came before. kept: labels to be written, or NULL.
+ */
+void cli_top_add(cli_top *top, const mercer_table *block, const mercer_targets *kept,
+                 const double *errors, int64_t first);
+/* Write them where the settings say: id, else row (from 0); label or targets; error; novel, when
+ * there is a threshold. */
+mercer_status cli_top_write(cli_top *top, cli_app *app, const double *threshold, mercer_error *err);
+
 /* Rows of a file through a model and out to another, block by block. */
 typedef struct cli_row_pipe {
     cli_app *app;
@@ -207,6 +219,7 @@ typedef struct cli_row_pipe {
     mercer_table *block;   /* the rows at hand; owned */
     cli_sink sink;
     cli_gallery gallery;  /* instead of sink, when it is wanted */
+    cli_top *top;         /* likewise; owned; or NULL */
     char **names;         /* of all columns going out; owned */
     int64_t width;        /* columns going out, without 'error' and 'novel' */
     int extra;            /* how many of these two follow */

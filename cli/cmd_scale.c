@@ -77,8 +77,9 @@ out:
 
 static const cli_option options[] = {
     CLI_FIT("scale", 0, "KIND",
-            "columns: standard (mean 0, standard deviation 1; the default), minmax (0 to 1), norm "
-            "(mean 0, length 1); rows: unit (length 1), rowstandard",
+            "columns: standard (mean 0, standard deviation 1; the default), robust (median 0, "
+            "distance of the quartiles 1), minmax (0 to 1), norm (mean 0, length 1); rows: unit "
+            "(length 1), rowstandard",
             NULL),
     CLI_OPTION_OUTPUT,
     CLI_OPTION_LABELS,

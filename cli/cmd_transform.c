@@ -52,6 +52,9 @@ static int run_transform(cli_app *app)
     if (set->self && !set->errors)
         return cli_fail(CLI_WRONG_CALL, "transform: --self is for --errors; add --errors");
 
+    if (set->top && !set->errors)
+        return cli_fail(CLI_WRONG_CALL, "transform: --top is for --errors; add --errors");
+
     cli_row_pipe p;
     double *self = NULL;
     int64_t self_count = 0;
@@ -60,6 +63,7 @@ static int run_transform(cli_app *app)
     if (status != CLI_DONE)
         goto out;
     const int64_t l = p.info.components;
+    p.top = set->top ? cli_top_new(set->top) : NULL;
     if (set->errors && !set->self && p.info.precomputed) {
         status =
             cli_fail(CLI_WRONG_CALL, "transform: errors with a precomputed kernel need k(x,x) of "
@@ -125,6 +129,9 @@ static const cli_option options[] = {
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared reconstruction error of the row; and a column "
                "'novel', 0 or 1, when the model was fitted with --novelty"),
+    CLI_OPTION("top", 0, CLI_COUNT, top, "N", NULL,
+               "with --errors: only the N rows of the largest errors, worst first, and of each its "
+               "id (else its row, from 0), the label with --keep-label, error and novel"),
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,

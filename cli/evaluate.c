@@ -96,10 +96,6 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     if (status == CLI_DONE && set->split && set->missing && strcmp(set->missing, "drop") == 0)
         status = cli_fail(CLI_WRONG_CALL, "--missing drop with --split: row numbers would change; "
                                           "remove those rows from the file first");
-    if (status == CLI_DONE && !set->test && set->missing && strcmp(set->missing, "mean") == 0)
-        status = cli_fail(CLI_WRONG_CALL,
-                          "--missing mean would fill cells from rows held out; use --missing drop, "
-                          "or fill them first");
     if (status == CLI_DONE)
         status = check_outputs(set);
     return status;

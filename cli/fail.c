@@ -82,11 +82,6 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
                          err->cause == MERCER_CAUSE_NOT_A_NUMBER && err->line >= 1 &&
                          err->line <= 2 && err->column[0] &&
                          strlen(err->column) + 1 < sizeof err->column;
-    if (classes && strchr(err->column, ';'))
-        return cli_fail(CLI_FAILED,
-                        "%s; is the file separated by semicolons? Commas (.csv) and tabs "
-                        "(.tsv) are read",
-                        err->text);
     const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
     if (classes) {
         char *column = cli_quote(err->column);

@@ -26,7 +26,9 @@ void cli_print_preparation(FILE *out, const mercer_model_info *info)
         cli_print_row(out, "text columns", "%s: a 0/1 column for each value", info->encode);
     if (strcmp(info->missing, "error") != 0)
         cli_print_row(out, "missing values", "%s",
-                      strcmp(info->missing, "mean") == 0 ? "mean of the column" : "rows left out");
+                      strcmp(info->missing, "drop") == 0     ? "rows left out"
+                      : strcmp(info->missing, "median") == 0 ? "median of the column"
+                                                             : "mean of the column");
     if (info->image_features)
         cli_print_row(out, "images", "%lldx%lld, %s; features: %s", (long long)info->image_width,
                       (long long)info->image_height,

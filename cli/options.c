@@ -455,7 +455,7 @@ static int check_operands(const cli_command *command, int given, const char *ext
 
 int cli_options_parse(const cli_command *command, int argc, char **argv, cli_settings *settings)
 {
-    enum { MAX_OPTIONS = 64 };
+    enum { MAX_OPTIONS = 96 };
     bool given[MAX_OPTIONS] = {false};
     bool only_operands = false;
     const cli_option *options = cli_options_of(command);
@@ -496,6 +496,9 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
         }
         if (!option || (word[1] != '-' && value && !takes_value(option)))
             return unknown_option(command, word);
+        if (word[1] != '-' && value && *value == '=') /* else a file would be called =x.model */
+            return cli_fail(CLI_WRONG_CALL, "%s: %s: write -%c %s or --%s%s", command->name, word,
+                            option->letter, value + 1, option->name, value);
         if (!takes_value(option) && value)
             return cli_fail(CLI_WRONG_CALL, "%s: --%s takes no value", command->name, option->name);
         if (takes_value(option) && !value) {

@@ -23,14 +23,16 @@ typedef struct cli_settings {
     const char *output;                            /* NULL: not given */
     const char *label, *target, *labels, *self;    /* NULL: not given */
     const char *columns, *drop, *id;               /* NULL: not given */
+    const char *delimiter, *decimal, *thousands;   /* NULL: not given */
+    const char *encoding, *comment, *na;           /* NULL: not given */
     const char *validation;                        /* NULL: not given */
     const char *landmarks;                         /* NULL: not given */
     const char *format, *output_format;            /* NULL: by the ending */
     const char *header, *list_header;              /* NULL: by the first line */
     const char *encode, *missing, *image_features; /* NULL: not given */
     bool no_label, errors, keep_label, resume, json, quiet;
-    int64_t memory, threads, rows, keep, checkpoint; /* 0: not given */
-    int64_t resize[2];                               /* width and height; 0: not given */
+    int64_t memory, threads, rows, keep, checkpoint, top; /* 0: not given */
+    int64_t resize[2];                                    /* width and height; 0: not given */
     uint64_t seed;
     double noise;                                      /* negative: not given */
     const char *cv, *split, *test, *test_labels;       /* NULL: not given */
@@ -121,23 +123,44 @@ typedef struct cli_option {
         CLI_OPTION("drop", 0, CLI_TEXT, drop, "COLS", NULL,                                        \
                    "columns to leave out, listed like --columns, which comes first"),              \
         CLI_OPTION_ID
+/* How CSV and TSV are written. */
+#define CLI_OPTION_TEXT                                                                            \
+    CLI_OPTION("delimiter", 0, CLI_TEXT, delimiter, "CHAR", NULL,                                  \
+               "what separates the cells of CSV: auto (by the first 20 lines; the default), "      \
+               "comma, semicolon, tab, space (any run of blanks), or one character"),              \
+        CLI_OPTION("decimal", 0, CLI_CHOICE, decimal, "MARK", "auto|point|comma",                  \
+                   "decimal mark of CSV and TSV; default auto, by the first 20 lines"),            \
+        CLI_OPTION("thousands", 0, CLI_CHOICE, thousands, "MARK",                                  \
+                   "auto|none|comma|point|apostrophe|space",                                       \
+                   "separator of groups of three digits; default auto: any that a whole column "   \
+                   "agrees on, where nothing else can be meant"),                                  \
+        CLI_OPTION("encoding", 0, CLI_CHOICE, encoding, "CODE", "utf8|latin1|utf16",               \
+                   "encoding of CSV and TSV; latin1 is Windows-1252; default utf8"),               \
+        CLI_OPTION("comment", 0, CLI_TEXT, comment, "CHAR", NULL,                                  \
+                   "skip lines of CSV and TSV that start with this character, for example '#'")
 #define CLI_OPTION_FORMAT                                                                          \
     CLI_OPTION("format", 0, CLI_FORMAT, format, "F", NULL,                                         \
                "format of the data when the file's extension does not say"),                       \
         CLI_OPTION("header", 0, CLI_CHOICE, header, "WHETHER", "yes|no",                           \
                    "whether the first line of CSV and TSV has names, in every table of the call; " \
-                   "by default its cells decide")
+                   "by default its cells decide"),                                                 \
+        CLI_OPTION_TEXT
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
 #define CLI_OPTION_ENCODE                                                                          \
-    CLI_OPTION("encode", 0, CLI_CHOICE, encode, "HOW", "none|onehot",                              \
-               "text columns: onehot makes 0/1 columns of them, one per value; default none, an "  \
-               "error")
+    CLI_OPTION("encode", 0, CLI_TEXT, encode, "HOW", NULL,                                         \
+               "text columns: onehot makes 0/1 columns of them, one per value (onehot:max=N of "   \
+               "at most N values), dates counts days since 1970-01-01 (dates:format=%d.%m.%Y), "   \
+               "onehot,dates does both; default none, an error")
 #define CLI_OPTION_MISSING                                                                         \
-    CLI_OPTION("missing", 0, CLI_CHOICE, missing, "HOW", "error|mean|drop",                        \
-               "empty cells, NA, NaN, ?: the column's mean instead, or leave the row out; "        \
-               "default error")
+    CLI_OPTION("missing", 0, CLI_CHOICE, missing, "HOW", "error|mean|median|drop",                 \
+               "empty cells, NA, NaN, ?: the column's mean or median instead, or leave the row "   \
+               "out; "                                                                             \
+               "default error"),                                                                   \
+        CLI_OPTION("na", 0, CLI_TEXT, na, "TEXTS", NULL,                                           \
+                   "further cells of CSV and TSV that are missing, comma-separated, for example "  \
+                   "-,.,-999")
 #define CLI_OPTION_IMAGE_FEATURES                                                                  \
     CLI_OPTION(                                                                                    \
         "image-features", 0, CLI_CHOICE, image_features, "KIND", "pixels|haar",                    \

@@ -20,6 +20,12 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->use_columns = set->columns;
     options->drop_columns = set->drop;
     options->id = set->id;
+    options->delimiter = set->delimiter;
+    options->decimal = set->decimal;
+    options->thousands = set->thousands;
+    options->encoding = set->encoding;
+    options->comment = set->comment;
+    options->na = set->na;
     options->resize_width = set->resize[0];
     options->resize_height = set->resize[1];
     options->encode = set->encode;
@@ -37,7 +43,8 @@ bool cli_has_header(const mercer_entry *format)
 void cli_read_other(const char *path, mercer_read_options *options)
 {
     if (!cli_has_header(mercer_format_find(path, options->format)))
-        options->header = NULL;
+        options->header = options->delimiter = options->decimal = options->thousands =
+            options->encoding = options->comment = options->na = NULL;
 }
 
 const char *cli_shown(const char *path)

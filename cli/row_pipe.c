@@ -111,9 +111,13 @@ mercer_status cli_row_pipe_write(cli_row_pipe *p, const mercer_targets *kept)
             p->novel += p->errors[i] > p->info.novelty_threshold;
         }
     }
-    const mercer_status rc = p->gallery.wanted ? cli_gallery_rows(&p->gallery, p->app, &p->info,
-                                                                  p->values, count, &p->err)
-                                               : write_table(p, count, kept);
+    mercer_status rc = MERCER_OK;
+    if (p->top)
+        cli_top_add(p->top, p->block, kept, p->errors, p->done);
+    else
+        rc = p->gallery.wanted
+                 ? cli_gallery_rows(&p->gallery, p->app, &p->info, p->values, count, &p->err)
+                 : write_table(p, count, kept);
     if (rc != MERCER_OK)
         return rc;
     p->done += count;
@@ -132,8 +136,10 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
     if (p->done == 0)
         return cli_error(&p->err, MERCER_ERR_DATA, "has no rows");
     const bool images = p->gallery.wanted;
-    const mercer_status rc = images ? cli_gallery_finish(&p->gallery, p->app, &p->info, &p->err)
-                                    : cli_sink_finish(&p->sink, p->app->ctx, &p->err);
+    const double *threshold = p->extra == 2 ? &p->info.novelty_threshold : NULL;
+    const mercer_status rc = p->top   ? cli_top_write(p->top, p->app, threshold, &p->err)
+                             : images ? cli_gallery_finish(&p->gallery, p->app, &p->info, &p->err)
+                                      : cli_sink_finish(&p->sink, p->app->ctx, &p->err);
     if (rc != MERCER_OK)
         return rc;
     const bool on_stdout = cli_is_stdout(set->output);
@@ -143,7 +149,10 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
         json_t *json = json_object();
         json_object_set_new(json, "model", cli_json_text(set->operand[0]));
         json_object_set_new(json, "data", cli_json_text(p->path));
-        json_object_set_new(json, "output", cli_json_text(images ? set->output : p->sink.path));
+        json_object_set_new(json, "output",
+                            cli_json_text(images   ? set->output
+                                          : p->top ? (set->output ? set->output : "-")
+                                                   : p->sink.path));
         json_object_set_new(json, "rows", json_integer(p->done));
         json_object_set_new(json, width_key, json_integer(p->width));
         json_object_set_new(json, error_key,
@@ -164,6 +173,10 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
                cli_text_count(p->done).text, p->done == 1 ? "" : "s",
                (long long)p->info.image_width, (long long)p->info.image_height,
                cli_text_seconds(seconds).text);
+    else if (p->top && !on_stdout && !set->quiet)
+        printf("%s: the %s of %s rows with the largest errors, in %s%s\n", cli_visible(set->output),
+               cli_text_count(set->top < p->done ? set->top : p->done).text,
+               cli_text_count(p->done).text, cli_text_seconds(seconds).text, p->note);
     else if (!on_stdout && !set->quiet)
         printf("%s: %s rows x %lld %s in %s%s\n", cli_visible(p->sink.path),
                cli_text_count(p->done).text, (long long)p->width, what,
@@ -178,6 +191,7 @@ int cli_row_pipe_end(cli_row_pipe *p, mercer_status rc, int status)
                             : cli_fail_reading(&p->app->set, rc, &p->err, p->path);
     cli_sink_abort(&p->sink);
     cli_gallery_free(&p->gallery);
+    cli_top_free(p->top);
     mercer_table_free(p->block);
     mercer_reader_close(p->reader);
     mercer_model_free(p->model);

@@ -24,7 +24,7 @@ typedef struct mercer_fit_options {
     const char *center;    /* none, exact, span; NULL: the method's default */
     const char *store;     /* auto, dense, stream, lowrank; NULL: auto */
     const char *precision; /* double, single; NULL: double */
-    const char *scale;     /* none, standard, minmax, norm, unit, rowstandard; NULL: none */
+    const char *scale;     /* none, standard, minmax, norm, unit, rowstandard, robust; NULL: none */
     const char *command;   /* kept in the model as provenance; may be NULL */
     double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
                               new rows from the same source exceeds. Costs a second fit, to 80 % of

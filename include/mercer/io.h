@@ -36,11 +36,17 @@ typedef struct mercer_read_options {
                         it, for the largest index may stand in its last row */
     int ignore_extra_columns;      /* 1: no error, entries beyond those columns are left out */
     const char *encode;            /* "onehot": a text column becomes columns of 0 and 1, one for
-                                      each value, called name=value and sorted; "none": text in a
-                                      data column is an error; NULL: none */
+                                      each value, called name=value and sorted; refused are more
+                                      than 50 values, and more than 10 in fewer than 5 rows each,
+                                      unless "onehot:max=N" allows N; "dates": days since
+                                      1970-01-01 of ISO 8601, or "dates:format=%d.%m.%Y";
+                                      "onehot,dates": both; "none": text in a data column is an
+                                      error; NULL: none */
     const char *missing;           /* empty cells, NA, NaN, ... in data columns: "error"; "mean",
-                                      replaced by the mean of the column; "drop", the row is left
-                                      out; NULL: error */
+                                      replaced by the mean of the column ("median": its median; of
+                                      a text column always the shares of its values); "drop", the
+                                      row is left out; NULL: error. mercer_evaluate() fills again
+                                      by the training rows of each fold */
     const char *image_features;    /* of a folder of images or a stack of them (an array of 3 axes,
                                       or 4 with colours): "pixels"; or "haar", rectangle features
                                       of grey images; NULL: pixels */
@@ -66,6 +72,20 @@ typedef struct mercer_read_options {
                         when it counts rows (0, 1, 2, ... or 1, 2, 3, ...) or names them by texts,
                         all different: then with a notice */
     int id_optional; /* 1: no error when there is no column `id` */
+    /* How CSV and TSV are written; NULL stands for the first word: */
+    const char *delimiter; /* "auto", by the first 20 lines (of a pipe whose rows are answered as
+                              they come, the first); "comma", "semicolon", "tab", "space" (any run
+                              of blanks), or one character */
+    const char *decimal;   /* "auto", likewise; "point", "comma" */
+    const char *thousands; /* "auto": separators of groups of three digits where a whole column
+                              agrees, and nothing else can be meant; "none"; "comma", "point",
+                              "apostrophe", "space" (no-break ones and plain ones) */
+    const char *encoding;  /* "utf8": bytes that are not UTF-8 are refused, except in columns that
+                              are left out; a mark of UTF-16 is obeyed; "latin1" (Windows-1252);
+                              "utf16", with or without a mark */
+    const char *comment;   /* lines that start with this character are skipped; NULL: none */
+    const char *na;        /* further cells that are missing, comma-separated ("-,.,-999"); numbers
+                              by their value; kept in prepare */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are

@@ -171,6 +171,20 @@ bool mrc_means_missing(const char *text, size_t length, bool certain)
     return false;
 }
 
+bool mrc_means_na(const mrc_columns *columns, const char *text, size_t length)
+{
+    double value, number;
+    for (int64_t i = 0; i < columns->na_count; i++) {
+        const char *na = columns->na[i];
+        if (mrc_same_text(na, text, length))
+            return true;
+        if (mrc_parse_double(na, strlen(na), &number) && mrc_parse_double(text, length, &value) &&
+            value == number)
+            return true;
+    }
+    return false;
+}
+
 mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count)
 {
     static const char name[] = "name:", position[] = "position:";

@@ -41,6 +41,20 @@ mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t le
                                mercer_error *err);
 void mrc_classes_destroy(mrc_classes *classes);
 
+/* How the numbers of a column are written; dress.c tells. */
+typedef enum mrc_dress { MRC_PLAIN, MRC_GROUPED, MRC_PERCENT, MRC_BOOLEAN, MRC_DATE } mrc_dress;
+
+/* How the numbers of a file are written. */
+enum { MRC_THOUSANDS_NONE = 1 };
+typedef struct mrc_style {
+    char decimal;            /* '.' or ',' */
+    char thousands;          /* 0: any that is known; ',', '.', '\'' or ' '; MRC_THOUSANDS_NONE */
+    bool comma_separated;    /* commas separate the cells */
+    bool doubtful;           /* a point may be the decimal mark or separate thousands */
+    bool dates;              /* dates are counted in days, */
+    const char *date_format; /* written like this, borrowed; NULL: ISO 8601 */
+} mrc_style;
+
 /* The columns of a file, in its order. */
 typedef struct mrc_columns {
     int64_t count;
@@ -56,14 +70,24 @@ typedef struct mrc_columns {
     bool missing; /* a missing value of a data column is NaN; else an error that ends in hint */
     const char *missing_hint;
     const char *missing_advice; /* what the option `missing` should be then, or NULL */
-    mrc_classes *texts;         /* of each data column, when text columns are encoded; else NULL */
-    bool texts_open;            /* any data column may have texts; else only those that have some */
-    bool encode;                /* there will be texts */
+    mrc_classes *texts; /* of each data column and target: text columns that are encoded, and in the
+                           first block numbers that are not plain; NULL while there are none */
+    int64_t *text_lines; /* where the first of each stands; or NULL */
+    bool texts_open;     /* any data column may have texts; else only those that have some */
+    bool encode;         /* there will be texts */
+    int64_t max_values;  /* of a text column; 0: the rule of encode.c */
+    mrc_style style;
+    bool dress_open; /* how the numbers of a column are written is not yet known */
+    const mrc_dress *dress, *target_dress; /* known, borrowed; NULL: all plainly */
+    char *const *na;                       /* further words for a missing value, borrowed */
+    int64_t na_count;
 } mrc_columns;
 
 /* Whether a cell stands for a value that is not there. certain: by the words that cannot be a text
  * of its own. */
 bool mrc_means_missing(const char *text, size_t length, bool certain);
+/* The same by the words of the caller, of which numbers mean their values. */
+bool mrc_means_na(const mrc_columns *columns, const char *text, size_t length);
 
 /* A column for a message: "column 'age'" or "column 3". Returns out. */
 enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };

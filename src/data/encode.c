@@ -93,8 +93,71 @@ out:
     return rc;
 }
 
-mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, double *x, int64_t n,
-                               mercer_error *err)
+/* How often each value of a column occurs. */
+static mercer_status count_values(const double *x, int64_t n, int64_t d, int64_t count,
+                                  int64_t **out, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(out, count, sizeof **out, err);
+    for (int64_t i = 0; i < n && rc == MERCER_OK; i++)
+        if (mrc_text_cell_code(x[i * d]) >= 0)
+            (*out)[mrc_text_cell_code(x[i * d])]++;
+    return rc;
+}
+
+/* Say what becomes of a text column, with its most frequent values. */
+static void tell(const mercer_ctx *ctx, const char *shown, const char *where,
+                 const mrc_encoding *encoding, int64_t *counts)
+{
+    enum { SHOWN_VALUES = 3 };
+    char list[SHOWN_VALUES * (MRC_SHOWN_SIZE + 24) + 8] = "", name[MRC_SHOWN_SIZE];
+    size_t used = 0;
+    for (int k = 0; k < SHOWN_VALUES && k < encoding->count; k++) {
+        int64_t best = 0;
+        for (int64_t v = 1; v < encoding->count; v++)
+            best = counts[v] > counts[best] ? v : best;
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s %lld", k ? ", " : "",
+                             mrc_show(name, encoding->values[best], strlen(encoding->values[best])),
+                             (long long)counts[best]);
+        counts[best] = -1;
+    }
+    mrc_notice_at(ctx, MRC_IN_FILE, "%s: %s: %lld value%s become columns of 0 and 1 (%s%s)", shown,
+                  where, (long long)encoding->count, encoding->count == 1 ? "" : "s", list,
+                  encoding->count > SHOWN_VALUES ? ", ..." : "");
+}
+
+/* Whether the texts of a column are categories: not where nearly every row has another one. */
+static mercer_status judge_column(const mercer_ctx *ctx, const char *shown, const mrc_columns *file,
+                                  int64_t source, const mrc_encoding *encoding, const double *x,
+                                  int64_t n, mercer_error *err)
+{
+    enum { MAX_VALUES = 50, FEW_VALUES = 10, ROWS_PER_VALUE = 5 };
+    char where[MRC_COLUMN_SHOWN], advice[32];
+    int64_t column = 0, *counts = NULL, values = encoding->count;
+    bool many = file->max_values > 0
+                    ? values > file->max_values
+                    : values > MAX_VALUES || (values > FEW_VALUES && values * ROWS_PER_VALUE > n);
+    mercer_status rc = MERCER_OK;
+    while (file->role[column] != source)
+        column++;
+    mrc_column_shown(where, file, column);
+    snprintf(advice, sizeof advice, "onehot:max=%lld", (long long)values);
+    if (many)
+        MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                    MRC_AT(.names_file = 1, .key = "drop", .advice_key = "encode",
+                           .advice_value = advice,
+                           .column = file->names ? file->names[column] : NULL),
+                    "%s: %s has %lld values in %lld rows; leave it out, or allow that many", shown,
+                    where, (long long)values, (long long)n);
+    MRC_TRY(count_values(x, n, file->data, values, &counts, err));
+    tell(ctx, shown, where, encoding, counts);
+out:
+    mrc_free(counts);
+    return rc;
+}
+
+mercer_status mrc_encode_learn(mercer_prepare *prepare, const mercer_ctx *ctx, const char *shown,
+                               mrc_columns *file, double *x, int64_t n, mercer_error *err)
 {
     int64_t d = file->data;
     bool any = false;
@@ -110,8 +173,10 @@ mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, doubl
     MRC_TRY(mrc_alloc(&prepare->encodings, d, sizeof *prepare->encodings, err));
     prepare->sources = d;
     for (int64_t j = 0; j < d; j++)
-        if (has_words(x, n, d, j))
+        if (has_words(x, n, d, j)) {
             MRC_TRY(learn_column(&prepare->encodings[j], &file->texts[j], x + j, n, d, err));
+            MRC_TRY(judge_column(ctx, shown, file, j, &prepare->encodings[j], x + j, n, err));
+        }
     if (file->names) {
         MRC_TRY(mrc_alloc(&prepare->source_names, d, sizeof *prepare->source_names, err));
         for (int64_t i = 0; i < file->count; i++)
@@ -127,7 +192,7 @@ mercer_status mrc_encode_load(const mercer_prepare *prepare, mrc_columns *file, 
 {
     mercer_status rc = MERCER_OK;
     if (!file->texts)
-        MRC_TRY(mrc_alloc(&file->texts, file->data, sizeof *file->texts, err));
+        MRC_TRY(mrc_alloc(&file->texts, file->data + file->targets, sizeof *file->texts, err));
     for (int64_t s = 0; s < file->data; s++) {
         mrc_classes_destroy(&file->texts[s]);
         for (int64_t k = 0; s < prepare->sources && k < prepare->encodings[s].count; k++) {

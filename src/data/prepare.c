@@ -4,8 +4,9 @@
  * table), or is given the one of a model. Each block then goes through
  *
  *   text columns     0/1 columns, one for each value of the training table (encode.c)
- *   missing values   NaN in a data column: an error in the reader, the mean of the column in the
- *                    training table, or (drop) the row is left out by the reader
+ *   missing values   NaN in a data column: an error in the reader, the mean or the median of the
+ *                    column in the training table (of a text column the shares of its values), or
+ *                    (drop) the row is left out by the reader
  *   image features   pixels stay pixels, or become rectangle features (image_features.c)
  *
  * and comes out with as many columns as the model has. The rows carry their preparation with them,
@@ -13,12 +14,13 @@
  * it to the reader of new rows. Scaling comes after all of it and is the model's own affair. */
 #include "data/prepare.h"
 
+#include "base/order.h"
 #include "data/rows.h"
 
 #include <math.h>
 #include <string.h>
 
-static const char *const missing_names[] = {"error", "mean", "drop"};
+static const char *const missing_names[] = {"error", "mean", "drop", "median"};
 
 const char *mrc_missing_name(mrc_missing missing)
 {
@@ -28,13 +30,13 @@ const char *mrc_missing_name(mrc_missing missing)
 mercer_status mrc_missing_parse(const char *name, mrc_missing *out, mercer_error *err)
 {
     *out = MRC_MISSING_ERROR;
-    for (int i = MRC_MISSING_ERROR; name && i <= MRC_MISSING_DROP; i++) {
+    for (int i = MRC_MISSING_ERROR; name && i <= MRC_MISSING_MEDIAN; i++) {
         *out = (mrc_missing)i;
         if (strcmp(name, missing_names[i]) == 0)
             return MERCER_OK;
     }
-    return name ? mrc_fail(err, MERCER_ERR_ARGUMENT, "missing '%s' is not one of error, mean, drop",
-                           name)
+    return name ? mrc_fail(err, MERCER_ERR_ARGUMENT,
+                           "missing '%s' is not one of error, mean, median, drop", name)
                 : MERCER_OK;
 }
 
@@ -69,6 +71,10 @@ void mrc_prepare_destroy(mercer_prepare *prepare)
     mrc_free(prepare->encodings);
     mrc_free_names(prepare->source_names, prepare->sources);
     mrc_free(prepare->means);
+    mrc_free(prepare->dress);
+    mrc_free(prepare->target_dress);
+    mrc_free(prepare->date_format);
+    mrc_free_names(prepare->na, prepare->na_count);
     mrc_free(prepare->remembered.label);
     mrc_free(prepare->remembered.id);
     mrc_free_names(prepare->remembered.targets, prepare->remembered.target_count);
@@ -106,6 +112,19 @@ out:
     return rc;
 }
 
+static mercer_status copy_dress(const mrc_dress *from, int64_t count, mrc_dress **to,
+                                int64_t *to_count, mercer_error *err)
+{
+    if (!from)
+        return MERCER_OK;
+    mercer_status rc = mrc_alloc2_raw(to, count, 1, sizeof **to, err);
+    if (rc == MERCER_OK) {
+        memcpy(*to, from, (size_t)count * sizeof **to);
+        *to_count = count;
+    }
+    return rc;
+}
+
 mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *out,
                                mercer_error *err)
 {
@@ -128,6 +147,13 @@ mercer_status mrc_prepare_copy(const mercer_prepare *prepare, mercer_prepare *ou
         memcpy(copy.means, prepare->means, (size_t)prepare->means_count * sizeof *copy.means);
     }
     MRC_TRY(copy_remembered(&prepare->remembered, &copy.remembered, err));
+    MRC_TRY(copy_dress(prepare->dress, prepare->dress_count, &copy.dress, &copy.dress_count, err));
+    MRC_TRY(copy_dress(prepare->target_dress, prepare->target_dress_count, &copy.target_dress,
+                       &copy.target_dress_count, err));
+    MRC_TRY(mrc_copy_names(&copy.na, prepare->na, prepare->na_count, err));
+    copy.na_count = prepare->na_count;
+    if (prepare->date_format)
+        MRC_TRY(mrc_strdup(&copy.date_format, prepare->date_format, err));
     *out = copy;
     copy = (mercer_prepare){0};
 out:
@@ -157,7 +183,8 @@ bool mrc_prepare_is_empty(const mercer_prepare *prepare)
     const mrc_remembered *remembered = &prepare->remembered;
     return prepare->sources == 0 && prepare->missing == MRC_MISSING_ERROR &&
            prepare->image == MRC_IMAGE_NONE && !remembered->label && !remembered->id &&
-           !remembered->targets && !remembered->places;
+           !remembered->targets && !remembered->places && !prepare->dress &&
+           !prepare->target_dress && prepare->na_count == 0;
 }
 
 /* Places in a file without names: as many as there are columns, each once, none that of the ids. */
@@ -204,13 +231,17 @@ mercer_status mrc_prepare_check(const mercer_prepare *prepare, int64_t columns, 
     if (prepare->sources > 0 && (images || mrc_encode_width(prepare) != columns))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: %lld columns, but its text columns make %lld",
                  (long long)columns, (long long)mrc_encode_width(prepare));
-    if ((prepare->missing == MRC_MISSING_MEAN) != (prepare->means != NULL) ||
+    if (mrc_missing_fills(prepare->missing) != (prepare->means != NULL) ||
         (prepare->means && prepare->means_count != numbers))
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: missing values '%s' with %lld means of columns",
                  mrc_missing_name(prepare->missing), (long long)prepare->means_count);
     if (prepare->means && mrc_first_not_finite(prepare->means, numbers) >= 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: the mean of a column is not finite");
     MRC_TRY(check_places(prepare, columns, err));
+    if (prepare->dress &&
+        (images || prepare->dress_count != (prepare->sources > 0 ? prepare->sources : columns)))
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "model: how %lld columns are written is not known",
+                 (long long)prepare->dress_count);
 out:
     return rc;
 }
@@ -222,9 +253,42 @@ int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns)
     return prepare->sources > 0 ? mrc_encode_width(prepare) : columns;
 }
 
-static mercer_status learn_means(mercer_prepare *prepare, const char *shown,
-                                 const mrc_columns *file, const double *x, int64_t n, int64_t d,
-                                 mercer_error *err)
+/* Whether column j of what comes out of the text columns is 0 and 1: then its mean is a share, and
+ * its median would say nothing. */
+static bool is_encoded(const mercer_prepare *prepare, int64_t j)
+{
+    for (int64_t s = 0, at = 0; s < prepare->sources; s++) {
+        int64_t width = prepare->encodings[s].count > 0 ? prepare->encodings[s].count : 1;
+        if (j < at + width)
+            return prepare->encodings[s].count > 0;
+        at += width;
+    }
+    return false;
+}
+
+/* Medians in the place of the means of columns. */
+static mercer_status learn_medians(mercer_prepare *prepare, const double *x, int64_t n, int64_t d,
+                                   mercer_error *err)
+{
+    double *there = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&there, n, 1, sizeof *there, err));
+    for (int64_t j = 0; j < d; j++) {
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (!isnan(x[i * d + j]))
+                there[count++] = x[i * d + j];
+        if (count > 0 && !is_encoded(prepare, j))
+            prepare->means[j] = mrc_median(there, count);
+    }
+out:
+    mrc_free(there);
+    return rc;
+}
+
+mercer_status mrc_prepare_learn_fill(mercer_prepare *prepare, const char *shown,
+                                     const mrc_columns *file, const double *x, int64_t n, int64_t d,
+                                     mercer_error *err)
 {
     int64_t *counts = NULL;
     mercer_status rc = MERCER_OK;
@@ -239,19 +303,26 @@ static mercer_status learn_means(mercer_prepare *prepare, const char *shown,
             }
     for (int64_t j = 0; j < d; j++)
         prepare->means[j] /= (double)counts[j]; /* 0 / 0 is refused below */
-    for (int64_t s = 0, j = 0; s < file->data; s++) {
+    if (prepare->missing == MRC_MISSING_MEDIAN)
+        MRC_TRY(learn_medians(prepare, x, n, d, err));
+    const char *what = prepare->missing == MRC_MISSING_MEDIAN ? "median" : "mean";
+    for (int64_t s = 0, j = 0; file && s < file->data; s++) {
         if (!isfinite(prepare->means[j])) {
             char where[MRC_COLUMN_SHOWN];
             int64_t column = 0;
             while (file->role[column] != s)
                 column++;
-            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: %s has %s to take the mean of",
-                        shown, mrc_column_shown(where, file, column),
-                        counts[j] == 0 ? "no value" : "values too large");
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: %s has %s to take the %s of", shown,
+                        mrc_column_shown(where, file, column),
+                        counts[j] == 0 ? "no value" : "values too large", what);
         }
         j += prepare->sources > 0 && prepare->encodings[s].count > 0 ? prepare->encodings[s].count
                                                                      : 1;
     }
+    for (int64_t j = 0; !file && j < d; j++)
+        if (!isfinite(prepare->means[j]))
+            MRC_FAIL(err, MERCER_ERR_DATA, "column %lld has %s to take the %s of", (long long)j + 1,
+                     counts[j] == 0 ? "no value" : "values too large", what);
 out:
     mrc_free(counts);
     return rc;
@@ -265,8 +336,7 @@ static int64_t count_missing(const mrc_columns *file, const double *x, int64_t n
     return count;
 }
 
-/* Means in place of what is missing. */
-static void fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t d)
+void mrc_prepare_fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t d)
 {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < d; j++)
@@ -289,24 +359,39 @@ out:
     return rc;
 }
 
+static mercer_status keep_gaps(const double *x, int64_t count, mrc_prepared *done,
+                               mercer_error *err)
+{
+    int64_t gaps = 0;
+    for (int64_t i = 0; i < count; i++)
+        gaps += isnan(x[i]);
+    mercer_status rc = mrc_alloc(&done->gaps, gaps, sizeof *done->gaps, err);
+    for (int64_t i = 0; i < count && rc == MERCER_OK; i++)
+        if (isnan(x[i]))
+            done->gaps[done->gap_count++] = i;
+    return rc;
+}
+
 mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const char *shown,
                                mrc_columns *file, double **x, int64_t n, mrc_prepared *done,
                                mercer_error *err)
 {
     int64_t d = file->data;
     mercer_status rc = MERCER_OK;
-    if (prepare->missing == MRC_MISSING_MEAN)
+    if (mrc_missing_fills(prepare->missing))
         done->filled += count_missing(file, *x, n);
     if (file->texts_open)
-        MRC_TRY(mrc_encode_learn(prepare, file, *x, n, err));
+        MRC_TRY(mrc_encode_learn(prepare, ctx, shown, file, *x, n, err));
     if (prepare->sources > 0) {
         MRC_TRY(mrc_encode_rows(prepare, ctx, shown, file, x, n, &done->unknown, err));
         d = mrc_encode_width(prepare);
     }
-    if (prepare->missing == MRC_MISSING_MEAN && !prepare->means)
-        MRC_TRY(learn_means(prepare, shown, file, *x, n, d, err));
-    if (prepare->missing == MRC_MISSING_MEAN)
-        fill(prepare, *x, n, d);
+    if (mrc_missing_fills(prepare->missing) && done->keep_gaps)
+        MRC_TRY(keep_gaps(*x, n * d, done, err));
+    if (mrc_missing_fills(prepare->missing) && !prepare->means)
+        MRC_TRY(mrc_prepare_learn_fill(prepare, shown, file, *x, n, d, err));
+    if (mrc_missing_fills(prepare->missing))
+        mrc_prepare_fill(prepare, *x, n, d);
     if (prepare->image == MRC_IMAGE_HAAR)
         MRC_TRY(image_features(prepare, ctx, x, n, d, err));
 out:

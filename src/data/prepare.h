@@ -13,7 +13,17 @@
 #include <math.h>
 #include <string.h>
 
-typedef enum mrc_missing { MRC_MISSING_ERROR, MRC_MISSING_MEAN, MRC_MISSING_DROP } mrc_missing;
+typedef enum mrc_missing {
+    MRC_MISSING_ERROR,
+    MRC_MISSING_MEAN,
+    MRC_MISSING_DROP,
+    MRC_MISSING_MEDIAN
+} mrc_missing;
+/* Whether numbers learnt from the training rows stand in for missing values. */
+static inline bool mrc_missing_fills(mrc_missing missing)
+{
+    return missing == MRC_MISSING_MEAN || missing == MRC_MISSING_MEDIAN;
+}
 typedef enum mrc_image_kind { MRC_IMAGE_NONE, MRC_IMAGE_PIXELS, MRC_IMAGE_HAAR } mrc_image_kind;
 
 /* The values of a text column, sorted; none for a column of numbers. */
@@ -39,11 +49,18 @@ struct mercer_prepare {
     char **source_names;
     mrc_encoding *encodings; /* of each source */
     mrc_missing missing;
-    double *means; /* before image features; NULL unless missing is mean, and until learnt */
+    double *means; /* or medians, before image features; NULL unless missing values are filled, and
+                      until learnt */
     int64_t means_count;
     mrc_image_kind image;
     mrc_image_size size; /* of every image; all 0 when there are none */
     mrc_remembered remembered;
+    /* How numbers are written in each data column and target of the file; NULL: plainly. */
+    mrc_dress *dress, *target_dress;
+    int64_t dress_count, target_dress_count;
+    char *date_format; /* of the columns of dates; NULL: ISO 8601 */
+    char **na;         /* further words for a missing value */
+    int64_t na_count;
 };
 
 /* A text among numbers: a NaN with its index; and back, -1 for everything else. */
@@ -71,7 +88,7 @@ static inline bool mrc_is_missing(const mrc_columns *file, double cell)
     return isnan(cell) && !(file->texts && mrc_text_cell_code(cell) >= 0);
 }
 
-/* "error", "mean", "drop", and back: NULL means error. */
+/* "error", "mean", "drop", "median", and back: NULL means error. */
 const char *mrc_missing_name(mrc_missing missing);
 mercer_status mrc_missing_parse(const char *name, mrc_missing *out, mercer_error *err);
 /* "pixels", "haar"; NULL for none. And back: NULL means none. */
@@ -101,9 +118,20 @@ int64_t mrc_prepare_width(const mercer_prepare *prepare, int64_t columns);
 void mrc_read_options_like(const mercer_prepare *prepare, char *const *names, int64_t columns,
                            mercer_read_options *options);
 
+/* Learn what fills the missing values (NaN) of n x d numbers, d being the width of what comes
+ * before image features; file (or NULL) tells the names of columns. */
+mercer_status mrc_prepare_learn_fill(mercer_prepare *prepare, const char *shown,
+                                     const mrc_columns *file, const double *x, int64_t n, int64_t d,
+                                     mercer_error *err);
+/* Put it in their place. */
+void mrc_prepare_fill(const mercer_prepare *prepare, double *x, int64_t n, int64_t d);
+
 /* What happened to rows, for a notice. */
 typedef struct mrc_prepared {
-    int64_t filled;  /* missing values replaced */
+    int64_t filled; /* missing values replaced */
+    bool keep_gaps; /* which ones is wanted: */
+    int64_t *gaps;  /* i * d + j, increasing, from mrc_alloc; the caller's */
+    int64_t gap_count;
     int64_t unknown; /* texts that the training table does not have */
 } mrc_prepared;
 
@@ -115,8 +143,8 @@ mercer_status mrc_prepare_rows(mercer_prepare *prepare, mercer_ctx *ctx, const c
                                mercer_error *err);
 
 /* Text columns; encode.c tells how. Learn them from x, in which texts are then numbered anew. */
-mercer_status mrc_encode_learn(mercer_prepare *prepare, mrc_columns *file, double *x, int64_t n,
-                               mercer_error *err);
+mercer_status mrc_encode_learn(mercer_prepare *prepare, const mercer_ctx *ctx, const char *shown,
+                               mrc_columns *file, double *x, int64_t n, mercer_error *err);
 /* Make the texts known to the reader of new rows. */
 mercer_status mrc_encode_load(const mercer_prepare *prepare, mrc_columns *file, mercer_error *err);
 /* Columns that come out. */

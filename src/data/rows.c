@@ -326,6 +326,7 @@ void mercer_rows_free(mercer_rows *rows)
     mrc_csr_owned_destroy(&rows->owned_csr);
     mrc_prepare_free(rows->prepare);
     mrc_free(rows->place);
+    mrc_free(rows->gaps);
     for (size_t k = 0; k < sizeof rows->given / sizeof *rows->given; k++)
         if (rows->given[k].release)
             rows->given[k].release(rows->given[k].host);

@@ -48,6 +48,10 @@ struct mercer_rows {
     const struct mrc_pairs *pairs;
     int64_t *place;       /* n: which rows of the set they are; owned */
     mrc_release given[3]; /* arrays of a host that are borrowed */
+    /* Cells that were missing and are filled, i * d + j, increasing; owned. How: borrowed from the
+     * rows of the table. gaps.c tells what for. */
+    int64_t *gaps, gap_count;
+    const mercer_prepare *gap_prepare;
 };
 
 /* Bytes of one number. */
@@ -94,6 +98,12 @@ mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char
  * sparse, dense or packed as the given ones; names are left out, known pairs are kept. */
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
                             mercer_rows **out, mercer_error *err);
+
+/* Let rows that were taken have the gaps of these. */
+mercer_status mrc_gaps_take(const mercer_rows *rows, const int64_t *which, mercer_rows *taken,
+                            mercer_error *err);
+/* Fill the gaps of both by the rows to learn from; both own their numbers, which are doubles. */
+mercer_status mrc_gaps_refill(mercer_rows *learn, mercer_rows *held, mercer_error *err);
 
 /* Rows which[0], ... and of each the columns[0], ..., as doubles: only dense or packed rows. */
 mercer_status mrc_rows_take_block(const mercer_rows *rows, const int64_t *which, int64_t count,

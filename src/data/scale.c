@@ -4,8 +4,11 @@
  *   standard  shift = mean,  factor = 1 / sd               (sd by n)
  *   minmax    shift = min,   factor = 1 / (max - min)
  *   norm      shift = mean,  factor = 1 / (sd sqrt(n))
- * Row kinds need nothing learnt: unit divides by the length, rowstandard subtracts the mean of the
- * row and divides by its sd.
+ *   robust    shift = median,  factor = 1 / (third quartile - first quartile)
+ * Quartiles lie between neighbours in proportion (as NumPy and R do it by default). Where half of
+ * the values are the same, the factor of robust is 1, as that of a constant column. Row kinds need
+ * nothing learnt: unit divides by the length, rowstandard subtracts the mean of the row and divides
+ * by its sd.
  *
  * Mean and variance take two passes with the usual correction, on values divided by a power of two
  * near the largest one where squares would overflow or vanish. A column whose values differ by no
@@ -17,9 +20,11 @@
 #include "data/scale.h"
 
 #include "base/number.h"
+#include "base/order.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -33,7 +38,8 @@ static const double noise_ulps = 8;
 static const char *const kind_names[] = {
     [MRC_SCALE_NONE] = "none",     [MRC_SCALE_STANDARD] = "standard",
     [MRC_SCALE_MINMAX] = "minmax", [MRC_SCALE_NORM] = "norm",
-    [MRC_SCALE_UNIT] = "unit",     [MRC_SCALE_ROWSTANDARD] = "rowstandard"};
+    [MRC_SCALE_UNIT] = "unit",     [MRC_SCALE_ROWSTANDARD] = "rowstandard",
+    [MRC_SCALE_ROBUST] = "robust"};
 
 const char *mrc_scale_name(mrc_scale_kind kind)
 {
@@ -52,7 +58,8 @@ mercer_status mrc_scale_parse(const char *name, mrc_scale_kind *out, mercer_erro
             return MERCER_OK;
         }
     return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                    "unknown scaling '%s' (known: none, standard, minmax, norm, unit, rowstandard)",
+                    "unknown scaling '%s' (known: none, standard, robust, minmax, norm, unit, "
+                    "rowstandard)",
                     mrc_show(shown, name, strlen(name)));
 }
 
@@ -213,6 +220,39 @@ static mercer_status check_shift_sparse(const mrc_scale *scale, const mercer_row
     return MERCER_OK;
 }
 
+/* The value below which a share of n > 0 sorted values lies. */
+static double quantile(const double *sorted, int64_t n, double share)
+{
+    double place = share * (double)(n - 1);
+    int64_t below = (int64_t)place, above = below + 1 < n ? below + 1 : below;
+    double part = place - (double)below;
+    /* Not a + t (b - a), whose difference may overflow. */
+    return sorted[below] == sorted[above] ? sorted[below]
+                                          : (1 - part) * sorted[below] + part * sorted[above];
+}
+
+/* Medians and what one over the distance of the quartiles is, column by column. */
+static mercer_status fit_robust(mrc_scale *scale, const mercer_rows *rows, mercer_error *err)
+{
+    double *sorted = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&sorted, rows->n, 1, sizeof *sorted, err));
+    for (int64_t j = 0; j < rows->d; j++) {
+        for (int64_t i = 0; i < rows->n; i++)
+            sorted[i] = mrc_rows_at(rows, i, j);
+        qsort(sorted, (size_t)rows->n, sizeof *sorted, mrc_compare_doubles);
+        double low = quantile(sorted, rows->n, 0.25), high = quantile(sorted, rows->n, 0.75);
+        double half = high / 2 - low / 2; /* the distance alone may overflow */
+        scale->shift[j] = quantile(sorted, rows->n, 0.5);
+        scale->factor[j] = is_constant(low, high) ? 1 : factor_of(half) / 2;
+        if (!(scale->factor[j] > 0) || !isfinite(scale->factor[j]))
+            scale->factor[j] = 1;
+    }
+out:
+    mrc_free(sorted);
+    return rc;
+}
+
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err)
 {
@@ -222,10 +262,15 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
     *scale = (mrc_scale){.kind = kind, .d = d};
     if (mercer_rows_is_sparse(rows))
         MRC_TRY(check_kind_sparse(kind, err));
-    if (kind != MRC_SCALE_STANDARD && kind != MRC_SCALE_MINMAX && kind != MRC_SCALE_NORM)
+    if (kind != MRC_SCALE_STANDARD && kind != MRC_SCALE_MINMAX && kind != MRC_SCALE_NORM &&
+        kind != MRC_SCALE_ROBUST)
         goto out;
     MRC_TRY(mrc_alloc2(&scale->shift, d, 1, sizeof *scale->shift, err));
     MRC_TRY(mrc_alloc2(&scale->factor, d, 1, sizeof *scale->factor, err));
+    if (kind == MRC_SCALE_ROBUST) {
+        rc = fit_robust(scale, rows, err);
+        goto out;
+    }
     MRC_TRY(mrc_alloc2(&work, 9, d, sizeof *work, err));
     struct stats s = {.least = work,
                       .most = work + d,

@@ -11,6 +11,7 @@ typedef enum mrc_scale_kind {
     MRC_SCALE_NORM,
     MRC_SCALE_UNIT,
     MRC_SCALE_ROWSTANDARD,
+    MRC_SCALE_ROBUST,
 } mrc_scale_kind;
 
 typedef struct mrc_scale {

@@ -53,7 +53,12 @@ mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64
     (*out)->pairs = rows->pairs;
     (*out)->place = place;
     place = NULL;
+    MRC_TRY(mrc_gaps_take(rows, which, *out, err));
 out:
+    if (rc != MERCER_OK) {
+        mercer_rows_free(*out);
+        *out = NULL;
+    }
     mrc_free(copy);
     mrc_free(place);
     return rc;

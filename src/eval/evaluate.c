@@ -74,7 +74,7 @@ static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer
     double bytes = mrc_pairs_bytes(rows->n, job->wanted);
     return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= MIN_FITS &&
            rows->d > MIN_COLUMNS && rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) &&
-           !job->precomputed;
+           !job->precomputed && rows->gap_count == 0; /* gaps are filled anew in each fold */
 }
 
 /* What the inner folds say of every choice and number: choices x numbers each. */

@@ -62,6 +62,8 @@ mercer_status mrc_portions_take(const mercer_rows *rows, const mercer_targets *t
                  train, err));
     MRC_TRY(take(rows, targets, columns, split->learn_count, split->held, split->held_count, test,
                  err));
+    if (!precomputed)
+        MRC_TRY(mrc_gaps_refill(train->rows, test->rows, err));
     if (precomputed) {
         MRC_TRY(mrc_alloc(&test->self, split->held_count, sizeof *test->self, err));
         mrc_rows_take_diagonal(rows, split->held, split->held_count, test->self);

@@ -1,9 +1,11 @@
 /* CSV and TSV.
  *
- * Cells are separated by a comma (or tab), lines end in LF, CRLF or CR. A cell in double quotes may
- * hold separators, line ends and doubled quotes. Blanks around a cell do not count. There are no
- * comments. An empty cell and words as NA are missing values: NaN where the reader takes them.
- * Blank lines are ignored at the end of the file only.
+ * Cells are separated by a comma (or tab, or what the first lines or the caller say: sniff.c),
+ * lines end in LF, CRLF or CR. A cell in double quotes may hold separators, line ends and doubled
+ * quotes. Blanks around a cell do not count. Lines that start with the caller's mark of comments,
+ * and blank lines, are skipped; in a table of one column a blank line is refused. An empty cell and
+ * words as NA are missing values: NaN where the reader takes them. Numbers that are not plain are
+ * taken where a whole column agrees (data/dress.c). Texts that are kept must be UTF-8.
  *
  * The first row is a header when the caller says so; unless he says that it is none, also when
  *   (a) none of its cells is a number and one of them is a word (but see NA), or
@@ -28,12 +30,15 @@
  * its end, except class names, where repeating does no harm. Cost: O(bytes), no allocation per
  * cell. */
 #include "base/number.h"
+#include "data/dress.h"
 #include "data/prepare.h"
 #include "io/format.h"
+#include "io/sniff.h"
 #include "io/text.h"
 #include "io/writer.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +47,13 @@
 struct csv {
     mrc_table_source *source; /* borrowed */
     mrc_text text;
-    char delimiter;
-    char *scratch; /* a quoted cell without its escapes */
+    char delimiter; /* ' ': any run of blanks */
+    char comment;   /* lines that start with it are skipped; 0: none are */
+    bool *quick;    /* of each column: a plain number can be taken as it stands */
+    char *scratch;  /* a quoted cell without its escapes */
     size_t scratch_size;
     int64_t rows;       /* that were read, the header left out */
-    int64_t blank_line; /* a blank line that was skipped and must be followed by nothing; or 0 */
+    int64_t blank_line; /* the first blank line that was skipped; or 0 */
 };
 
 /* How a piece of parsing ended. */
@@ -159,14 +166,16 @@ static enum outcome next_cell(struct csv *csv, struct place *at, struct cell *ce
             return outcome;
         while (at->p < end && is_blank(csv, *at->p))
             at->p++;
-        if (at->p < end && *at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r') {
+        if (at->p < end && *at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r' &&
+            !(csv->delimiter == ' ' && is_blank(csv, at->p[-1]))) {
             mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = at->line, .names_file = 1),
                         "%s:%lld: text behind the closing quote of a cell", csv->text.input->shown,
                         (long long)at->line);
             return CELL_BAD;
         }
     } else {
-        while (*at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r')
+        while (*at->p != csv->delimiter && *at->p != '\n' && *at->p != '\r' &&
+               !(csv->delimiter == ' ' && *at->p == '\t'))
             at->p++;
         const char *last = at->p;
         while (last > cell->text && is_blank(csv, last[-1]))
@@ -181,7 +190,14 @@ static enum outcome next_cell(struct csv *csv, struct place *at, struct cell *ce
                     (long long)at->line);
         return CELL_BAD;
     }
-    if (at->p < end && *at->p == csv->delimiter) {
+    if (csv->delimiter == ' ') {
+        while (at->p < end && is_blank(csv, *at->p))
+            at->p++;
+        if (at->p >= end && !csv->text.ended)
+            return CELL_MORE;
+        if (at->p < end && *at->p != '\n' && *at->p != '\r')
+            return CELL_INSIDE;
+    } else if (at->p < end && *at->p == csv->delimiter) {
         at->p++;
         return CELL_INSIDE;
     }
@@ -198,6 +214,9 @@ static mercer_status skip_blank_lines(struct csv *csv, bool *end, mercer_error *
         const char *limit = text->data + text->end;
         while (at.p < limit && is_blank(csv, *at.p))
             at.p++;
+        bool comment = csv->comment && at.p < limit && *at.p == csv->comment;
+        while (comment && at.p < limit && *at.p != '\n' && *at.p != '\r')
+            at.p++;
         bool clear = at.p < limit || text->ended;
         if (clear && at.p < limit && *at.p != '\n' && *at.p != '\r')
             return MERCER_OK;
@@ -206,7 +225,7 @@ static mercer_status skip_blank_lines(struct csv *csv, bool *end, mercer_error *
             return MERCER_OK;
         }
         if (clear && skip_line_end(csv, &at)) {
-            if (!csv->blank_line)
+            if (!csv->blank_line && !comment)
                 csv->blank_line = text->line;
             text->start = (size_t)(at.p - text->data);
             text->line = at.line;
@@ -218,19 +237,44 @@ static mercer_status skip_blank_lines(struct csv *csv, bool *end, mercer_error *
     }
 }
 
-/* A row follows; a blank line before it was inside the table. */
-static mercer_status refuse_blank_line(const struct csv *csv, mercer_error *err)
+/* A row follows; a blank line before it was inside the table. In a table of one column it may be a
+ * missing value. */
+static mercer_status refuse_blank_line(const struct csv *csv, const mrc_columns *columns,
+                                       mercer_error *err)
 {
-    if (!csv->blank_line)
+    if (!csv->blank_line || columns->count != 1)
         return MERCER_OK;
     return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_AT(.line = csv->blank_line, .names_file = 1),
-                       "%s:%lld: a blank line inside the table", csv->text.input->shown,
-                       (long long)csv->blank_line);
+                       "%s:%lld: a blank line inside a table of one column, where it may be a "
+                       "missing value",
+                       csv->text.input->shown, (long long)csv->blank_line);
 }
 
 static bool means_missing(const mrc_columns *columns, const struct cell *cell)
 {
-    return mrc_means_missing(cell->text, cell->length, columns->encode);
+    return mrc_means_missing(cell->text, cell->length, columns->encode) ||
+           (columns->na_count > 0 && mrc_means_na(columns, cell->text, cell->length));
+}
+
+/* Whether a cell of one of the first rows looks like a number, in whatever dress. */
+static bool looks_number(const mrc_columns *columns, const struct cell *cell, double *value)
+{
+    mrc_dressed dressed;
+    if (mrc_parse_styled(cell->text, cell->length, &columns->style, value))
+        return true;
+    bool found = mrc_undress(cell->text, cell->length, &columns->style, &dressed);
+    *value = found ? dressed.value : *value;
+    return found;
+}
+
+/* Refuse a text that is not UTF-8. */
+static mercer_status check_text(const struct csv *csv, const struct cell *cell, int64_t line,
+                                mercer_error *err)
+{
+    size_t bad = mrc_text_first_bad(cell->text, cell->length);
+    return bad == cell->length
+               ? MERCER_OK
+               : mrc_text_fail_bad(&csv->text, line, (unsigned char)cell->text[bad], err);
 }
 
 /* What the cells of one of the first rows look like. */
@@ -280,7 +324,7 @@ static mercer_status look_at_row(struct csv *csv, const mrc_columns *columns, si
             }
             int kind = means_missing(columns, &cell) ? LOOKS_EMPTY : 0;
             kind |= kind && cell.length > 0 ? LOOKS_MARKER : 0;
-            if (mrc_parse_double(cell.text, cell.length, &value))
+            if (looks_number(columns, &cell, &value))
                 kind |= LOOKS_NUMBER | (isfinite(value) && value == floor(value) ? LOOKS_WHOLE : 0);
             kind |= cell.quoted ? LOOKS_QUOTED : 0;
             looks->cells[looks->count++] = (unsigned char)kind;
@@ -474,6 +518,8 @@ static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct l
         char position[MRC_NUMBER_SIZE + 8] = "column";
         if (next_cell(csv, &at, &cell, err) == CELL_BAD)
             return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
+        if ((rc = check_text(csv, &cell, at.line - (i + 1 == columns->count), err)) != MERCER_OK)
+            break;
         numbers += (header->cells[i] & LOOKS_NUMBER) != 0;
         columns->unnamed |= i == 0 && cell.length == 0;
         if (cell.length == 0) {
@@ -608,6 +654,116 @@ out:
     return rc;
 }
 
+/* See that the buffer has the first `wanted` lines, as far as there are that many and they are not
+ * very long; *size: the bytes of those that are complete. */
+static mercer_status fetch_lines(struct csv *csv, int wanted, size_t *size, mercer_error *err)
+{
+    enum { ENOUGH = 1 << 20 };
+    mrc_text *text = &csv->text;
+    for (;;) {
+        const char *first = text->data + text->start, *p = first, *end = text->data + text->end;
+        int lines = 0;
+        *size = 0;
+        for (; p < end && lines < wanted; p++)
+            if (*p == '\n' || (*p == '\r' && p + 1 < end && p[1] != '\n')) {
+                lines++;
+                *size = (size_t)(p + 1 - first);
+            }
+        if (text->ended && lines < wanted)
+            *size = (size_t)(end - first);
+        if (lines == wanted || text->ended || end - first > ENOUGH)
+            return MERCER_OK;
+        mercer_status rc = mrc_text_more(text, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
+}
+
+/* The character that an option means: a word or the character. 0: it is none. */
+static char character_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        char character;
+    } words[] = {{"comma", ','}, {"semicolon", ';'},           {"tab", '\t'},        {"space", ' '},
+                 {"point", '.'}, {"none", MRC_THOUSANDS_NONE}, {"apostrophe", '\''}, {"pipe", '|'}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i].word) == 0)
+            return words[i].character;
+    bool usable = word[0] && !word[1] && (unsigned char)word[0] < 0x80 &&
+                  !strchr("\"\r\n.+-_", word[0]) && !isalnum((unsigned char)word[0]);
+    return usable ? word[0] : 0;
+}
+
+static bool is_automatic(const char *word)
+{
+    return !word || strcmp(word, "auto") == 0;
+}
+
+/* Say how the text is read, where that is not how CSV is read. */
+static void tell_style(const struct csv *csv, const mercer_ctx *ctx, bool delimiter, bool decimal)
+{
+    static const char *const names[] = {";semicolons", "\ttabs", "|pipes", " blanks"};
+    const char *name = NULL, *shown = csv->text.input->shown;
+    for (size_t i = 0; delimiter && i < sizeof names / sizeof *names; i++)
+        name = names[i][0] == csv->delimiter ? names[i] + 1 : name;
+    if (!name && !decimal)
+        return;
+    mrc_notice_at(ctx,
+                  MRC_AT(.key = name && decimal ? "delimiter decimal"
+                                : name          ? "delimiter"
+                                                : "decimal",
+                         .names_file = 1),
+                  "%s: read %s%s%s%s", shown, name ? "as separated by " : "", name ? name : "",
+                  name && decimal ? ", " : "", decimal ? "with decimal commas" : "");
+}
+
+/* How cells are separated and numbers written, as the caller says, else by the first lines. */
+static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
+                                const mercer_read_options *options, mrc_columns *columns,
+                                mercer_error *err)
+{
+    enum { LINES = 20 };
+    const mrc_format *format = csv->source->format;
+    bool sniffed = is_automatic(options->delimiter) && format->delimiter == ',';
+    bool decimal = is_automatic(options->decimal);
+    size_t size = 0;
+    mercer_status rc = MERCER_OK;
+    csv->delimiter =
+        is_automatic(options->delimiter) ? format->delimiter : character_of(options->delimiter);
+    csv->comment = options->comment ? character_of(options->comment) : 0;
+    if (!csv->delimiter)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "delimiter"),
+                    "the delimiter '%s' is neither auto, comma, semicolon, tab, space nor one "
+                    "character that numbers and names do not have",
+                    options->delimiter);
+    if (options->comment && (!csv->comment || csv->comment == MRC_THOUSANDS_NONE))
+        MRC_FAIL_AT(
+            err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "comment"),
+            "comments cannot begin with '%s', but with one character that numbers and names "
+            "do not have",
+            options->comment);
+    columns->style.decimal = decimal ? '.' : character_of(options->decimal);
+    columns->style.thousands =
+        is_automatic(options->thousands) ? 0 : character_of(options->thousands);
+    if (sniffed || decimal)
+        MRC_TRY(fetch_lines(csv, is_live(csv) ? 1 : LINES, &size, err));
+    if (sniffed)
+        csv->delimiter = mrc_sniff_delimiter(csv->text.data + csv->text.start, size, csv->comment);
+    /* Names tell nothing of numbers. An answer is not waited for before the first row. */
+    if (decimal && is_live(csv) && csv->delimiter != ',')
+        MRC_TRY(fetch_lines(csv, 2, &size, err));
+    if (decimal)
+        columns->style.decimal =
+            mrc_sniff_decimal(csv->text.data + csv->text.start, size, csv->delimiter, csv->comment,
+                              &columns->style.doubtful);
+    columns->style.doubtful &= csv->delimiter == ';' && !is_live(csv) && !columns->style.thousands;
+    columns->style.comma_separated = csv->delimiter == ',' && columns->style.decimal == '.';
+    tell_style(csv, ctx, sniffed, decimal && columns->style.decimal == ',');
+out:
+    return rc;
+}
+
 static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **self,
                               mercer_error *err)
 {
@@ -620,12 +776,13 @@ static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **
     MRC_TRY(mrc_alloc(&csv, 1, sizeof *csv, err));
     *self = csv;
     csv->source = source;
-    csv->delimiter = source->format->delimiter;
-    MRC_TRY(mrc_text_init(&csv->text, input, &source->budget, err));
+    MRC_TRY(
+        mrc_text_init_encoded(&csv->text, input, &source->budget, source->options->encoding, err));
+    MRC_TRY(find_style(csv, ctx, source->options, columns, err));
     MRC_TRY(skip_blank_lines(csv, &end, err));
     if (end)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is empty", input->shown);
-    MRC_TRY(refuse_blank_line(csv, err));
+    csv->blank_line = 0; /* before the table they are none of its rows */
     MRC_TRY(look_at_row(csv, columns, 0, 0, &first, err));
     columns->count = first.count;
     /* The header is not stepped over before it is known to be one. */
@@ -655,47 +812,155 @@ static mrc_at at_cell(const struct csv *csv, const mrc_columns *columns, int64_t
                     .names_file = 1};
 }
 
-/* The number in a cell that was not plain, or the reason why there is none. */
-static mercer_status cell_number(const struct csv *csv, const mrc_columns *columns, int64_t column,
-                                 const struct cell *cell, int64_t line, double *out,
+/* How the numbers of a column with this role are written. */
+static mrc_dress dress_of(const mrc_columns *columns, int64_t role)
+{
+    if (role >= 0)
+        return columns->dress ? columns->dress[role] : MRC_PLAIN;
+    return columns->target_dress && mrc_role_is_target(role)
+               ? columns->target_dress[MRC_ROLE_TARGET(role)]
+               : MRC_PLAIN;
+}
+
+/* Keep a cell as a text until the column is known. */
+static mercer_status keep_text(struct csv *csv, mrc_columns *columns, int64_t role,
+                               const struct cell *cell, int64_t line, double *out,
+                               mercer_error *err)
+{
+    int64_t at = role >= 0 ? role : columns->data + MRC_ROLE_TARGET(role), code = 0;
+    int64_t count = columns->data + columns->targets;
+    mercer_status rc = MERCER_OK;
+    if (!columns->texts || !columns->text_lines)
+        MRC_TRY(mrc_budget_take(csv->text.budget, count,
+                                sizeof *columns->texts + sizeof *columns->text_lines,
+                                "this number of columns", err));
+    if (!columns->texts) {
+        MRC_TRY(mrc_alloc(&columns->texts, count, sizeof *columns->texts, err));
+        for (int64_t j = 0; j < count; j++)
+            columns->texts[j].budget = csv->text.budget;
+    }
+    if (!columns->text_lines)
+        MRC_TRY(mrc_alloc(&columns->text_lines, count, sizeof *columns->text_lines, err));
+    columns->text_lines[at] = columns->text_lines[at] ? columns->text_lines[at] : line;
+    MRC_TRY(check_text(csv, cell, line, err));
+    MRC_TRY(mrc_classes_code(&columns->texts[at], cell->text, cell->length, &code, err));
+    *out = mrc_text_cell(code);
+out:
+    return rc;
+}
+
+/* Say what is wrong with a cell. */
+static mercer_status refuse_cell(const struct csv *csv, const mrc_columns *columns, int64_t column,
+                                 const struct cell *cell, int64_t line, bool missing, bool number,
                                  mercer_error *err)
 {
+    static const char *const kinds[] = {[MRC_PERCENT] = "a percentage",
+                                        [MRC_BOOLEAN] = "a boolean",
+                                        [MRC_DATE] = "a date of the format expected"};
+    double days;
     char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
-    const char *file = csv->text.input->shown;
-    double value = 0;
-    bool number = mrc_parse_double(cell->text, cell->length, &value);
-    if (number && isfinite(value)) {
-        *out = value;
-        return MERCER_OK;
-    }
-    bool missing = columns->role[column] >= 0 && means_missing(columns, cell);
-    if (missing && columns->missing) {
-        *out = NAN;
-        return MERCER_OK;
-    }
-    mrc_classes *texts = columns->texts && columns->role[column] >= 0
-                             ? &columns->texts[columns->role[column]]
-                             : NULL;
-    if (texts && !number && !missing && (columns->texts_open || texts->count > 0)) {
-        int64_t code = 0;
-        mercer_status rc = mrc_classes_code(texts, cell->text, cell->length, &code, err);
-        *out = mrc_text_cell(code);
-        return rc;
-    }
-    const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
+    const char *file = csv->text.input->shown, *wanted = number ? "finite" : "a number", *hint = "";
+    const char *comma = memchr(cell->text, ',', cell->length);
+    mrc_dress dress = dress_of(columns, columns->role[column]);
+    mrc_at at = at_cell(csv, columns, column, line);
     mrc_column_shown(where, columns, column);
     mrc_show(shown, cell->text, cell->length);
-    mrc_at at = at_cell(csv, columns, column, line);
     at.cause = missing || cell->length == 0 ? MERCER_CAUSE_MISSING_VALUE
                : number                     ? MERCER_CAUSE_NONE
                                             : MERCER_CAUSE_NOT_A_NUMBER;
-    at.advice_key = missing && columns->missing_advice ? "missing" : NULL;
-    at.advice_value = missing ? columns->missing_advice : NULL;
+    if (missing) {
+        hint = columns->missing_hint ? columns->missing_hint : "";
+        at.advice_key = columns->missing_advice ? "missing" : NULL;
+        at.advice_value = columns->missing_advice;
+    } else if (dress == MRC_PLAIN && mrc_parse_date(cell->text, cell->length, NULL, &days)) {
+        at.cause = MERCER_CAUSE_NONE;
+        at.key = columns->dress_open ? "drop id" : NULL;
+        at.advice_key = columns->dress_open ? "encode" : NULL;
+        at.advice_value = columns->dress_open ? "dates" : NULL;
+        return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s: '%s' is a date%s", file,
+                           (long long)line, where, shown,
+                           columns->dress_open
+                               ? "; leave the column out, name it as the id, or count days"
+                               : ", where the model has numbers");
+    } else if (dress == MRC_PERCENT || dress == MRC_BOOLEAN || dress == MRC_DATE) {
+        wanted = kinds[dress];
+        hint = ", as the column has them in the first rows";
+        at.cause = MERCER_CAUSE_NONE;
+    } else if (comma && columns->style.decimal == '.') {
+        mrc_style other = {.decimal = ',', .thousands = columns->style.thousands};
+        double value;
+        if (mrc_parse_styled(cell->text, cell->length, &other, &value)) {
+            hint = "; if it has a decimal comma, say so";
+            at.advice_key = "decimal";
+            at.advice_value = "comma";
+            at.cause = MERCER_CAUSE_NONE;
+        }
+    }
     if (cell->length == 0)
         return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty%s", file,
                            (long long)line, where, hint);
     return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s: '%s' is not %s%s", file,
-                       (long long)line, where, shown, number ? "finite" : "a number", hint);
+                       (long long)line, where, shown, wanted, hint);
+}
+
+/* Whether a point in a number may separate thousands. */
+static bool is_doubtful(const struct cell *cell)
+{
+    mrc_style style = {.decimal = ','};
+    mrc_dressed dressed;
+    return memchr(cell->text, '.', cell->length) &&
+           mrc_undress(cell->text, cell->length, &style, &dressed) && !dressed.certain;
+}
+
+static mercer_status refuse_doubtful(const struct csv *csv, const mrc_columns *columns,
+                                     int64_t column, const struct cell *cell, int64_t line,
+                                     mercer_error *err)
+{
+    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
+    mrc_at at = at_cell(csv, columns, column, line);
+    at.key = "decimal thousands";
+    return mrc_fail_at(err, MERCER_ERR_DATA, &at,
+                       "%s:%lld: %s: '%s' may be more than a thousand or have a decimal mark, and "
+                       "nothing in the first lines says which",
+                       csv->text.input->shown, (long long)line,
+                       mrc_column_shown(where, columns, column),
+                       mrc_show(shown, cell->text, cell->length));
+}
+
+/* The number in a cell that was not plain, or the reason why there is none. */
+static mercer_status cell_number(struct csv *csv, int64_t column, const struct cell *cell,
+                                 int64_t line, double *out, mercer_error *err)
+{
+    mrc_columns *columns = &csv->source->columns;
+    int64_t role = columns->role[column];
+    mrc_dress dress = dress_of(columns, role);
+    mrc_dressed dressed = {0};
+    double value = 0;
+    bool plain = dress == MRC_PLAIN || dress == MRC_GROUPED;
+    bool number = plain && mrc_parse_styled(cell->text, cell->length, &columns->style, &value);
+    bool missing = role >= 0 && means_missing(columns, cell);
+    if (number && columns->style.doubtful && is_doubtful(cell))
+        return refuse_doubtful(csv, columns, column, cell, line, err);
+    if (number && isfinite(value) && !missing) {
+        *out = value;
+        return MERCER_OK;
+    }
+    if (missing && columns->missing) {
+        *out = NAN;
+        return MERCER_OK;
+    }
+    bool odd =
+        !missing && !number && mrc_undress(cell->text, cell->length, &columns->style, &dressed);
+    if (odd && dress != MRC_PLAIN && dressed.dress == dress) {
+        *out = dressed.value;
+        return MERCER_OK;
+    }
+    const mrc_classes *texts = columns->texts && role >= 0 ? &columns->texts[role] : NULL;
+    bool text = !number && !missing && role >= 0 &&
+                (columns->texts_open || (texts && !columns->dress_open && texts->count > 0));
+    if ((odd && columns->dress_open) || text)
+        return keep_text(csv, columns, role, cell, line, out, err);
+    return refuse_cell(csv, columns, column, cell, line, missing, number, err);
 }
 
 static mercer_status cell_class(const struct csv *csv, const mrc_columns *columns, int64_t column,
@@ -708,6 +973,9 @@ static mercer_status cell_class(const struct csv *csv, const mrc_columns *column
         return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty (a class is expected)",
                            csv->text.input->shown, (long long)line,
                            mrc_column_shown(where, columns, column));
+    mercer_status rc = check_text(csv, cell, line, err);
+    if (rc != MERCER_OK)
+        return rc;
     return mrc_classes_code(classes, cell->text, cell->length, code, err);
 }
 
@@ -750,6 +1018,9 @@ static mercer_status cell_id(const struct csv *csv, const mrc_columns *columns,
                            csv->text.input->shown, (long long)line,
                            mrc_show(shown, cell->text, cell->length));
     }
+    mercer_status rc = check_text(csv, cell, line, err);
+    if (rc != MERCER_OK)
+        return rc;
     return mrc_block_set_id(block, block->n, cell->text, cell->length, err);
 }
 
@@ -768,11 +1039,11 @@ static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_c
     struct place at = {text->data + text->start, text->line};
     enum outcome outcome = CELL_INSIDE;
     for (int64_t i = 0; i < count; i++) {
-        double *slot = NULL;
-        if (role[i] >= 0 || mrc_role_is_target(role[i])) {
+        double *slot = role[i] >= 0                  ? x + role[i]
+                       : mrc_role_is_target(role[i]) ? values + MRC_ROLE_TARGET(role[i])
+                                                     : NULL;
+        if (csv->quick[i]) {
             double value;
-            slot = role[i] >= 0 ? x + role[i] : values + MRC_ROLE_TARGET(role[i]);
-            assert(slot);
             const char *stop = mrc_scan_double(at.p, end, &value);
             /* value - value is 0 unless the number overflowed; that goes the slow way. */
             if (stop && stop < end && *stop == (i + 1 < count ? csv->delimiter : '\n') &&
@@ -793,15 +1064,33 @@ static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_c
             continue;
         if ((role[i] == MRC_ROLE_LABEL
                  ? cell_class(csv, columns, i, &cell, line, classes, code, err)
-             : role[i] == MRC_ROLE_ID
-                 ? cell_id(csv, columns, &cell, line, block, err)
-                 : cell_number(csv, columns, i, &cell, line, slot, err)) != MERCER_OK)
+             : role[i] == MRC_ROLE_ID ? cell_id(csv, columns, &cell, line, block, err)
+                                      : cell_number(csv, i, &cell, line, slot, err)) != MERCER_OK)
             return CELL_BAD;
     }
     /* The fast way leaves the line of a row's last cell uncounted. */
     text->line = outcome == CELL_LAST ? at.line : at.line + 1;
     text->start = (size_t)(at.p - text->data);
     return CELL_LAST;
+}
+
+/* Which columns take plain numbers as they stand: not where every cell has another dress, where the
+ * decimal mark is another one, or where a number may mean that there is none. */
+static mercer_status find_quick(struct csv *csv, const mrc_columns *columns, mercer_error *err)
+{
+    bool all = columns->style.decimal == '.' && !columns->style.doubtful && csv->delimiter != ' ' &&
+               columns->na_count == 0;
+    mercer_status rc = MERCER_OK;
+    if (!csv->quick)
+        MRC_TRY(mrc_alloc(&csv->quick, columns->count, sizeof *csv->quick, err));
+    for (int64_t i = 0; i < columns->count; i++) {
+        int64_t role = columns->role[i];
+        mrc_dress dress = dress_of(columns, role);
+        csv->quick[i] = all && (role >= 0 || mrc_role_is_target(role)) &&
+                        (dress == MRC_PLAIN || dress == MRC_GROUPED);
+    }
+out:
+    return rc;
 }
 
 static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
@@ -816,18 +1105,20 @@ static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_blo
     bool end = false;
     text->paused = false;
     text->fill_blocks = csv->source->fill_blocks;
+    MRC_TRY(find_quick(csv, columns, err));
     while (block->n < most) {
         if (text->start == text->end && block->n > 0 && mrc_text_would_wait(text)) {
             text->paused = true;
             break;
         }
         char c = text->data[text->start];
-        if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end) {
+        if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end ||
+            (csv->comment && c == csv->comment)) {
             MRC_TRY(skip_blank_lines(csv, &end, err));
             if (end)
                 break;
         }
-        MRC_TRY(refuse_blank_line(csv, err));
+        MRC_TRY(refuse_blank_line(csv, columns, err));
         if (block->n == block->capacity) {
             if (mrc_block_is_full(block, columns))
                 break;
@@ -863,6 +1154,7 @@ static void csv_close(void *self)
     struct csv *csv = self;
     mrc_text_destroy(&csv->text);
     mrc_free(csv->scratch);
+    mrc_free(csv->quick);
     mrc_free(csv);
 }
 

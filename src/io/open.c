@@ -1,13 +1,28 @@
 /* Opening a table: which format it has, how its columns are prepared, and what fits a model. */
 #include "base/params.h"
+#include "data/dress.h"
 #include "io/reader.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 MRC_VERSIONED(read_options, )
+
+/* Whether a word is one of a list "a, b, c". */
+static bool is_listed(const char *word, const char *list)
+{
+    size_t length = strlen(word);
+    for (const char *p = list; *p; p += strspn(p, ", ")) {
+        size_t here = strcspn(p, ",");
+        if (here == length && memcmp(p, word, length) == 0)
+            return true;
+        p += here;
+    }
+    return false;
+}
 
 static mercer_status check_options(const mercer_read_options *options, mercer_error *err)
 {
@@ -25,6 +40,25 @@ static mercer_status check_options(const mercer_read_options *options, mercer_er
         if (headers[i] && strcmp(headers[i], "yes") != 0 && strcmp(headers[i], "no") != 0)
             return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s '%s' is not one of yes, no",
                             i ? "labels_header" : "header", headers[i]);
+    static const struct {
+        const char *key, *words;
+        size_t offset;
+    } choices[] = {
+        {"decimal", "auto, point, comma", offsetof(mercer_read_options, decimal)},
+        {"thousands", "auto, none, comma, point, apostrophe, space",
+         offsetof(mercer_read_options, thousands)},
+        {"encoding", "utf8, latin1, utf16", offsetof(mercer_read_options, encoding)},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const char *word = *(const char *const *)((const char *)options + choices[i].offset);
+        if (word && !is_listed(word, choices[i].words))
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = choices[i].key),
+                               "%s '%s' is not one of %s", choices[i].key, word, choices[i].words);
+    }
+    if (options->decimal && options->thousands && strcmp(options->decimal, "auto") != 0 &&
+        strcmp(options->decimal, options->thousands) == 0)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "decimal thousands"),
+                           "a %s cannot be decimal mark and thousands separator", options->decimal);
     if (options->columns < 0 || options->columns > INT32_MAX)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "a table cannot have %lld columns",
                         (long long)options->columns);
@@ -40,14 +74,82 @@ static mercer_status take_options(const mercer_read_options *given, mercer_read_
     return rc == MERCER_OK ? check_options(out, err) : rc;
 }
 
+/* onehot[:max=N] and dates[:format=F], in any order. */
+static mercer_status read_encode(const char *text, mercer_reader *reader, mercer_error *err)
+{
+    static const char onehot[] = "onehot", max[] = ":max=", dates[] = "dates",
+                      format[] = ":format=";
+    mrc_columns *columns = &reader->source.columns;
+    const char *p = text;
+    mercer_status rc = MERCER_OK;
+    for (bool more = true; more;) {
+        bool one = strncmp(p, onehot, sizeof onehot - 1) == 0;
+        bool wrong = !one && strncmp(p, dates, sizeof dates - 1) != 0;
+        p += wrong ? 0 : one ? sizeof onehot - 1 : sizeof dates - 1;
+        size_t length = strcspn(p, ",");
+        columns->texts_open |= one;
+        columns->style.dates |= !one;
+        if (!wrong && one && length > 0) {
+            wrong = strncmp(p, max, sizeof max - 1) != 0 ||
+                    !mrc_parse_int(p + sizeof max - 1, length - (sizeof max - 1),
+                                   &columns->max_values) ||
+                    columns->max_values < 1;
+        } else if (!wrong && length > 0) {
+            const char *next = strstr(p, ",onehot"); /* a format may have commas */
+            length = next ? (size_t)(next - p) : strlen(p);
+            wrong = strncmp(p, format, sizeof format - 1) != 0 || reader->prepare->date_format;
+            if (!wrong) {
+                size_t skip = sizeof format - 1;
+                MRC_TRY(
+                    mrc_alloc(&reader->prepare->date_format, (int64_t)(length - skip) + 1, 1, err));
+                memcpy(reader->prepare->date_format, p + skip, length - skip);
+                wrong = !mrc_date_format_is_good(reader->prepare->date_format);
+            }
+        }
+        if (wrong)
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "encode"),
+                        "encode '%s' is neither none nor onehot, onehot:max=N, dates or "
+                        "dates:format=F, or two of them separated by a comma (F for example "
+                        "%%d.%%m.%%Y, with %%Y or %%y and something that numbers do not have)",
+                        text);
+        p += length;
+        more = *p == ',';
+        p += more;
+    }
+out:
+    return rc;
+}
+
+/* The words of a comma-separated list. */
+static mercer_status split_na(const char *list, mercer_prepare *prepare, mercer_error *err)
+{
+    int64_t count = 1;
+    mercer_status rc = MERCER_OK;
+    if (!list)
+        return MERCER_OK;
+    for (const char *p = list; *p; p++)
+        count += *p == ',';
+    MRC_TRY(mrc_alloc(&prepare->na, count, sizeof *prepare->na, err));
+    prepare->na_count = count;
+    for (int64_t i = 0; i < count; i++) {
+        size_t length = strcspn(list, ",");
+        MRC_TRY(mrc_alloc(&prepare->na[i], (int64_t)length + 1, 1, err));
+        memcpy(prepare->na[i], list, length);
+        list += length + 1;
+    }
+out:
+    return rc;
+}
+
 /* What has to be known of the preparation before the first cell is read. */
 static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_options *options,
                                    mercer_error *err)
 {
-    static const char *const hints[2][3] = {
-        {"; the mean can replace a missing value, or its row be dropped", NULL, NULL},
+    static const char *const hints[2][MRC_MISSING_MEDIAN + 1] = {
+        {"; the mean can replace a missing value, or its row be dropped", NULL, NULL, NULL},
         {" (the model was fitted without missing values)", NULL,
-         " (such rows were left out when the model was fitted, it has no means to fill them with)"},
+         " (such rows were left out when the model was fitted, it has no means to fill them with)",
+         NULL},
     };
     mercer_status rc = MERCER_OK;
     reader->given = options->prepare != NULL;
@@ -57,19 +159,26 @@ static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_opti
         MRC_TRY(mrc_prepare_new(&reader->prepare, err));
         MRC_TRY(mrc_missing_parse(options->missing, &reader->prepare->missing, err));
     }
-    if (!reader->given && options->encode && strcmp(options->encode, "none") != 0) {
-        if (strcmp(options->encode, "onehot") != 0)
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT, "encode '%s' is not one of none, onehot",
-                     options->encode);
-        reader->source.columns.texts_open = true;
-    }
+    if (!reader->given && options->encode && strcmp(options->encode, "none") != 0)
+        MRC_TRY(read_encode(options->encode, reader, err));
     reader->source.columns.encode =
         reader->source.columns.texts_open || reader->prepare->sources > 0;
     mrc_missing missing = reader->prepare->missing;
     reader->source.columns.missing =
-        missing == MRC_MISSING_MEAN || (missing == MRC_MISSING_DROP && !reader->given);
+        mrc_missing_fills(missing) || (missing == MRC_MISSING_DROP && !reader->given);
     reader->source.columns.missing_hint = hints[reader->given][missing];
     reader->source.columns.missing_advice = reader->given ? NULL : "mean";
+    if (!reader->given)
+        MRC_TRY(split_na(options->na, reader->prepare, err));
+    reader->source.columns.na = reader->prepare->na;
+    reader->source.columns.na_count = reader->prepare->na_count;
+    reader->source.columns.dress_open = !reader->given;
+    reader->source.columns.style.decimal = '.';
+    reader->source.columns.style.date_format = reader->prepare->date_format;
+    for (int64_t j = 0; j < reader->prepare->dress_count; j++)
+        reader->source.columns.style.dates |= reader->prepare->dress[j] == MRC_DATE;
+    for (int64_t j = 0; j < reader->prepare->target_dress_count; j++)
+        reader->source.columns.style.dates |= reader->prepare->target_dress[j] == MRC_DATE;
 out:
     return rc;
 }
@@ -183,6 +292,16 @@ out:
     return rc;
 }
 
+/* How the columns of a model are written in its file, where those of this file are the same. */
+static void know_dress(mercer_reader *reader)
+{
+    mrc_columns *columns = &reader->source.columns;
+    const mercer_prepare *prepare = reader->prepare;
+    columns->dress = prepare->dress_count == columns->data ? prepare->dress : NULL;
+    columns->target_dress =
+        prepare->target_dress_count == columns->targets ? prepare->target_dress : NULL;
+}
+
 /* The common end of opening: the format is open and its columns are known. */
 static mercer_status start(mercer_reader *reader, mercer_ctx *ctx,
                            const mercer_read_options *options, mercer_error *err)
@@ -193,8 +312,11 @@ static mercer_status start(mercer_reader *reader, mercer_ctx *ctx,
     MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
     if (reader->source.columns.encode)
         MRC_TRY(mrc_encode_load(reader->prepare, &reader->source.columns, err));
-    for (int64_t j = 0; reader->source.columns.texts && j < reader->source.columns.data; j++)
-        reader->source.columns.texts[j].budget = &reader->source.budget;
+    const mrc_columns *columns = &reader->source.columns;
+    for (int64_t j = 0; columns->texts && j < columns->data + columns->targets; j++)
+        columns->texts[j].budget = &reader->source.budget;
+    if (reader->given)
+        know_dress(reader);
     if (options->labels_file)
         MRC_TRY(mrc_labels_open(reader, ctx, options, err));
     reader->source.path = reader->source.array = NULL;
@@ -287,6 +409,17 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     if (taken.header && !(source->format->caps & MRC_HAS_HEADER))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "header", .names_file = 1),
                     "%s: is neither CSV nor TSV, so it has no header line", source->input.shown);
+    const char *key = taken.delimiter   ? "delimiter"
+                      : taken.decimal   ? "decimal"
+                      : taken.thousands ? "thousands"
+                      : taken.encoding  ? "encoding"
+                      : taken.comment   ? "comment"
+                      : taken.na        ? "na"
+                                        : NULL;
+    if (key && !(source->format->caps & MRC_HAS_HEADER))
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key, .names_file = 1),
+                    "%s: is neither CSV nor TSV, so %s says nothing about it", source->input.shown,
+                    key);
     MRC_TRY(start(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;
@@ -330,9 +463,12 @@ void mercer_reader_close(mercer_reader *reader)
     mrc_text_destroy(&reader->labels);
     mrc_input_close(&reader->labels_input);
     mrc_input_close(&reader->source.input);
-    for (int64_t j = 0; reader->source.columns.texts && j < reader->source.columns.data; j++)
-        mrc_classes_destroy(&reader->source.columns.texts[j]);
-    mrc_free(reader->source.columns.texts);
+    const mrc_columns *columns = &reader->source.columns;
+    for (int64_t j = 0; columns->texts && j < columns->data + columns->targets; j++)
+        mrc_classes_destroy(&columns->texts[j]);
+    mrc_free(columns->texts);
+    mrc_free(columns->text_lines);
+    mrc_free(reader->done.gaps);
     mrc_classes_destroy(&reader->source.classes);
     mrc_free_names(reader->source.columns.names, reader->source.columns.count);
     mrc_free(reader->source.columns.role);

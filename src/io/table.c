@@ -5,6 +5,7 @@
  * reader, so later blocks continue them; each block carries the names seen so far. */
 #include "base/bytes.h"
 #include "base/params.h"
+#include "data/dress.h"
 #include "io/reader.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ out:
 static bool learns(const mercer_reader *reader)
 {
     return !reader->given && reader->rows == 0 &&
-           (reader->source.columns.texts_open || reader->prepare->missing == MRC_MISSING_MEAN);
+           (reader->source.columns.texts_open || mrc_missing_fills(reader->prepare->missing));
 }
 
 /* Rows of the next block: fewer than wanted where the columns made of them would not fit. */
@@ -97,6 +98,9 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
                                err));
         block->packed = NULL;
     } else {
+        if (columns->dress_open)
+            MRC_TRY(mrc_dress_learn(prepare, ctx, reader->source.input.shown, columns, block->x,
+                                    block->values, block->n, err));
         MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->source.input.shown, columns, &block->x,
                                  block->n, &reader->done, err));
         int64_t width = mrc_prepare_width(prepare, columns->data);
@@ -109,6 +113,12 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
     if (!mrc_prepare_is_empty(prepare))
         MRC_TRY(mrc_prepare_clone(prepare, &table->rows->prepare, err));
+    if (reader->done.gap_count > 0 && prepare->image == MRC_IMAGE_NONE) {
+        table->rows->gaps = reader->done.gaps;
+        table->rows->gap_count = reader->done.gap_count;
+        table->rows->gap_prepare = table->rows->prepare;
+        reader->done.gaps = NULL;
+    }
     targets->n = block->n;
     if (block->with_codes) {
         targets->kind = MERCER_TARGET_CLASSES;
@@ -208,9 +218,10 @@ static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ct
         mrc_notice(ctx, "%s: %lld of %lld rows have missing values and are left out",
                    reader->source.input.shown, (long long)reader->dropped, (long long)reader->rows);
     if (reader->done.filled > 0)
-        mrc_notice(ctx, "%s: %lld missing value%s replaced by the mean of the column",
+        mrc_notice(ctx, "%s: %lld missing value%s replaced by the %s of the column",
                    reader->source.input.shown, (long long)reader->done.filled,
-                   reader->done.filled == 1 ? " is" : "s are");
+                   reader->done.filled == 1 ? " is" : "s are",
+                   mrc_missing_name(reader->prepare->missing));
     if (reader->done.unknown > 0)
         mrc_notice(ctx, "%s: %lld cell%s a text that the training table does not have: all 0",
                    reader->source.input.shown, (long long)reader->done.unknown,
@@ -263,7 +274,7 @@ static bool is_like_an_id(const mercer_rows *rows, int64_t j, double *sorted)
     double least = INFINITY, most = -INFINITY;
     for (int64_t i = 0; i < rows->n; i++) {
         double value = rows->x[i * rows->ld + j];
-        if (value != floor(value))
+        if (value != floor(value) || fabs(value) > 0x1p53) /* beyond, every double is whole */
             return false;
         least = value < least ? value : least;
         most = value > most ? value : most;
@@ -329,6 +340,7 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
         goto out;
     if (block.elastic)
         max_rows = rows_to_prepare(reader, max_rows);
+    reader->done.keep_gaps = whole && !reader->given;
     MRC_TRY(forecast(reader, ctx, max_rows, err));
     while (!table && !reader->ended) { /* more than once only when all rows are left out */
         mrc_block_destroy(&block);

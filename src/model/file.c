@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/output.h"
+#include "data/dress.h"
 #include "model/json.h"
 #include "model/parts.h"
 #include "model/safetensors.h"
@@ -448,6 +449,24 @@ out:
     return rc;
 }
 
+/* How the cells of columns are written. */
+static mercer_status put_dress(json_t *meta, const char *key, const mrc_dress *dress, int64_t count,
+                               mercer_error *err)
+{
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!dress)
+        return MERCER_OK;
+    list = json_array();
+    for (int64_t j = 0; j < count; j++)
+        if (json_array_append_new(list, json_string(mrc_dress_name(dress[j]))) != 0)
+            MRC_TRY(mrc_json_no_memory(err));
+    MRC_TRY(put_json(meta, key, list, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
 /* Only what there is: most models are fitted to the columns as they stand. */
 static mercer_status put_prepare(json_t *meta, const mercer_model *model, mercer_error *err)
 {
@@ -463,6 +482,12 @@ static mercer_status put_prepare(json_t *meta, const mercer_model *model, mercer
         MRC_TRY(put_int(meta, "image_channels", prepare->size.channels, err));
     }
     MRC_TRY(put_remembered(meta, &prepare->remembered, err));
+    MRC_TRY(put_dress(meta, "column_cells", prepare->dress, prepare->dress_count, err));
+    MRC_TRY(
+        put_dress(meta, "target_cells", prepare->target_dress, prepare->target_dress_count, err));
+    MRC_TRY(put_names(meta, "na", prepare->na, prepare->na_count, err));
+    if (prepare->date_format)
+        MRC_TRY(put_text(meta, "date_format", prepare->date_format, err));
 out:
     return rc;
 }
@@ -540,25 +565,54 @@ out:
     return rc;
 }
 
+/* A list of any number of texts, or none. */
+static mercer_status get_list(const struct metadata *meta, const char *key, char ***out,
+                              int64_t *count, mercer_error *err)
+{
+    const char *text = json_string_value(json_object_get(meta->json, key));
+    json_t *list = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!text)
+        return MERCER_OK;
+    MRC_TRY(get_json(text, &list, err));
+    if (json_array_size(list) == 0)
+        MRC_TRY(damaged(meta, "not a list of texts: ", key, err));
+    *count = (int64_t)json_array_size(list);
+    MRC_TRY(names_from_json(meta, list, *count, out, err));
+out:
+    json_decref(list);
+    return rc;
+}
+
+static mercer_status get_dress(const struct metadata *meta, const char *key, mrc_dress **out,
+                               int64_t *count, mercer_error *err)
+{
+    char **names = NULL;
+    int64_t length = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(get_list(meta, key, &names, &length, err));
+    if (!names)
+        goto out;
+    MRC_TRY(mrc_alloc(out, length, sizeof **out, err));
+    *count = length;
+    for (int64_t j = 0; j < length; j++)
+        if (!mrc_dress_find(names[j], &(*out)[j]))
+            MRC_TRY(damaged(meta, "cells are written in an unknown way: ", names[j], err));
+out:
+    mrc_free_names(names, length);
+    return rc;
+}
+
 static mercer_status get_remembered(const struct metadata *meta, mrc_remembered *r,
                                     mercer_error *err)
 {
-    const char *targets = json_string_value(json_object_get(meta->json, "target_columns"));
-    json_t *list = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(get_coded(meta, "label_column", &r->label, err));
     MRC_TRY(get_coded(meta, "id_column", &r->id, err));
     r->id_unnamed = r->id && json_object_get(meta->json, "id_unnamed");
-    if (targets) {
-        MRC_TRY(get_json(targets, &list, err));
-        if (json_array_size(list) == 0)
-            MRC_TRY(damaged(meta, "target_columns is not a list of names", NULL, err));
-        r->target_count = (int64_t)json_array_size(list);
-        MRC_TRY(names_from_json(meta, list, r->target_count, &r->targets, err));
-    }
+    MRC_TRY(get_list(meta, "target_columns", &r->targets, &r->target_count, err));
     MRC_TRY(get_places(meta, r, err));
 out:
-    json_decref(list);
     return rc;
 }
 
@@ -580,6 +634,11 @@ static mercer_status get_prepare(const struct metadata *meta, mercer_model *mode
         MRC_TRY(get_size(meta, "image_channels", &prepare->size.channels, err));
     }
     MRC_TRY(get_remembered(meta, &prepare->remembered, err));
+    MRC_TRY(get_dress(meta, "column_cells", &prepare->dress, &prepare->dress_count, err));
+    MRC_TRY(
+        get_dress(meta, "target_cells", &prepare->target_dress, &prepare->target_dress_count, err));
+    MRC_TRY(get_list(meta, "na", &prepare->na, &prepare->na_count, err));
+    MRC_TRY(get_coded(meta, "date_format", &prepare->date_format, err));
 out:
     return rc;
 }

@@ -144,7 +144,7 @@ static mercer_status check_scale(const mercer_model *model, mercer_error *err)
 {
     const mrc_scale *scale = &model->scale;
     bool columns = scale->kind == MRC_SCALE_STANDARD || scale->kind == MRC_SCALE_MINMAX ||
-                   scale->kind == MRC_SCALE_NORM;
+                   scale->kind == MRC_SCALE_NORM || scale->kind == MRC_SCALE_ROBUST;
     if (scale->kind != MRC_SCALE_NONE && scale->d != model->columns)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: scaling of %lld columns, not %lld",
                         (long long)scale->d, (long long)model->columns);

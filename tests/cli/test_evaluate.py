@@ -152,7 +152,6 @@ def test_evaluate_tells_what_cannot_be():
     told = report("evaluate", "rare.csv", "-m", "kpls", "-n", 3)
     assert any("'rare' is held out as a whole" in notice for notice in told["notices"])
     refused("compare", "species.csv", "-m", "kpca", "-m", "kpls", "-n", 3, status=2, says="--head")
-    refused("evaluate", "species.csv", "-m", "kpls", "--missing", "mean", status=2, says="held out")
     refused("evaluate", "species.csv", "-m", "kpls", "--inner", 3, status=2, says="--tune")
     refused("evaluate", "species.csv", "-m", "kpls", "--tune", "method.components=1,2", status=2,
             says="write components")

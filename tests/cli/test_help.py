@@ -213,7 +213,7 @@ def test_bash_completion():
     assert completed("fit", "data.csv", "--scale", "m") == ["minmax"]
     assert completed("fit", "--scale", "=", "u") == ["unit"]
     assert completed("fit", "--scale", "=") == ["none", "standard", "minmax", "norm", "unit",
-                                                "rowstandard"]
+                                                "rowstandard", "robust"]
     assert completed("fit", "data.csv", "-n", "") == []
     assert completed("fit", "data.csv", "-o", "my") == ["my.model"]
     assert completed("generate", "swiss") == ["swiss-cross", "swiss-roll"]

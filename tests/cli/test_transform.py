@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from support import (LIMIT, cloud, files, mercer, numbers, plain_memory, refused, report, ring_model, run_tests,
+from support import (LIMIT, cloud, csv_rows, files, mercer, numbers, plain_memory, refused, report, ring_model, run_tests,
                      running, slow_test, table, test, write)
 
 
@@ -279,6 +279,45 @@ def test_pieces_of_a_pipe_change_nothing():
             reader.join(LIMIT)
             assert process.wait(LIMIT) == 0 and found[0].decode() == expected, name
     assert mercer("fit", "-", "-m", "pca", "--json", stdin=text).out.count('"rows": 3000') == 1
+
+
+@test
+def test_the_worst_rows():
+    x = cloud(500, 3, 8)
+    kinds = ["u", "v"]
+    write("t.csv", "key,a,b,c,kind\n" + "".join(
+        f"k{i},{','.join(repr(float(v)) for v in row)},{kinds[i % 2]}\n" for i, row in enumerate(x)))
+    words = ["-m", "kpca", "-n", 2, "--novelty", 0.1, "--label", "kind"]
+    mercer("fit", "t.csv", *words, "--id", "key", "-o", "id.model")
+    mercer("fit", "t.csv", *words, "--drop", "key", "-o", "no.model")
+    rows = csv_rows(mercer("transform", "id.model", "t.csv", "--errors", "--keep-label").out)
+    wanted = sorted(rows[1:], key=lambda row: -float(row[-2]))
+    for count in (1, 7, 499, 500, 5000):
+        got = csv_rows(mercer("transform", "id.model", "t.csv", "--errors", "--top", count, "--keep-label").out)
+        assert got[0] == ["key", "kind", "error", "novel"]
+        assert got[1:] == [[row[0], row[1], row[-2], row[-1]] for row in wanted[:count]], count
+    got = csv_rows(mercer("transform", "no.model", "t.csv", "--errors", "--top", 3).out)
+    assert got[0] == ["row", "error", "novel"]
+    plain = csv_rows(mercer("transform", "no.model", "t.csv", "--errors").out)[1:]
+    order = sorted(range(500), key=lambda i: -float(plain[i][-2]))[:3]
+    assert got[1:] == [[str(i), plain[i][-2], plain[i][-1]] for i in order]
+    # Of equal errors the first row comes first, and a file takes the list, too.
+    write("same.csv", "a,b,c\n" + "1,2,3\n" * 5)
+    got = csv_rows(mercer("transform", "no.model", "same.csv", "--errors", "--top", 3).out)
+    assert [row[0] for row in got[1:]] == ["0", "1", "2"]
+    told = mercer("transform", "no.model", "t.csv", "--errors", "--top", 3, "-o", "worst.csv").out
+    assert "the 3 of 500 rows with the largest errors" in told and "novel" in told, told
+    assert report("transform", "no.model", "t.csv", "--errors", "--top", 3, "-o", "worst.csv")["rows"] == 500
+    refused("transform", "no.model", "t.csv", "--top", 3, status=2, says="--errors")
+
+
+@test
+def test_short_options_take_no_equals_sign():
+    ring_model()
+    refused("transform", "ring.model", "ring.csv", "-o=x.csv", status=2,
+            says="transform: -o=x.csv: write -o x.csv or --output=x.csv")
+    assert "=x.csv" not in files()
+    refused("fit", "ring.csv", "-m=kpca", status=2, says="write -m kpca or --method=kpca")
 
 
 if __name__ == "__main__":

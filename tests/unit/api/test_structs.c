@@ -121,6 +121,12 @@ static const field read_fields[] = {
     X(drop_columns),
     X(id),
     X(id_optional),
+    X(delimiter),
+    X(decimal),
+    X(thousands),
+    X(encoding),
+    X(comment),
+    X(na),
 #undef X
 };
 

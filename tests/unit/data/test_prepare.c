@@ -298,7 +298,7 @@ static void test_missing_words(void **state)
         MERCER_ERR_DATA, ":2: column 'target': 'NA' is not a number");
     reading.missing = "zero";
     assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
-                 MERCER_ERR_ARGUMENT, "missing 'zero' is not one of error, mean, drop");
+                 MERCER_ERR_ARGUMENT, "missing 'zero' is not one of error, mean, median, drop");
 }
 
 static void test_missing_mean(void **state)
@@ -497,7 +497,7 @@ static void test_encode_choices(void **state)
     mercer_table_free(table);
     reading.encode = "hot";
     assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
-                 MERCER_ERR_ARGUMENT, "encode 'hot' is not one of none, onehot");
+                 MERCER_ERR_ARGUMENT, "encode 'hot' is neither none nor onehot");
 }
 
 static void test_encode_failing(void **state)

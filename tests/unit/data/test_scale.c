@@ -48,14 +48,14 @@ static void test_names(void **state)
 {
     mrc_scale_kind kind;
     (void)state;
-    for (int i = MRC_SCALE_NONE; i <= MRC_SCALE_ROWSTANDARD; i++) {
+    for (int i = MRC_SCALE_NONE; i <= MRC_SCALE_ROBUST; i++) {
         assert_ok(mrc_scale_parse(mrc_scale_name((mrc_scale_kind)i), &kind, &err));
         assert_int_equal(kind, i);
     }
     assert_ok(mrc_scale_parse(NULL, &kind, &err));
     assert_int_equal(kind, MRC_SCALE_NONE);
     assert_fails(mrc_scale_parse("zscore", &kind, &err), MERCER_ERR_ARGUMENT,
-                 "unknown scaling 'zscore' (known: none, standard, minmax, norm, unit, "
+                 "unknown scaling 'zscore' (known: none, standard, robust, minmax, norm, unit, "
                  "rowstandard)");
 }
 

@@ -421,9 +421,11 @@ static void test_ragged(void **state)
     refuses("1,2\n3,4,\n", MERCER_ERR_FORMAT, ":2: 3 cells where 2 were expected");
     refuses("1\n2,3", MERCER_ERR_FORMAT, ":2: 2 cells where 1 was expected");
     refuses("1,2\n3", MERCER_ERR_FORMAT, ":2: 1 cell where 2 were expected");
-    refuses("a,b\n1,2\n\n3,4\n", MERCER_ERR_FORMAT, ":3: a blank line inside the table");
-    refuses("\n1,2\n", MERCER_ERR_FORMAT, ":1: a blank line inside the table");
-    refuses("a,b\n\n1,2\n", MERCER_ERR_FORMAT, ":2: a blank line");
+    reads("\n \na,b\n\n1,2\n\n\n3,4\n"); /* blank lines are skipped, */
+    shape(2, 2);
+    reads("\n1\n2\n\n"); /* but of one column only around the rows */
+    shape(2, 1);
+    refuses("1\n\n2\n", MERCER_ERR_FORMAT, ":2: a blank line inside a table of one column");
     refuses("a,b,a\n1,2,3\n", MERCER_ERR_DATA, "two columns are called 'a'");
 }
 
@@ -459,10 +461,10 @@ static void test_files_that_are_no_tables(void **state)
     assert_fails(mercer_table_read(ctx,
                                    put_bytes("u.csv",
                                              "\xff\xfe"
-                                             "1\0",
-                                             4),
+                                             "1\0\n",
+                                             5),
                                    NULL, &none, &err),
-                 MERCER_ERR_FORMAT, "UTF-16");
+                 MERCER_ERR_FORMAT, "ends inside a character of UTF-16");
     assert_fails(mercer_table_read(ctx, put_text("p.csv.gz", "1,2\n"), NULL, &none, &err),
                  MERCER_ERR_FORMAT, "not a gzip file");
     /* zero bytes behind the first buffer */
