@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 64 }; /* of a number that is not plain; more digits are no number of people */
+enum { LONGEST = 64 }; /* bytes of a number that is not plain: people write shorter ones */
 
 static const char *const names[] = {[MRC_PLAIN] = "plain",
                                     [MRC_GROUPED] = "grouped",
