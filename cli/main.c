@@ -98,12 +98,16 @@ static void print_help(void)
 
 static void print_help_json(void)
 {
+    char *text = NULL;
     json_t *all = json_array(), *report = json_object();
+    json_t *schema = cli_json_take(mercer_schema_json(&text, NULL), &text);
     for (int i = 0; i < COMMANDS; i++)
         json_array_append_new(all, cli_options_json(commands[i]));
     json_object_set_new(report, "version", cli_json_text(mercer_version()));
     json_object_set_new(report, "commands", all);
+    json_object_set(report, "formats", json_object_get(schema, "formats"));
     cli_json_print(stdout, report);
+    json_decref(schema);
 }
 
 static const cli_command *find_command(const char *name)

@@ -149,9 +149,10 @@ typedef struct mercer_entry_info {
     int not_nested; /* with its keys at their defaults, the first k features are not those of a fit
                        with k components */
     const char *centers; /* methods: centrings that it can have, "none|exact|span" */
-    const char *endings; /* formats: of file names, ".tsv .tab"; "": none, as a folder has */
+    const char *endings; /* formats: of file names, ".tsv .tab"; "/": it is a folder; "": none */
     int writes;          /* formats: 1 when it is written, not only read */
     int has_header;      /* formats: 1 when the first line may hold the names of the columns */
+    int has_arrays;      /* formats: 1 when a file holds several tables: FILE:NAME is one of them */
 } mercer_entry_info;
 MERCER_VERSIONED(entry_info)
 MERCER_API MERCER_EXPERIMENTAL void mercer_entry_get_info(const mercer_entry *entry,

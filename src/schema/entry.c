@@ -48,6 +48,7 @@ void mercer_entry_get_info(const mercer_entry *entry, mercer_entry_info *out)
         full.endings = format->endings ? format->endings : "";
         full.writes = format->writer != NULL;
         full.has_header = (format->caps & MRC_HAS_HEADER) != 0;
+        full.has_arrays = (format->caps & MRC_HAS_ARRAYS) != 0;
     }
     mrc_give_struct(&full, sizeof full, out);
 }

@@ -109,6 +109,7 @@ static void put_format(mrc_json_writer *json, const mercer_entry_info *info)
     mrc_json_put_words(json, "endings", info->endings, ' ');
     mrc_json_put_truth(json, "writes", info->writes != 0);
     mrc_json_put_truth(json, "has_header", info->has_header != 0);
+    mrc_json_put_truth(json, "has_arrays", info->has_arrays != 0);
 }
 
 /* A list of entries; more: what its kind has beyond name, summary, reference and keys, or NULL. */

@@ -188,6 +188,8 @@ def test_help_as_data():
         for option in command["options"]:
             assert f"--{option['name']}" in text
     assert everything["version"] in mercer("--version").out
+    known = mercer("fit", "--help").out.split("--format F")[1].split("(")[1].split(")")[0]
+    assert [entry["name"] for entry in everything["formats"]] == known.replace(",", "").split()
 
 
 def completed(*words):

@@ -564,9 +564,13 @@ class Docs(Case):
                   "help": "how [to] scale: 'it'"}
         command = {"name": "fit", "summary": "learn", "usage": None, "operands": "DATA", "names": [],
                    "options": [option], "details": ".dots and -dashes"}
+        tsv = {"name": "tsv", "summary": "tabs", "endings": [".tsv", ".tab"], "writes": True, "has_arrays": False,
+               "has_header": True}
+        folder = {"name": "images", "summary": "pictures", "endings": ["/"], "writes": False, "has_arrays": False,
+                  "has_header": False}
         answers = {"methods": {"methods": [entry]}, "kernels": {"kernels": [entry]},
                    "heads": {"heads": [entry]},
-                   "help": {"version": "1", "commands": [command]}}
+                   "help": {"version": "1", "commands": [command], "formats": [tsv, folder]}}
         cases = "".join(f"{word}) cat <<'END'\n{json.dumps(answer)}\nEND\n;;\n"
                         for word, answer in answers.items())
         self.mercer = self.write("mercer", f"#!/bin/sh\ncase $1 in\n{cases}esac\n", 0o755)
@@ -589,6 +593,17 @@ class Docs(Case):
         self.assertIn("[how \\[to\\] scale\\: '\\''it'\\'']:KIND:(none unit)'",
                       (self.folder / "completions/_mercer").read_text())
         self.assertEqual(self.run_tool("check_docs", self.mercer, self.folder), (0, ""))
+
+    def test_formats_and_links(self):
+        self.write("docs/formats/csv.md", "# CSV and TSV\n\n`.csv`, `.tsv`\n")
+        self.write("docs/methods/others.md", "# `pls`, `kpca`: some methods\n")
+        self.run_tool("generate-docs", self.mercer, self.folder)
+        formats = (self.folder / "docs/formats.md").read_text()
+        self.assertIn("| [`tsv`](formats/csv.md) | `.tsv`, `.tab` | tabs | yes | | yes |", formats)
+        self.assertIn("| `images` | a folder | pictures | | | |", formats)
+        self.assertIn("| [`kpca`](methods/others.md) | kernel PCA | 1998 |",
+                      (self.folder / "docs/methods.md").read_text())
+        self.assertIn("| `kpca` | kernel PCA | 1998 |", (self.folder / "docs/concepts/heads.md").read_text())
 
     def test_missing(self):
         self.expect(1, "docs/methods.md, docs/kernels.md", "check_docs", self.mercer, self.folder)

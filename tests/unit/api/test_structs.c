@@ -234,6 +234,7 @@ static const field entry_fields[] = {
     X(name),         X(summary),    X(reference),   X(default_center),  X(default_head),
     X(learns),       X(streams),    X(linear_only), X(takes_landmarks), X(takes_validation),
     X(learns_width), X(not_nested), X(centers),     X(endings),         X(writes),
+    X(has_header),   X(has_arrays),
 #undef X
 };
 

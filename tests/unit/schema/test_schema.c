@@ -262,6 +262,9 @@ static void test_other_entries(void **state)
         assert_int_equal(info.writes, mercer_entry_writes(mercer_format_at(i)));
         assert_int_equal(info.has_header,
                          strcmp(info.name, "csv") == 0 || strcmp(info.name, "tsv") == 0);
+        assert_int_equal(info.has_arrays, strcmp(info.name, "npz") == 0 ||
+                                              strcmp(info.name, "mat") == 0 ||
+                                              strcmp(info.name, "hdf5") == 0);
         assert_true(!info.learns && !info.centers);
     }
     mercer_entry_info untouched = {.struct_size = sizeof untouched};
@@ -388,6 +391,7 @@ static void check_entry(const json_t *json, const mercer_entry *entry)
         assert_string_equal(words, info.endings);
         check_truth(json, "writes", info.writes);
         check_truth(json, "has_header", info.has_header);
+        check_truth(json, "has_arrays", info.has_arrays);
     }
 }
 
