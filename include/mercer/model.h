@@ -116,6 +116,8 @@ typedef struct mercer_model_info {
     const char *label_column; /* the column of classes that the training table was told to have, by
                                  its name; NULL: none was named */
     const char *id_column;    /* the column of ids likewise, as mercer_table_id_name() */
+    double left_out_share;    /* of the variance, outside the span of the rows that
+                                 nystroem:sampling=rpcholesky drew; NaN: not known */
 } mercer_model_info;
 MERCER_VERSIONED(model_info)
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);

@@ -204,11 +204,12 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
     mercer_ctx *ctx = gram->ctx;
     double kmax = mrc_gram_kmax(gram), rounding = 64 * mrc_gram_eps(gram), least;
     struct sampling s = {.gram = gram, .seed = seed, .floor = fmax(RESIDUAL, rounding) * kmax};
+    mrc_factor *factor = NULL;
     mercer_status rc = MERCER_OK;
 
     memset(out, 0, sizeof *out);
-    MRC_TRY(mrc_alloc(&out->factor, 1, sizeof *out->factor, err));
-    s.factor = out->factor;
+    MRC_TRY(mrc_alloc(&factor, 1, sizeof *factor, err));
+    s.factor = out->factor = factor;
     MRC_TRY(sampling_init(&s, ctx, most, err));
     out->left = out->trace = sum_left(&s, &least);
     for (uint64_t step = 0; out->factor->rank < most && out->left > target; step++) {

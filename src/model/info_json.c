@@ -132,6 +132,8 @@ void mrc_info_put_history(mrc_json_writer *json, const mercer_model_info *info)
 {
     put_selection(json, info);
     put_alignment(json, info);
+    if (!isnan(info->left_out_share))
+        mrc_json_put_real(json, "left_out_share", info->left_out_share);
     put_trace(json, info);
     put_blocks(json, info);
 }

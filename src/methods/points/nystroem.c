@@ -7,8 +7,12 @@
  * products with a Gram operator, |x_i - c|^2 = K_ii - 2 (K a)_i + a'K a with a the shares of the
  * members: that of the linear kernel for rows, that of the given kernel when it is precomputed; n d
  * m a step for rows. sampling=greedy takes the row that lowers the mean error most each time: akfa
- * on the uncentred matrix, a pass over it a point. */
+ * on the uncentred matrix, a pass over it a point. sampling=rpcholesky draws rows by what those
+ * before leave of them (gram/sampled.c), and tells what all of them leave out: with t that share of
+ * the trace, no eigenvalue of the matrix is off by more, and the sum of all gaps is t at most. */
 #include "methods/points/subset.h"
+
+#include "gram/sampled.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,8 +26,9 @@ struct nystroem_params {
 static const mrc_param nystroem_schema[] = {
     MRC_COMPONENTS(struct nystroem_params, 10), MRC_POINTS(struct nystroem_params),
     MRC_CHOICE(
-        struct nystroem_params, sampling, 0, "uniform|kmeans|greedy",
-        "rows at random, rows in the middle of clusters, or rows that cover the others best"),
+        struct nystroem_params, sampling, 0, "uniform|kmeans|greedy|rpcholesky",
+        "rows at random, rows in the middle of clusters, rows that cover the others best, or rows "
+        "at random by what is left of them"),
     MRC_PARAM_END};
 
 static mercer_status choose_uniform(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
@@ -199,16 +204,41 @@ out:
     return rc;
 }
 
+/* ---- by what is left ---- */
+
+static mercer_status choose_by_residual(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                        int64_t *list, int64_t *count, mercer_error *err)
+{
+    mrc_sampled sampled = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_sample(gram, *count < problem->rows->n ? *count : problem->rows->n, 0,
+                            mrc_rng_next(&ctx->rng), &sampled, err));
+    if (sampled.indefinite)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "sampling rpcholesky: the kernel is not positive semidefinite on these rows, so "
+                 "what is left of them is not a weight; use another sampling");
+    *count = sampled.factor->rank;
+    memcpy(list, sampled.factor->pivots, (size_t)*count * sizeof *list);
+out:
+    mrc_sampled_destroy(&sampled);
+    return rc;
+}
+
 static mercer_status nystroem_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                                   mercer_model *model, mercer_error *err)
 {
+    enum { UNIFORM, KMEANS, GREEDY, RPCHOLESKY };
     const struct nystroem_params *p = params;
     mrc_subset_choice choice = {.points = p->points,
                                 .rule = {.score = MRC_SCORE_DIRECTION},
-                                .choose = p->sampling == 0   ? choose_uniform
-                                          : p->sampling == 1 ? choose_kmeans
-                                                             : NULL};
-    return mrc_subset_fit(ctx, problem, &choice, model, err);
+                                .choose = p->sampling == UNIFORM      ? choose_uniform
+                                          : p->sampling == KMEANS     ? choose_kmeans
+                                          : p->sampling == RPCHOLESKY ? choose_by_residual
+                                                                      : NULL};
+    mercer_status rc = mrc_subset_fit(ctx, problem, &choice, model, err);
+    if (rc == MERCER_OK && p->sampling == RPCHOLESKY)
+        model->left_out_share = choice.left_out_share;
+    return rc;
 }
 
 /* The points must not hang on the number of components. */

@@ -261,10 +261,10 @@ out:
 /* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
 static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      const mrc_problem *problem, double total, mrc_expansion *e,
-                                     mercer_model *model, mercer_error *err)
+                                     double *left_out_share, mercer_model *model, mercer_error *err)
 {
     int64_t m = f->m, l;
-    double unit = mrc_usual_unit(f->diagonal);
+    double unit = mrc_usual_unit(f->diagonal), inside = 0;
     double *scatter = NULL, *values = NULL, *leading = NULL, *w = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
@@ -276,6 +276,9 @@ static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
     MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
     for (int64_t j = 0; j < m; j++)
         leading[j] = values[m - 1 - j] * unit;
+    for (int64_t j = 0; j < m; j++)
+        inside += leading[j] / (double)f->n;
+    *left_out_share = total > 0 ? fmin(fmax(1 - inside / total, 0), 1) : 0;
     l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
                          total * (double)f->n);
     if (l == 0)
@@ -322,7 +325,7 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_fr
 }
 
 static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
-                                 mercer_model *model, mercer_error *err)
+                                 double *left_out_share, mercer_model *model, mercer_error *err)
 {
     bool centred = problem->center != MRC_CENTER_NONE;
     bool exact = problem->center == MRC_CENTER_EXACT;
@@ -342,7 +345,8 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     e.mean_products = products;
     e.mean_span = span;
     e.mean_norm2 = exact ? f->grand : norm2;
-    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, model, err));
+    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, left_out_share, model,
+                            err));
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
 
     double taken_off = e.mean_norm2; /* a linear map keeps the true mean, whatever was asked for */
@@ -413,7 +417,7 @@ mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_su
     mrc_frame f = {0};
     mercer_status rc = mrc_subset_frame(ctx, problem, choice, &f, model, err);
     if (rc == MERCER_OK)
-        rc = build_model(ctx, problem, &f, model, err);
+        rc = build_model(ctx, problem, &f, &choice->left_out_share, model, err);
     mrc_frame_destroy(&f);
     return rc;
 }

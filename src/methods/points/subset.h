@@ -16,6 +16,8 @@ typedef struct mrc_subset_choice {
     int64_t points;           /* asked for; 0: the default */
     bool depth_of_points;     /* the rule looks at as many rows in each step as it will take */
     mrc_subset_choose choose; /* instead of the rule, or NULL */
+    double left_out_share;    /* set by a fit: share of the variance outside the span of the points;
+                                 about the mean in the span, when the model keeps that one */
 } mrc_subset_choice;
 
 /* An orthonormal basis of the span of m points, and the n mapped training rows in it. */

@@ -210,6 +210,7 @@ static const field model_fields[] = {
     X(sparse),
     X(label_column),
     X(id_column),
+    X(left_out_share),
 #undef X
 };
 
