@@ -15,6 +15,7 @@
 #include "gram/store.h"
 #include "linalg/linalg.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,7 @@ static void draw(struct sampling *s, int64_t wanted, uint64_t step)
         if (s->count == wanted && !(key > s->keys[wanted - 1]))
             continue;
         int64_t at = s->count < wanted ? s->count++ : wanted - 1;
+        assert(at >= 0 && at < BLOCK);
         for (; at > 0 && key > s->keys[at - 1]; at--) {
             s->keys[at] = s->keys[at - 1];
             s->drawn[at] = s->drawn[at - 1];
