@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 char *cli_entry_names(cli_entry_at at)
 {
@@ -15,14 +16,30 @@ char *cli_entry_names(cli_entry_at at)
     return list;
 }
 
-static const mercer_entry *find_entry(cli_entry_at at, const char *name, size_t length)
+/* The entry that a name or NAME:key=value means, as the library understands it. */
+static const mercer_entry *find_entry(cli_entry_at at, const char *spec)
 {
-    for (int i = 0; at(i); i++) {
-        const char *known = mercer_entry_name(at(i));
-        if (strlen(known) == length && strncmp(known, name, length) == 0)
-            return at(i);
-    }
-    return NULL;
+    return at == mercer_method_at   ? mercer_method_find(spec)
+           : at == mercer_kernel_at ? mercer_kernel_find(spec)
+                                    : mercer_head_find(spec);
+}
+
+/* Names of methods that Mercer does not have, but people look for. */
+static bool is_embedding(const char *word)
+{
+    static const char *const names[] = {"umap", "tsne", "t-sne", "isomap", "lle"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(word, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a name may have been meant: one letter from a short one, two from a longer one. */
+static bool is_near(const char *word, const char *name)
+{
+    const size_t length = strlen(word);
+    return (length >= 3 && strncasecmp(word, name, length) == 0) ||
+           cli_distance(word, name) <= (length <= 4 ? 1 : 2);
 }
 
 static int unknown_entry(const char *what, const char *name, int length, cli_entry_at at)
@@ -33,15 +50,19 @@ static int unknown_entry(const char *what, const char *name, int length, cli_ent
     int least = 0;
     for (int i = 0; at(i); i++) {
         const int distance = cli_distance(word, mercer_entry_name(at(i)));
-        if (cli_resembles(word, mercer_entry_name(at(i))) && (!best || distance < least)) {
+        if (is_near(word, mercer_entry_name(at(i))) && (!best || distance < least)) {
             best = mercer_entry_name(at(i));
             least = distance;
         }
     }
     const int status =
-        best ? cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; did you mean '%s'? There are %s", what,
-                        word, best, known)
-             : cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; there are %s", what, word, known);
+        at == mercer_method_at && is_embedding(word)
+            ? cli_fail(CLI_WRONG_CALL,
+                       "unknown method '%s'; Mercer has no neighbour embeddings; there are %s",
+                       word, known)
+        : best ? cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; did you mean '%s'? There are %s", what,
+                          word, best, known)
+               : cli_fail(CLI_WRONG_CALL, "unknown %s '%s'; there are %s", what, word, known);
     free(word);
     free(known);
     return status;
@@ -50,7 +71,7 @@ static int unknown_entry(const char *what, const char *name, int length, cli_ent
 int cli_check_spec(const char *what, const char *spec, cli_entry_at at)
 {
     const size_t length = strcspn(spec, ":");
-    return find_entry(at, spec, length) ? CLI_DONE : unknown_entry(what, spec, (int)length, at);
+    return find_entry(at, spec) ? CLI_DONE : unknown_entry(what, spec, (int)length, at);
 }
 
 /* A list: what it is of, the option that takes its names, and what the reference of an entry is. */
@@ -114,7 +135,7 @@ static int list(cli_app *app, const catalogue *of)
     const cli_entry_at at = of->at;
     if (app->set.operands) {
         const char *name = app->set.operand[0];
-        const mercer_entry *entry = find_entry(at, name, strlen(name));
+        const mercer_entry *entry = find_entry(at, name);
         if (!entry)
             return unknown_entry(of->what, name, (int)strlen(name), at);
         if (app->set.json)

@@ -242,7 +242,7 @@ static int dispatch(int argc, char **argv)
                         "no command given; 'mercer demo' shows what it does, 'mercer --help' lists "
                         "the commands");
     const char *name = argv[1];
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0 || strcmp(name, "version") == 0) {
         cli_print_version();
         return CLI_DONE;
     }

@@ -194,7 +194,7 @@ typedef struct cli_option {
 #define CLI_OPTION_JSON                                                                            \
     CLI_OPTION("json", 0, CLI_FLAG, json, NULL, NULL, "print the report as JSON")
 #define CLI_OPTION_QUIET                                                                           \
-    CLI_OPTION("quiet", 0, CLI_FLAG, quiet, NULL, NULL, "no progress bar, notes or text summary")
+    CLI_OPTION("quiet", 'q', CLI_FLAG, quiet, NULL, NULL, "no progress bar, notes or text summary")
 #define CLI_OPTION_HELP CLI_OPTION("help", 'h', CLI_HELP, help, NULL, NULL, "print this text")
 #define CLI_OPTION_END                                                                             \
     {                                                                                              \

@@ -94,6 +94,35 @@ void mrc_params_defaults(const mrc_param *schema, void *params)
                     schema->type == MRC_TYPE_REAL ? 0 : to_int64(schema->initial));
 }
 
+/* Whether two texts are the same, whatever the case of their letters. */
+static bool same_letters(const char *name, const char *text, size_t length)
+{
+    if (strlen(name) != length)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char a = name[i], b = text[i];
+        a = a >= 'A' && a <= 'Z' ? (char)(a | 0x20) : a;
+        b = b >= 'A' && b <= 'Z' ? (char)(b | 0x20) : b;
+        if (a != b)
+            return false;
+    }
+    return true;
+}
+
+bool mrc_is_called(const char *name, const char *text, size_t length)
+{
+    static const char *const others[][2] = {
+        {"rbf", "gaussian"},     {"rbf", "gauss"},        {"poly", "polynomial"},
+        {"kpca", "kernel-pca"},  {"kpca", "kernelpca"},   {"kpca", "kernel_pca"},
+        {"nystroem", "nystrom"}, {"nystroem", "nyström"}, {"centre", "center"}};
+    if (same_letters(name, text, length))
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i][0], name) == 0 && same_letters(others[i][1], text, length))
+            return true;
+    return false;
+}
+
 size_t mrc_spec_name_length(const char *spec)
 {
     return strcspn(spec, ":");
@@ -392,7 +421,7 @@ const struct mercer_entry *mrc_entry_find(const struct mercer_entry *(*at)(int i
     const struct mercer_entry *entry = NULL;
     size_t length = spec ? mrc_spec_name_length(spec) : 0;
     for (int i = 0; spec && (entry = at(i)); i++)
-        if (strlen(entry->name) == length && strncmp(entry->name, spec, length) == 0)
+        if (mrc_is_called(entry->name, spec, length))
             break;
     return entry;
 }

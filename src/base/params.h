@@ -67,6 +67,8 @@ void mrc_params_defaults(const mrc_param *schema, void *params);
 
 /* Length of NAME in NAME[:key=value,...]. */
 size_t mrc_spec_name_length(const char *spec);
+/* Whether text[0 .. length) means the entry called name: in any case, or by another usual name. */
+bool mrc_is_called(const char *name, const char *text, size_t length);
 
 /* Set the keys given after the name in spec. what ("method kpca") stands in messages. Unknown and
  * repeated keys, missing values, NaN and values out of range are refused with the allowed ones. */

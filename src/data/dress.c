@@ -124,7 +124,7 @@ static bool take_grouped(const char *text, size_t length, const mrc_style *style
         return false;
     bool mark = separator->word == ',' || separator->word == '.';
     out->dress = MRC_GROUPED;
-    out->family = separator->word;
+    out->family = (unsigned char)separator->word;
     out->certain = !mark || groups > 1 || fraction || style->thousands == separator->word ||
                    (separator->word == ',' && style->comma_separated);
     return true;

@@ -194,7 +194,7 @@ static mercer_status check_places(const mercer_prepare *prepare, int64_t columns
     int64_t wanted = prepare->sources > 0 ? prepare->sources : columns, last = -1;
     bool right = !r->places ||
                  (r->place_count == wanted && r->id_place >= 0 && r->id_place <= r->file_columns);
-    for (int64_t j = 0; right && j < r->place_count; j++) {
+    for (int64_t j = 0; right && r->places && j < r->place_count; j++) {
         right = r->places[j] > last && r->places[j] < r->file_columns &&
                 r->places[j] != r->id_place - 1;
         last = r->places[j];

@@ -71,7 +71,7 @@ mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error
     for (int i = 0; i < HEADS; i++) {
         const char *name = heads[i]->entry.name;
         size_t used = strlen(known);
-        if (strlen(name) == length && strncmp(name, spec, length) == 0)
+        if (mrc_is_called(name, spec, length))
             return take_params(heads[i], spec, out, err);
         snprintf(known + used, sizeof known - used, "%s, ", name);
     }

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const mrc_format *const formats[] = {
 #define MRC_FORMAT(file, name) &mrc_format_##name,
@@ -160,9 +161,35 @@ mercer_status mrc_format_find(const char *path, const char *name, const mrc_form
                     mrc_show(shown, name, strlen(name)), list[0], list[1]);
 }
 
+/* What to do with files of other programs, by their ending. */
+static const struct stranger {
+    const char *ending, *advice;
+} strangers[] = {
+    {".xlsx", "Excel is not read; save it as CSV"},
+    {".xls", "Excel is not read; save it as CSV"},
+    {".ods", "OpenDocument is not read; save it as CSV"},
+    {".db", "SQLite is not read; let sqlite3 -csv -header write CSV"},
+    {".sqlite", "SQLite is not read; let sqlite3 -csv -header write CSV"},
+    {".sqlite3", "SQLite is not read; let sqlite3 -csv -header write CSV"},
+    {".parquet", "Parquet is not read; in Python df.to_csv(\"x.csv\", index=False) writes CSV"},
+    {".feather", "Feather is not read; in Python df.to_csv(\"x.csv\", index=False) writes CSV"},
+    {".pkl", "pickles are not read; in Python df.to_csv(\"x.csv\", index=False) writes CSV"},
+    {".pickle", "pickles are not read; in Python df.to_csv(\"x.csv\", index=False) writes CSV"},
+    {".rds", "R's own files are not read; in R write.csv(x, \"x.csv\") writes CSV"},
+    {".json", "JSON is not read; write it as CSV"},
+    {".jsonl", "JSON is not read; write it as CSV"},
+};
+
 mercer_status mrc_format_fail(const char *path, mercer_error *err)
 {
     char list[2][LIST_SIZE] = {"", ""};
+    size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t ending = strlen(strangers[i].ending);
+        if (length > ending && strcasecmp(path + length - ending, strangers[i].ending) == 0)
+            return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: %s", path,
+                               strangers[i].advice);
+    }
     for (int i = 0; i < FORMATS; i++)
         append_endings(list[!formats[i]->writer], formats[i], true);
     return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,

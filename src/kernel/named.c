@@ -33,7 +33,8 @@ const struct mercer_entry *mrc_kernel_entry_at(int index)
     return index >= 0 && index < KERNELS ? &kernels[index]->entry : NULL;
 }
 
-static bool is_called(const char *name, const char *spec, size_t length)
+/* The name of a host's kernel, which is its own affair. */
+static bool is_exactly(const char *name, const char *spec, size_t length)
 {
     return strlen(name) == length && strncmp(name, spec, length) == 0;
 }
@@ -41,7 +42,7 @@ static bool is_called(const char *name, const char *spec, size_t length)
 const mrc_kernel_def *mrc_kernel_def_find(const char *name, size_t length)
 {
     for (int i = 0; i < KERNELS; i++)
-        if (is_called(kernels[i]->entry.name, name, length))
+        if (mrc_is_called(kernels[i]->entry.name, name, length))
             return kernels[i];
     return NULL;
 }
@@ -90,7 +91,7 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, con
     char what[64];
     memset(kernel, 0, sizeof *kernel);
     for (int i = 0; !def && ctx && i < ctx->kernel_count; i++)
-        if (is_called(ctx->kernels[i]->name, spec, length)) {
+        if (is_exactly(ctx->kernels[i]->name, spec, length)) {
             def = &mrc_kernel_def_host;
             kernel->host = ctx->kernels[i];
             name = kernel->host->name;

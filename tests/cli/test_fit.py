@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from support import (STREAM, cloud, columns_of, mercer, numbers, refused, report, ring, run_tests, slow_test, table,
-                     test, write)
+from support import (STREAM, cloud, columns_of, mercer, numbers, refused, report, ring, run_tests, slow_test, species,
+                     table, test, write)
 
 
 FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "spectrum", "share",
@@ -63,7 +63,7 @@ def test_more_components_than_rank():
 @test
 def test_unknown_method_kernel_and_key():
     refused("fit", "no.csv", "-m", "kcpa", status=2, says=["kcpa", "did you mean 'kpca'?"])
-    refused("fit", "no.csv", "-m", "kpca", "-k", "gauss", status=2, says=["gauss", "rbf"])
+    refused("fit", "no.csv", "-m", "kpca", "-k", "gausz", status=2, says=["gausz", "rbf"])
     refused("fit", "no.csv", "-m", "kpca", "-k", "rbf:width=3", status=2, says=["width", "sigma"])
     refused("fit", "no.csv", "-m", "kpca:depth=3", status=2, says="depth")
     refused("methods", "nope", status=2, says=["nope", "kpca"])
@@ -648,6 +648,44 @@ def test_fit_of_a_stream_reads_by_blocks():
     mercer("fit", "holes.csv", *words, "d.model", "--missing", "mean", "--quiet")
     mercer("update", "d.model", "holes.csv", "--quiet")
     assert report("info", "d.model")["rows"] == 6000
+
+
+@test
+def test_names_in_any_case_and_other_names():
+    ring()
+    words = ["-n", 3, "--quiet"]
+    mercer("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", *words, "-o", "a.model")
+    wanted = mercer("transform", "a.model", "ring.csv").out
+    for method, kernel in (("KPCA", "RBF:sigma=4"), ("kernel-pca", "gaussian:sigma=4"), ("KernelPCA", "Gauss:sigma=4")):
+        mercer("fit", "ring.csv", "-m", method, "-k", kernel, *words, "-o", "b.model")
+        about = report("info", "b.model")
+        assert about["method"] == "kpca" and about["kernel"] == "rbf:sigma=4", about
+        assert mercer("transform", "b.model", "ring.csv").out == wanted
+    mercer("fit", "ring.csv", "-m", "Nystrom", "-k", "polynomial", *words, "-o", "b.model")
+    assert report("info", "b.model")["method"] == "nystroem" and report("info", "b.model")["kernel"].startswith("poly")
+    species()
+    mercer("fit", "species.csv", "-m", "kpca", "--head", "Center", *words, "-o", "b.model")
+    assert report("info", "b.model")["head"] == "centre"
+    assert mercer("methods", "KPCA").out == mercer("methods", "kpca").out
+    refused("fit", "ring.csv", "-m", "umap", status=2, says="no neighbour embeddings")
+    assert "did you mean" not in refused("fit", "ring.csv", "-m", "umap", status=2).err
+    assert "did you mean 'kpca'" in refused("fit", "ring.csv", "-m", "kpcaa", status=2).err
+    # A share in percent, a letter for --quiet, and the version as other programs tell it.
+    assert report("fit", "ring.csv", "-m", "kpca", "-n", "95%")["components"] == \
+        report("fit", "ring.csv", "-m", "kpca", "-n", 0.95)["components"]
+    refused("fit", "ring.csv", "-m", "kpca", "-n", "%", status=2, says="-n")
+    assert mercer("fit", "ring.csv", "-m", "kpca", "-q").out == ""
+    assert mercer("-V").out == mercer("version").out == mercer("--version").out
+
+
+@test
+def test_files_of_other_programs_are_told():
+    for name, says in (("t.xlsx", "Excel is not read; save it as CSV"), ("t.DB", "sqlite3 -csv -header"),
+                       ("t.parquet", "to_csv"), ("t.pkl", "to_csv"), ("t.jsonl", "JSON is not read")):
+        write(name, "x")
+        refused("fit", name, "-m", "kpca", status=2, says=[name, says])
+    write("c.csv", "Wine class,x\nred,1\nwhite,2\n")
+    refused("fit", "c.csv", "-m", "kpca", status=1, says="add --label 'Wine class'")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_e
     char known[256] = "";
     for (int i = 0; i < METHODS; i++) {
         const char *name = methods[i]->entry.name;
-        if (strlen(name) == length && strncmp(name, spec, length) == 0) {
+        if (mrc_is_called(name, spec, length)) {
             *out = methods[i];
             return MERCER_OK;
         }
