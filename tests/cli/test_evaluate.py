@@ -286,7 +286,7 @@ def test_evaluate_edges():
                        ("method.nosuch=1", "nosuch"), ("kernel=rbf,nosuch", "nosuch"), ("kernel=rbf,,linear", "empty")):
         refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", grid, status=2, says=says)
     refused("evaluate", "species.csv", "-m", "kpca", "--head", "knn", "--tune", "kernel=rbf,linear", "--tune",
-            "kernel.sigma=1,2", status=2, says="write the keys behind")
+            "kernel.sigma=1,2", status=2, says="write the keys after")
     # What turns out to be impossible in a fold is named: a value that is left out, or that there is none left.
     told = mercer("evaluate", "species.csv", "-m", "kpca", "--head", "svm:type=nu", "--tune", "head.nu=0.1,1")
     assert "1 of 2 choices cannot be fitted" in told.err and "head.nu=1: head svm: nu=1" in told.err, told.err

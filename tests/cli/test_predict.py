@@ -58,7 +58,7 @@ def test_predict_by_rows_and_machines():
             mercer("truncate", "m", "-n", 2, "-o", "short", "--quiet")
             assert "knn:k=5, predicts 3 classes" in mercer("info", "short").out
             continue
-        refused("predict", "m", "species.csv", "-n", 2, status=2, says=["all 4 features", "-n 2"])
+        refused("predict", "m", "species.csv", "-n", 2, status=2, says=["all 4 features", "fit with 2 components"])
         assert "is left out" in mercer("truncate", "m", "-n", 2, "-o", "short").err
         assert report("info", "short")["head"] is None
 

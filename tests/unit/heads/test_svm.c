@@ -233,7 +233,7 @@ static void test_all_features_or_none(void **state)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(heads[h], ":"), heads[h]);
         snprintf(text, sizeof text,
                  "head %s predicts from all 6 features together, not from the first 5: fit with "
-                 "-n 5",
+                 "5 components",
                  name);
         assert_fails(mercer_model_predict(ctx, model, s.new_rows, L - 1, a, NULL, &err),
                      MERCER_ERR_ARGUMENT, text);
