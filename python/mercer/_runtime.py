@@ -242,16 +242,10 @@ def is_pandas(X):
 
 
 class NamedTable:
-    """A table that came through Arrow, with the names of its columns, as scikit-learn looks for them."""
+    """A table that came through Arrow, with the names of its columns."""
 
     def __init__(self, values, names):
         self.values, self.columns = values, names
-
-    def __dataframe__(self, *unused, **options):
-        return self
-
-    def column_names(self):
-        return self.columns
 
 
 def from_arrow(X):

@@ -1,7 +1,11 @@
 """What differs between versions of scikit-learn, from 1.2 on."""
 import inspect
+import warnings
 
+import numpy as np
 from sklearn.utils import check_array
+
+from ._runtime import NamedTable, outer_level
 
 try:  # from 1.6 on they are functions
     from sklearn.utils.validation import _check_feature_names, _check_n_features
@@ -16,8 +20,27 @@ def check_rows(X, estimator, dtype):
     return check_array(X, accept_sparse="csr", dtype=dtype, estimator=estimator, input_name="X", **{_FINITE: False})
 
 
+def check_names(estimator, names, reset):
+    """What scikit-learn does with names of columns, for tables that its versions do not all know."""
+    if reset:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None:
+        warnings.warn(f"X has feature names, but {type(estimator).__name__} was fitted without feature names",
+                      stacklevel=outer_level())
+    elif list(known) != list(names):
+        unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
+        text = "The feature names should match those that were passed during fit.\n"
+        for what, some in (("Feature names unseen at fit time", unseen), ("Feature names seen at fit time, yet now missing", missing)):
+            text += f"{what}:\n" + "".join(f"- {name}\n" for name in some[:5]) if some else ""
+        raise ValueError(text if unseen or missing else text + "Feature names must be in the same order as they were in fit.\n")
+
+
 def check_feature_names(estimator, X, reset):
-    if _check_feature_names is not None:
+    if isinstance(X, NamedTable):
+        check_names(estimator, X.columns, reset)
+    elif _check_feature_names is not None:
         _check_feature_names(estimator, X, reset=reset)
     else:
         estimator._check_feature_names(X, reset=reset)

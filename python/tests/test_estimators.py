@@ -236,6 +236,58 @@ def names_of_columns():
                                             for i, name in enumerate(("length", "width", "mass"))}))
 
 
+def tables_of(X, names):
+    """The same numbers in every library that is there: {name: table}."""
+    out = {}
+    for library in ("pandas", "polars", "pyarrow"):
+        try:
+            module = __import__(library)
+        except ImportError:
+            continue
+        make = module.table if library == "pyarrow" else module.DataFrame
+        out[library] = make({name: X[:, i] for i, name in enumerate(names)})
+    return out
+
+
+@test
+def real_tables():
+    """pandas, Polars and pyarrow give what arrays give, with names; texts and gaps are refused by name."""
+    X, y = blobs(60, 3)
+    names = ["length", "width", "mass"]
+    tables = tables_of(X, names)
+    if not tables:
+        raise Skip("neither pandas, Polars nor pyarrow is installed")
+    plain = mercer.KernelPCA(2, sigma=2.0).fit(X)
+    for library, table in tables.items():
+        estimator = mercer.KernelPCA(2, sigma=2.0).fit(table)
+        assert same(estimator.transform(table), plain.transform(X)), library
+        assert list(estimator.feature_names_in_) == names and estimator.model_.column_names == names, library
+        assert same(estimator.model_.transform(table), plain.transform(X)), library
+        for other in tables.values():  # what was fitted to one library's table takes another's
+            assert same(estimator.transform(other), plain.transform(X))
+        turned = tables_of(X[:, ::-1], names[::-1])[library]
+        with raises(ValueError, "order"):
+            estimator.transform(turned)
+        assert same(estimator.model_.transform(turned), plain.transform(X)), library
+    if "polars" in tables:
+        import polars
+        with raises(mercer.DataError, "'word'", "texts"):
+            mercer.KernelPCA(2).fit(polars.DataFrame({"a": [1.0, 2.0], "word": ["x", "y"]}))
+        with raises(mercer.DataError, "'a'", "missing", "row 1"):
+            mercer.KernelPCA(2).fit(polars.DataFrame({"a": [1.0, None, 3.0]}))
+        kinds = polars.DataFrame({"a": [1, 2, 5], "b": [True, False, True], "c": [0.5, 1.5, 2.5]})
+        assert same(mercer.PCA(1).fit_transform(kinds), mercer.PCA(1).fit_transform(kinds.to_numpy().astype(float)))
+        floats = kinds.select(polars.col("c").cast(polars.Float32))
+        assert mercer.PCA(1).fit_transform(floats).dtype == np.float32
+        if hasattr(mercer.PCA(1), "set_output"):
+            try:
+                frame = mercer.PCA(1).set_output(transform="polars").fit_transform(kinds)
+            except ValueError:
+                pass  # scikit-learn before 1.4
+            else:
+                assert isinstance(frame, polars.DataFrame)
+
+
 @test
 def bad_input_is_told():
     X, y = blobs(40, 3)
