@@ -12,14 +12,14 @@ class PCA(_Kernel):
         all that are not zero.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -130,14 +130,14 @@ class KernelPCA(_Kernel):
         approximate; 1: exact. Allowed: >= 1 and <= 1e+06.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -276,14 +276,14 @@ class AKFA(_Kernel):
         Rows looked at in each step, drawn at random; 0: all. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -400,14 +400,14 @@ class ACKFA(_Kernel):
         Rows looked at in each step, drawn at random; 0: all. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -527,14 +527,14 @@ class SKFA(_Kernel):
         Rows the criterion sums over, drawn at random once; 0: all. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -655,14 +655,14 @@ class RKPCA(_Kernel):
         components.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "span".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -797,17 +797,17 @@ class GreedyKernelPCA(_Kernel):
         Stop once no row is farther from the span than this, squared; 0: no such stop.
         Allowed: >= 0.
     mserr : float, default=0.0
-        Stop once the mean squared distance is not; 0: no such stop. Allowed: >= 0.
+        Stop once the mean squared distance is at most this; 0: no such stop. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "span".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -936,18 +936,19 @@ class NystroemKernelPCA(_Kernel):
     points : int, default=0
         Rows the features use; 0: three times the components, or what a share or another
         stop takes. Allowed: >= 0.
-    sampling : {"uniform", "kmeans", "greedy"}, default="uniform"
-        Rows at random, rows in the middle of clusters, or rows that cover the others best.
+    sampling : {"uniform", "kmeans", "greedy", "rpcholesky"}, default="uniform"
+        Rows at random, rows in the middle of clusters, rows that cover the others best, or
+        rows at random by what is left of them.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "span".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1072,7 +1073,7 @@ class KernelICA(_Kernel):
     coef0 : float, default=None
         Constant of poly and sigmoid; None: 1.
     contrast : {"tanh", "cube", "gauss"}, default="tanh"
-        Derivative of the function that tells how unlike a normal distribution is.
+        Derivative of the function that measures the difference from a normal distribution.
     scheme : {"deflation", "symmetric"}, default="deflation"
         Components one after the other, or all at once.
     iterations : int, default=200
@@ -1084,14 +1085,14 @@ class KernelICA(_Kernel):
         Dimensions that the kernel PCA space has at most; 0: no limit. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1188,7 +1189,7 @@ class PLSClassifier(_Classifier):
         Classes weigh the same whatever their size, and prediction is the nearest centre.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1198,7 +1199,7 @@ class PLSClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1282,7 +1283,7 @@ class PLSRegressor(_Regressor):
         Classes weigh the same whatever their size, and prediction is the nearest centre.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1294,7 +1295,7 @@ class PLSRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1394,7 +1395,7 @@ class KernelPLSClassifier(_Classifier):
         Classes weigh the same whatever their size, and prediction is the nearest centre.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1404,7 +1405,7 @@ class KernelPLSClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1513,7 +1514,7 @@ class KernelPLSRegressor(_Regressor):
         Classes weigh the same whatever their size, and prediction is the nearest centre.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1525,7 +1526,7 @@ class KernelPLSRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1640,7 +1641,7 @@ class SMAClassifier(_Classifier):
         What has length one: the direction in feature space, or the feature of the rows.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1650,7 +1651,7 @@ class SMAClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1771,7 +1772,7 @@ class SMARegressor(_Regressor):
         What has length one: the direction in feature space, or the feature of the rows.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1783,7 +1784,7 @@ class SMARegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -1904,7 +1905,7 @@ class SMCClassifier(_Classifier):
         What has length one: the direction in feature space, or the feature of the rows.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -1914,7 +1915,7 @@ class SMCClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2035,7 +2036,7 @@ class SMCRegressor(_Regressor):
         What has length one: the direction in feature space, or the feature of the rows.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2047,7 +2048,7 @@ class SMCRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2160,13 +2161,13 @@ class SparseKernelPLSClassifier(_Classifier):
     nu : float, default=0.25
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
-        Which rows: of the largest residuals, of the most information among rows drawn at
-        random, or those that a tube of width eps leaves.
+        Which rows: those with the largest residuals, those with the most information among
+        rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2176,7 +2177,7 @@ class SparseKernelPLSClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2286,13 +2287,13 @@ class SparseKernelPLSRegressor(_Regressor):
     nu : float, default=0.25
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
-        Which rows: of the largest residuals, of the most information among rows drawn at
-        random, or those that a tube of width eps leaves.
+        Which rows: those with the largest residuals, those with the most information among
+        rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2304,7 +2305,7 @@ class SparseKernelPLSRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2415,7 +2416,7 @@ class ReducedKernelOPLSClassifier(_Classifier):
         1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2425,7 +2426,7 @@ class ReducedKernelOPLSClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2535,7 +2536,7 @@ class ReducedKernelOPLSRegressor(_Regressor):
         1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2547,7 +2548,7 @@ class ReducedKernelOPLSRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2656,7 +2657,7 @@ class ContinuumClassifier(_Classifier):
         Allowed: >= 0 and <= 1.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2666,7 +2667,7 @@ class ContinuumClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2776,7 +2777,7 @@ class ContinuumRegressor(_Regressor):
         Allowed: >= 0 and <= 1.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2788,7 +2789,7 @@ class ContinuumRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -2898,13 +2899,13 @@ class BoostedLatentFeaturesClassifier(_Classifier):
     nu : float, default=1.0
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
-        Which rows: of the largest residuals, of the most information among rows drawn at
-        random, or those that a tube of width eps leaves.
+        Which rows: those with the largest residuals, those with the most information among
+        rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -2914,7 +2915,7 @@ class BoostedLatentFeaturesClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3028,13 +3029,13 @@ class BoostedLatentFeaturesRegressor(_Regressor):
     nu : float, default=1.0
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
-        Which rows: of the largest residuals, of the most information among rows drawn at
-        random, or those that a tube of width eps leaves.
+        Which rows: those with the largest residuals, those with the most information among
+        rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3046,7 +3047,7 @@ class BoostedLatentFeaturesRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3160,7 +3161,7 @@ class KernelBoostClassifier(_Classifier):
         Allowed: >= 0.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3170,7 +3171,7 @@ class KernelBoostClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3280,7 +3281,7 @@ class KernelRidgeClassifier(_Classifier):
         to 1 the one with the least leave-one-out error. Allowed: >= 1e-12.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3290,7 +3291,7 @@ class KernelRidgeClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3397,7 +3398,7 @@ class KernelRidgeRegressor(_Regressor):
         to 1 the one with the least leave-one-out error. Allowed: >= 1e-12.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3409,7 +3410,7 @@ class KernelRidgeRegressor(_Regressor):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3517,7 +3518,7 @@ class KernelFisherClassifier(_Classifier):
         to 1 the one with the least leave-one-out error. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3527,7 +3528,7 @@ class KernelFisherClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3674,7 +3675,7 @@ class KernelOCAClassifier(_Classifier):
         Allowed: >= 0 and <= 0.9.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
@@ -3684,7 +3685,7 @@ class KernelOCAClassifier(_Classifier):
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3829,7 +3830,7 @@ class IncrementalKernelPCA(_Streaming):
     coef0 : float, default=None
         Constant of poly and sigmoid; None: 1.
     captured : float, default=1.0
-        No more components than capture this share of the variance; 1: no such stop.
+        No more components than capture this share of the variance; 1: no such limit.
         Allowed: > 0 and <= 1.
     block : int, default=30
         Rows that are folded in at a time. Allowed: >= 1 and <= 1e+06.
@@ -3854,14 +3855,14 @@ class IncrementalKernelPCA(_Streaming):
         Number of the newest rows that count; 0: all. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
@@ -3980,11 +3981,12 @@ class KernelHebbian(_Streaming):
         Size of the steps, relative to the longest mapped row; above 1 they diverge.
         Allowed: > 0 and <= 1e+06.
     schedule : {"constant", "decay", "et"}, default="et"
-        Rates that stay, fade, or fade and help weak directions along.
+        Rates that are constant, that decay, or that decay and are larger for weak
+        directions.
     passes : int, default=20
-        Times that each block is gone through. Allowed: >= 1 and <= 1e+06.
+        Passes over each block. Allowed: >= 1 and <= 1e+06.
     block : int, default=300
-        Rows that are looked at together. Allowed: >= 1 and <= 1e+06.
+        Rows that are processed together. Allowed: >= 1 and <= 1e+06.
     first : int, default=300
         Rows of the first block, from which landmarks, scaling and sigma=median are taken.
         Allowed: >= 1 and <= 1e+06.
@@ -3992,14 +3994,14 @@ class KernelHebbian(_Streaming):
         Landmarks, rows of the first block; 0: ten times the components. Allowed: >= 0.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
-    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard"} or bool, default=None
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
-        Of the kernel matrix where it is held.
+        Precision of the kernel matrix where it is held.
     memory : int or str, default=None
         What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
     random_state : int, RandomState or Generator, default=None
