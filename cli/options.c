@@ -426,7 +426,7 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
     if (!option->fit)
         return read_value(option, value, (char *)settings + option->offset);
     double percent;
-    if (option->kind == CLI_COMPONENTS && *value && value[strlen(value) - 1] == '%' &&
+    if (option->kind == CLI_COMPONENTS && value && *value && value[strlen(value) - 1] == '%' &&
         read_number(value, strlen(value) - 1, &percent))
         value = cli_format("%.15g", percent / 100); /* as long as the program: one of its words */
     int status = read_value(option, value, &checked);
