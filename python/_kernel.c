@@ -1,5 +1,6 @@
-/* Kernels written in Python: called from the threads of the library, each of which takes the
- * interpreter lock for it. Rows are handed over as copies, so that a function may keep them. */
+/* Values of kernels, and kernels written in Python: called from the threads of the library, each of
+ * which takes the interpreter lock for it. Rows are handed over as copies, so that a function may
+ * keep them. */
 #include "_core.h"
 
 #include <stdio.h>
@@ -126,7 +127,94 @@ static PyObject *add_kernel(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* ---- values of kernels ------------------------------------------------------------------------
+ */
+
+/* Columns of the kernel matrix, which a criterion may ask for. */
+struct columns {
+    const int64_t *rows;
+    int64_t count;
+    double *out;
+    bool is_done;
+};
+
+/* Take the columns and choose no direction, which ends the fit. */
+static mercer_status take_columns(void *host, mercer_step *step, double *beta, mercer_error *err)
+{
+    struct columns *wanted = host;
+    (void)beta;
+    const mercer_status rc =
+        mercer_step_columns(step, wanted->rows, wanted->count, wanted->out, err);
+    wanted->is_done = rc == MERCER_OK;
+    return rc;
+}
+
+PyDoc_STRVAR(kernel_columns_doc, "kernel_columns(context, kernel, rows, index, out)\n--\n\n"
+                                 "Kernel values of all rows with those of index, int64, into out:\n"
+                                 "len(index) x rows doubles.");
+static PyObject *kernel_columns(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_context *context = NULL;
+    core_rows *rows = NULL;
+    const char *kernel = NULL;
+    PyObject *index_object = NULL, *out_object = NULL;
+    Py_buffer index = {0}, out = {0};
+    PyThreadState *thread = NULL;
+    mercer_error err;
+    if (!PyArg_ParseTuple(args, "O!sO!OO", state->context, &context, &kernel, state->rows, &rows,
+                          &index_object, &out_object) ||
+        !core_get_buffer(index_object, "q", -1, false, "index", &index))
+        return NULL;
+    const int64_t n = mercer_rows_count(rows->rows);
+    struct columns wanted = {.rows = index.buf, .count = index.len / 8};
+    bool good = core_get_buffer(out_object, "d", (Py_ssize_t)(n * wanted.count), true, "out", &out);
+    for (int64_t i = 0; good && i < wanted.count; i++)
+        if (wanted.rows[i] < 0 || wanted.rows[i] >= n) {
+            PyErr_SetString(PyExc_IndexError, "index names no row");
+            good = false;
+        }
+    /* A criterion learns from targets; these are not looked at. */
+    double *zeroes = good ? PyMem_Calloc((size_t)n + 1, sizeof *zeroes) : NULL;
+    mercer_targets *targets = NULL;
+    mercer_model *model = NULL;
+    if (zeroes) {
+        zeroes[0] = 1;
+        mercer_criterion criterion;
+        mercer_fit_options options;
+        mercer_criterion_init(&criterion);
+        criterion.name = "columns";
+        criterion.choose = take_columns;
+        criterion.host = &wanted;
+        mercer_fit_options_init(&options);
+        options.criterion = &criterion;
+        options.kernel = kernel;
+        options.center = "none";
+        options.store = "stream"; /* exact, and holds nothing */
+        options.head = "none";
+        wanted.out = out.buf;
+        mercer_status rc = mercer_targets_new_values(zeroes, n, 1, NULL, &targets, &err);
+        if (rc == MERCER_OK && core_begin(context, &thread)) {
+            rc = mercer_fit(context->ctx, &options, rows->rows, targets, &model, NULL, &err);
+            core_end(context, thread);
+        }
+        if (!wanted.is_done && !PyErr_Occurred())
+            core_raise(state, context, rc == MERCER_OK ? MERCER_ERR_UNSUPPORTED : rc, &err);
+    } else if (good)
+        PyErr_NoMemory();
+    mercer_model_free(model);
+    mercer_targets_free(targets);
+    PyMem_Free(zeroes);
+    if (out.obj)
+        PyBuffer_Release(&out);
+    PyBuffer_Release(&index);
+    if (!wanted.is_done)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyMethodDef core_kernel_functions[] = {
+    {"kernel_columns", kernel_columns, METH_VARARGS, kernel_columns_doc},
     {"add_kernel", add_kernel, METH_VARARGS, add_kernel_doc},
     {NULL, NULL, 0, NULL},
 };

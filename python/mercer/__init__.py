@@ -12,7 +12,7 @@ from . import _core
 from ._core import (BudgetError, DataError, FileError, FormatError, MercerError, NumericError, ParameterError,
                     UnsupportedError)
 from ._evaluate import Evaluation, compare, evaluate
-from ._model import Model, load
+from ._model import Model, kernel_matrix, load
 from ._names import ESTIMATORS
 from ._plot import plot_errors, plot_evaluation, plot_features, plot_preimages, plot_spectrum
 from ._runtime import MercerWarning, matrix_kernel
@@ -20,7 +20,7 @@ from ._runtime import MercerWarning, matrix_kernel
 __version__ = _core.library()["version"]
 
 __all__ = ["BudgetError", "DataError", "Evaluation", "FileError", "FormatError", "MercerError", "MercerWarning", "Model",
-           "NumericError", "ParameterError", "UnsupportedError", "compare", "evaluate", "load", "matrix_kernel",
+           "NumericError", "ParameterError", "UnsupportedError", "compare", "evaluate", "kernel_matrix", "load", "matrix_kernel",
            "plot_errors", "plot_evaluation", "plot_features", "plot_preimages", "plot_spectrum", *ESTIMATORS]
 
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from . import _core
-from ._runtime import FLOAT32, FLOAT64, Call, HostKernel, prepared, rows_of
+from ._runtime import FLOAT32, FLOAT64, Call, HostKernel, is_sparse, prepared, rows_of, spec_of, threads_of
 
 
 class Model(_core.Model):
@@ -184,3 +184,58 @@ def load(path):
     """
     with Call() as context:
         return _core.load(context, Model, path)
+
+
+def kernel_matrix(X, Y=None, *, kernel="rbf", n_jobs=None, **keys):
+    """Values of a kernel for all pairs of rows, as the library computes them.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame of shape (n, d)
+    Y : the same of shape (m, d), optional
+        None: X.
+    kernel : str or callable, default="rbf"
+        As for the estimators.
+    n_jobs : int, optional
+        Threads; None: all.
+    **keys
+        Keys of the kernel, for example sigma=2.0. A width that is not given is the median of X.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.kernel_matrix([[0.0], [1.0]], kernel="rbf", gamma=0.5).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+    host = HostKernel(kernel) if callable(kernel) else None
+    spec = host.name if host else spec_of(kernel, keys)
+    table, _ = prepared(X)
+    n = table.shape[0]
+    settings = (threads_of(n_jobs), None, 1, None)
+    if Y is None:
+        both, index = table, np.arange(n)
+    else:
+        other, _ = prepared(Y)
+        if other.shape[1] != table.shape[1]:
+            raise _core.DataError(f"Y has {other.shape[1]} columns, X has {table.shape[1]}")
+        if host is None:  # the median is that of X, not of both
+            with Call(settings, (_core.FEWER_COMPONENTS,)) as context:
+                spec = _core.fit(context, Model, {"method": "nystroem:points=1", "components": "1", "kernel": spec, "center": "none"},
+                                 rows_of(context, table), None, None, None, None, False)[0].info["kernel"]
+        if is_sparse(table) or is_sparse(other):
+            from scipy.sparse import csr_matrix, vstack
+            both = vstack([csr_matrix(table), csr_matrix(other)], format="csr")
+        else:
+            both = np.vstack([table, other])
+        index = np.arange(n, both.shape[0])
+    if both.shape[0] == 1:  # one row is not enough for a fit, whose kernel matrix this is
+        both = np.vstack([both, both]) if not is_sparse(both) else both[[0, 0]]
+    out = np.empty((len(index), both.shape[0]))
+    with Call(settings, kernel=host) as context:
+        _core.kernel_columns(context, spec, rows_of(context, both), index, out)
+    return np.ascontiguousarray(out[:, :n].T)

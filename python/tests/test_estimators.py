@@ -451,6 +451,39 @@ def kernels_that_are_functions():
 
 
 @test
+def kernel_matrices():
+    from sklearn.metrics import pairwise
+    random = np.random.default_rng(3)
+    for n, m, d, scale in ((1, 1, 1, 1.0), (5, 3, 2, 1e-3), (70, 300, 7, 1.0), (300, 20, 40, 10.0)):
+        X, Y = scale * random.random((n, d)), scale * random.random((m, d))
+        gamma = 0.5 / scale ** 2
+        cases = {"linear": ({}, pairwise.linear_kernel), "rbf": ({"gamma": gamma}, lambda a, b: pairwise.rbf_kernel(a, b, gamma)),
+                 "poly": ({"gamma": gamma, "coef0": 1, "degree": 2}, lambda a, b: pairwise.polynomial_kernel(a, b, 2, gamma, 1)),
+                 "laplacian": ({"gamma": 0.3}, lambda a, b: pairwise.laplacian_kernel(a, b, 0.3)),
+                 "sigmoid": ({"gamma": gamma, "coef0": 0.5}, lambda a, b: pairwise.sigmoid_kernel(a, b, gamma, 0.5)),
+                 "cosine": ({}, pairwise.cosine_similarity),
+                 "exponential": ({"sigma": 2.0}, lambda a, b: np.exp(-pairwise.euclidean_distances(a, b) / 2))}
+        for kernel, (keys, plain) in cases.items():
+            for other in (Y, None):
+                expected = plain(X, X if other is None else other)
+                got = mercer.kernel_matrix(X, other, kernel=kernel, **keys)
+                assert got.shape == expected.shape and got.flags.c_contiguous
+                np.testing.assert_allclose(got, expected, atol=1e-7 if kernel == "exponential" else 1e-11 * np.abs(expected).max(),
+                                           err_msg=f"{kernel} {n} {m} {d}")
+    X = random.normal(size=(60, 4))
+    sigma = eval_sigma(mercer.KernelPCA(2).fit(X).kernel_)
+    np.testing.assert_allclose(mercer.kernel_matrix(X, X[:5]), mercer.kernel_matrix(X, sigma=sigma)[:, :5], atol=1e-14)
+    np.testing.assert_allclose(mercer.kernel_matrix(X, X[:5] * 100), mercer.kernel_matrix(X, X[:5] * 100, sigma=sigma), atol=1e-14)
+    np.testing.assert_allclose(mercer.kernel_matrix(X, X[:7], kernel=gauss), gauss(X, X[:7]), atol=1e-14)
+    rows = sparse.random(50, 20, 0.3, "csr", random_state=1)
+    np.testing.assert_allclose(mercer.kernel_matrix(rows, rows[:9], sigma=1.0), mercer.kernel_matrix(rows.toarray(), sigma=1.0)[:, :9],
+                               atol=1e-12)
+    for bad in ({"kernel": "no"}, {"sigma": -1}, {"Y": X[:, :2]}, {"kernel": "precomputed"}):
+        with raises((ValueError, NotImplementedError)):
+            mercer.kernel_matrix(X, **bad)
+
+
+@test
 def pipelines_and_searches():
     X, y = blobs(120, 4)
     pipe = make_pipeline(StandardScaler(), mercer.KernelPCA(3), mercer.PLSClassifier(2))
