@@ -51,7 +51,7 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 raise _core.ParameterError(f"kernel={kernel!r} has its numbers inside; {next(iter(given))} is given "
                                            "beside it (parameter kernel)")
             return kernel
-        known = KERNEL_KEYS.get(kernel, ())
+        known = KERNEL_KEYS.get(kernel, KERNEL_PARAMETERS)  # another spelling: the library looks at all
         keys = {key: value for key, value in given.items() if value is not None and key in known}
         if "gamma" in keys and "sigma" in keys:
             raise _core.ParameterError("gamma and sigma are two names of one width; give one (parameter gamma)")
@@ -349,7 +349,8 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------ tags
 
     def _is_pairwise(self):
-        return getattr(self, "kernel", None) == "precomputed"
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, str) and kernel.lower() == "precomputed"
 
     def _more_tags(self):
         return {"preserves_dtype": [np.float64, np.float32], "pairwise": self._is_pairwise()}

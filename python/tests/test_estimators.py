@@ -152,6 +152,21 @@ def kernel_pca_takes_what_theirs_takes():
 
 
 @test
+def other_spellings_of_kernels():
+    """A name that the library takes in another spelling keeps its parameters; a wrong one is refused."""
+    X, _ = blobs(60)
+    expected = mercer.KernelPCA(2, gamma=0.3).fit(X).transform(X)
+    for kernel in ("RBF", "Rbf", "gaussian"):
+        try:
+            got = mercer.KernelPCA(2, kernel=kernel, gamma=0.3).fit(X).transform(X)
+        except mercer.ParameterError:
+            continue  # a library that takes no other spellings
+        assert same(got, expected), kernel
+    with raises(mercer.ParameterError, "kernel"):
+        mercer.KernelPCA(2, kernel="gausian_", gamma=0.3).fit(X)
+
+
+@test
 def pca_is_scikit_learns():
     X, _ = blobs(80, 6)
     a, b = TheirPCA(3).fit(X), mercer.PCA(3).fit(X)
