@@ -209,8 +209,7 @@ const char *mrc_scan_double(const char *text, const char *limit, double *out)
     return p;
 }
 
-/* Does text[0 .. length) spell word (given in lower case), in any case? */
-static bool spells(const char *text, size_t length, const char *word)
+bool mrc_spells(const char *text, size_t length, const char *word)
 {
     if (strlen(word) != length)
         return false;
@@ -237,9 +236,9 @@ bool mrc_parse_double(const char *text, size_t length, double *out)
         text++;
         length--;
     }
-    if (spells(text, length, "nan"))
+    if (mrc_spells(text, length, "nan"))
         *out = (double)NAN;
-    else if (spells(text, length, "inf") || spells(text, length, "infinity"))
+    else if (mrc_spells(text, length, "inf") || mrc_spells(text, length, "infinity"))
         *out = negative ? -(double)INFINITY : (double)INFINITY;
     else
         return false;

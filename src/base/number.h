@@ -14,6 +14,9 @@
  * no hexadecimal, no words. */
 const char *mrc_scan_double(const char *text, const char *limit, double *out);
 
+/* Whether text[0 .. length) is the word (in lower case), in any case. */
+bool mrc_spells(const char *text, size_t length, const char *word);
+
 /* Read a text that is a number from its first to its last byte. "nan", "inf" and "infinity" (any
  * case, with a sign) count as numbers: the caller tests isfinite() and can say so. */
 bool mrc_parse_double(const char *text, size_t length, double *out);

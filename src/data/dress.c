@@ -16,6 +16,7 @@
  * may disagree. New rows for a model are read by what was learnt then. */
 #include "data/dress.h"
 
+#include "base/number.h"
 #include "data/prepare.h"
 #include "data/rows.h"
 
@@ -130,23 +131,12 @@ static bool take_grouped(const char *text, size_t length, const mrc_style *style
     return true;
 }
 
-/* Whether the text is this word, in any case. */
-static bool spells(const char *text, size_t length, const char *word)
-{
-    if (strlen(word) != length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if ((text[i] | 0x20) != word[i])
-            return false;
-    return true;
-}
-
 bool mrc_undress(const char *text, size_t length, const mrc_style *style, mrc_dressed *out)
 {
     static const char *const words[] = {"false", "true", "no", "yes"};
     *out = (mrc_dressed){.dress = MRC_BOOLEAN, .certain = true};
     for (int i = 0; i < 4; i++)
-        if (spells(text, length, words[i])) {
+        if (mrc_spells(text, length, words[i])) {
             out->value = i % 2;
             out->family = i / 2;
             return true;

@@ -35,4 +35,19 @@ static inline void tear_down_classes(void)
     free(x);
 }
 
+/* set_up() and tear_down() of a group of tests that need no more than these. */
+#define CLASSES_GROUP(n)                                                                           \
+    static int set_up(void **state)                                                                \
+    {                                                                                              \
+        (void)state;                                                                               \
+        set_up_classes(n);                                                                         \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int tear_down(void **state)                                                             \
+    {                                                                                              \
+        (void)state;                                                                               \
+        tear_down_classes();                                                                       \
+        return 0;                                                                                  \
+    }
+
 #endif

@@ -9,19 +9,7 @@
 
 enum { N = 60, D = 3, MAX_FIELDS = 64 };
 
-static int set_up(void **state)
-{
-    (void)state;
-    set_up_classes(N);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tear_down_classes();
-    return 0;
-}
+CLASSES_GROUP(N)
 
 /* ---- structs at the end of a page ---- */
 

@@ -8,19 +8,7 @@
 
 enum { N = 60 };
 
-static int set_up(void **state)
-{
-    (void)state;
-    set_up_classes(N);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tear_down_classes();
-    return 0;
-}
+CLASSES_GROUP(N)
 
 static json_t *read_text(char *text)
 {

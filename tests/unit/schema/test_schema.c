@@ -14,19 +14,7 @@ static const entry_at lists[] = {mercer_method_at, mercer_kernel_at, mercer_head
 static const char *const list_names[] = {"methods", "kernels", "heads"};
 enum { LISTS = sizeof lists / sizeof *lists };
 
-static int set_up(void **state)
-{
-    (void)state;
-    set_up_classes(N);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tear_down_classes();
-    return 0;
-}
+CLASSES_GROUP(N)
 
 static mercer_entry_info info_of(const mercer_entry *entry)
 {
