@@ -291,7 +291,7 @@ static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows
         [KPCA] = {.name = "kpca", .method = "kpca"},
         [AKFA] = {.name = "akfa", .method = "akfa"},
         [AKFA_SPAN] = {.name = "akfa, span", .method = "akfa", .center = "span"},
-        [ACKFA] = {.name = "ackfa", .method = "ackfa:delta=0.4"},
+        [ACKFA] = {.name = "ackfa", .method = "ackfa:delta=0.4,relative=off"},
         [SKFA] = {.name = "skfa", .method = "skfa"},
         [RKPCA] = {.name = "rkpca", .method = "rkpca"}};
     const int width = cli_terminal_width(), each = width / 2 > WIDE ? WIDE : width / 2;

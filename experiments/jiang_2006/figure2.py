@@ -21,7 +21,7 @@ errors, found = (np.zeros((len(deltas), len(seeds))) for _ in range(2))
 seconds = np.full(errors.shape, np.inf)
 for _ in range(1 if lab.quick else 5):  # in turn: what disturbs the machine does not meet all runs of a number
     for (i, delta), (j, seed) in itertools.product(enumerate(deltas), enumerate(seeds)):
-        method = f"ackfa:delta={delta:.2f}" if delta else "akfa"
+        method = f"ackfa:delta={delta:.2f},relative=off" if delta else "akfa"
         report = ring.fit(lab, rows, seed, method, features, "--store", "dense")
         errors[i, j], found[i, j] = report["reconstruction_error"], report["components"]
         seconds[i, j] = min(seconds[i, j], report["seconds"])

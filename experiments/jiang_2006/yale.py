@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-METHODS = {"AKFA": "akfa", "ACKFA": "ackfa:delta=0.16", "KPCA": "kpca", "SKFA": "skfa"}
+METHODS = {"AKFA": "akfa", "ACKFA": "ackfa:delta=0.16,relative=off", "KPCA": "kpca", "SKFA": "skfa"}
 HEIGHT, WIDTH, EXPOSURES = 243, 320, 11
 SIDE_LIT = (3, 6)  # exposures, in the order of their names
 

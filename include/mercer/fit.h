@@ -17,7 +17,7 @@ extern "C" {
 typedef struct mercer_fit_options {
     size_t struct_size;
     const char *method;    /* NAME[:key=value,...]; required unless there is a criterion */
-    const char *kernel;    /* NAME[:key=value,...]; NULL: rbf:sigma=median (linear for pca) */
+    const char *kernel;    /* NAME[:key=value,...]; NULL: the default_kernel of the method */
     double components;     /* 0: the method's default; 1, 2, ...: that many; in (0,1): as many as
                               capture that share of the variance (methods that learn from targets:
                               explain that share of them); MERCER_COMPONENTS_BOUND */
@@ -137,7 +137,8 @@ typedef struct mercer_entry_info {
     const char *reference; /* paper or formula; NULL: none, as of formats */
     /* Methods; of others NULL: */
     const char *default_center;
-    const char *default_head; /* as its keys are by default; NULL: none, it learns from rows only */
+    const char *default_head; /* as its keys are by default, and of values where that depends on the
+                                 targets; NULL: none, it learns from rows only */
     /* Methods and heads, MERCER_LEARNS_...; 0: from rows only */
     unsigned learns;
     /* Methods, 1 or 0: */
@@ -153,6 +154,7 @@ typedef struct mercer_entry_info {
     int writes;          /* formats: 1 when it is written, not only read */
     int has_header;      /* formats: 1 when the first line may hold the names of the columns */
     int has_arrays;      /* formats: 1 when a file holds several tables: FILE:NAME is one of them */
+    const char *default_kernel; /* methods: the kernel unless another is asked for */
 } mercer_entry_info;
 MERCER_VERSIONED(entry_info)
 MERCER_API MERCER_EXPERIMENTAL void mercer_entry_get_info(const mercer_entry *entry,

@@ -391,10 +391,10 @@ class ACKFA(_Kernel):
         Power of poly; None: 3.
     coef0 : float, default=None
         Constant of poly and sigmoid; None: 1.
-    delta : float, default=0.4
+    delta : float, default=0.5
         Rows whose squared distance from the span of the selected ones is below leave.
         Allowed: >= 0.
-    relative : bool, default=False
+    relative : bool, default=True
         Delta is in units of the mean squared norm of the (centred) mapped rows.
     candidates : int, default=0
         Rows looked at in each step, drawn at random; 0: all. Allowed: >= 0.
@@ -465,10 +465,10 @@ class ACKFA(_Kernel):
     """
 
     _method = "ackfa"
-    _keys = {"delta": 0.4, "relative": False, "candidates": 0}
+    _keys = {"delta": 0.5, "relative": True, "candidates": 0}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, delta=0.4, relative=False, candidates=0, center=None,
+                 degree=None, coef0=None, delta=0.5, relative=True, candidates=0, center=None,
                  scale=None, novelty=None, store="auto", precision="double", memory=None,
                  random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
@@ -2893,9 +2893,10 @@ class BoostedLatentFeaturesClassifier(_Classifier):
         Power of poly; None: 3.
     coef0 : float, default=None
         Constant of poly and sigmoid; None: 1.
-    loss : {"ls", "lad", "exp", "log"}, default="ls"
+    loss : {"auto", "ls", "lad", "exp", "log"}, default="auto"
         What the features reduce: squares, absolute deviations, or for two classes the
-        exponential or logistic loss of margins.
+        exponential or logistic loss of margins; auto: lad for values, log for two classes,
+        ls for more.
     nu : float, default=1.0
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
@@ -2909,7 +2910,7 @@ class BoostedLatentFeaturesClassifier(_Classifier):
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
-        direct, with keys ("knn:k=3"); None: "ls".
+        direct, with keys ("knn:k=3"); None: that of the loss.
     novelty : float, default=None
         Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
@@ -2970,12 +2971,12 @@ class BoostedLatentFeaturesClassifier(_Classifier):
     """
 
     _method = "blf"
-    _keys = {"loss": "ls", "nu": 1.0, "heuristic": "mi", "cache": 500}
+    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, loss="ls", nu=1.0, heuristic="mi", cache=500, center=None,
-                 scale=None, head=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 degree=None, coef0=None, loss="auto", nu=1.0, heuristic="mi", cache=500,
+                 center=None, scale=None, head=None, novelty=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3023,9 +3024,10 @@ class BoostedLatentFeaturesRegressor(_Regressor):
         Power of poly; None: 3.
     coef0 : float, default=None
         Constant of poly and sigmoid; None: 1.
-    loss : {"ls", "lad", "exp", "log"}, default="ls"
+    loss : {"auto", "ls", "lad", "exp", "log"}, default="auto"
         What the features reduce: squares, absolute deviations, or for two classes the
-        exponential or logistic loss of margins.
+        exponential or logistic loss of margins; auto: lad for values, log for two classes,
+        ls for more.
     nu : float, default=1.0
         Share of the rows that make a direction; 1: all. Allowed: > 0 and <= 1.
     heuristic : {"mr", "mi", "eps"}, default="mi"
@@ -3039,7 +3041,7 @@ class BoostedLatentFeaturesRegressor(_Regressor):
         Scaling of the columns or rows, kept in the model; True: "standard".
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
-        direct, with keys ("knn:k=3"); None: "ls".
+        direct, with keys ("knn:k=3"); None: that of the loss.
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
@@ -3100,11 +3102,11 @@ class BoostedLatentFeaturesRegressor(_Regressor):
     """
 
     _method = "blf"
-    _keys = {"loss": "ls", "nu": 1.0, "heuristic": "mi", "cache": 500}
+    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, loss="ls", nu=1.0, heuristic="mi", cache=500, center=None,
-                 scale=None, head=None, scale_target=None, novelty=None, store="auto",
+                 degree=None, coef0=None, loss="auto", nu=1.0, heuristic="mi", cache=500,
+                 center=None, scale=None, head=None, scale_target=None, novelty=None, store="auto",
                  precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -3137,7 +3139,7 @@ class KernelBoostClassifier(_Classifier):
     ----------
     n_components : int, float or "bound", default=10
         Features to extract; below 1: as many as explain that share of the labels.
-    kernel : str or callable, default="rbf"
+    kernel : str or callable, default="linear"
         Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
         intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
         product ("0.7*rbf + linear"), or a function of two rows.
@@ -3229,10 +3231,10 @@ class KernelBoostClassifier(_Classifier):
     _keys = {"loss": "exp", "rounds": 0}
     _two_classes = True
 
-    def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, loss="exp", rounds=0, center=None, scale=None, head=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+    def __init__(self, n_components=10, *, kernel="linear", kernel_params=None, gamma=None,
+                 sigma=None, degree=None, coef0=None, loss="exp", rounds=0, center=None, scale=None,
+                 head=None, novelty=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params

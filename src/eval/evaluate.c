@@ -661,7 +661,7 @@ static mercer_status make_grid(const mercer_fit_options *fit, const char *const 
     const mrc_method *method;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
-    const char *kernel = method->linear_kernel ? "linear" : "rbf";
+    const char *kernel = mrc_method_default_kernel(method);
     MRC_TRY(mrc_grid_init(out, fit->method, fit->kernel ? fit->kernel : kernel, fit->head, texts,
                           count, err));
 out:

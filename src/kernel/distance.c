@@ -8,13 +8,13 @@
 #include <float.h>
 
 static const mrc_param rbf_params[] = {
-    MRC_PARAM_SIGMA("width"), MRC_PARAM_GAMMA("1 / (2 sigma^2), may be given instead of sigma"),
-    MRC_PARAM_END};
+    MRC_PARAM_SIGMA("width"),
+    MRC_PARAM_GAMMA_OR_SIGMA("1 / (2 sigma^2), may be given instead of sigma"), MRC_PARAM_END};
 static const mrc_param laplacian_params[] = {
     MRC_PARAM_GAMMA("factor of the distance; auto: 1 / columns"), MRC_PARAM_END};
 static const mrc_param exponential_params[] = {
     MRC_PARAM_SIGMA("length"),
-    MRC_PARAM_GAMMA(
+    MRC_PARAM_GAMMA_OR_SIGMA(
         "1 / sigma, may be given instead of sigma (kernlab's laplacedot calls it sigma)"),
     MRC_PARAM_END};
 enum { NU_HALF, NU_THREE_HALVES, NU_FIVE_HALVES, NU_INFINITE };

@@ -68,7 +68,9 @@ bool mrc_part_is_open(const mrc_kernel_part *kernel)
 {
     bool gamma = kernel->gamma == MRC_GAMMA_OPEN;
     bool sigma = kernel->sigma == MRC_SIGMA_MEDIAN || kernel->sigma == MRC_SIGMA_LEARN;
-    return has_two_forms(kernel) ? gamma && sigma : gamma || sigma;
+    if (has_two_forms(kernel))
+        return (gamma && sigma) || kernel->gamma == MRC_GAMMA_AUTO;
+    return gamma || sigma;
 }
 
 static mercer_status fail_unknown(const char *spec, mercer_error *err)
@@ -213,6 +215,11 @@ mercer_status mrc_part_resolve(mrc_kernel_part *kernel, mercer_ctx *ctx, const m
         if (rc != MERCER_OK)
             return rc;
         kernel->sigma = *median;
+    }
+    if (two_forms && kernel->gamma == MRC_GAMMA_AUTO) {
+        kernel->gamma = 1 / (double)rows->d;
+        mrc_notice(ctx, "gamma=auto is 1/%lld; leave gamma out for the median width",
+                   (long long)rows->d);
     }
     if (two_forms && kernel->gamma != MRC_GAMMA_OPEN)
         kernel->sigma = sigma_of(kernel);

@@ -58,12 +58,17 @@ extern const mrc_kernel_def mrc_kernel_def_host;
 #define MRC_SIGMA_MEDIAN MRC_KEYWORD(0)
 #define MRC_SIGMA_LEARN MRC_KEYWORD(1)
 #define MRC_GAMMA_OPEN MRC_KEYWORD(0)
+/* Kernels with two forms of a width have it beside MRC_GAMMA_OPEN, which is "as sigma says". */
+#define MRC_GAMMA_AUTO MRC_KEYWORD(1)
 #define MRC_PARAM_SIGMA(help)                                                                      \
     MRC_REAL_OR(mrc_kernel_part, sigma, MRC_SIGMA_MEDIAN, DBL_MIN, DBL_MAX, "median|learn",        \
                 help "; median: the median distance between 512 training rows drawn by the seed; " \
                      "learn: found beside the features, by koca")
 #define MRC_PARAM_GAMMA(help)                                                                      \
     MRC_REAL_OR(mrc_kernel_part, gamma, MRC_GAMMA_OPEN, DBL_MIN, DBL_MAX, "auto", help)
+#define MRC_PARAM_GAMMA_OR_SIGMA(help)                                                             \
+    MRC_REAL_OR(mrc_kernel_part, gamma, MRC_GAMMA_OPEN, DBL_MIN, DBL_MAX, "sigma|auto",            \
+                help "; sigma: as sigma says; auto: 1 / columns")
 
 static inline bool mrc_never_semidefinite(const mrc_kernel_part *part)
 {

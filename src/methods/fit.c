@@ -217,6 +217,7 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
 
     mrc_ctx_enter(ctx);
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
+    MRC_TRY(mrc_request_settle(&r, targets, err));
     const bool wanted = r.options.want_features != 0;
     r.options.want_features = 0; /* not of the fits inside this one */
     if (wanted)

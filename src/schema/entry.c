@@ -13,6 +13,7 @@ static void describe_method(const mrc_method *method, mercer_entry_info *info)
     info->default_center = mrc_center_name(method->default_center);
     info->centers = method->refuses_span ? "none|exact" : "none|exact|span";
     info->default_head = method->default_head;
+    info->default_kernel = mrc_method_default_kernel(method);
     if (method->default_head)
         info->learns = method->learns ? method->learns
                                       : (unsigned)MERCER_LEARNS_CLASSES | MERCER_LEARNS_VALUES;

@@ -91,6 +91,7 @@ static void put_method(mrc_json_writer *json, const mercer_entry_info *info)
     mrc_json_put_text(json, "default_center", info->default_center);
     mrc_json_put_words(json, "centers", info->centers, '|');
     mrc_json_put_text(json, "default_head", info->default_head);
+    mrc_json_put_text(json, "default_kernel", info->default_kernel);
     mrc_json_put_truth(json, "streams", info->streams != 0);
     mrc_json_put_truth(json, "linear_only", info->linear_only != 0);
     mrc_json_put_truth(json, "takes_landmarks", info->takes_landmarks != 0);

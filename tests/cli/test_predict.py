@@ -86,8 +86,8 @@ def test_losses_of_two_classes():
     x = cloud(80, 3)
     noisy = x[:, 0] + 0.8 * np.random.default_rng(5).normal(size=80)
     table("two.csv", x, "abc", label=["no" if v < 0 else "yes" for v in noisy])
-    for method, head in (("blf", "ls"), ("blf:loss=lad", "lad"), ("blf:loss=exp", "exp"),
-                         ("blf:loss=log", "log"), ("kboost", "ls")):
+    for method, head in (("blf", "log"), ("blf:loss=ls", "ls"), ("blf:loss=lad", "lad"),
+                         ("blf:loss=exp", "exp"), ("blf:loss=log", "log"), ("kboost", "ls")):
         told = report("fit", "two.csv", "-m", method, "-k", "linear", "-n", 2, "-o", "m")
         assert told["head"] == head and told["head_errors"][-1] < 0.35 and not told["notices"]
         mercer("truncate", "m", "-n", 1, "-o", "short", "--quiet")

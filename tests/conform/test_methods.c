@@ -253,12 +253,10 @@ static void check_features(mercer_ctx *ctx, const mercer_model *model, const mer
     free(projected);
 }
 
-/* The method with keys that suit every set: an absolute threshold does not suit every scale, and
- * what a stream drops from its library is missing from its scores. */
+/* The method with keys that suit every set: what a stream drops from its library is missing from
+ * its scores. */
 static const char *spec_for_any_set(const char *method)
 {
-    if (strcmp(method, "ackfa") == 0)
-        return "ackfa:relative=on";
     if (strcmp(method, "koca") == 0)
         return KOCA;
     return strcmp(method, "ikpca") == 0 ? "ikpca:compress=none" : method;

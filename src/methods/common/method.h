@@ -81,9 +81,10 @@ typedef struct mrc_streaming {
 } mrc_streaming;
 
 typedef struct mrc_method {
-    struct mercer_entry entry; /* name, summary, paper, parameters */
-    size_t params_size;        /* of a struct that starts like mrc_common_params */
-    bool linear_kernel;        /* it has no other */
+    struct mercer_entry entry;  /* name, summary, paper, parameters */
+    size_t params_size;         /* of a struct that starts like mrc_common_params */
+    bool linear_kernel;         /* it has no other */
+    const char *default_kernel; /* where that is not rbf; else NULL */
     mrc_center default_center;
     bool refuses_span;      /* no mean in the span of its rows */
     bool takes_landmarks;   /* instead of all its keys but components */
@@ -106,6 +107,8 @@ typedef struct mrc_method {
     /* What targets a method with a default_head learns from, MERCER_LEARNS_...; 0: from classes and
      * from values. */
     unsigned learns;
+    /* Settle the parameters that are left to the targets; or NULL. */
+    void (*settle)(void *params, const mercer_targets *targets);
     /* The default head where it depends on the parameters, or NULL. */
     const char *(*choose_head)(const void *params);
     /* Whether its features are nested with these parameters: the first k of more are those of a fit

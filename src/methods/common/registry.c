@@ -93,6 +93,13 @@ out:
     return rc;
 }
 
+const char *mrc_method_default_kernel(const mrc_method *method)
+{
+    if (method->default_kernel)
+        return method->default_kernel;
+    return method->linear_kernel ? "linear" : "rbf";
+}
+
 const mrc_method *mrc_method_of(const mercer_entry *entry)
 {
     for (int i = 0; i < METHODS; i++)

@@ -10,6 +10,8 @@ mercer_status mrc_method_find(const char *spec, const mrc_method **out, mercer_e
 
 /* The method of an entry, or NULL when it is the entry of something else. */
 const mrc_method *mrc_method_of(const struct mercer_entry *entry);
+/* Its kernel unless another is asked for. */
+const char *mrc_method_default_kernel(const mrc_method *method);
 /* Whether its features are nested, see below, with its keys at their defaults. */
 bool mrc_method_is_nested_by_default(const mrc_method *method);
 

@@ -74,7 +74,7 @@ static mercer_status read_kernel(const mercer_ctx *ctx, mrc_request *r, mercer_e
 {
     char text[256];
     bool linear = r->method->linear_kernel;
-    const char *spec = r->options.kernel ? r->options.kernel : linear ? "linear" : "rbf";
+    const char *spec = r->options.kernel ? r->options.kernel : mrc_method_default_kernel(r->method);
     mercer_status rc = MERCER_OK;
     if (r->fitted_kernel)
         r->kernel = *r->fitted_kernel;
@@ -240,6 +240,15 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
         MRC_TRY(r->method->check(r, err));
 out:
     return rc;
+}
+
+mercer_status mrc_request_settle(mrc_request *r, const mercer_targets *targets, mercer_error *err)
+{
+    if (!r->method->settle || !targets)
+        return MERCER_OK;
+    r->method->settle(r->params, targets);
+    mrc_head_choice_destroy(&r->head);
+    return read_head(r, err); /* which may follow from them */
 }
 
 void mrc_request_destroy(mrc_request *r)

@@ -24,6 +24,8 @@ typedef struct mrc_request {
  * checked without rows; ctx may be NULL. To be destroyed, also after an error. */
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err);
+/* Settle what the keys of the method leave to the targets, which may be NULL. */
+mercer_status mrc_request_settle(mrc_request *r, const mercer_targets *targets, mercer_error *err);
 void mrc_request_destroy(mrc_request *r);
 /* Say so when the spreads of the columns differ a lot and nothing scales them. */
 mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,

@@ -16,9 +16,9 @@ struct ackfa_params {
 
 static const mrc_param ackfa_schema[] = {
     MRC_COMPONENTS(struct ackfa_params, 10),
-    MRC_REAL(struct ackfa_params, delta, 0.4, 0, 1e300,
+    MRC_REAL(struct ackfa_params, delta, 0.5, 0, 1e300,
              "rows whose squared distance from the span of the selected ones is below leave"),
-    MRC_CHOICE(struct ackfa_params, relative, 0, "off|on",
+    MRC_CHOICE(struct ackfa_params, relative, 1, "off|on",
                "delta is in units of the mean squared norm of the (centred) mapped rows"),
     MRC_INT(struct ackfa_params, candidates, 0, 0, 1e9,
             "rows looked at in each step, drawn at random; 0: all"),

@@ -24,13 +24,14 @@ struct blf_params {
     int64_t cache;
 };
 
-enum { LS, LAD, EXP, LOG }; /* the words; from LAD on one more than their mrc_loss */
+enum { AUTO, LS, LAD, EXP, LOG }; /* the words */
 
 static const mrc_param blf_schema[] = {
     MRC_COMPONENTS_SUPERVISED(struct blf_params, 10),
-    MRC_CHOICE(struct blf_params, loss, LS, "ls|lad|exp|log",
+    MRC_CHOICE(struct blf_params, loss, AUTO, "auto|ls|lad|exp|log",
                "what the features reduce: squares, absolute deviations, or for two classes the "
-               "exponential or logistic loss of margins"),
+               "exponential or logistic loss of margins; auto: lad for values, log for two "
+               "classes, ls for more"),
     MRC_THINNING(struct blf_params, 1), MRC_PARAM_END};
 
 static const double NOTHING = 1e-10; /* of the labels: what is left of them is rounding */
@@ -58,6 +59,11 @@ static void destroy(struct blf *b)
     mrc_free(b->columns);
 }
 
+static mrc_loss loss_of(int word)
+{
+    return word == LAD ? MRC_LOSS_LAD : word == EXP ? MRC_LOSS_EXP : MRC_LOSS_LOG;
+}
+
 static mercer_status reserve(struct blf *b, const mrc_deflation *dual, mercer_error *err)
 {
     int64_t n = dual->n, most = dual->most + 1;
@@ -67,8 +73,8 @@ static mercer_status reserve(struct blf *b, const mrc_deflation *dual, mercer_er
         b->columns[i] = 1 / sqrt((double)n);
     MRC_TRY(mrc_alloc(&b->fits, b->outputs, sizeof *b->fits, err));
     for (int64_t c = 0; c < b->outputs; c++)
-        MRC_TRY(mrc_loss_fit_init(b->fits + c, dual->ctx, (mrc_loss)(b->params->loss - 1),
-                                  b->y + c * n, n, most, err));
+        MRC_TRY(mrc_loss_fit_init(b->fits + c, dual->ctx, loss_of(b->params->loss), b->y + c * n, n,
+                                  most, err));
 out:
     return rc;
 }
@@ -213,10 +219,23 @@ out:
     return rc;
 }
 
+/* Each of more than two classes is smaller than the others together, so that the median of its
+ * indicator is a constant, which absolute deviations would not leave. */
+static void settle(void *params, const mercer_targets *targets)
+{
+    struct blf_params *p = params;
+    if (p->loss != AUTO)
+        return;
+    if (targets->kind == MERCER_TARGET_CLASSES)
+        p->loss = targets->classes > 2 ? LS : LOG;
+    else
+        p->loss = LAD;
+}
+
 /* Predictions minimise the same loss. */
 static const char *choose_head(const void *params)
 {
-    static const char *const heads[] = {"ls", "lad", "exp", "log"};
+    static const char *const heads[] = {"lad", "ls", "lad", "exp", "log"};
     const struct blf_params *p = params;
     return heads[p->loss];
 }
@@ -230,6 +249,7 @@ const mrc_method mrc_method_blf = {
     .default_center = MRC_CENTER_EXACT,
     .refuses_span = true,
     .fit = blf_fit,
-    .default_head = "ls",
+    .default_head = "lad",
+    .settle = settle,
     .choose_head = choose_head,
 };

@@ -341,6 +341,7 @@ const mrc_method mrc_method_kboost = {
               .reference = "Crammer, Keshet, Singer 2002",
               .params = kboost_schema},
     .params_size = sizeof(struct kboost_params),
+    .default_kernel = "linear",
     .default_center = MRC_CENTER_NONE,
     .refuses_span = true,
     .fit = kboost_fit,

@@ -220,10 +220,10 @@ static const field parameter_fields[] = {
 
 static const field entry_fields[] = {
 #define X(name) F(mercer_entry_info, name)
-    X(name),         X(summary),    X(reference),   X(default_center),  X(default_head),
-    X(learns),       X(streams),    X(linear_only), X(takes_landmarks), X(takes_validation),
-    X(learns_width), X(not_nested), X(centers),     X(endings),         X(writes),
-    X(has_header),   X(has_arrays),
+    X(name),         X(summary),    X(reference),      X(default_center),  X(default_head),
+    X(learns),       X(streams),    X(linear_only),    X(takes_landmarks), X(takes_validation),
+    X(learns_width), X(not_nested), X(centers),        X(endings),         X(writes),
+    X(has_header),   X(has_arrays), X(default_kernel),
 #undef X
 };
 

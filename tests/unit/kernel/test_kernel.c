@@ -117,6 +117,7 @@ static void test_kernel_refuses_bad_text(void **state)
         {"exponential:sigma=1,gamma=1", "kernel exponential: give sigma or gamma, not both"},
         {"matern:nu=3", "kernel matern: nu=3 is not one of 0.5, 1.5, 2.5, inf"},
         {"rq:alpha=0", "alpha=0 is out of range"},
+        {"rbf:sigma=1,gamma=auto", "kernel rbf: give sigma or gamma, not both"},
         {"chi2:gamma=auto", "is not a number"},
         {"intersection:gamma=1", "it has no keys"},
         {"laplacian:sigma=1", "unknown key 'sigma'"},
@@ -377,6 +378,56 @@ static void test_kernel_names_negative_values(void **state)
     free(fresh);
 }
 
+static void keep_text(void *host, const mercer_notice *notice)
+{
+    snprintf(host, 128, "%s", notice->text);
+}
+
+/* gamma=auto is 1 / columns, with a note; without gamma the width is the median. */
+static void test_kernel_gamma_auto_is_of_the_columns(void **state)
+{
+    static const struct {
+        const char *spec, *shown;
+        double gamma;
+        bool notes;
+    } cases[] = {{"rbf:gamma=auto", "rbf:gamma=0.2", 0.2, true},
+                 {"exponential:gamma=auto", "exponential:sigma=5", 0.2, true},
+                 {"2*rbf:gamma=auto + 1", NULL, 0.2, true},
+                 {"rbf", NULL, 0, false},
+                 {"rbf:gamma=sigma", NULL, 0, false},
+                 {"exponential:gamma=sigma,sigma=4", "exponential:sigma=4", 0.25, false},
+                 {"laplacian:gamma=auto", "laplacian:gamma=0.2", 0.2, false}};
+    char text[128], said[128];
+    (void)state;
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = normal_rows(4, 60, 5, 0, 1);
+    mercer_rows *rows = view(ctx, x, 60, 5);
+    mrc_kernel kernel, median;
+    assert_ok(mrc_kernel_parse(&median, "rbf:sigma=median", err));
+    assert_ok(mrc_kernel_resolve(&median, ctx, rows, err));
+    mercer_ctx_free(ctx);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        said[0] = '\0';
+        ctx = new_ctx(1); /* the median draws from the generator */
+        mercer_ctx_set_notice(ctx, keep_text, said);
+        assert_ok(mrc_kernel_parse(&kernel, cases[c].spec, err));
+        assert_int_equal(mrc_kernel_is_open(&kernel), cases[c].gamma != 0.25);
+        assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+        assert_false(mrc_kernel_is_open(&kernel));
+        double gamma = mrc_kernel_is_combined(&kernel) ? kernel.part[0].gamma : kernel.gamma;
+        assert_true(gamma == (cases[c].gamma > 0 ? cases[c].gamma : median.gamma));
+        assert_string_equal(
+            said, cases[c].notes ? "gamma=auto is 1/5; leave gamma out for the median width" : "");
+        assert_ok(mrc_kernel_format(&kernel, text, sizeof text, err));
+        if (cases[c].shown)
+            assert_string_equal(text, cases[c].shown);
+        assert_null(strstr(text, "auto"));
+        mercer_ctx_free(ctx);
+    }
+    mercer_rows_free(rows);
+    free(x);
+}
+
 /* Both parts that ask for the median get the same number. */
 static void test_kernel_parts_share_the_median(void **state)
 {
@@ -601,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_kernel_small_distances_keep_their_digits),
         cmocka_unit_test(test_kernel_extreme_values),
         cmocka_unit_test(test_kernel_names_negative_values),
+        cmocka_unit_test(test_kernel_gamma_auto_is_of_the_columns),
         cmocka_unit_test(test_kernel_parts_share_the_median),
         cmocka_unit_test(test_kernel_median_is_the_median),
         cmocka_unit_test(test_kernel_median_of_a_sample),

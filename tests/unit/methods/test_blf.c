@@ -116,7 +116,7 @@ static void test_blf_of_least_squares_is_kpls(void **state)
     }
     assert_ok(mercer_targets_new_values(y, N, 2, NULL, &targets, err));
     for (int k = 0; k < 2; k++) {
-        mercer_fit_options options = options_of("blf", kernels[k], NULL, K);
+        mercer_fit_options options = options_of("blf:loss=ls", kernels[k], NULL, K);
         assert_int_equal(features_of(&s, targets, &options, ours), K);
         options.method = "kpls";
         assert_int_equal(features_of(&s, targets, &options, kpls), K);
@@ -264,12 +264,60 @@ static void test_blf_refuses_labels_without_margins(void **state)
     free_set(&s);
 }
 
+/* Without a loss the targets choose it, and the head with it; the model says which. */
+static void test_blf_takes_the_loss_that_suits_the_targets(void **state)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const expected[] = {"lad", "log", "ls", "lad"};
+    int64_t codes[N];
+    double two[2 * N], left[N * 3], named[N * 3];
+    mercer_targets *three = NULL, *columns = NULL;
+    (void)state;
+    struct set s = make_set(1);
+    for (int64_t i = 0; i < N; i++) {
+        codes[i] = i % 3;
+        two[2 * i] = two[2 * i + 1] = s.signs[i];
+    }
+    two[1] = 3;
+    assert_ok(mercer_targets_new_classes(codes, N, names, 3, NULL, &three, err));
+    assert_ok(mercer_targets_new_values(two, N, 2, NULL, &columns, err));
+    const mercer_targets *targets[] = {s.values, s.classes, three, columns};
+    for (int t = 0; t < 4; t++) {
+        char spec[64];
+        mercer_model *model = NULL;
+        mercer_model_info info = {.struct_size = sizeof info};
+        mercer_fit_options options = options_of("blf:components=3", "rbf:sigma=2", NULL, 0);
+        assert_ok(mercer_fit(s.ctx, &options, s.rows, targets[t], &model, NULL, err));
+        mercer_model_get_info(model, &info);
+        snprintf(spec, sizeof spec, "blf:components=3,loss=%s", expected[t]);
+        assert_string_equal(info.method, spec);
+        assert_string_equal(info.head, expected[t]);
+        mercer_model_free(model);
+        assert_int_equal(features_of(&s, targets[t], &options, left), 3);
+        options.method = spec;
+        assert_int_equal(features_of(&s, targets[t], &options, named), 3);
+        assert_memory_equal(left, named, sizeof left);
+        options = options_of("blf:components=3", "rbf:sigma=2", NULL, 0);
+        options.head = "knn"; /* one that is asked for stays */
+        if (t > 0 && t < 3) {
+            assert_ok(mercer_fit(s.ctx, &options, s.rows, targets[t], &model, NULL, err));
+            mercer_model_get_info(model, &info);
+            assert_string_equal(info.method, spec);
+            assert_ptr_equal(strstr(info.head, "knn"), info.head);
+            mercer_model_free(model);
+        }
+    }
+    mercer_targets_free(three);
+    mercer_targets_free(columns);
+    free_set(&s);
+}
+
 /* nu < 1: the model needs few rows; nu = 1 is the dense form, whatever the heuristic. */
 static void test_blf_of_few_rows(void **state)
 {
     static const char *const sparse[] = {"blf:loss=log,nu=0.1,heuristic=mr,components=3",
                                          "blf:loss=lad,nu=0.1,heuristic=mi,components=3",
-                                         "blf:nu=0.1,heuristic=eps,components=3"};
+                                         "blf:loss=ls,nu=0.1,heuristic=eps,components=3"};
     double all[N * 3], same[N * 3];
     (void)state;
     struct set s = make_set(1);
@@ -293,10 +341,11 @@ static void test_blf_of_few_rows(void **state)
 
 static void test_blf_survives_every_failing_allocation(void **state)
 {
-    static const char *const methods[] = {"blf:loss=lad", "blf:loss=log", "blf:loss=exp,nu=0.2"};
+    static const char *const methods[] = {"blf:loss=lad", "blf:loss=log", "blf:loss=exp,nu=0.2",
+                                          "blf"};
     (void)state;
     struct set s = make_set(1);
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < 4; m++) {
         mercer_fit_options options = options_of(methods[m], "rbf:sigma=2", NULL, 3);
         check_failing_allocations(s.ctx, &options, s.rows, s.classes);
     }
@@ -312,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_blf_says_when_the_median_cannot_be_improved),
         cmocka_unit_test(test_blf_ends_when_classes_are_separated),
         cmocka_unit_test(test_blf_refuses_labels_without_margins),
+        cmocka_unit_test(test_blf_takes_the_loss_that_suits_the_targets),
         cmocka_unit_test(test_blf_of_few_rows),
         cmocka_unit_test(test_blf_survives_every_failing_allocation),
     };

@@ -128,6 +128,28 @@ static void test_kboost_counts_rounds(void **state)
     free_set(&s);
 }
 
+static void test_kboost_is_linear_by_default(void **state)
+{
+    double left[N * 2], linear[N * 2], rbf[N * 2];
+    mercer_model *model = NULL;
+    mercer_model_info info = {.struct_size = sizeof info};
+    (void)state;
+    struct set s = make_set(1);
+    mercer_fit_options options = options_of("kboost", NULL, NULL, 2);
+    assert_ok(mercer_fit(s.ctx, &options, s.rows, s.classes, &model, NULL, err));
+    mercer_model_get_info(model, &info);
+    assert_string_equal(info.kernel, "linear");
+    mercer_model_free(model);
+    assert_int_equal(features_of(&s, s.classes, &options, left), 2);
+    options.kernel = "linear";
+    assert_int_equal(features_of(&s, s.classes, &options, linear), 2);
+    assert_memory_equal(left, linear, sizeof left);
+    options.kernel = "rbf"; /* no other is refused */
+    assert_int_equal(features_of(&s, s.classes, &options, rbf), 2);
+    assert_memory_not_equal(left, rbf, sizeof left);
+    free_set(&s);
+}
+
 static void test_kboost_refuses_other_labels(void **state)
 {
     mercer_error why;
@@ -146,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_kboost_is_the_plain_form),
         cmocka_unit_test(test_kboost_of_many_rows),
         cmocka_unit_test(test_kboost_counts_rounds),
+        cmocka_unit_test(test_kboost_is_linear_by_default),
         cmocka_unit_test(test_kboost_refuses_other_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,12 +40,13 @@ static void test_selection_variants(void **state)
         {"skfa:l1=features", {.l1 = true, .features = true}},
         {"skfa:criterion=variance,l1=features", {.l1 = true, .features = true, .spread = true}},
         {"ackfa:delta=0.4,relative=on", {.delta = 0.4}},
+        {"ackfa", {.delta = 0.5}}, /* its default is relative */
         {"akfa:candidates=80", {0}},
         {"skfa:candidates=80,terms=80", {.l1 = true}}};
     double *x = ring_rows(31, N);
     mercer_rows *rows = view(ctx, x, N, 2);
     (void)state;
-    for (int v = 0; v < 7; v++)
+    for (int v = 0; v < 8; v++)
         for (int centered = 0; centered < 2; centered++) {
             double *gram = gram_of("rbf:sigma=4", x, N, 2, centered), mean = 0;
             struct rule rule = variants[v].rule;
@@ -72,7 +73,8 @@ static void test_selection_of_few_candidates(void **state)
 {
     enum { N = 200, L = 8 };
     static const char *const methods[] = {"akfa:candidates=10", "skfa:candidates=10",
-                                          "ackfa:delta=0.01,candidates=10", "skfa:terms=20"};
+                                          "ackfa:delta=0.01,relative=off,candidates=10",
+                                          "skfa:terms=20"};
     double *x = ring_rows(32, N), *gram = gram_of("rbf:sigma=4", x, N, 2, true);
     mercer_rows *rows = view(ctx, x, N, 2);
     (void)state;
@@ -203,7 +205,7 @@ static void test_selection_edges(void **state)
     for (int m = 0; m < 3; m++) {
         check_rank(methods[m], "none");
         check_rank(methods[m], "exact");
-        check_empty_rows(m == 2 ? "ackfa:delta=1e-6" : methods[m]);
+        check_empty_rows(m == 2 ? "ackfa:delta=1e-6,relative=off" : methods[m]);
         check_equal_rows(methods[m], "exact");
     }
 }

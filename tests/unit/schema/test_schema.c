@@ -183,7 +183,10 @@ static void test_methods(void **state)
         mercer_fit_options options;
         mercer_fit_options_init(&options);
         options.method = info.name;
-        options.components = 2;
+        mercer_parameter first = {.struct_size = sizeof first};
+        assert_int_equal(mercer_entry_parameter(entry, 0, &first), 1);
+        const bool by_outputs = first.choices && strcmp(first.choices, "all") == 0;
+        options.components = by_outputs ? 0 : 2;
         check_centers(&info, options);
         assert_int_equal(info.streams, mercer_entry_streams(entry));
         assert_int_equal(info.learns, learnt_by(&options));
@@ -194,7 +197,10 @@ static void test_methods(void **state)
         check_default_center(&info, options, model);
         assert_int_equal(of_model.nested, !info.not_nested);
         assert_int_equal(of_model.head != NULL, info.default_head != NULL);
-        if (info.default_head)
+        assert_memory_equal(of_model.kernel, info.default_kernel, strlen(info.default_kernel));
+        if (strcmp(info.name, "blf") == 0) /* whose default is of values */
+            assert_string_equal(of_model.head, "log");
+        else if (info.default_head)
             assert_memory_equal(of_model.head, info.default_head, strcspn(info.default_head, ":"));
         mercer_model_free(model);
         options.center = "none";
@@ -231,8 +237,9 @@ static void test_other_entries(void **state)
         const mercer_entry_info info = info_of(mercer_head_at(i));
         mercer_fit_options options;
         mercer_fit_options_init(&options);
-        options.method = "kpca";
-        options.components = 2;
+        const bool of_predictions = strcmp(info.name, "direct") == 0;
+        options.method = of_predictions ? "krr" : "kpca";
+        options.components = of_predictions ? 0 : 2;
         options.head = info.name;
         assert_int_equal(info.learns, learnt_by(&options));
         assert_true(!info.default_center && !info.default_head && !info.centers && !info.endings);
@@ -364,6 +371,7 @@ static void check_entry(const json_t *json, const mercer_entry *entry)
                             info.centers);
         assert_string_equal(text_at(json, "default_center"), info.default_center);
         assert_true(same_text(text_at(json, "default_head"), info.default_head));
+        assert_string_equal(text_at(json, "default_kernel"), info.default_kernel);
         check_truth(json, "streams", info.streams);
         check_truth(json, "linear_only", info.linear_only);
         check_truth(json, "takes_landmarks", info.takes_landmarks);
