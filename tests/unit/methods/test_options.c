@@ -50,9 +50,10 @@ static void test_choices_are_set_by_name(void **state)
         if (p.type != MERCER_PARAMETER_CHOICE)
             continue;
         int untouched = mrc_option_word(&options, (mrc_option_id)i);
-        assert_int_equal(untouched,
-                         *p.default_value ? mrc_text_cell_find(p.choices, p.default_value, strlen(p.default_value))
-                                    : -1);
+        assert_int_equal(
+            untouched, *p.default_value
+                           ? mrc_text_cell_find(p.choices, p.default_value, strlen(p.default_value))
+                           : -1);
         snprintf(words, sizeof words, "%s", p.choices);
         for (char *word = strtok_r(words, "|", &rest); word; word = strtok_r(NULL, "|", &rest)) {
             assert_ok(mercer_fit_options_set(&options, p.key, word, err));
