@@ -11,7 +11,7 @@ MRC_VERSIONED(entry_info, )
 static void describe_method(const mrc_method *method, mercer_entry_info *info)
 {
     info->default_center = mrc_center_name(method->default_center);
-    info->centers = method->refuses_span ? "none|exact" : "none|exact|span";
+    info->centers = method->centers ? method->centers : "none|exact|span";
     info->default_head = method->default_head;
     info->default_kernel = mrc_method_default_kernel(method);
     if (method->default_head)

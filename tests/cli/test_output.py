@@ -323,7 +323,9 @@ def test_texts_of_others_do_not_reach_the_terminal_raw():
     data, model = folder / "x.csv", folder / "m.model"
     rows = "".join(f"{i % 5},{i * i % 7},w{bad}{i % 3},k{bad}{i % 2}\n" for i in range(30))
     head = f'a{bad},b{bad},"c{bad}\n",label\n'
-    data.write_bytes(head.encode() + rows.encode() + b"1,2,w" + raw + b",k" + raw + b"\n")
+    data.write_bytes(head.encode() + rows.encode())
+    mute = folder / "raw.csv"
+    mute.write_bytes(head.encode() + rows.encode() + b"1,2,w" + raw + b",k" + raw + b"\n")
 
     def check(done):
         for text in (done.stdout, done.stderr):
@@ -336,6 +338,8 @@ def test_texts_of_others_do_not_reach_the_terminal_raw():
     fit = ("fit", data, "-m", "kpca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1")
     assert "?[31m" in check(mercer(*fit, "-o", model)).out
     check(mercer(*fit))
+    assert "not UTF-8" in check(mercer("fit", mute, *fit[2:], status=1)).err
+    check(mercer("fit", mute, *fit[2:], "--encoding", "latin1"))
     assert "?[31m" in check(mercer("info", model)).out
     check(mercer("evaluate", data, "-m", "kpca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1", "--cv", 2))
     check(mercer("compare", data, "-m", "kpca", "-m", "pca", "-n", 2, "--encode", "onehot", "--head", "knn:k=1", "--cv", 2))

@@ -86,7 +86,7 @@ typedef struct mrc_method {
     bool linear_kernel;         /* it has no other */
     const char *default_kernel; /* where that is not rbf; else NULL */
     mrc_center default_center;
-    bool refuses_span;      /* no mean in the span of its rows */
+    const char *centers;    /* it can have, "none|exact"; NULL: all of them */
     bool takes_landmarks;   /* instead of all its keys but components */
     bool landmarks_replace; /* instead of its key points alone */
     bool takes_validation;

@@ -59,10 +59,12 @@ static mercer_status read_center(mrc_request *r, mercer_error *err)
 {
     int center = mrc_option_word(&r->options, MRC_OPTION_center);
     r->problem.center = center < 0 ? r->method->default_center : (mrc_center)center;
-    if (r->method->refuses_span && r->problem.center == MRC_CENTER_SPAN)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "method %s: center is none or exact",
-                        r->method->entry.name);
-    return MERCER_OK;
+    const char *name = mrc_center_name(r->problem.center), *centers = r->method->centers;
+    if (!centers || mrc_text_cell_find(centers, name, strlen(name)) >= 0)
+        return MERCER_OK;
+    size_t first = strcspn(centers, "|"); /* of two */
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "method %s: center is %.*s or %s",
+                    r->method->entry.name, (int)first, centers, centers + first + 1);
 }
 
 static bool learns_width(const mrc_method *method)

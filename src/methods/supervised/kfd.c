@@ -27,14 +27,6 @@ static const mrc_param kfd_schema[] = {
                            "features to extract, at most one less than there are classes"),
     MRC_RIDGE_KEY(struct kfd_params, 0), MRC_PARAM_END};
 
-static mercer_status check(const struct mrc_request *request, mercer_error *err)
-{
-    if (request->problem.center == MRC_CENTER_NONE)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "method kfd: center is exact: scatter is about the mean");
-    return MERCER_OK;
-}
-
 /* N^-1/2 Y'K^A N^-1/2, c x c, symmetric. */
 static void between_classes(const mrc_regression *r, int64_t n, double *e)
 {
@@ -208,8 +200,9 @@ const mrc_method mrc_method_kfd = {
               .params = kfd_schema},
     .params_size = sizeof(struct kfd_params),
     .default_center = MRC_CENTER_EXACT,
+    .centers = "exact|span", /* scatter is about the mean */
+    .learns = MERCER_LEARNS_CLASSES,
     .counts_outputs = true,
-    .check = check,
     .fit = kfd_fit,
     .default_head = "centre",
 };

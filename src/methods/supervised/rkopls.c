@@ -160,7 +160,7 @@ const mrc_method mrc_method_rkopls = {
               .params = rkopls_schema},
     .params_size = sizeof(struct rkopls_params),
     .default_center = MRC_CENTER_NONE,
-    .refuses_span = true,
+    .centers = "none|exact",
     .fit = rkopls_fit,
     .default_head = "ls",
 };

@@ -45,7 +45,7 @@ const mrc_method mrc_method_skpls = {
               .params = skpls_schema},
     .params_size = sizeof(struct skpls_params),
     .default_center = MRC_CENTER_NONE,
-    .refuses_span = true,
+    .centers = "none|exact",
     .fit = skpls_fit,
     .default_head = "ls",
 };

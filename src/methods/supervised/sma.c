@@ -18,7 +18,7 @@ const mrc_method mrc_method_sma = {
               .params = sma_schema},
     .params_size = sizeof(struct mrc_matching_params),
     .default_center = MRC_CENTER_NONE,
-    .refuses_span = true,
+    .centers = "none|exact",
     .fit = sma_fit,
     .default_head = "ls",
 };

@@ -228,12 +228,12 @@ static const char *const fits[] = {
     "ikpca:components=2,first=10,block=5,window=12 0.7*rbf:sigma=2 + linear"};
 enum { FITS = sizeof fits / sizeof *fits };
 
-/* Rows with words, long names, names that are no UTF-8, and classes. */
+/* Rows with words, long names, names beyond ASCII, and classes. */
 static void put_rows(void)
 {
     static const char *const words[] = {"red", "green", "a long word, between marks, for blue"};
     char text[4096];
-    int at = snprintf(text, sizeof text, "%s,caf\xe9,\"with \"\"marks\"\"\",colour,label\n",
+    int at = snprintf(text, sizeof text, "%s,caf\xc3\xa9,\"with \"\"marks\"\"\",colour,label\n",
                       "a name of a column that is much longer than most names of columns are");
     for (int i = 0; i < 24; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%d,%g,%g,\"%s\",class %d\n", i % 7,
