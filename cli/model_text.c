@@ -170,9 +170,9 @@ static void print_bound(FILE *out, const mercer_model_info *info)
     if (!isnan(info->kernel_alignment))
         cli_print_row(out, "kernel and labels", "alignment %.4f of the two matrices",
                       info->kernel_alignment);
-    if (info->evaluations)
+    if (info->kernel_evaluations)
         cli_print_row(out, "a new row needs", "%s kernel values",
-                      cli_text_count(info->evaluations[info->components - 1]).text);
+                      cli_text_count(info->kernel_evaluations[info->components - 1]).text);
     if (!info->bound)
         return;
     const double *bound = info->bound + (info->components - 1) * MERCER_BOUND_COLUMNS;

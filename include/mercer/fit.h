@@ -16,43 +16,58 @@ extern "C" {
 /* Set the fields by mercer_fit_options_init(), then change what you need. Strings are borrowed. */
 typedef struct mercer_fit_options {
     size_t struct_size;
-    const char *method;    /* NAME[:key=value,...]; required unless there is a criterion */
-    const char *kernel;    /* NAME[:key=value,...]; NULL: the default_kernel of the method */
-    double components;     /* 0: the method's default; 1, 2, ...: that many; in (0,1): as many as
-                              capture that share of the variance (methods that learn from targets:
-                              explain that share of them); MERCER_COMPONENTS_BOUND */
-    const char *center;    /* none, exact, span; NULL: the method's default */
-    const char *store;     /* auto, dense, stream, lowrank; NULL: auto */
-    const char *precision; /* double, single; NULL: double */
-    const char *scale;     /* none, standard, minmax, norm, unit, rowstandard, robust; NULL: none */
-    const char *command;   /* kept in the model as provenance; may be NULL */
-    double novelty;        /* 0: none; in (0,1): learn the reconstruction error that this share of
-                              new rows from the same source exceeds. Costs a second fit, to 80 % of
-                              the rows; the model is the same otherwise */
-    const mercer_rows *landmarks; /* points that rkpca, greedy, nystroem, koca use instead of
-                                     choosing rows; NULL: none. Like the rows in everything: units,
-                                     columns (matched by name when both have names) and preparation.
-                                     For a precomputed kernel one column of row numbers, from 0.
-                                     Borrowed for the call */
-    int reserved_1;               /* 0 */
-    const char *head;         /* NAME[:key=value,...], what predicts from the features: ls, centre,
-                                 lad, exp, log, knn, svm, linsvm; none; NULL: the method's own,
-                                 which methods that learn from targets have. Needs targets, and the
-                                 features of all rows in memory */
-    const char *scale_target; /* none, standard, norm: of target values, for methods and heads that
-                                 learn from them; predictions are in the units of the targets. NULL:
-                                 none */
-    const mercer_criterion *criterion; /* instead of a method (then NULL): a choice of direction of
-                                          the caller's own; borrowed for the call. NULL: none */
-    const mercer_rows *validation; /* rows that koca judges subspaces by, instead of its training
-                                      rows; NULL: none. Like the rows in everything, as landmarks
-                                      are. Borrowed for the call, like their targets */
-    const mercer_targets *validation_targets; /* their classes, matched by name */
-    int reserved_2;                           /* 0 */
-    int want_features; /* 1: mercer_fit() hands over the features of the training rows in
-                          mercer_fit_report.features; 0: not. Only mercer_fit() takes it */
+
+    /* NAME[:key=value,...]; required unless there is a criterion. */
+    const char *method;
+    /* A choice of direction of the caller's own, instead of a method (then NULL); borrowed for the
+     * call. NULL: none. */
+    const mercer_criterion *criterion;
+    /* NAME[:key=value,...]; NULL: the default_kernel of the method. */
+    const char *kernel;
+    /* 0: the method's default; 1, 2, ...: that many; in (0,1): as many as capture that share of the
+     * variance (methods that learn from targets: explain that share of them);
+     * MERCER_COMPONENTS_BOUND. */
+    double components;
+    /* none, exact, span; NULL: the method's default. */
+    const char *center;
+
+    /* none, standard, minmax, norm, unit, rowstandard, robust; NULL: none. */
+    const char *scale;
+    /* none, standard, norm: of target values, for methods and heads that learn from them;
+     * predictions are in the units of the targets. NULL: none. */
+    const char *scale_target;
+
+    /* Points that rkpca, greedy, nystroem, koca use instead of choosing rows; NULL: none. Like the
+     * rows in everything: units, columns (matched by name when both have names) and preparation.
+     * For a precomputed kernel one column of row numbers, from 0. Borrowed for the call. */
+    const mercer_rows *landmarks;
+    /* Rows that koca judges subspaces by, instead of its training rows; NULL: none. Like the rows
+     * in everything, as landmarks are. Borrowed for the call, like their targets. */
+    const mercer_rows *validation;
+    /* The classes of the validation rows, matched by name. */
+    const mercer_targets *validation_targets;
+
+    /* NAME[:key=value,...], what predicts from the features: ls, centre, lad, exp, log, knn, svm,
+     * linsvm; none; NULL: the method's own, which methods that learn from targets have. Needs
+     * targets, and the features of all rows in memory. */
+    const char *head;
+    /* 0: none; in (0,1): learn the reconstruction error that this share of new rows from the same
+     * source exceeds. Costs a second fit, to 80 % of the rows; the model is the same otherwise. */
+    double novelty;
+
+    /* auto, dense, stream, lowrank; NULL: auto. */
+    const char *store;
+    /* double, single; NULL: double. */
+    const char *precision;
+
+    /* Kept in the model as provenance; may be NULL. */
+    const char *command;
+    /* 1: mercer_fit() hands over the features of the training rows in mercer_fit_report.features;
+     * 0: not. Only mercer_fit() takes it. */
+    int want_features;
 #ifdef MRC_TOYS
-    const char *toy; /* of the library's own tests: what an option of a later version would be */
+    /* For the library's own tests: what an option of a later version would be. */
+    const char *toy;
 #endif
 } mercer_fit_options;
 MERCER_VERSIONED(fit_options)

@@ -75,9 +75,10 @@ typedef struct mercer_model_info {
     const double *selection; /* selected_count x MERCER_SELECTION_COLUMNS, row-major; NULL: none */
     /* Methods that learn from targets, else NULL; of each feature on the training rows, sums over
      * target columns: */
-    const double *alignment;    /* (t'y)^2 / (t't y'y): the share of the targets it explains */
-    const double *covariance;   /* (t'y / n)^2 for a direction of length one */
-    const int64_t *evaluations; /* kernel values that a new row needs for it and those before */
+    const double *alignment;  /* (t'y)^2 / (t't y'y): the share of the targets it explains */
+    const double *covariance; /* (t'y / n)^2 for a direction of length one */
+    const int64_t
+        *kernel_evaluations; /* kernel values that a new row needs for it and those before */
     const double *bound; /* components x MERCER_BOUND_COLUMNS, row-major: for the first 1, 2, ...
                             features, terms of a lower bound of the mean of |y|^2 |features|^2 on
                             new rows: empirical - complexity - confidence, with probability 0.9 */

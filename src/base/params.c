@@ -432,6 +432,16 @@ void mrc_options_defaults(const void *defaults, size_t known, void *options, siz
     memcpy(options, defaults, known < size ? known : size);
 }
 
+void mrc_take_struct(const void *given, void *out, size_t size)
+{
+    size_t known;
+    memcpy(&known, given, sizeof known);
+    if (known < sizeof known || known > MRC_MAX_STRUCT) /* nobody set it */
+        return;
+    memcpy(out, given, known < size ? known : size);
+    memcpy(out, &size, sizeof size);
+}
+
 mercer_status mrc_options_import(const char *what, const void *given, void *out, size_t size,
                                  mercer_error *err)
 {
@@ -439,10 +449,15 @@ mercer_status mrc_options_import(const char *what, const void *given, void *out,
     if (!given)
         return MERCER_OK;
     memcpy(&known, given, sizeof known);
-    if (known < sizeof known)
+    if (known < sizeof known || known > MRC_MAX_STRUCT)
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "%s options were not initialised", what);
-    memcpy(out, given, known < size ? known : size);
-    memcpy(out, &size, sizeof size);
+    for (size_t i = size; i < known; i++)
+        if (((const char *)given)[i] != 0)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "%s options: a member is set that only a later version of the library "
+                            "knows",
+                            what);
+    mrc_take_struct(given, out, size);
     return MERCER_OK;
 }
 

@@ -104,7 +104,7 @@ const struct mercer_entry *mrc_entry_find(const struct mercer_entry *(*at)(int i
                                           const char *spec);
 
 /* Structs of callers start with size_t struct_size, how many bytes of them the caller knows. Only
- * these three functions may touch one: nothing is read or written past its end. */
+ * these four functions may touch one: nothing is read or written past its end. */
 
 /* Fill a caller's options (`size` bytes as it was compiled) with the defaults as we know them. */
 void mrc_options_defaults(const void *defaults, size_t known, void *options, size_t size);
@@ -118,9 +118,12 @@ void mrc_options_defaults(const void *defaults, size_t known, void *options, siz
     }
 /* Copy a caller's options over the defaults in `out` (`size` bytes): older callers know fewer
  * members. out has our own struct_size afterwards, so that it can be passed on with members set
- * that the caller does not know. given may be NULL. */
+ * that the caller does not know. MERCER_ERR_ARGUMENT where a newer caller has set a member that we
+ * do not know. given may be NULL. */
 mercer_status mrc_options_import(const char *what, const void *given, void *out, size_t size,
                                  mercer_error *err);
+/* The same of a struct that the library fills, whose other members may be anything. */
+void mrc_take_struct(const void *given, void *out, size_t size);
 /* No struct of a later version is larger: a size beyond it was not set. */
 enum { MRC_MAX_STRUCT = 1 << 16 };
 

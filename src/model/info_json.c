@@ -94,8 +94,8 @@ static void put_alignment(mrc_json_writer *json, const mercer_model_info *info)
         return;
     mrc_json_put_real(json, "kernel_alignment", info->kernel_alignment);
     mrc_json_open_array(json, "kernel_evaluations");
-    for (int64_t j = 0; info->evaluations && j < info->components; j++)
-        mrc_json_put_int(json, NULL, info->evaluations[j]);
+    for (int64_t j = 0; info->kernel_evaluations && j < info->components; j++)
+        mrc_json_put_int(json, NULL, info->kernel_evaluations[j]);
     mrc_json_close(json);
     put_bound(json, info);
 }

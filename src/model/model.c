@@ -436,7 +436,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .selection = model->selection,
         .alignment = model->alignment,
         .covariance = model->covariance,
-        .evaluations = model->evaluations,
+        .kernel_evaluations = model->evaluations,
         .bound = model->bound,
         .influence = model->influence,
         .influence_count = model->influence_count,

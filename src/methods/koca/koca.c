@@ -13,6 +13,7 @@
 #include "linalg/grassmann.h"
 #include "linalg/linalg.h"
 #include "linalg/orthonormal.h"
+#include "methods/common/request.h"
 #include "methods/koca/search.h"
 #include "methods/points/basis.h"
 
@@ -149,17 +150,6 @@ out:
 static mercer_status take_validation(struct koca *k, mercer_error *err)
 {
     const mercer_rows *rows = k->problem.validation;
-    int how = k->params->validation;
-    if (how == VALIDATE_ROWS && !rows)
-        return mrc_fail_at(
-            err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "validation", .input = "validation"),
-            "koca: validation=rows judges the rows given for validation: there are none");
-    if (rows && how != VALIDATE_AUTO && how != VALIDATE_ROWS)
-        return mrc_fail(
-            err, MERCER_ERR_ARGUMENT,
-            "koca: validation=%s cannot be set with validation rows, which are there to "
-            "be judged",
-            how == VALIDATE_LOO ? "loo" : "split");
     return rows ? mrc_basis_project(&k->basis, &k->problem, rows, &k->validation, err) : MERCER_OK;
 }
 
@@ -561,9 +551,6 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     if (mercer_targets_kind(problem->targets) != MERCER_TARGET_CLASSES)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "label"),
                     "koca learns from classes: name their column");
-    if (problem->learn_width && (p->points > 0 || problem->landmarks))
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                 "koca: sigma=learn moves the span of all rows, not of points or landmarks");
     MRC_TRY(make_basis(&k, model, err));
     k.r = mrc_basis_components(&k.basis, problem);
     MRC_TRY(check_dimensions(&k, err));
@@ -591,6 +578,28 @@ out:
     return rc;
 }
 
+/* Which of the keys and rows go together. */
+static mercer_status check(const mrc_request *request, mercer_error *err)
+{
+    const struct koca_params *p = request->params;
+    const mercer_fit_options *options = &request->options;
+    bool landmarks = options->landmarks || (request->expected & MERCER_EXPECT_LANDMARKS);
+    bool rows = options->validation || (request->expected & MERCER_EXPECT_VALIDATION);
+    if (request->problem.learn_width && (p->points > 0 || landmarks))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "koca: sigma=learn moves the span of all rows, not of points or landmarks");
+    if (p->validation == VALIDATE_ROWS && !rows)
+        return mrc_fail_at(
+            err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "validation", .input = "validation"),
+            "koca: validation=rows judges the rows given for validation: there are none");
+    if (rows && p->validation != VALIDATE_AUTO && p->validation != VALIDATE_ROWS)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                        "koca: validation=%s cannot be set with validation rows, which are there "
+                        "to be judged",
+                        p->validation == VALIDATE_LOO ? "loo" : "split");
+    return MERCER_OK;
+}
+
 const mrc_method mrc_method_koca = {
     .entry = {.name = "koca",
               .summary = "kernel optimal component analysis",
@@ -604,6 +613,7 @@ const mrc_method mrc_method_koca = {
     .landmarks_replace = true,
     .takes_validation = true,
     .learns_width = true,
+    .check = check,
     .fit = koca_fit,
     .default_head = "knn:k=1",
     .learns = MERCER_LEARNS_CLASSES,

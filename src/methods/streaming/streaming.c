@@ -378,7 +378,7 @@ mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream, const 
         MRC_TRY(mrc_stream_derive(ctx, stream, &stream->current, err));
     *out = stream->current;
     if (report) {
-        mrc_options_import("report", report, &theirs, sizeof theirs, NULL);
+        mrc_take_struct(report, &theirs, sizeof theirs);
         mrc_stream_report(stream, *out, &filled);
         filled.seconds = theirs.seconds;
         mrc_give_struct(&filled, sizeof filled, report);

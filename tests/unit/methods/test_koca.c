@@ -739,6 +739,33 @@ static void test_koca_holds_out_the_share_it_was_told(void **state)
     free(x);
 }
 
+/* What can be refused before there are rows is. */
+static void test_koca_checks_what_goes_together(void **state)
+{
+    static const struct {
+        const char *method, *kernel, *says;
+        unsigned expected;
+    } cases[] = {{"koca:validation=rows", NULL, "there are none", 0},
+                 {"koca:validation=rows", NULL, NULL, MERCER_EXPECT_VALIDATION},
+                 {"koca:validation=loo", NULL, "validation=loo", MERCER_EXPECT_VALIDATION},
+                 {"koca:validation=split", NULL, "validation=split", MERCER_EXPECT_VALIDATION},
+                 {"koca", NULL, NULL, MERCER_EXPECT_VALIDATION},
+                 {"koca:points=20", "rbf:sigma=learn", "not of points", 0},
+                 {"koca", "rbf:sigma=learn", "not of points", MERCER_EXPECT_LANDMARKS},
+                 {"koca", "rbf:sigma=learn", NULL, 0}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        mercer_fit_options options;
+        mercer_error why = {0};
+        mercer_fit_options_init(&options);
+        options.method = cases[c].method;
+        options.kernel = cases[c].kernel;
+        assert_int_equal(mercer_fit_options_check(&options, cases[c].expected, &why),
+                         cases[c].says ? MERCER_ERR_ARGUMENT : MERCER_OK);
+        assert_non_null(strstr(why.text, cases[c].says ? cases[c].says : ""));
+    }
+}
+
 static void test_koca_refuses_what_it_cannot_do(void **state)
 {
     enum { n = 30 };
@@ -882,6 +909,7 @@ int main(void)
         cmocka_unit_test(test_koca_learns_the_width),
         cmocka_unit_test(test_koca_survives_failing_allocations),
         cmocka_unit_test(test_koca_holds_out_the_share_it_was_told),
+        cmocka_unit_test(test_koca_checks_what_goes_together),
         cmocka_unit_test(test_koca_refuses_what_it_cannot_do),
         cmocka_unit_test(test_koca_lives_with_twins_and_single_rows),
         cmocka_unit_test(test_koca_of_equal_rows),

@@ -120,10 +120,10 @@ static void test_structs_of_any_age(void **state)
     mercer_fit_options options;
     (void)state;
     mercer_fit_options_init(&options);
-    options.struct_size = offsetof(mercer_fit_options, scale_target);
+    options.struct_size = offsetof(mercer_fit_options, store);
     assert_ok(mercer_fit_options_set(&options, "head", "ls", err));
-    check_refused(&options, "scale_target", "norm", "newer than the program");
-    assert_null(options.scale_target);
+    check_refused(&options, "store", "dense", "newer than the program");
+    assert_null(options.store);
     options.struct_size = 0;
     check_refused(&options, "head", "ls", "not initialised");
 }
