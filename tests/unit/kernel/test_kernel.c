@@ -380,7 +380,7 @@ static void test_kernel_names_negative_values(void **state)
 
 static void keep_text(void *host, const mercer_notice *notice)
 {
-    snprintf(host, 128, "%s", notice->text);
+    snprintf(host, 128, "%.127s", notice->text);
 }
 
 /* gamma=auto is 1 / columns, with a note; without gamma the width is the median. */
