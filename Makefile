@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A thin front to Meson and Ninja. `make help` lists the targets.
 #
 # Each target installs the Debian packages it needs (as root or through sudo), configures, builds

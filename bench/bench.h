@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the programs of the benchmark share: clocks, a context, tables, lists of numbers. */
 #ifndef MERCER_BENCH_H
 #define MERCER_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time AKFA as it was published: the n x n matrix is deflated in place, by BLAS.
  *
  *     bench_deflation DATA rbf|laplacian GAMMA FEATURES THREADS REPEATS

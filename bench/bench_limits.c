@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the machine can do, to compute the floors of the benchmark from.
  *
  *     bench_limits THREADS [quick]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time mercer_fit and mercer_model_transform alone, with the data in memory.
  *
  *     bench_mercer DATA METHOD KERNEL COMPONENTS CENTER STORE THREADS REPEATS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time mercer_table_read alone: bench_read FILE REPEATS
  *
  * Prints one JSON object: the smallest wall time and the smallest CPU time of the repetitions. */

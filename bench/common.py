@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the scripts run_*.py share: running programs, data sets, tables, the page in docs/."""
 import argparse
 import json

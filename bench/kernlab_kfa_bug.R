@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Why kernlab's kfa cannot judge Mercer's skfa: Rscript kernlab_kfa_bug.R MERCER [ROWS [FEATURES]]
 #
 # kfa draws rows at random and computes K = k(drawn rows, all rows), but then takes columns of K by

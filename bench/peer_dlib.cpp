@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Time dlib's linearly_independent_subset_finder in a process of its own.
 //
 //     peer_dlib DATA ROWS COLUMNS GAMMA POINTS REPEATS

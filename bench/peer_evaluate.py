@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Time nested cross-validation by scikit-learn in a process of its own.
 
     peer_evaluate.py knn|ls DATA SPLITS FOLDS COMPONENTS INNER JOBS SIGMA...

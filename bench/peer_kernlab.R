@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Time kernlab's kpca in a process of its own, fit and predict alone.
 #
 #     Rscript peer_kernlab.R DATA GAMMA COMPONENTS REPEATS [NEW-DATA]

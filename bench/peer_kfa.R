@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Time kernlab's kfa in a process of its own, as it comes: 59 random candidates, drawn once.
 #
 #     Rscript peer_kfa.R DATA GAMMA FEATURES REPEATS

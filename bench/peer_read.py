@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Time reading a table by a peer, in a process of its own: peer_read.py PEER FILE REPEATS
 
 PEER is pandas (its C reader as it is), pandas-exact (the same, rounding correctly as we do) or

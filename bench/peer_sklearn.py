@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Time one scikit-learn method in a process of its own, fit and transform alone.
 
     peer_sklearn.py METHOD DATA GAMMA COMPONENTS THREADS REPEATS [NEW-DATA]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Time a supervised peer in a process of its own, the fit alone.
 
     peer_supervised.py deflation|published|pls|svd DATA COMPONENTS REPEATS [METHOD GAMMA CANDIDATES]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer evaluate against scikit-learn's GridSearchCV: run_evaluate.py [--build BUILD] [--quick]
 
 Writes RESULTS-evaluate.md and results-evaluate.json to BUILD/bench and prints the former. Nested

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The methods that choose rows, against passes, deflation and peers: run_greedy.py [--build BUILD] [--quick]
 
 Writes RESULTS-greedy.md and results-greedy.json to BUILD/bench and prints the former. Measured are

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """koca against finite differences, and on faces and digits: run_koca.py [--build BUILD] [--quick]
 
 Writes RESULTS-koca.md and results-koca.json to BUILD/bench and prints the former. Measured are the time

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Mercer and its peers side by side: run_kpca.py [--build BUILD] [--quick] [--rings N...]
 
 Writes RESULTS.md and results.json to BUILD/bench and prints the former. Every measurement runs in a

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What the Python package costs over the library, and beside scikit-learn: run_python.py [--build BUILD] [--quick]
 
 One row through transform (the case in which only overhead counts) by the estimator, by the calls of the

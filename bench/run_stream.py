@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams against kernel PCA of all rows and scikit-learn's IncrementalPCA: run_stream.py [--build BUILD] [--quick]
 
 Writes RESULTS-stream.md and results-stream.json to BUILD/bench and prints the former. Measured are the

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The supervised methods against their published forms and scikit-learn: run_supervised.py [--build BUILD] [--quick]
 
 Writes RESULTS-supervised.md and results-supervised.json to BUILD/bench and prints the former. Measured

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the commands share: statuses, the running program, input and output, reports.
  *
  * A client of libmercer: it includes the public headers only. */

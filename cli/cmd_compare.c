@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer compare: several methods judged by the same rows held out. */
 #include "evaluate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer demo: the noisy ring, small and large, with pictures.
  *
  * Kernel PCA of points on a noisy circle. The first two features are the circle again; the features

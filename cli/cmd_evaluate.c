@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer evaluate: how well features predict, or keep, rows held out. */
 #include "evaluate.h"
 

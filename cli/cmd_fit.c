@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer fit: read a table, fit a model, say what came out, keep it. */
 #include "cli.h"
 

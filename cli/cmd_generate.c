@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer generate: data sets to try things on. */
 #include "cli.h"
 

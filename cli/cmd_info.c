@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer info: what a model file holds. */
 #include "cli.h"
 

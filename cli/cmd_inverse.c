@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer inverse: rows whose features are near the given ones (pre-images), block by block. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer methods, kernels, heads: what there is, from the same descriptors that check the call. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer predict: classes or target values of new rows by the model's head, block by block in
  * bounded memory. */
 #include "cli.h"

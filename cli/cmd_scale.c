@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer scale: scaling as a step of its own. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer transform: features of new rows, block by block in bounded memory. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer truncate: keep the first components of a model. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer update: more rows into a model of a streaming method. */
 #include "cli.h"
 

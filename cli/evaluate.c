@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What evaluate and compare share; see evaluate.h. */
 #include "evaluate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What evaluate and compare share: their inputs, options and JSON. */
 #ifndef CLI_EVALUATE_H
 #define CLI_EVALUATE_H

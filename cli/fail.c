@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors and notices: one line each. */
 #include "cli.h"
 

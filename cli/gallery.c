@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images as image files: one, or a folder of row00001.pgm, row00002.pgm, ... */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One writer at a time for the file of a model.
  *
  * A model is replaced by rename, and a lock does not follow a name. So the lock is on an empty file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The program: finds the command, reads its options, minds the signals. */
 #include "cli.h"
 #include "process.h"

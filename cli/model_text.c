@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What summaries say of a model, as text. */
 #include "cli.h"
 

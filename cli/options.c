@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The option parser: long options as --x V and --x=V, short ones as -x V and -xV, "--" ends the
  * options, "-" is an operand. Every wrong word gets one line that says what to type instead. */
 #include "options.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One option parser for all commands, driven by tables; the same tables give --help. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that a command reads and writes: how they are read, and whether they can be written. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawings in the terminal: a scatter in braille dots (2 x 4 per character) and bars in eighths. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the program does about its own process: limits that BLAS cannot bear, and the kernels that
  * BLAS took.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The progress bar: phase, bar, percent and time left on one line of standard error, shown only on
  * a terminal and only for work that lasts. */
 #include "cli.h"

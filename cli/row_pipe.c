@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of a file through a model and out to another, block by block in bounded memory: what
  * transform, predict and inverse share. */
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables going out: classes or target values in front, then numbers. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of splits: each line lists the training rows of one, from 0; the other rows are held out.
  *
  * Cells are divided by commas or, in a line without any, by blanks, and may be quoted; empty ones

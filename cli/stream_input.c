@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of a file or pipe into a stream, block by block in bounded memory, with checkpoints: what
  * update and the fit of streaming methods share. */
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text tables with aligned columns. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rows of the largest errors, for 'transform --errors --top N'.
  *
  * A heap of the N worst rows so far, the least of them on top: a row that is better than it costs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory, clocks, and texts for people. */
 #include "util.h"
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Small helpers of the command line: memory that never fails quietly, texts for people. */
 #ifndef CLI_UTIL_H
 #define CLI_UTIL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A supervised method of one's own: partial least squares on the signs of what is left, so that a
  * few wild targets cannot turn the directions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA of a noisy ring: generate, fit, transform, save, load, compare.
  *
  *     cc ring.c -o ring $(pkg-config --cflags --libs mercer) && ./ring

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Every table and figure of the papers: run.py [--data DATA] [--build BUILD] [--only PREFIX] [--page] [--quick]
 
 Runs the experiments one after the other: all, those of a paper (--only jiang_2006), or one

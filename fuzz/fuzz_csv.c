@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a CSV or TSV file; the first byte chooses format, columns and
  * block size. */
 #include "fuzz_reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as the file of an image. */
 #include "fuzz_seed.h"
 

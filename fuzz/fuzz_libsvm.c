@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as LIBSVM text; the first byte chooses labels, columns and block size. */
 #include "fuzz_reader.h"
 

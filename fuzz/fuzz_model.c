@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a model file, whose checksum is not looked at. What loads is used: it must hold
  * together. */
 #include "fuzz_seed.h"

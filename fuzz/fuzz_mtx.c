@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as a Matrix Market file; the first byte chooses columns and block size. */
 #include "fuzz_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the fuzzers of the readers share. Whatever the bytes are, a reader either says one line or
  * gives tables that hold together; reading whole and reading in blocks must agree. */
 #ifndef MRC_FUZZ_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether an input loads, which all fuzzers tell. A reader that refuses every input, for a reason
  * of the fuzzer's own, would pass for ever: fuzz/good_seeds names the seeds that must load,
  * tools/fuzz runs them with --must-load before it fuzzes, and tests/unit/io/test_corpus.c checks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The fuzzers run what reads MAT and HDF5 files in their own process, where its coverage is seen;
  * the library runs it in mercer-read. */
 #include "io/containers.h"

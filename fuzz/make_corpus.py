@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write the seed files of the readers' fuzzers to fuzz/corpus: one option byte, then the file."""
 import gzip
 import io

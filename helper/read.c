@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer-read: reads one array of a MAT or HDF5 file for the library (src/io/containers.c).
  *
  * A process of its own, because the libraries behind these formats crash on damaged files. It gets

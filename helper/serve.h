@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The helper's side of src/base/spawn.h: limits, and the two streams. */
 #ifndef MRC_HELPER_SERVE_H
 #define MRC_HELPER_SERVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer-train: trains machines by LIBSVM and LIBLINEAR for the library (src/heads/training.c).
  *
  * A process of its own, because both crash when they get no memory. It answers requests until its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables through the Arrow C stream interface, which Polars, pandas, pyarrow and DuckDB offer:
  * columns of numbers become a table of doubles, or of floats when all of them are.
  *

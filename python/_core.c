@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The module: contexts, errors as exceptions, and what there is in the library. */
 #include "_core.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the files of the extension share: objects that own what the library hands out, calls without
  * the interpreter lock, and errors as exceptions.
  *

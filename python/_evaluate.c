@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations: methods judged by rows held out. */
 #include "_core.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values of kernels, and kernels written in Python: called from the threads of the library, each of
  * which takes the interpreter lock for it. Rows are handed over as copies, so that a function may
  * keep them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models: fitting, streams, features, predictions, pre-images, bytes and files, arrays. */
 #include "_core.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows and targets from arrays of the host, borrowed where they lie as the library wants them, and
  * memory of the library as buffers. */
 #include "_core.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the test scripts share: running programs, counting what holds, and the line "N passed, N failed"
 that each closes with, which tools/test-summary adds up.
 

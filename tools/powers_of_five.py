@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Print src/base/powers_of_five.inc: 128-bit leading parts of 5^q for q = -64 .. 64.
 
 Used by the number reader (Eisel-Lemire). Positive powers are cut off, negative ones (reciprocals)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time the parts of a selection on one store of the kernel matrix, with the data in memory.
  *
  *     bench_gram DATA KERNEL STORE THREADS SECONDS [METHOD FEATURES]...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Time the pieces of a step of koca: one evaluation of the performance F, and its gradient.
  *
  *     bench_koca ROWS DIMENSIONS COMPONENTS NEIGHBOURS THREADS SECONDS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chin, Suter 2006, Figure 2: contours of the first components on the 2-D problem."""
 import numpy as np
 

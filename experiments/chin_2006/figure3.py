@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chin, Suter 2006, Figure 3: the manifold sets and their spectra."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chin, Suter 2006, Figure 4: the first ten components of the manifold sets, batch and incremental."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the experiments with streams share: data sets, methods, and how features are compared."""
 import numpy as np
 

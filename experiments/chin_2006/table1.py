@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chin, Suter 2006, Table 1: training time by the number of rows."""
 import numpy as np
 

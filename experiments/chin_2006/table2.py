@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chin, Suter 2006, Table 2: recognition of faces by batch and incremental kernel eigenfaces."""
 import numpy as np
 

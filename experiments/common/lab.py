@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the experiments share: running the tool, cells that are judged, pages and figures.
 
 An experiment is a script PAPER/NAME.py that makes a Lab, adds tables, figures and notes to it in the

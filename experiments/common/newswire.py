@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reuters-21578: from the SGML files to weighted terms in LIBSVM text. Standard library only.
 
 ModApte split, title and body, lower-case alphabetic words of two letters or more without function words,

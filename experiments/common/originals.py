@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Originals of public data sets, turned into the forms the experiments read. Standard library only.
 
 Tables become CSV with columns f0, f1, ... and label; face sets folders of PGM files; arrays of images NPY.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """CBCL faces against generated non-faces: the stand-in for the sets of Dhanjal et al. 2009, section 6.4.
 
 The non-faces of the MIT CBCL collection are not to be had, so 2 x 2250 are made of other pictures:

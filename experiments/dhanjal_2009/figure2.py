@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Figure 2: directions of one, two and three rows."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Figure 3: candidates out of 2000 kernel columns."""
 import numpy as np
 

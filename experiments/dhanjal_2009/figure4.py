@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Figure 4: the bound of Theorem 5.5 beside what features keep on other rows."""
 import numpy as np
 from lab import Lab

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Figure 6: faces against non-faces, ranked by few kernel values."""
 import numpy as np
 from sklearn.metrics import roc_curve

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The synthetic problem of Dhanjal et al. 2009, Figures 2 and 3."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Table 1: how training and projection grow, as fitted exponents."""
 import numpy as np
 from lab import Lab

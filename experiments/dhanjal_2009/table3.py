@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Table 3: least squares on features of three regression problems."""
 import numpy as np
 from lab import Lab, cell

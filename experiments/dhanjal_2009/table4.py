@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Table 4: error of nearest neighbours on features of four UCI sets."""
 import uci
 from lab import Lab

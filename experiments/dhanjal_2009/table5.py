@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Table 5: error of support vector machines on features of four UCI sets."""
 import uci
 from lab import Lab, cell

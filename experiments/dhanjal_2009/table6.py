@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Table 6: text retrieval with few kernel values, on Reuters-21578."""
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import average_precision_score

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dhanjal et al. 2009, Tables 4 and 5: features of four UCI sets judged by a classifier.
 
 The protocol of section 6.2: columns of the whole set to mean 0 and length 1 (`mercer scale` does so

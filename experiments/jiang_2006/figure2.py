@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Figure 2: the cut of ACKFA."""
 import itertools
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Figure 3: the variance ten features hold."""
 import ring
 from lab import Lab, cell

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Figure 4: the points that stand for a cross."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Figure 5: faces recognised by the number of neighbours."""
 import yale
 from lab import Lab, cell

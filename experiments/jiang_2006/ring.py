@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The noisy ring of Jiang et al. 2006, sections 5.1 to 5.3.
 
 Radius 8, normal noise of deviation 1. The paper's "theta = 4" is sigma = 4 of its (5), and the kernel

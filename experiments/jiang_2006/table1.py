@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Table 1 and Figure 1: times of ten features of a ring."""
 import numpy as np
 

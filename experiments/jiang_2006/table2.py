@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Table 2: reconstruction errors of ten features of a ring."""
 import ring
 from lab import Lab, cell

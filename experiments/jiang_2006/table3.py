@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Table 3: faces by four methods and four widths, and linear PCA."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Jiang et al. 2006, Table 4: confusion matrix of AKFA."""
 import numpy as np
 

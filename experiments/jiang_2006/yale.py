@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The faces of Jiang et al. 2006, section 5.5: 165 images, leave-one-out, k nearest neighbours.
 
 The paper says "down-sampled to 26 x 25, centered and normalized" and no more. Here: every 9th row and 8th

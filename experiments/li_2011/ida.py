@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Li et al. 2011: kernel PCA and RKPCA before a least-squares classifier, on six IDA sets and WDBC.
 
 The paper names neither classifier nor parameters. Here: Gaussian, sigma = s x the median distance between the

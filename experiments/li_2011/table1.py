@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Li et al. 2011, Table 1: kernel PCA on six IDA sets."""
 import ida
 from lab import Lab

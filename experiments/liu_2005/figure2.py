@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 2: searches from two random subspaces and from that of kernel PCA."""
 import orl
 from lab import Lab, cell

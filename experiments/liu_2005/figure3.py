@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 3: searches with polynomial kernels."""
 import orl
 from lab import Lab

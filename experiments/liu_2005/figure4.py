@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 4: searches for subspaces of different dimension."""
 import orl
 from lab import Lab

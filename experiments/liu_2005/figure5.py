@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 5: eigenvalues of the kernel matrix and the energy they hold."""
 import numpy as np
 

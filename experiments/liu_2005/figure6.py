@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 6: searches among few eigenvectors."""
 import orl
 from lab import Lab

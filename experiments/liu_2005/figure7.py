@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 7: five subjects in the plane, by kernel PCA and by KOCA."""
 import orl
 from lab import Lab, cell

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Figure 8: kernels that are too narrow, right and too wide; and a width that is learnt."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables 2 and 3 of Liu, Mio 2005: pixels, kernel PCA and KOCA on faces, with three parts."""
 import orl
 from lab import cell

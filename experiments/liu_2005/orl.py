@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The ORL faces as Liu, Mio 2005 uses them, its evaluation, and its curves of a search.
 
 Image i of every subject (0 to 9) trains when i mod 3 = 0, is for cross validation when it is 2 and for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Table 1: recognition of 20 subjects of the ORL faces."""
 import orl
 from lab import Lab, cell

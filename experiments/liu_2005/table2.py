@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Table 2: five subjects of the ORL faces in two dimensions."""
 import koca_tables
 from lab import Lab

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Table 3: all 40 subjects of the ORL faces in ten dimensions."""
 import koca_tables
 from lab import Lab

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Liu, Mio 2005, Table 4: optical recognition of handwritten digits, and its rates by the number of rows."""
 import numpy as np
 

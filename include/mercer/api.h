@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How public names are marked, the version, and the one ritual of structs that may grow. Everything
  * that is not marked is hidden. */
 #ifndef MERCER_API_H

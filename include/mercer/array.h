@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays as they lie in memory: what a program and the library show each other without a copy. */
 #ifndef MERCER_ARRAY_H
 #define MERCER_ARRAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The context: threads, memory budget, random state, progress, notices, cancellation.
  *
  * Use one context per thread. Every function that works for more than a moment takes one. The

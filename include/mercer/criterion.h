@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A supervised method of the caller's own.
  *
  * All supervised methods share one frame: of the features so far, P is the projection on what they

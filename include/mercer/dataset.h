@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Data sets made by formulas, for examples and tests. */
 #ifndef MERCER_DATASET_H
 #define MERCER_DATASET_H

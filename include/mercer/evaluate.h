@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How well features predict, or keep, rows that were not learnt from. */
 #ifndef MERCER_EVALUATE_H
 #define MERCER_EVALUATE_H

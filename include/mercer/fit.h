@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fitting a model, and the list of methods and kernels with their parameters. */
 #ifndef MERCER_FIT_H
 #define MERCER_FIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images in files; folders of them are read as tables, see <mercer/io.h>. */
 #ifndef MERCER_IMAGE_H
 #define MERCER_IMAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables in files, whole or block by block: CSV, TSV, NPY and LIBSVM text, plain or gzipped; for
  * reading also Matrix Market, NPZ, MAT, HDF5 and folders of images. Rows of LIBSVM text, and of
  * sparse matrices in the other formats, are sparse. */

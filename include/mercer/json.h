@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library has, and what it did, as JSON: for bindings, and for whoever keeps reports. The
  * command line prints the same. docs/json.md lists the members.
  *

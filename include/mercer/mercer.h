@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Mercer: kernel feature extraction. The only header a program has to include. */
 #ifndef MERCER_MERCER_H
 #define MERCER_MERCER_H

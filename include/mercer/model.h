@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one model form: features(x) = B' k(Z, x) + b, with the mean as part of the model. */
 #ifndef MERCER_MODEL_H
 #define MERCER_MODEL_H

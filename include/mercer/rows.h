@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows (samples x columns) and targets: what a fit learns from. */
 #ifndef MERCER_ROWS_H
 #define MERCER_ROWS_H

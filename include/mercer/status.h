@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status codes, and errors as a text and as data. */
 #ifndef MERCER_STATUS_H
 #define MERCER_STATUS_H

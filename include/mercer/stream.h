@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Learning from rows as they come: streaming methods (ikpca, kha), in memory that does not grow
  * with the number of rows. */
 #ifndef MERCER_STREAM_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """From scikit-learn to Mercer: the import line changes, the rest stays."""
 # %% a circle inside another
 from sklearn.datasets import make_circles

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rows as they come, and which of them are unlike the others."""
 # %% learn from blocks, in memory that does not grow
 import numpy as np

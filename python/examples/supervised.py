@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Features that have to do with classes, chosen by rows held out."""
 # %% kernel PLS of the digits
 from sklearn.datasets import load_digits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Kernel feature extraction, as scikit-learn has it: kernel PCA and its relatives, sparse, supervised
 and streaming, on more rows and in less memory.
 

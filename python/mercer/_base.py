@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the estimators share; the classes themselves, in _estimators.py, are generated.
 
 `__init__` only stores. `fit` turns parameters into the options of the library, which checks them, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A model as a card in a notebook: what was fitted, and its spectrum as a picture. No scripts, no styles
 from outside; every text of a model is escaped."""
 import html

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Estimators, one or two per method. Written by tools/generate-python from the schema of the library."""
 from ._base import _Classifier, _Kernel, _Regressor, _Streaming
 
@@ -3518,7 +3519,7 @@ class KernelFisherClassifier(_Classifier):
     ridge : float or "auto", default="auto"
         Penalty, as a share of the trace of the kernel matrix; auto: of 15 values from 1e-7
         to 1 the one with the least leave-one-out error. Allowed: >= 0.
-    center : {"none", "exact", "span"}, default=None
+    center : {"exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Estimators judged by rows held out, by the library's own cross-validation: one fit and one projection
 serve all numbers of components, one distance matrix all widths. Needs NumPy alone beside the estimator."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models without an estimator: what a file, a pickle or `est.model_` holds. Needs NumPy alone."""
 import numpy as np
 

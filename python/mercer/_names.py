@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What there is, without scikit-learn. Written by tools/generate-python from the schema of the library."""
 
 ESTIMATORS = (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures by matplotlib, which is imported when one is asked for."""
 import numpy as np
 

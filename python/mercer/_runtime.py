@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What every call shares: contexts, settings, notices, and arrays as the library takes them.
 
 Needs NumPy alone. A context is kept per thread, since making one reads what the machine has; one

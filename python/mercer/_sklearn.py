@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What differs between versions of scikit-learn, from 1.2 on."""
 import inspect
 import warnings

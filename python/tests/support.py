@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the package share. They run as tests/cli does: test_x.py MERCER [WORD...] [-jN]."""
 import contextlib
 import ctypes

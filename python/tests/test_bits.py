@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line and the estimators give the same bits: test_bits.py MERCER [WORD...] [-jN]
 
 For every class, random legal settings until every key of its method, and every option, has been part of

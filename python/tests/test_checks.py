@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's own checks of every estimator, without expected failures: test_checks.py MERCER [WORD...] [-jN]"""
 import inspect
 import sys

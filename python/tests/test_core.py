@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The extension and what needs NumPy alone: test_core.py MERCER [WORD...] [-jN]"""
 import copy
 import gc

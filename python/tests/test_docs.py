@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What docstrings and examples say holds, and old pickles load: test_docs.py MERCER [WORD...] [-jN]"""
 import doctest
 import pathlib

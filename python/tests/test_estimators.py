@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Estimators as people use them: test_estimators.py MERCER [WORD...] [-jN]"""
 import copy
 import json

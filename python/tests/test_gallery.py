@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's gallery with the import line changed: test_gallery.py MERCER [WORD...] [-jN]
 
 The examples of KernelPCA (circles; denoising, here on load_digits) and of PLS against PCR, written anew

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The tests of the package with the newest libraries, where they can be had: test_newest.py MERCER FOLDER
 
 FOLDER gets a venv with what newest.txt names; it stays for the next time. Status 77 (skipped) when a

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Ctrl-C ends whatever runs, soon: test_signals.py MERCER [WORD...] [-jN]
 
 A child starts something long and tells when; a moment later it gets SIGINT, and tells how long the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Work that is not waited for after a cancellation.
  *
  * The thread that does it then owns its memory, and ends with it. A process that exits in between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Long calls that cannot be asked to stop, such as LAPACK's, on a thread of their own. */
 #ifndef MRC_BASE_ASIDE_H
 #define MRC_BASE_ASIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes as people read them; see bytes.h. */
 #include "base/bytes.h"
 

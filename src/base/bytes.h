@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes as people read them. */
 #ifndef MRC_BASE_BYTES_H
 #define MRC_BASE_BYTES_H

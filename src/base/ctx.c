@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The context and what the machine offers: processors, memory, vector instructions. */
 #include "base/ctx.h"
 

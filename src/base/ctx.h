@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of the context: threads, random state, progress, cancellation, temporaries. */
 #ifndef MRC_BASE_CTX_H
 #define MRC_BASE_CTX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status texts and the filling of mercer_error. */
 #include "base/error.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Failing with a reason. Every function that can fail returns mercer_status and explains itself in
  * the caller's mercer_error; there is no other error state. */
 #ifndef MRC_BASE_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts, written piece by piece; see json_writer.h. */
 #include "base/json_writer.h"
 

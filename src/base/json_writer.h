@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts, written piece by piece into counted memory.
  *
  * Jansson is not used: it takes memory that no test counts, and its dump does not say which of

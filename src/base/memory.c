@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checked, zeroed, aligned memory. */
 #include "base/memory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All memory of the library. Sizes are multiplied with a check, memory is zeroed, and a test can
  * make the k-th allocation fail and count what is still alive. */
 #ifndef MRC_BASE_MEMORY_H

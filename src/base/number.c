@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers as text.
  *
  * Reading takes three ways, each correctly rounded. Up to 19 digits are collected in an integer w.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers as text, whatever the locale says about decimal commas: read to the nearest double, and
  * written so that reading gives back the same bits. Also text of the user made fit for a message.
  */

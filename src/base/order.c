@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sorting and what comes from it. */
 #include "base/order.h"
 

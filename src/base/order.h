@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Comparing, sorting and what comes from it. */
 #ifndef MRC_BASE_ORDER_H
 #define MRC_BASE_ORDER_H

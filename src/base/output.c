@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Output files that appear whole or not at all.
  *
  * The temporary file stands in the folder of the resolved target, because rename() is atomic only

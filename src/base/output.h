@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Output files that appear whole or not at all.
  *
  * A regular file is written beside its target under a temporary name, synced (file and folder) and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters described by a schema: defaults, parsing, formatting, and the words of every message.
  *
  * Parsing reads the text twice, first to check and then to store, so that a call that fails leaves

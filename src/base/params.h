@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters described by a schema, and the text form NAME:key=value,key=value.
  *
  * A method or kernel lists its parameters once. Defaults, range checks, --help and the docs tables

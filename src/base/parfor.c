@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parallel loop: a pool of threads that the context owns.
  *
  * The calling thread invites the others and works itself. Who is not there when the tasks run out

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* xoshiro256++ (Blackman and Vigna), normals by the polar method. */
 #include "base/rng.h"
 

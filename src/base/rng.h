@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Random numbers: xoshiro256++ seeded by splitmix64. The state is plain data, so that a streaming
  * model can store it. */
 #ifndef MRC_BASE_RNG_H

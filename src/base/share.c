@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of counts.
  *
  * A decimal share is off by half a unit in its last place at most, and so is the product: within

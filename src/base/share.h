@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of counts. Every share that becomes a count goes through here: 0.29 of 100 are 29 and 0.07
  * of 100 are 7, though the products of the doubles are 28.999999999999996 and 7.000000000000001. */
 #ifndef MRC_BASE_SHARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Helper programs, started by posix_spawn: a bare fork in a host with threads would copy its locks.
  *
  * Requests go through a socket, since writing to one can be told not to raise SIGPIPE in the host;

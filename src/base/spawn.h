@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Helper programs: libraries of others that may crash run in a process of their own.
  *
  * A helper is started by its name, gets requests on its standard input and answers on its standard

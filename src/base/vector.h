@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors of WIDTH doubles, for loops that are compiled once per instruction set. The including
  * file defines WIDTH. */
 #include <stdint.h>

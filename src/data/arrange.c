@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns of rows in another order, sparse or dense. */
 #include "base/memory.h"
 #include "data/rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory budget of reading. Bytes are counted where memory is asked for; what is counted is
  * what pages hold in the end, not what an allocator adds to large arrays. */
 #include "data/budget.h"

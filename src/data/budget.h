@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory reading may take: the budget of the context. One budget is shared by all that a
  * reader holds, so that a small file (compressed, or with sizes that are lies) is refused while it
  * is read, before it has filled the machine. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checksums of rows: CRC-32 of the numbers themselves, and of the structure of sparse rows. */
 #include "data/checksum.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checksums of rows, by which a model tells the data that made it. */
 #ifndef MRC_DATA_CHECKSUM_H
 #define MRC_DATA_CHECKSUM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes and texts by their names, and columns in messages. */
 #include "data/columns.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The columns of a file: their names and roles, the classes and texts found in them. */
 #ifndef MRC_DATA_COLUMNS_H
 #define MRC_DATA_COLUMNS_H

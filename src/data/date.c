@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Dates as days since 1970-01-01, in the proleptic Gregorian calendar.
  *
  * Without a format a date is ISO 8601: 2024-03-01, perhaps followed by T or a blank and a time,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers that are not written plainly.
  *
  *   1,065     groups of three digits; separators are , . ' U+2019 U+00A0 U+2009 U+202F

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers that are not written plainly: with thousands separators, a percent sign, as a word. */
 #ifndef MRC_DATA_DRESS_H
 #define MRC_DATA_DRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text columns as columns of 0 and 1, one for each value that occurs in the training table.
  *
  * While a file is read, a cell that is not a number becomes a NaN that carries the index of its

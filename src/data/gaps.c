@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cells of rows that a file left out, and were filled when it was read.
  *
  * The rows themselves have numbers everywhere: means or medians of all rows. Whoever holds rows out

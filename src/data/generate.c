@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated data sets, all drawn from the random state of ctx in a fixed order, so that a seed
  * gives the same rows everywhere.
  *

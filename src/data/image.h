@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The size of images whose pixels are rows. */
 #ifndef MRC_DATA_IMAGE_H
 #define MRC_DATA_IMAGE_H

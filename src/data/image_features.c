@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rectangle features of Viola and Jones ("Robust real-time face detection", 2004).
  *
  * A feature is the sum of the pixels in the black cells minus the sum in the white ones, the cells

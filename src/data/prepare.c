@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preparation: from the columns of a file to the columns a model sees.
  *
  * A reader learns the preparation from the first block it hands out (of a whole table: from the

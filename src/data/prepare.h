@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preparation: what happens to the columns of a file before a model sees them, kept in the model so
  * that it happens to new rows too. prepare.c tells how. */
 #ifndef MRC_DATA_PREPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows, targets and tables: the objects themselves, without files.
  *
  * Rows are n x d numbers, row-major with a stride, as doubles or packed (floats, bytes), or sparse

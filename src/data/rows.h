@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows, targets and tables from the inside. */
 #ifndef MRC_DATA_ROWS_H
 #define MRC_DATA_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Input scaling.
  *
  * Column kinds are x -> (x - shift) * factor with, over the training rows,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Input scaling: fitted on training rows, kept in the model, applied to blocks of new rows. */
 #ifndef MRC_DATA_SCALE_H
 #define MRC_DATA_SCALE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Some rows of a table, or all, as rows of their own, of the table's kind or as doubles. */
 #include "data/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Targets that do not come from a file: made from arrays, or scaled. */
 #include "base/number.h"
 #include "data/columns.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Views: rows made of the arrays of a host.
  *
  * Doubles, floats and bytes whose rows lie as ours do (values of a row side by side, rows apart by

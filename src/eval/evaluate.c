@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer_evaluate: folds, and in each of them the choice of what is tuned, a fit, a judgement.
  *
  * A fold is a task of its own with a context of its own, whose random state depends on the seed and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Portions of rows: copies, so that a fit to one of them can reach no other row. */
 #include "eval/fold_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows to learn from and rows held out, as copies of their own. */
 #ifndef MRC_EVAL_FOLD_ROWS_H
 #define MRC_EVAL_FOLD_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds: rows are shuffled within their class and dealt out in turn, one class after the other
  * without starting anew, so that sizes and classes are both as even as they can be. */
 #include "eval/folds.h"

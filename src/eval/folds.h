@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which rows are held out: folds drawn at random, the same share of every class in each. */
 #ifndef MRC_EVAL_FOLDS_H
 #define MRC_EVAL_FOLDS_H

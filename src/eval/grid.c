@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Grids of values: KEY=VALUES texts to combinations of specs. */
 #include "eval/grid.h"
 

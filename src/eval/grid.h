@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is tuned: every combination of the values given for some keys. */
 #ifndef MRC_EVAL_GRID_H
 #define MRC_EVAL_GRID_H

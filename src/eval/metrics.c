@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics of predictions.
  *
  * The score of a row in favour of one of two classes is its score of that class less that of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How good predictions are. */
 #ifndef MRC_EVAL_METRICS_H
 #define MRC_EVAL_METRICS_H

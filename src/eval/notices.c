@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Notices of the folds: kept while folds run beside each other, told once when they are done. */
 #include "eval/notices.h"
 

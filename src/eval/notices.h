@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Notices of the folds, which hosts hear when all folds are done, one of a kind. */
 #ifndef MRC_EVAL_NOTICES_H
 #define MRC_EVAL_NOTICES_H

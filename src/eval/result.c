@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The result of an evaluation: its life, and what hosts are shown of it. */
 #include "eval/result.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What an evaluation came to; <mercer/evaluate.h> shows it to hosts. */
 #ifndef MRC_EVAL_RESULT_H
 #define MRC_EVAL_RESULT_H

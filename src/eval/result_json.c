@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The result of an evaluation as JSON; docs/json.md lists the members. */
 #include "base/json_writer.h"
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Judging a model by rows held out.
  *
  * Rows are projected once. A head answers for all numbers of components together, in blocks that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How good a fitted model is on rows held out, for many numbers of components at once. */
 #ifndef MRC_EVAL_SCORING_H
 #define MRC_EVAL_SCORING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Trying a choice.
  *
  * Where features are nested (registry.h) one fit with the most components serves all numbers of

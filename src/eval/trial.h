@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One choice tried: fitted to a portion of the rows, judged by another. */
 #ifndef MRC_EVAL_TRIAL_H
 #define MRC_EVAL_TRIAL_H

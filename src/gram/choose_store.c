@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which store, and the list of all of them: the one place with a rule for `auto`.
  *
  * Before long work the plan forecasts what points, store and solver will take. A matrix that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The dense store: one triangle of tiles in double or single precision, (I, J) with I >= J at index
  * I (I + 1) / 2 + J. About 4 n^2 bytes, half of that in single precision. */
 #include "gram/tiled.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Work on a factor F of the kernel matrix, a strip of rows at a time: a strip is packed first, so
  * that BLAS gets whole rows. Sums over rows are cut into parts that do not depend on the number of
  * threads. Cost of each: n q l or n q^2 flops. */

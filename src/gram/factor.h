@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor F (n x rank) of a matrix K = F F', in panels of MRC_PANEL columns, each n x MRC_PANEL,
  * because the rank is not known while F grows. */
 #ifndef MRC_GRAM_FACTOR_H

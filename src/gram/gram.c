@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The front of the Gram operator: checks, centring, and the operations methods call. The store does
  * the rest, and where it has only this rank's share, the ranks' results are summed.
  *

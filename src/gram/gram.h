@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The Gram operator: the only way a method sees the kernel matrix.
  *
  * Behind it are interchangeable stores: dense (tiles of one triangle, double or single), stream

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The implicit store of sparse rows whose kernel is a dot product: K v = X (X' v), two passes over
  * the entries instead of one over n x n values.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The low-rank store: K = F F' to rounding, by a block pivoted Cholesky factorisation.
  *
  * Each step looks at the POOL rows with the largest residual diagonal, runs an exact pivoted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The precomputed store: tiles of the caller's matrix. It must be symmetric up to rounding; its
  * lower triangle is used. */
 #include "gram/tiled.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* K^i = K - U U' for every store: see residual.h for the formulas.
  *
  * Cost of taking a row: one product with the operator and 4 n i more; low-rank: one pass over the

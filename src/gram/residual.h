@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The Gram operator after some rows were taken: K^i = K - U U', never formed.
  *
  * Taking row p adds the unit vector v along what is left of the mapped row phi(x_p) once the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Randomly pivoted Cholesky factorisation (Chen, Epperly, Tropp, Webber 2023), several rows per
  * step (Epperly, Tropp, Webber 2024).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor of the kernel matrix from rows that are drawn at random, by the weight of what the rows
  * before leave of them. */
 #ifndef MRC_GRAM_SAMPLED_H

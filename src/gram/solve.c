@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One solver for ridge regression on the Gram operator; see solve.h.
  *
  * With a factor, K = F F', everything is in its q coordinates: W = (F'F + mu I)^-1 F'Y from the

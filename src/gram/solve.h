@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ridge regression on the kernel matrix: (K + mu I) A = Y on every store, mu = ridge tr K.
  *
  * K and Y are centred when the operator is: the intercept then has no penalty. */

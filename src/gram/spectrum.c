@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Leading eigenpairs of the Gram operator: which solver, and what counts as an eigenvalue.
  *
  * store with a factor: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of the Gram operator: what it keeps for every store, and what a store is.
  *
  * A store is one file with a descriptor, mrc_store_<name>, and one line in stores.def. It answers

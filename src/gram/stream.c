@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The stream store: it keeps nothing; tiles are computed again at every pass. In single precision
  * they are rounded like the stored form. */
 #include "gram/tiled.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The Gram operator as one triangle of square tiles, which a store keeps (dense), computes again at
  * every pass (stream), or takes from the caller's matrix (precomputed).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the stores made of tiles share (tiled.c): dense, stream and precomputed. */
 #ifndef MRC_GRAM_TILED_H
 #define MRC_GRAM_TILED_H

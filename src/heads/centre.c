@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nearest class centre: the score of a class is minus the squared distance between the features and
  * the mean features of its training rows. Every feature adds a term of its own, so that the first
  * ones alone give the nearest centre among them. Cost: n l. */

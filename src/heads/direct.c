@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Features that are predictions already, one per output, handed on: of values in the units of the
  * data, when the method saw scaled ones; of classes, the largest wins. Another fit, such as least
  * squares, would undo the shrinkage that makes them good predictions. Cost: n. */

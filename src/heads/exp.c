@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The exponential loss exp(-y f) of the margins of two classes. See loss.c. */
 #include "heads/loss.h"
 

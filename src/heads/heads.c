@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of heads, and fitting one to the features of the training rows.
  *
  * The features come from the model itself, as those of new rows will. Classes that no row has are

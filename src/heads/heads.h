@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a head is: a name, a parameter schema, fit, and predictions from features, either feature by
  * feature (add_feature) or for many rows at once (predict). heads.def lists them.
  *

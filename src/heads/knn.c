@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The k nearest training rows among the features: they vote for their class, or their target values
  * are averaged.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least absolute deviations: a row far off does not count for more than its distance. See loss.c.
  */
 #include "heads/loss.h"

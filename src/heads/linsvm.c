@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linear support vector machine on the features, by LIBLINEAR: linear in the rows, where LIBSVM is
  * quadratic at least. One weight vector for two classes, one class against the others for more.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The logistic loss log(1 + exp(-y f)) of the margins of two classes: logistic regression. See
  * loss.c. */
 #include "heads/loss.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Heads of a loss that is not a square: its coefficients change with every feature that joins, all
  * of them. The head keeps by how much: score_o = intercept_o + sum over j <= k of (d_j0o + sum over
  * i <= j of d_j(i+1)o f_i) so that the first k features have the fit that is best for them alone,

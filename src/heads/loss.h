@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Heads that minimise a loss other than squares: lad, exp, log. */
 #ifndef MRC_HEADS_LOSS_H
 #define MRC_HEADS_LOSS_H

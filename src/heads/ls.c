@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least squares on the features, with an intercept: of target values, or of one 0/1 indicator for
  * each class, the largest one winning.
  *

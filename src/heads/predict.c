@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictions for new rows: their features, then the scores of the model's head. A row gives the
  * same bits whatever stands beside it. Cost a row: its features, and what the head takes, l^2 + l o
  * at most for one that goes feature by feature. */

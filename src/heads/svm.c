@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Support vector machines on the features, by LIBSVM: C- or nu-classification, one machine for each
  * pair of classes, or epsilon-regression, one for each target column.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The library's side of training in a process of its own. */
 #include "heads/training.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Training by LIBSVM and LIBLINEAR in the helper program mercer-train.
  *
  * Both libraries crash, or end the process, when they get no memory. A context starts the program

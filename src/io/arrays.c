@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays inside a container file: one list and one set of messages for all formats. */
 #include "io/arrays.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arrays inside a container file (NPZ, MAT, HDF5), and which one is meant. */
 #ifndef MRC_IO_ARRAYS_H
 #define MRC_IO_ARRAYS_H

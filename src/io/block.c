@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Blocks of rows: memory that grows with the rows and stays within the budget. */
 #include "base/bytes.h"
 #include "io/reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows being filled by a format. */
 #ifndef MRC_IO_BLOCK_H
 #define MRC_IO_BLOCK_H

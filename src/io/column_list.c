@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns by a list of the caller's: names, positions from 1, ranges and patterns, separated by
  * commas.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MAT and HDF5 as formats: plain files that their libraries open, in a process of their own. */
 #include "io/containers.h"
 #include "io/format.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MAT and HDF5 files through the helper program mercer-read.
  *
  * The libraries behind these formats crash on damaged files, and HDF5 brings thirty others with it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MAT and HDF5 files: what the library and its helper program mercer-read tell each other.
  *
  * One request, then one answer; after an answer that is MERCER_OK, the rows of a dense array follow

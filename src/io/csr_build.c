@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse rows from entries in any order.
  *
  * Entries are brought to their rows by counting, then each row that is not in order yet is sorted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Entries of a sparse matrix in any order, and the rows made of them. */
 #ifndef MRC_IO_CSR_BUILD_H
 #define MRC_IO_CSR_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CSV and TSV.
  *
  * Cells are separated by a comma (or tab, or what the first lines or the caller say: sniff.c),

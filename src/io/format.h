@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a format is: a descriptor in a file of its own and a line in formats.def.
  *
  * The reader opens the input, the format finds out how many columns there are and what they are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of formats: by name, by ending, by first bytes, and in messages. */
 #include "io/format.h"
 

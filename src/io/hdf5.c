@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays in HDF5 files, through the HDF5 library.
  *
  * The datasets of all groups are listed by their full names. The one that is meant is read block by

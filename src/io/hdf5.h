@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One user of the HDF5 library at a time: it is not safe for threads in every build, and it prints
  * its errors unless told not to. */
 #ifndef MRC_IO_HDF5_H

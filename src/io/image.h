@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Image files: their bytes as pixels. */
 #ifndef MRC_IO_IMAGE_H
 #define MRC_IO_IMAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* stb_image, compiled once, with our memory and only the formats whose errors it reports. */
 #include "io/image.h"
 

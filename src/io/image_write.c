@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Images out: rows of a model that was fitted to pixels, to be looked at.
  *
  * PGM (grey) and PPM (colour) are a line of text and the bytes. PNG is one compressed block of

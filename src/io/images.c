@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Folders of images: one image per row, its pixels row by row (grey: one number each, colour: red,
  * green and blue), from 0 to 255.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where bytes come from.
  *
  * The first bytes are read ahead to see whether they are gzip's, so that this also works on a pipe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where bytes come from: a file, standard input or memory; gzip is undone on the way. */
 #ifndef MRC_IO_INPUT_H
 #define MRC_IO_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes from a file of their own: one per line, in the order of the rows. */
 #include "io/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LIBSVM text, also called svmlight: sparse rows, one per line.
  *
  *     label[,label...] [qid:N] index:value index:value ... # comment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* MATLAB's files, versions 5 (plain or compressed) and 7.3, through the matio library.
  *
  * Arrays are stored by columns, so the one that is meant is read whole and handed out by rows. Of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is wrong with a MAT file of version 5, before matio sees it.
  *
  * The library overlooks much. So the elements of the file are walked through: each must end inside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a MAT file can be given to the library that reads it. */
 #ifndef MRC_IO_MAT_CHECK_H
 #define MRC_IO_MAT_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrices without column names, from whatever format: rows as doubles in, blocks by role out.
  *
  * The format only knows how to give the next rows as doubles. Here they are checked, put where the

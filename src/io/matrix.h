@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What formats without column names share: NPY and NPZ, Matrix Market, MAT, HDF5, image folders. */
 #ifndef MRC_IO_MATRIX_H
 #define MRC_IO_MATRIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix Market files.
  *
  *     %%MatrixMarket matrix coordinate|array real|integer|pattern general|symmetric|skew-symmetric

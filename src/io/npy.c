@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NumPy's array files.
  *
  * A magic string, a version, the length of a header, the header (a Python dictionary with 'descr',

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arrays of NumPy's, in files of their own and in archives. */
 #ifndef MRC_IO_NPY_H
 #define MRC_IO_NPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NumPy's archives: ZIP files whose members are NPY files, stored or deflated.
  *
  * Only the table at the end of the file is believed, and of it only what fits in the file: it names

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a table: which format it has, how its columns are prepared, and what fits a model. */
 #include "base/params.h"
 #include "data/dress.h"

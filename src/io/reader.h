@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A table that is being read, from the inside: what open.c, roles.c, labels.c and table.c share. */
 #ifndef MRC_IO_READER_H
 #define MRC_IO_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The role of each column of a file: data, label, target, id, or not wanted.
  *
  * Label, targets and id are those that the caller names, else those that the preparation of a model

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a text is written, by its first lines.
  *
  * A separator qualifies when it gives every line the same number of cells, two or more. Commas are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the cells of a text are separated, and what their decimal mark is. */
 #ifndef MRC_IO_SNIFF_H
 #define MRC_IO_SNIFF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading tables: blocks of rows with their classes, prepared.
  *
  * A reader holds one open file. Reading a whole table is reading one block without a limit, so both

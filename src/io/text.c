@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of text from an input, in a buffer that holds at least the row at hand.
  *
  * The buffer has UTF-8, or whatever bytes the file has: nobody looks at those of numbers twice.

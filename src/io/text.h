@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of text from an input. */
 #ifndef MRC_IO_TEXT_H
 #define MRC_IO_TEXT_H

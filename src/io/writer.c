@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing tables of numbers, plain or gzipped.
  *
  * A format puts its rows into one buffer, which goes to the output file directly or through zlib.

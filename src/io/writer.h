@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing tables from the inside: what writer.c and the formats share. */
 #ifndef MRC_IO_WRITER_H
 #define MRC_IO_WRITER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of a distance. Of the Euclidean one, r: rbf exp(-r^2 / (2 sigma^2)); exponential
  * exp(-r / sigma); matern, with s = sqrt(2 nu) r / sigma, exp(-s), (1 + s) exp(-s),
  * (1 + s + s^2 / 3) exp(-s) for nu = 0.5, 1.5, 2.5, and rbf in the limit; rq

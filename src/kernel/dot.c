@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of the dot product: linear x.y; poly (gamma x.y + coef0)^degree; sigmoid tanh(gamma x.y +
  * coef0), not positive semidefinite; cosine x.y / (|x| |y|), 0 for a zero row. */
 #include "kernel/named.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels whose values the caller gives: precomputed, where the rows are the matrix, and functions
  * that a host program adds to its context. */
 #include "base/memory.h"

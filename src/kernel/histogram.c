@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels of histograms and counts, values >= 0: chi2 exp(-gamma sum (x-y)^2 / (x+y)) and
  * intersection sum min(x, y). */
 #include "kernel/named.h"

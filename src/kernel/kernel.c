@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels as users write them: one named kernel, or a sum of weighted products of named ones,
  *
  *   k(x, y) = sum over terms t of w_t prod over the parts p of t of k_p(x, y),   w_t >= 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel functions on blocks of rows.
  *
  * Rows are first prepared once (shifted by the column means where distances go through GEMM,

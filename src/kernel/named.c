@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Named kernels: the list of them, their parameters, and tiles of values. Formulas are in the
  * families, dot.c, distance.c, histogram.c and given.c.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Named kernels: what one is, and how its values come about. kernel.c is the front that takes one
  * of them or a combination. Contracts as in kernel.h. */
 #ifndef MRC_KERNEL_NAMED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums between all pairs of rows: one triangle in tiles, mirrored. Distances are sums of
  * differences, not products about a mean: a mean would depend on all rows. Cost: n^2 d / 2 terms
  * for each sum. */

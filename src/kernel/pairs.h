@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums over columns between all pairs of a set of rows, computed once for the many kernels, and
  * the many parts of the set, that an evaluation goes through.
  *

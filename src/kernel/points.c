@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Prepared rows. Functions of the distance, in few dimensions: a transposed copy; in many: a copy
  * shifted by the column means (which shrinks |x|^2 and with it the cancellation in
  * |x|^2 + |y|^2 - 2 x.y) and squared norms. Other sums over columns: a transposed copy. cosine: a

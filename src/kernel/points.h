@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How rows are prepared for kernel tiles. */
 #ifndef MRC_KERNEL_POINTS_H
 #define MRC_KERNEL_POINTS_H

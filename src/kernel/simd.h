@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The inner loops over kernel values, once per vector width.
  *
  * simd_loops.h is compiled once for each instruction set; mrc_simd_loops() hands out the table that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Four doubles at a time, with fused multiply-add. */
 #include <sleef.h>
 

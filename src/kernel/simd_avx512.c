@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Eight doubles at a time. */
 #include <sleef.h>
 

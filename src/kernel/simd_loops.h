@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The body of one vector width. The including file defines WIDTH, NAME, TABLE and the functions
  * VECTOR_LOG1P, _SQRT and _TANH, and is compiled with the flags of its instruction set. */
 #include "kernel/simd.h"

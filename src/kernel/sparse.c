@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums over shared columns of sparse rows.
  *
  * Two rows of a text share few columns, so a tile of values is mostly work that need not be done.

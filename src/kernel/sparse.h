@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse rows: sums over the columns that two rows share, through an inverted index. */
 #ifndef MRC_KERNEL_SPARSE_H
 #define MRC_KERNEL_SPARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which BLAS runs, and with which of its kernels.
  *
  * OpenBLAS chooses its kernels by the model of the processor. One that is newer than itself gets

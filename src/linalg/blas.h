@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which BLAS runs, and with which of its kernels. */
 #ifndef MRC_LINALG_BLAS_H
 #define MRC_LINALG_BLAS_H

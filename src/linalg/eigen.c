@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Symmetric eigenproblems of matrices that are written out: all pairs, or the leading ones.
  *
  * For the leading ones LAPACK reduces the matrix to a tridiagonal one, whose eigenvalues cost next

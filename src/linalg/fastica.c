@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* FastICA; see ica.h.
  *
  * A fixed point step for the contrast with derivative g:

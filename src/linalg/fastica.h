@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* FastICA (Hyvarinen 1999): directions of white data along which they are least like a normal
  * distribution. */
 #ifndef MRC_LINALG_FASTICA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The geometry of subspaces; see grassmann.h. Costs m r^2 each: nothing beside the data. */
 #include "linalg/grassmann.h"
 

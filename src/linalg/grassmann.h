@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Subspaces as matrices with orthonormal columns, m x r, row-major: points of the Grassmann
  * manifold. */
 #ifndef MRC_LINALG_GRASSMANN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Leading eigenpairs of a symmetric operator by a block Krylov method.
  *
  * T = Q'AQ is a true Rayleigh-Ritz matrix. When the image AQ is kept beside the basis Q (2 n m

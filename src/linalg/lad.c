@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least absolute deviations by descent along edges (Barrodale, Roberts 1973; Bloomfield, Steiger
  * 1980), in the form of a simplex method with long steps.
  *

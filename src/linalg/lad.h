@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least absolute deviations: the c that minimises sum_i |y_i - sum_j c_j a_ij|, exactly.
  *
  * Columns may be added later; the fit then starts from the one before. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lasso path by its corners (Osborne, Presnell, Turlach 2000; Efron et al. 2004).
  *
  * At price p, with s the signs of the entries in use (set A) and c = G(w - b): c_A = p s, and

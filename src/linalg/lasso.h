@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The path of least squares with an l1 price. */
 #ifndef MRC_LINALG_LASSO_H
 #define MRC_LINALG_LASSO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* BLAS and LAPACK behind one set of names: row-major, 64-bit sizes checked once, split into fixed
  * blocks so that the number of threads never changes a result. */
 #include "linalg/linalg.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* BLAS and LAPACK behind checked sizes, and the eigen-solvers. Row-major throughout. */
 #ifndef MRC_LINALG_LINALG_H
 #define MRC_LINALG_LINALG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fits that grow by columns: least absolute deviations as lad.c does them, losses of margins by
  * damped Newton steps from the last fit, the new coefficients 0. The Hessian A' diag(h) A gets a
  * ridge that is tiny beside it, so that dependent columns and flat losses do no harm; the gradient

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Linear fits f = A c that minimise a loss between y and f, and grow by columns.
  *
  *   lad   sum |y - f|

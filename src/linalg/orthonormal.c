@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gram-Schmidt; see orthonormal.h. Costs 4 m j for vector j: nothing beside the data. */
 #include "linalg/orthonormal.h"
 

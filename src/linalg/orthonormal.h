@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gram-Schmidt, one vector after the other, for rows and for columns of a matrix. */
 #ifndef MRC_LINALG_ORTHONORMAL_H
 #define MRC_LINALG_ORTHONORMAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Choice of the loops at run time: one binary serves every processor. */
 #include "linalg/panel.h"
 

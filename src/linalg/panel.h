@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Products of a large matrix with a few columns, once per vector width.
  *
  * With 8 or 16 columns a BLAS product spends most of its time packing the large matrix. These loops

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Four doubles at a time, with fused multiply-add. */
 #define WIDTH 4
 #define TABLE mrc_panel_loops_avx2

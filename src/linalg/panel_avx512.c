@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Eight doubles at a time. */
 #define WIDTH 8
 #define TABLE mrc_panel_loops_avx512

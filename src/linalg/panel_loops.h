@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The body of one vector width. The including file defines WIDTH and TABLE, and is compiled with
  * the flags of its instruction set. */
 #include "linalg/panel.h"

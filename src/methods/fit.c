@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer_fit: from options and rows to a sealed model.
  *
  * The options are read (common/request.c); rows are scaled; what the kernel leaves open is learnt

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loading a model: its file (model/file.c), and what its method knows beyond it.
  *
  * Files from before models said whether their features are nested are asked about by the method

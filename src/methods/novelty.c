@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A threshold for reconstruction errors, from rows that were held out.
  *
  * The errors of the training rows are too small to judge new rows by: the features were chosen to

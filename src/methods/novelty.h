@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The reconstruction error above which a row is called novel. */
 #ifndef MRC_METHODS_NOVELTY_H
 #define MRC_METHODS_NOVELTY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a fit did as JSON; docs/json.md lists the members. */
 #include "base/params.h"
 #include "model/info_json.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Model files: the parts of a model (parts.def) in a safetensors container, so that any language
  * can open them. docs/format.md is the description.
  *

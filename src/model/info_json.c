@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of a model as JSON; docs/json.md lists the members. */
 #include "model/info_json.h"
 

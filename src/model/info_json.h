@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of a model as JSON: groups of members, which mercer_model_info_json() and the
  * report of a fit put together in orders of their own. */
 #ifndef MRC_MODEL_INFO_JSON_H

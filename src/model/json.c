@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts to Jansson's values: by recursive descent, see json.h. */
 #include "model/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts to Jansson's values.
  *
  * Jansson's own reader drops bytes of a text, or takes it for invalid, when memory runs out inside

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The members that parts.def gives to one struct. Included inside the struct, after
  * MRC_IN_group(...) was defined as its arguments for each group that belongs to it. No include
  * guard: every struct has its own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The model as an object: made empty, filled by a method or the loader, sealed, then only read.
  *
  * Sealing is the one place that checks whether the parts fit together, so that projecting and

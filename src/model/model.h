@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one model form from the inside.
  *
  *   features(x) = B' k(Z, x) + t mean(x) + b    mean(x) = v' k(Z, x), squared norm of the mean: g

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is done to all parts of a model alike: parts.def lists them, two tables hold the list.
  *
  * A part is a pointer or a number at an offset in the struct of its group. Pointers of different

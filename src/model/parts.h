@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of a model (parts.def) as tables, and what is done to all of them alike. */
 #ifndef MRC_MODEL_PARTS_H
 #define MRC_MODEL_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images: a row x whose image is near a point P of feature space,
  *
  *   P = mean + sum_j y_j w_j = sum_i g_i phi(z_i),  g = B y + v;   f(x) = |P - phi(x)|^2

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images: which kernels have them, and what those share. See preimage.c for the formulas. */
 #ifndef MRC_MODEL_PREIMAGE_H
 #define MRC_MODEL_PREIMAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images of the linear kernel: x = sum_i g_i z_i, or center + W y, is P itself, and the errors
  * stay zero. */
 #include "linalg/linalg.h"

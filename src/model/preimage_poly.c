@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images of the polynomial (a x.z + c)^p: Gauss-Newton for f, whose first factor is the fixed
  * point of the gradient and whose rank-one part mends the length, with halving until f falls. p = 2
  * replaces the fifth start by the leading eigenvector of P, seen as a quadratic form (the best

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images of the Gaussian: the fixed point of Mika et al. (1999),
  *
  *   x <- sum g_i k(x,z_i) z_i / sum g_i k(x,z_i),

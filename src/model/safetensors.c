@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The container of model files, see safetensors.h. */
 #include "model/safetensors.h"
 

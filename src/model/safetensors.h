@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The container of model files: safetensors, with a checksum of our own. It knows nothing of
  * models.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts of any bytes as UTF-8 and back, see text_code.h. */
 #include "model/text_code.h"
 

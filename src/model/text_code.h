@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON takes UTF-8 only, but names from files can be any bytes. A byte that is not part of valid
  * UTF-8 becomes one of the characters U+EF80 to U+EFFF; so do the bytes of such a character itself,
  * which keeps this reversible. */

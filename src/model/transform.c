@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Features of new rows: features(x) = B' k(Z, x) + t mean(x) + b, and squared reconstruction
  * errors.
  *

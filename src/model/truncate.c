@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The first components of a model as a model of its own.
  *
  * Where features are nested, feature j does not depend on how many follow it: the first l columns

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known of an entry of any list: methods, kernels, heads, formats. */
 #include "io/format.h"
 #include "methods/common/registry.h"

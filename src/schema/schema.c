@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything that the library has, as one JSON text: bindings are generated from it.
  *
  * It says no more than the public functions do that list entries and parameters, from which it is

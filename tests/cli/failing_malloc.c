@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loaded before a program (LD_PRELOAD): its k-th allocation fails, k from MERCER_FAIL_ALLOCATION,
  * counted from main() on. The allocations are those of all libraries. */
 #include <errno.h>

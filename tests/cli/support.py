@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the command line share: calls of the program, small data sets, models of them.
 
 Each test_NAME.py is called as test_NAME.py MERCER [WORD...] [-jN] [--quick]: see run_tests() of

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Which columns of a table are used, which one names the rows, and what a model remembers of them.
 
 test_columns.py MERCER [WORD...] [-jN] [--quick]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer demo: test_demo.py MERCER [WORD...] [-jN] [--quick]"""
 import re
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer evaluate: test_evaluate.py MERCER [WORD...] [-jN] [--quick]"""
 import gzip
 import json

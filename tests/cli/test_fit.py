@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer fit: test_fit.py MERCER [WORD...] [-jN] [--quick]"""
 import json
 import os

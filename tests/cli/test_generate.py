@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer generate: test_generate.py MERCER [WORD...] [-jN] [--quick]"""
 import re
 import sys

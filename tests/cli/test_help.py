@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Help, versions, completions, the man page, and calls that are wrong whatever the command.
 
 test_help.py MERCER [WORD...] [-jN] [--quick]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer info: test_info.py MERCER [WORD...] [-jN] [--quick]"""
 import sys
 

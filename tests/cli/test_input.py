@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What every command reads: bad cells and files, headers, columns of labels.
 
 test_input.py MERCER [WORD...] [-jN] [--quick]

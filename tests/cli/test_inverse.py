@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer inverse: test_inverse.py MERCER [WORD...] [-jN] [--quick]"""
 import os
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer methods, mercer kernels, mercer heads: test_lists.py MERCER [WORD...] [-jN] [--quick]"""
 import json
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Two commands that write one model at the same time: test_locks.py MERCER [WORD...] [-jN] [--quick]"""
 import json
 import os

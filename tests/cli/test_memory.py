@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Reading stays within the budget of memory, whatever the format.
 
 test_memory.py MERCER [WORD...] [-jN] [--quick]

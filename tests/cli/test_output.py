@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What every command writes: full disks, pipes, links, terminals, memory that runs out.
 
 test_output.py MERCER [WORD...] [-jN] [--quick]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer predict: test_predict.py MERCER [WORD...] [-jN] [--quick]"""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """How every command prepares what it reads: images, missing values, text columns.
 
 test_prepare.py MERCER [WORD...] [-jN] [--quick]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Signals: whatever a command is doing, it ends soon and leaves nothing behind.
 
 test_signals.py MERCER [WORD...] [-jN] [--quick]

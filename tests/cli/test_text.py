@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Messy tables: separators, decimal marks, encodings, comments, numbers that are not plain, missing values, dates.
 
 test_text.py MERCER [WORD...] [-jN] [--quick]

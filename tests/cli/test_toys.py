@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The program with the toys of tests/toys: test_toys.py PROGRAM
 
 A method, a kernel, a head, a store, a format and a fit option that are added in the places which

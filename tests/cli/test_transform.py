@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer transform: test_transform.py MERCER [WORD...] [-jN] [--quick]"""
 import gzip
 import json

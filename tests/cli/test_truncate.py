@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer truncate: test_truncate.py MERCER [WORD...] [-jN] [--quick]"""
 import os
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mercer update: test_update.py MERCER [WORD...] [-jN] [--quick]"""
 import os
 import pathlib

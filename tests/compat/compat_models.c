@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models that every later version must read: compat_models write FOLDER | check FOLDER FORMAT
  *
  * `write` makes one small model of every kind, with rows and their features as raw doubles; `check`

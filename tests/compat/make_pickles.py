@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Write the pickles that every later version loads, once per form of pickle: make_pickles.py FOLDER
 
 PYTHONPATH holds the package. Files that are there stay as they are.

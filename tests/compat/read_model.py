@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read model files with plain Python, by the very lines that docs/format.md shows.
 
 read_model.py PROGRAM: PROGRAM is compat_models.

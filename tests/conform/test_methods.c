@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What every registered method and kernel must do, through the public interface: a new one is
  * covered by being listed. */
 #include "support.h"

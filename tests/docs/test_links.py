@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Links between the documents lead somewhere: test_links.py
 
 Every relative link in a Markdown file names a file that exists and, with #, a heading of it.

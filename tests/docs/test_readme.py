@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run what the documents tell people to type: test_readme.py MERCER [--write] PAGE...
 
 Every ```sh block of a page is run by bash, every ```python block by this Python, in order, in one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compile and run the C programs in the documents: test_snippets.py BUILD MERCER PAGE...
 
 A ```c block with a main function is a complete program. It is compiled with warnings as errors

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The experiments run, are listed, and judge: test_experiments.py BUILD
 
 Every script makes its smoke run, on the data sets where ../shared/data has them; the pages have each of

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The converters of experiments/get-data, offline.
 
 Originals are made here in their own formats: small ones, and, where ../shared/data has a set, those of the

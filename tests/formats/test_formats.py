@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Files of other programs through `mercer scale --scale none`: test_formats.py MERCER [DATA]
 
 NumPy, SciPy, h5py and Pillow write them; the numbers that come out must be the very same. DATA is

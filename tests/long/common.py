@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the long tests share: a run of the tool that tells how much memory it took."""
 import json
 import pathlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How soon is a poll called, and a cancellation seen?
  *
  *     measure_cancel [-t THREADS] [-c TIMES] [-m FOLDER] [LIMIT [WORD...]]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Large data: memory stays within what was promised, and results stay right.
 
 Usage: run_long_tests.py MERCER [TEST...]. Prints a line per test and closes with "N passed, N failed".

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams: published data sets against kernel PCA, and a million rows in flat memory and time.
 
 Usage: run_stream_tests.py MERCER DATA [WORD]. Runs the parts whose names contain WORD, prints a line

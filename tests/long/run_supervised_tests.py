@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The sparse supervised methods on text and on a million rows.
 
 Usage: run_supervised_tests.py MERCER DATA [TEST...]. DATA holds the data sets, which are no part of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The supervised framework in plain numpy: slow, explicit, written to be read and believed.
 
 Dhanjal, Gunn, Shawe-Taylor 2009. K is deflated as an n x n array (extract), the rows themselves for

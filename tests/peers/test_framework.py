@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The supervised framework against a plain one in numpy (framework.py), method by method.
 
     test_framework.py MERCER [all] [TEST...]

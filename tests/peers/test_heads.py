@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Heads against scikit-learn and the programs of LIBSVM and LIBLINEAR, on the same features.
 
     test_heads.py MERCER [DATA [WORD...]]

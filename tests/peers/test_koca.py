@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """koca against the published figures on faces and digits, and its performance against numpy.
 
     test_koca.py MERCER DATA [long]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Ridge regression and Fisher discriminants against scikit-learn and against formulas in numpy.
 
     test_ridge.py MERCER [DATA [WORD...]]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Mercer's features against scikit-learn's KernelPCA and a plain numpy reference.
 
     test_sklearn.py MERCER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Sparse rows against SciPy and scikit-learn.
 
     test_sparse.py MERCER [ROWS COLUMNS ENTRIES]

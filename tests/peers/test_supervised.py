@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Supervised features against scikit-learn and against explicit deflation in numpy.
 
     test_supervised.py MERCER [DATA [WORD...]]

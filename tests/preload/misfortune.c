@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loaded into a helper program by LD_PRELOAD: lets one allocation fail, or something worse happen
  * there.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Helper programs that run out of memory, crash or hang: test_misfortune.py MERCER PRELOAD
 
 Whatever happens in mercer-read and mercer-train, `mercer` ends with success or with one line, never

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A library with BLAS inside keeps it: test_private_blas.py MERCER LIBRARY FOLDER
 
 LIBRARY is libmercer built with -Dprivate_blas=true; FOLDER takes Debian's pthread build of OpenBLAS,

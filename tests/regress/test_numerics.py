@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases that once gave wrong numbers, against numpy's eigenvalues.
 
 Usage: test_numerics.py MERCER [WORD...]. Prints a line per case and closes with "N passed, N failed".

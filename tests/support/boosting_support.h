@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the tests of blf and kboost share: a set with labels of every kind, fits with their notices,
  * features of the training rows. Include after support.h. */
 #ifndef MRC_TESTS_BOOSTING_SUPPORT_H

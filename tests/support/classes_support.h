@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by tests of the whole interface: a context, and rows of two classes. */
 #ifndef MRC_TESTS_CLASSES_SUPPORT_H
 #define MRC_TESTS_CLASSES_SUPPORT_H

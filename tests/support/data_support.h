@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the tests of the data layer: cmocka, a scratch folder, small files, error texts. */
 #ifndef MERCER_TESTS_DATA_SUPPORT_H
 #define MERCER_TESTS_DATA_SUPPORT_H

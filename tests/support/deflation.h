@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The sparse methods the slow and obvious way, to judge the fast ones by: the whole (centred or
  * not) Gram matrix is deflated entry by entry, and every candidate is scored from its deflated row.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of supervised methods share: a table with labels, fits of it, and the deflation
  * framework in its plainest form, with K deflated as a matrix. Include after support.h. */
 #ifndef MRC_TESTS_FEATURES_SUPPORT_H

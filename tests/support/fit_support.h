@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Checks that any fit must pass. Include after support.h. */
 #ifndef MRC_TESTS_FIT_SUPPORT_H
 #define MRC_TESTS_FIT_SUPPORT_H

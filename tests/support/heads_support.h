@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the tests of heads: rows with classes and values that depend on them, fits,
  * predictions, what every head must stand. */
 #ifndef MERCER_TESTS_HEADS_SUPPORT_H

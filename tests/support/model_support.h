@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models for the tests of the model layer, made by plain formulas instead of a method. */
 #ifndef MERCER_TESTS_MODEL_SUPPORT_H
 #define MERCER_TESTS_MODEL_SUPPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels by their formulas, to compare the fast ones with. */
 #ifndef MRC_TESTS_NAIVE_H
 #define MRC_TESTS_NAIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Greedy selection in quadruple precision (33 digits), along the picks of a fit, and what rounding
  * in double precision explains of its scores.
  *

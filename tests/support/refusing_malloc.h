@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An allocator that refuses one call: malloc and its like in place of the C library's, those of all
  * libraries included. Included once per program or module, by a file that defines
  *     static bool refuses(void): whether this allocation fails, errno set.

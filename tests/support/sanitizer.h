@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Defines THREAD_SANITIZER where the program is built with it: it knows no threads in a child. */
 #ifndef MERCER_TESTS_SANITIZER_H
 #define MERCER_TESTS_SANITIZER_H

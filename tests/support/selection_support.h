@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fits by the sparse methods, compared with plain deflation. Differences are printed and counted,
  * so that one run shows them all. */
 #ifndef MERCER_TESTS_SELECTION_SUPPORT_H

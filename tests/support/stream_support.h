@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the tests of streaming methods: streams from arrays, and features compared with those
  * of kernel PCA. Include after support.h. */
 #ifndef MRC_TESTS_STREAM_SUPPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What several unit tests need: data sets, Gram matrices, comparisons. */
 #ifndef MRC_TESTS_SUPPORT_H
 #define MRC_TESTS_SUPPORT_H

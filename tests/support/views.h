@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows from plain C arrays, in one line. */
 #ifndef MRC_TESTS_VIEWS_H
 #define MRC_TESTS_VIEWS_H

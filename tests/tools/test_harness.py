@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The harness of the test scripts can fail, and no test lies about that nobody runs."""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What `make install` installs can be used: test_install.py BUILD
 
 Installs to a temporary folder, compiles the example with the flags pkg-config gives and runs it,

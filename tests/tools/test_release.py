@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The files of a release agree: versions, sections of the changelog, commands that RELEASING.md names."""
 import pathlib
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tools/check_spdx on files made here: what it finds, what --write adds and what it leaves alone."""
 import pathlib
 import subprocess

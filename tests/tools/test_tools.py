@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Our own checks must be able to fail: each is shown a violation, and a clean case."""
 import contextlib
 import importlib.machinery

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A toy format, which only the library of the tests has: numbers in a line, separated by ';'. It is
  * added by this file and a line in formats.def; tests/unit/test_writer.c reads and writes it. */
 #include "base/number.h"

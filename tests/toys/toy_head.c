@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A toy head: the class whose mean features are nearest by absolute differences. */
 #include "heads/heads.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A kernel that is nowhere but here and in kernels.def beside it: a mixture of laplacians,
  * 1 / (1 + gamma sum |x-y|). The tests run whatever is listed, and so this one, too. */
 #include "kernel/named.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A toy method, as another family would add one: features of rows that stand out most. It looks at
  * the toy option before there are rows. */
 #include "methods/common/request.h"

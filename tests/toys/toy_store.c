@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A toy store, which shows that a store is one file and one line: the whole matrix, n x n, of which
  * each rank holds every size-th column. On one rank it is a plain matrix. */
 #include "gram/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Directions as a model; see expansion.h and model/model.h.
  *
  * With an exact mean a model of few points keeps the other rows behind them, only for the mean:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From directions in feature space to the model form.
  *
  * A method finds directions w_j = sum_s B_sj phi(p_s) over points p_s: all training rows, some of

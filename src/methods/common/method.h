@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a method is: a name, a parameter schema and fit. methods.def lists them. */
 #ifndef MRC_METHODS_COMMON_METHOD_H
 #define MRC_METHODS_COMMON_METHOD_H

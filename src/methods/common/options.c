@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of fit options; see options.h. Callers' structs of any age are set by name. */
 #include "methods/common/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of a fit as a list: what they are, and what is wrong with a value.
  *
  * An option is a member of mercer_fit_options and a line in options.def, which help, checks,

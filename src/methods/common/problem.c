@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a problem is to all methods: its Gram operator, and what is said where nothing can be
  * extracted. */
 #include "methods/common/method.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods and kernels as lists with names, summaries and parameters. */
 #include "methods/common/registry.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The list of methods, and of what users may ask about methods and kernels. */
 #ifndef MRC_METHODS_COMMON_REGISTRY_H
 #define MRC_METHODS_COMMON_REGISTRY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From the options of a fit to what they mean: texts become a method, a kernel and choices, checked
  * against each other before any data is touched. */
 #include "methods/common/request.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the options of a fit mean, before and after rows are there: shared by mercer_fit and the
  * streaming interface. */
 #ifndef MRC_METHODS_COMMON_REQUEST_H

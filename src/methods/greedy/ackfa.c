@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Accelerated kernel feature analysis with a cut: rows that are nearly explained leave the
  * candidates and the data (Jiang, Snapp, Motai, Zhu 2006).
  *

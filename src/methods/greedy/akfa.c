@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Accelerated kernel feature analysis: one row after the other, always the one whose direction
  * captures most variance of what the others left (Jiang, Snapp, Motai, Zhu 2006).
  *

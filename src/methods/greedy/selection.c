@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The greedy engine; see selection.h.
  *
  * The guard: a score from the recurrence is trusted to the doubt that residual.h adds up, and to 64

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one greedy engine: rows are taken one after the other, each the best by some score on what
  * the earlier ones left of the Gram operator.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse kernel feature analysis: directions of few mapped rows, compared at l1 norm one (Smola,
  * Mangasarian, Schoelkopf 1999).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From selected rows to features: AKFA, ACKFA, SKFA.
  *
  * Feature j is the projection on v_j = sum_s C_sj (phi(x_s) - mean), the j-th direction of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods whose features are the directions of the selected rows themselves. */
 #ifndef MRC_METHODS_GREEDY_SPARSE_FEATURES_H
 #define MRC_METHODS_GREEDY_SPARSE_FEATURES_H

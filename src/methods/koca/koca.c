@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel optimal component analysis: the subspace of the span of the mapped rows in which the
  * nearest neighbours of rows predict their class best (Liu, Mio 2005).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The performance function and its gradient; see objective.h.
  *
  * Neighbours: with rows sorted by class, own and other ones are ranges of squared distances, which

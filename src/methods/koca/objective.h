@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The performance function of optimal component analysis (Liu, Mio 2005): how well the nearest
  * neighbours of a row tell its class, in a subspace.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The search; see search.h.
  *
  * Ascent: along the geodesic of the Riemannian gradient R = (I - UU') dF/dU; the angle grows by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking for the subspace of largest performance: ascent along geodesics, or annealing. */
 #ifndef MRC_METHODS_KOCA_SEARCH_H
 #define MRC_METHODS_KOCA_SEARCH_H

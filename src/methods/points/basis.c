@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The basis of the span; see basis.h. Cost: the spectrum, or n p^2 for p points; and n m l for l
  * directions. */
 #include "methods/points/basis.h"

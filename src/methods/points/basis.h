@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An orthonormal basis of the span of the mapped training rows, and their coordinates in it.
  *
  * K V = V L (the Gram operator, centred or not): the directions V L^-1/2 have length one, and the

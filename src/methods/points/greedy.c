@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Greedy kernel PCA: a few rows whose span comes close to all mapped rows, and linear PCA in it
  * (Franc, Hlavac 2006).
  *

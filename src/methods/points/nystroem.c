@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nystroem kernel PCA: kernel PCA in the span of rows that are sampled (Williams, Seeger 2001).
  *
  * sampling=uniform draws rows without replacement; a fit then takes m columns of the matrix and

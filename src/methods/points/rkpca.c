@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Refined kernel PCA: the data are centred and projected on the span of a few mapped rows that are
  * not, so that new rows need only their kernel values with those few (Li, Yu, Sun 2011).
  *

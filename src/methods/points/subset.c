@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA in the span of chosen points.
  *
  * C (m x m, upper triangular) makes an orthonormal basis of the mapped points Z,

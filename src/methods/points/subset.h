@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that do kernel PCA in the span of a few points: rkpca, greedy, nystroem. They differ only
  * in how the points are chosen. */
 #ifndef MRC_METHODS_POINTS_SUBSET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* criterion=top of rkpca: rows by how much the m largest eigenvalues of the scatter grow with them.
  *
  * With theta, V the eigenpairs of U~'U~ (U~ = H U: coordinates so far, H = I - 11'/n or I), the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* criterion=top of rkpca: rows by how much the m largest eigenvalues of the scatter grow with them.
  * See top.c. */
 #ifndef MRC_METHODS_POINTS_TOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA by split and merge (Zheng, Zou, Zhao 2005).
  *
  * The rows, in random order, are cut into groups. Of each group's own uncentred matrix the leading

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA of rows in groups, merged. */
 #ifndef MRC_METHODS_SPECTRAL_GROUPED_H
 #define MRC_METHODS_SPECTRAL_GROUPED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel ICA: FastICA in the kernel PCA space.
  *
  * The centred mapped rows have coordinates Z = V L^1/2 on m unit directions (basis.h), so X = n^1/2

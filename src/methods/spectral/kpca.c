@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA: the directions of largest variance of the mapped rows phi(x), as expansions over all
  * training rows (Schoelkopf, Smola, Mueller 1998).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Principal component analysis: kernel PCA with the linear kernel, collapsed to d x l weights
  * (Pearson 1901). Few columns: the d x d problem of X'X; few rows: the n x n one. */
 #include "methods/spectral/spectral.h"

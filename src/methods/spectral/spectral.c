@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From eigenpairs to the model form.
  *
  * K^ u_j = lambda_j u_j gives directions w_j = sum_i a_ij phi(x_i), a_j = u_j / sqrt(lambda_j), of

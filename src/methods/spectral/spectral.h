@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods whose features are eigenvectors of the Gram operator. */
 #ifndef MRC_METHODS_SPECTRAL_SPECTRAL_H
 #define MRC_METHODS_SPECTRAL_SPECTRAL_H

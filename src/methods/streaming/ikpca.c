@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Incremental kernel PCA: principal directions of all rows so far, from a library of a few of them
  * (Chin, Suter 2006).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel Hebbian algorithm: principal directions learnt row by row, by small steps (Kim, Franz,
  * Schoelkopf 2005).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cholesky coordinates of a growing and shrinking set of points; see library.h.
  *
  * A block B gets W = k(B, Y) L^-T; what the points do not span, K_BB - W W' = T T', is factorised

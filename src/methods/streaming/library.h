@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Points that represent a stream: rows that span, once mapped, what has been learnt, and an
  * orthonormal frame of that span.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Iterated pre-images (Schoelkopf, Smola 2002; Chin, Suter 2006, section 5).
  *
  * Every target u gets its share of points: of the part of u that the points so far do not span,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reduced sets: a library replaced by fewer, new points, pre-images of what it has to span. */
 #ifndef MRC_METHODS_STREAMING_REDUCED_H
 #define MRC_METHODS_STREAMING_REDUCED_H

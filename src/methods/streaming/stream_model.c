@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From the state of a stream to a model and back.
  *
  * Directions U and mean mu stand in the frame in which the points have the coordinates L, so their

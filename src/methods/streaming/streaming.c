@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer_stream: rows as they come, gathered to blocks for a streaming method; see streaming.h. */
 #include "methods/streaming/streaming.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Methods that learn from rows as they come, in memory that does not grow with them.
  *
  * Rows are gathered to blocks; a method folds one block after the other into its state and never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Boosted latent features, on any kernel: each feature is the direction in which a loss falls
  * fastest, after the features before it (Momma, Bennett 2005; as one case of a deflation framework:
  * Dhanjal, Gunn, Shawe-Taylor 2009).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The stability bound; see bound.h.
  *
  * With probability 1 - delta over the training rows, the mean of y^2 |features(x)|^2 on new rows is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What can be promised about the features of a supervised method beyond the training rows: the
  * stability bound of Dhanjal, Gunn, Shawe-Taylor 2009, Theorem 5.5. */
 #ifndef MRC_METHODS_SUPERVISED_BOUND_H

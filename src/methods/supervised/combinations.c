@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All pairs and triples of rows, in closed form.
  *
  * With correlations c and matches g the sum of the solutions of g_S g_S' a = value G_SS a, which is

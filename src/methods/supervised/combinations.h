@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The best direction on one, two or three rows (Dhanjal, Gunn, Shawe-Taylor 2009, section 4.3).
  *
  * A direction on the rows S with weights a, a' G_SS a = 1, matches the labels by |g_S' a|^2, where

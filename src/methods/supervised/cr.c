@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Continuum regression: from least squares (alpha = 0) over partial least squares (1/2) to
  * principal components (1), one criterion (Stone, Brooks 1990):
  *     maximise |Y'X_j u|^2 (u'X_j'X_j u)^(g - 1) over |u| = 1,  g = alpha / (1 - alpha).

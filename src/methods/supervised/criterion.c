@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Supervised methods of the caller's own: the choice of direction is a callback. */
 #include "methods/common/request.h"
 #include "methods/supervised/supervised.h"

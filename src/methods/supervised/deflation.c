@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The deflation engine; see deflation.h.
  *
  * Adding a feature costs 8 n j for two passes of Gram-Schmidt beside the product K beta; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one deflation engine of the supervised methods (Dhanjal, Gunn, Shawe-Taylor 2009).
  *
  * A method chooses a dual direction beta_j; its feature on the training rows is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel boosting: a kernel made of one direction a round, each the best for the pairs of rows
  * whose labels the kernel so far gets wrong (Crammer, Keshet, Singer 2002).
  *

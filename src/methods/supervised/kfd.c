@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel Fisher discriminants, or generalised discriminant analysis: directions along which class
  * means lie far apart and rows of a class close together (Mika et al. 1999; Baudat, Anouar 2000).
  *

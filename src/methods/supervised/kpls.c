@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel partial least squares: each feature is the direction of largest covariance between the
  * mapped rows and the targets, after the features before it (Rosipal, Trejo 2001).
  *

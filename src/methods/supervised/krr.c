@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel ridge regression, and with it Gaussian process regression: the features are predictions,
  * one per target or class (Saunders, Gammerman, Vovk 1998; Rasmussen, Williams 2006).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which row's column of K, or combination of two or three, matches what is left of the labels best.
  *
  * With r = P_j Y the match of column i is num_i = |r'k_i|^2, on the raw column; SMC divides by

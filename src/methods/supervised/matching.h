@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse maximal alignment and sparse maximal covariance: directions of few rows that match the
  * labels (Dhanjal, Gunn, Shawe-Taylor 2009). */
 #ifndef MRC_METHODS_SUPERVISED_MATCHING_H

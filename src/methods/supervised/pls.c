@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Partial least squares: kernel PLS with the linear kernel, collapsed to d x l weights (Wold 1966).
  * Products go through X(X'q), so that no matrix of rows is formed. */
 #include "methods/supervised/supervised.h"

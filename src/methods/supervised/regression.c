@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ridge regression as a model; see regression.h.
  *
  * Without a factor the model has all rows, B = A C. With one, K = F F' before centring, and L the

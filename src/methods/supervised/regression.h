@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What methods made of one ridge regression share: targets, solution, model. */
 #ifndef MRC_METHODS_SUPERVISED_REGRESSION_H
 #define MRC_METHODS_SUPERVISED_REGRESSION_H

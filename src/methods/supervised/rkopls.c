@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reduced kernel orthonormalised partial least squares: the combinations of a few columns of K that
  * fit the labels best (Arenas-Garcia, Petersen, Hansen 2006).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse kernel partial least squares: kernel PLS whose directions each use a share nu of the rows
  * (Momma, Bennett 2003; Momma 2005). The direction P_j Y a of kernel PLS is thinned
  * (thinning.c) and goes through the deflation engine; the model keeps the rows that any direction

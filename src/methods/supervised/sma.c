@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse maximal alignment: each feature is the column of the row that matches the labels best for
  * its length, after the features before it (Dhanjal, Gunn, Shawe-Taylor 2009). A new row needs
  * only the kernel values with the k selected rows. See matching.c. */

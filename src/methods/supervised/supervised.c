@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One fit for all supervised methods: operator, targets, features one after the other, model. */
 #include "methods/supervised/supervised.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Supervised methods: a choice of direction for the deflation engine. */
 #ifndef MRC_METHODS_SUPERVISED_SUPERVISED_H
 #define MRC_METHODS_SUPERVISED_SUPERVISED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which entries of a dual direction to keep; see thinning.h.
  *
  * mr: a sort. mi: `cache` rows of the matrix times w. eps: the lasso

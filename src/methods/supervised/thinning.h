@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A dual direction of few rows instead of all: the sparse forms of kernel partial least squares
  * (Momma, Bennett 2003; Momma 2005) and of boosted latent features. */
 #ifndef MRC_METHODS_SUPERVISED_THINNING_H

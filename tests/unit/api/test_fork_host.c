@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A host that knows nothing of Mercer runs an OpenMP loop, forks, and its children load the
  * library:
  *

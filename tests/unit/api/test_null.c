@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NULL where a pointer is required: an error code, or the documented result of a function that has
  * none, and never a crash. Every function that the headers declare is called with each of its
  * pointers NULL in turn; one that is not listed here fails the test. err may always be NULL. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Structs of callers of every age: each is cut before each of its fields and stands at the end of a
  * page, the next of which nobody may touch. What works with the whole struct works with its
  * beginning as if the rest had its default, wherever the library passes it on to. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes as texts, against known ones and against what they mean. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cancelling work that is under way, by another thread and by the host's poll: it ends with
  * MERCER_ERR_CANCELLED, whatever it was doing, and in the end nothing is left behind. How soon is
  * measured by tests/long/measure_cancel.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors as data: what the library says in words is also in the members of mercer_error. */
 #include "data_support.h"
 

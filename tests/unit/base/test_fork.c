@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The threads of a context: loops of every kind, threads that the system refuses, and processes
  * that fork. The linker puts __wrap_pthread_create in place of pthread_create. */
 #include "sanitizer.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts: what Jansson reads in them is what was written, and what they look like. */
 #include "support.h"
 

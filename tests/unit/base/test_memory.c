@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that runs out anywhere: the k-th allocation fails, those of Jansson, zlib and the C
  * library included, for k = 1, 2, ... until none does. What comes back says so, or is the whole
  * result. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers as text: correctly rounded reading, exact round trips, no locale. */
 #include "data_support.h"
 

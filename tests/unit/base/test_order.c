@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The median against sorting, over all small sizes and orders that make selection slow. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Output files: whole or not at all, modes, links, devices, clear refusals. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters by schema: every message, exact round trips, nothing stored on error. */
 #include "data_support.h"
 

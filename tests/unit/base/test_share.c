@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Shares of counts against exact fractions, and where they are used. */
 #include "support.h"
 

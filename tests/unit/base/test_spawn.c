@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Helper programs: their life and death, and hosts that do as they like with their children. */
 #include "data_support.h"
 

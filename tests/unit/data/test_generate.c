@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generated data: shapes, geometry, seeds. */
 #include "data_support.h"
 

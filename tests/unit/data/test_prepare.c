@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preparation of input: image features against their definition, learnt on one table, applied to
  * another, kept in a model's file; and every allocation failing in turn. */
 #include "data_support.h"

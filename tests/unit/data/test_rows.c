@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows: views, names, copies, and what is refused. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Scaling: the definitions, and data that break careless formulas. */
 #include "data_support.h"
 

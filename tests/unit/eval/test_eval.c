@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Folds and metrics against their definitions. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluation against a plain loop of fits; nothing of the rows held out reaches a fit; grids. */
 #include "support.h"
 

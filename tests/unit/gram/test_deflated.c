@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ill-scaled tables, whose columns differ in size by factors of hundreds, like shares of chemical
  * elements: polynomial kernels of them are nearly constant, so that sums about a mean lose most of
  * their digits. The carried energies are never off by more than the bound that comes with them, and

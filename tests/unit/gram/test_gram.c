@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every store of the Gram operator against the matrix written out. */
 #include "support.h"
 

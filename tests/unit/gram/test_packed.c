@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of floats and bytes: every result has the bits of the same numbers as doubles. */
 #include "data_support.h"
 

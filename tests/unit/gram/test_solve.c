@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ridge regression on the Gram operator against dense elimination in quadruple precision: stores,
  * sizes, scales, ridges; leave-one-out errors against refits; what is refused. And the factor of
  * rows drawn at random that it uses, against the plain algorithm. */

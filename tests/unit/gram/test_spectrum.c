@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The eigen-solvers against LAPACK on the matrix written out: residuals, orthogonality,
  * eigenvalues; clusters, zero, negative and multiple eigenvalues. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Heads: least squares against plain normal equations, nearest centres against a loop, for every
  * number of features; what is kept, what is refused. */
 #include "heads_support.h"

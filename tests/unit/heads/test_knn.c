@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Nearest neighbours against a plain loop over all rows, for every number of features; ties of
  * votes and of distances; what is kept, what is refused. */
 #include "heads_support.h"

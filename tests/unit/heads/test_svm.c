@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Support vector machines: optimality of what LIBSVM and LIBLINEAR found as the model keeps it, the
  * votes, what is kept, what is refused. The programs of both libraries and scikit-learn judge in
  * tests/peers. */

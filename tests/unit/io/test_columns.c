@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns that are chosen, left out, or name the rows; what a reader remembers of them. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every seed of the fuzzers, and whatever they once found, through the readers: no crash, no leak;
  * and those that fuzz/good_seeds names must load. MERCER_CORPUS is the folder fuzz/corpus. */
 #define LLVMFuzzerTestOneInput fuzz_csv_input

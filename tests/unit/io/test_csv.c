@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* CSV and TSV: what is read, and the exact words for what is not. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Container files and image folders from inside the library: every allocation failing in turn, and
  * reading block by block. What other programs write is tested by tests/formats. */
 #include "data_support.h"

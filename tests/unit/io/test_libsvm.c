@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LIBSVM text: rows, labels of all kinds, blocks, what is refused, and failing allocations. */
 #include "data_support.h"
 

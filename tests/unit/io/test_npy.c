@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* NPY files: every dtype and order, and files that lie about themselves. */
 #include "data_support.h"
 

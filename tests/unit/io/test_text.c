@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messy texts from inside the library: what is found out about them, and every allocation failing.
  */
 #include "data_support.h"

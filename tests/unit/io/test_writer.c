@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing tables: exact round trips, quoting, compression, and nothing left behind on failure. */
 #include "data_support.h"
 

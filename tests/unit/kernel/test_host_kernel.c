@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels that a host program adds to the context. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels as text, what they claim about themselves, and digits where distances are small. */
 #include "support.h"
 

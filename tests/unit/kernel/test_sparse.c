@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse rows through the whole library give what the same rows give dense. */
 #include "support.h"
 

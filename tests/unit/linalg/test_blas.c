@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which kernels of BLAS a program should ask for. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Leading eigenpairs of matrices that are hard on the vectors: equal, clustered and graded values,
  * glued Wilkinson matrices, entries near the ends of the range. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least absolute deviations: against every vertex where those can be counted, and by the
  * multipliers that prove an optimum where they cannot. */
 #include "support.h"

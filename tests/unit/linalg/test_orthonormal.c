@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Gram-Schmidt of rows and columns against the same in quadruple precision. */
 #include "support.h"
 

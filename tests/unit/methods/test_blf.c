@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Boosted latent features against explicit deflation with losses minimised one coefficient at a
  * time; that least squares are kpls; the ends: separated classes, labels that do not fit, medians
  * that cannot be improved. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Continuum regression: its ends are least squares, PLS and principal components, and between them
  * no direction that brute force finds is better. */
 #include "support.h"

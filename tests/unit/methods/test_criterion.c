@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Directions chosen by the caller: our own methods written as criteria give the same features; what
  * a criterion may do wrong; and what a fit tells about its features: kernel values of a new row,
  * alignment of kernel and targets, the bound, against plain sums. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The judge judged: plain deflation against brute force, extended precision and known figures. */
 #include "deflation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory a fit takes beside the rows it is given, and a model that prepares its points
  * when it is first used: by threads at once, without memory, after a cancellation. */
 #include "support.h"

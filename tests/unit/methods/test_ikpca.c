@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Incremental kernel PCA: equal to kernel PCA while nothing is dropped, close to it with a small
  * library, following what moves, and mending what drifts. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel boosting against the plain form: the n x n weights written out, the base direction from a
  * Jacobi eigen-solver in the range of K, sums over all pairs. */
 #include "support.h"

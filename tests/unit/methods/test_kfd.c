@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel Fisher discriminants through the public interface: what defines them, checked on the
  * features themselves (the ratio cannot be improved, the scale), every store; edges. The peers
  * tests compare with scikit-learn. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernel Hebbian algorithm: towards the subspace of kernel PCA, by every schedule; what it says
  * of rates and rows that are too much for it. */
 #include "support.h"

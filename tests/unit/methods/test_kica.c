@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel ICA: sources come back out of their mixture, and what it finds is a fixed point. */
 #include "support.h"
 

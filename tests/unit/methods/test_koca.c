@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel optimal component analysis: the performance function and its gradient against plain
  * definitions, the geometry of subspaces, and what fits promise. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA: training scores, the ring's known error, rank deficiency, notices. */
 #include "support.h"
 

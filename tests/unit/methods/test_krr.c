@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel ridge regression through the public interface, against plain dense elimination: new rows,
  * intercept, variance, every store; classes, scaled targets, and what is refused. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Points that the caller gives (landmarks), points that k-means finds, and which mean a model in
  * their span keeps. */
 #include "support.h"

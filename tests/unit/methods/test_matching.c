@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sma and smc against plain deflation: every column, pair and triple is looked at. What new rows
  * cost, what is refused, and what is said. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether features are nested: the first k of a fit with more components against a fit with k, for
  * every method and every key of its schema, must be what the one predicate says; and what tuning
  * tells of a number of components is what a fit with that number gives. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The novelty threshold: the share it promises, outliers, and what must not change by it. */
 #include "support.h"
 

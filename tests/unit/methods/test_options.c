@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of a fit as a list: what is told of them, setting them by name, and refusals. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reduced orthonormalised PLS against plain least squares on the columns of the rows it drew. */
 #include "support.h"
 

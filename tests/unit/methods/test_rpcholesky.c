@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows drawn by what is left of them, through the public interface: the certificate against
  * eigenvalues of the whole matrix in many trials, how well the rows cover the others beside greedy
  * and uniform ones; refusals. The draws themselves are tested in gram/test_solve.c. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* AKFA, ACKFA and SKFA through the public interface, judged by plain deflation: the same rows are
  * picked whatever the store, features and errors are those of the deflation, and rows that carry
  * nothing are never picked. */

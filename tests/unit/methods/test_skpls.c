@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse kernel PLS against deflation of the matrix itself, and nu = 1 against kernel PLS. */
 #include "support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernel PCA of rows in groups: a model like any other, at most as good as that of all rows at
  * once, and the same where the groups leave nothing out. */
 #include "support.h"

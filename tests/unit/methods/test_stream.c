@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The streaming interface: rows however they come, models at any time, and going on from a file as
  * if nothing had happened. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* RKPCA, greedy KPCA and Nystroem: kernel PCA on the span of chosen points. Chosen as plain
  * deflation chooses, equal to kernel PCA when the points are all rows, and to centred Nystroem PCA
  * by its formula when they are given. */

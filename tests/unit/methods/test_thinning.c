@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The lasso path by its conditions of optimality, and the choice of few entries of a dual
  * direction against plain versions of it. */
 #include "support.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* criterion=top of rkpca on harsh tables, judged in quadruple precision: polynomial kernels of
  * columns of very different size or far from zero, rings under wide Gaussians. Each table is moved
  * until a choice is about to change, so that the two best scores are as close as the engine can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows times a power of two: selection methods take the same rows, and features are the same
  * numbers times that power, to the last bit, wherever kernel values are numbers at all. */
 #include "gram/gram.h"

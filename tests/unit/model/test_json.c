@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* JSON texts: what Jansson's reader makes of them, for texts of all kinds, right and wrong. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The model as an object: what sealing accepts and refuses, and what info shows. */
 #include "model_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Model files: the same bits back, the same bytes every time, and nothing damaged gets in. */
 #include "model_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of a model: what parts.def lists can be found by name, is saved and loaded bit for bit,
  * checked, truncated and freed. Every array goes through the same tests by its being listed, the
  * toys of tests/toys/parts.def too. */

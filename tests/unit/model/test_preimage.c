@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pre-images: exact where they can be, never worse than the best training row elsewhere. */
 #include "model_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The container of model files on its own: what is not a model goes through it, too. */
 #include "data_support.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Features and errors of new rows: against the formulas, and the same bits in every company. */
 #include "model_support.h"
 

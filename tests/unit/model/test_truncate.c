@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The first components of a model: the same features, the error that grows, and what is refused. */
 #include "model_support.h"
 

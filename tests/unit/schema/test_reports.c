@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reports as JSON: of models, fits and evaluations, compared with the structs that say the same. */
 #include "classes_support.h"
 

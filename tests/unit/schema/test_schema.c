@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The schema as JSON, and what entries and parameters say of themselves: compared with what the
  * library does. */
 #include "classes_support.h"
