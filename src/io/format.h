@@ -86,9 +86,9 @@ const mrc_format *mrc_format_of_stream(const void *bytes, size_t count);
 /* What a folder is. */
 const mrc_format *mrc_format_of_folder(void);
 
-/* Fail because the ending of path tells nothing, because its format has no arrays (one called array
- * was asked for), or because it is not written. */
-mercer_status mrc_format_fail(const char *path, mercer_error *err);
+/* Fail because the ending of path tells nothing (reading: of other programs what to do), because
+ * its format has no arrays (one called array was asked for), or because it is not written. */
+mercer_status mrc_format_fail(const char *path, bool reading, mercer_error *err);
 mercer_status mrc_format_fail_array(const char *path, const char *array, mercer_error *err);
 mercer_status mrc_format_fail_write(const char *path, mercer_error *err);
 

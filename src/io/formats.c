@@ -181,11 +181,11 @@ static const struct stranger {
     {".jsonl", "JSON is not read; write it as CSV"},
 };
 
-mercer_status mrc_format_fail(const char *path, mercer_error *err)
+mercer_status mrc_format_fail(const char *path, bool reading, mercer_error *err)
 {
     char list[2][LIST_SIZE] = {"", ""};
     size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+    for (size_t i = 0; reading && i < sizeof strangers / sizeof *strangers; i++) {
         size_t ending = strlen(strangers[i].ending);
         if (length > ending && strcasecmp(path + length - ending, strangers[i].ending) == 0)
             return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: %s", path,

@@ -195,7 +195,7 @@ static mercer_status open_stream(mercer_reader *reader, mercer_ctx *ctx, mercer_
     if (!source->format) {
         if (input->fd >= 0 && !input->borrowed_fd && strncmp(path, "/dev/", 5) != 0 &&
             fstat(input->fd, &info) == 0 && S_ISREG(info.st_mode))
-            MRC_TRY(mrc_format_fail(path, err));
+            MRC_TRY(mrc_format_fail(path, true, err));
         source->format = mrc_format_of_stream(input->raw + input->raw_at,
                                               input->gzip ? 0 : input->raw_end - input->raw_at);
     }

@@ -133,7 +133,7 @@ mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const 
     if (!found && (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0))
         found = mrc_format_of_stream("", 0);
     if (!found) {
-        rc = mrc_format_fail(path, err);
+        rc = mrc_format_fail(path, false, err);
         goto out;
     }
     if (texts < 0 || texts > INT32_MAX)

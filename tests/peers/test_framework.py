@@ -891,12 +891,12 @@ def test_sparse_rows():
 
 class Options(ctypes.Structure):
     """mercer_fit_options of include/mercer/fit.h, as far as it is used here; it grows at its end."""
-    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_char_p),
+    _fields_ = [("struct_size", ctypes.c_size_t), ("method", ctypes.c_char_p), ("criterion", ctypes.c_void_p),
                 ("kernel", ctypes.c_char_p), ("components", ctypes.c_double)] + [
-        (key, ctypes.c_char_p) for key in ("center", "store", "precision", "scale", "command")] + [
-        ("novelty", ctypes.c_double), ("landmarks", ctypes.c_void_p),
-        ("reserved_1", ctypes.c_int), ("head", ctypes.c_char_p),
-        ("scale_target", ctypes.c_char_p), ("criterion", ctypes.c_void_p)]
+        (key, ctypes.c_char_p) for key in ("center", "scale", "scale_target")] + [
+        (key, ctypes.c_void_p) for key in ("landmarks", "validation", "validation_targets")] + [
+        ("head", ctypes.c_char_p), ("novelty", ctypes.c_double)] + [
+        (key, ctypes.c_char_p) for key in ("store", "precision", "command")]
 
 
 class Error(ctypes.Structure):

@@ -48,7 +48,7 @@ def run(words, loaded_first=()):
 
 def features(method, loaded_first=()):
     told = run(["fit", "data.csv", "-m", method, "-k", "linear" if method in ("pca", "pls") else "rbf",
-                "-n", "3", "--label", "label", "-o", "fitted.model", "--json"], loaded_first)
+                *([] if method == "krr" else ["-n", "3"]), "--label", "label", "-o", "fitted.model", "--json"], loaded_first)
     if told.startswith("status"):
         return told
     return run(["transform", "fitted.model", "data.csv", "--label", "label"], loaded_first)

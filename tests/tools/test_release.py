@@ -43,7 +43,7 @@ class Release(unittest.TestCase):
         self.assertEqual(sections, [name for name in SECTIONS if name in sections])
         for part in re.split(r"^### .*\n", newest(), flags=re.M)[1:]:
             for line in part.splitlines():  # one list, no prose between its items
-                self.assertRegex(line, r"^(?:\* |  |$)")
+                self.assertRegex(line, r"^(?:\* |  |\*\*[A-Z][^*]*\*\*$|$)")
 
     def test_commands_of_releasing(self):
         page = text("RELEASING.md")

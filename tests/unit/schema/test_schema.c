@@ -53,21 +53,21 @@ static void check_words(const mercer_entry *entry, const mercer_parameter *p)
 
 static void check_range(const mercer_entry *entry, const mercer_parameter *p)
 {
-    const double step = p->type == MERCER_PARAMETER_WHOLE ? 1 : 0;
+    const bool whole = p->type == MERCER_PARAMETER_WHOLE;
     if (isfinite(p->minimum)) {
-        const double below = step ? p->minimum - 1 : nextafter(p->minimum, -INFINITY);
+        const double below = whole ? p->minimum - 1 : nextafter(p->minimum, -INFINITY);
         assert_int_equal(takes_number(entry, p, p->minimum), !p->minimum_open);
         assert_false(takes_number(entry, p, below));
-        assert_true(takes_number(entry, p, step ? p->minimum + 1 : p->minimum + 1e-300));
+        assert_true(takes_number(entry, p, whole ? p->minimum + 1 : p->minimum + 1e-300));
     } else {
-        assert_true(takes_number(entry, p, -1e300) || step);
+        assert_true(takes_number(entry, p, -1e300) || whole);
     }
     if (isfinite(p->maximum)) {
-        const double above = step ? p->maximum + 1 : nextafter(p->maximum, INFINITY);
+        const double above = whole ? p->maximum + 1 : nextafter(p->maximum, INFINITY);
         assert_int_equal(takes_number(entry, p, p->maximum), !p->maximum_open);
         assert_false(takes_number(entry, p, above));
     } else {
-        assert_true(takes_number(entry, p, step ? 9e18 : 1e300));
+        assert_true(takes_number(entry, p, whole ? 9e18 : 1e300));
     }
 }
 
@@ -214,6 +214,7 @@ static void test_methods(void **state)
         assert_int_equal(mercer_fit_options_check(&options, MERCER_EXPECT_VALIDATION, NULL) ==
                              MERCER_OK,
                          info.takes_validation);
+        options.center = NULL;
         options.kernel = "poly";
         assert_int_equal(mercer_fit_options_check(&options, 0, NULL) != MERCER_OK,
                          info.linear_only);
