@@ -427,9 +427,12 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
     if (!option->fit)
         return read_value(option, value, (char *)settings + option->offset);
     double percent;
+    char share[32]; /* read at once, never kept */
     if (option->kind == CLI_COMPONENTS && value && *value && value[strlen(value) - 1] == '%' &&
-        read_number(value, strlen(value) - 1, &percent))
-        value = cli_format("%.15g", percent / 100); /* as long as the program: one of its words */
+        read_number(value, strlen(value) - 1, &percent)) {
+        snprintf(share, sizeof share, "%.15g", percent / 100);
+        value = share;
+    }
     int status = read_value(option, value, &checked);
     if (status != CLI_DONE)
         return status;

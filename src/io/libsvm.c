@@ -478,15 +478,18 @@ static void libsvm_close(void *self)
 /* The label of LIBSVM text must be what its readers take: numbers, separated by commas. */
 static mercer_status put_label(mercer_writer *writer, const char *text, mercer_error *err)
 {
-    for (const char *p = text; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+    for (const char *p = text, *end;; p = end + 1) {
         double value;
-        if (!mrc_parse_double(p, strcspn(p, ","), &value) || !isfinite(value)) {
+        end = p + strcspn(p, ",");
+        if (!mrc_parse_double(p, (size_t)(end - p), &value) || !isfinite(value)) {
             char shown[MRC_SHOWN_SIZE];
             return mrc_fail_at(
                 err, MERCER_ERR_DATA, MRC_IN_FILE,
                 "%s: label '%s' is not a number; LIBSVM text takes no other (csv does)",
                 writer->output.shown, mrc_show(shown, text, strlen(text)));
         }
+        if (*end == 0)
+            break;
     }
     return mrc_writer_put(writer, text, strlen(text), err);
 }

@@ -40,12 +40,19 @@ static bool is_exactly(const char *name, const char *spec, size_t length)
     return strlen(name) == length && strncmp(name, spec, length) == 0;
 }
 
-const mrc_kernel_def *mrc_kernel_def_find(const char *name, size_t length)
+/* The place of a kernel in the list, or -1. */
+static int place_of(const char *name, size_t length)
 {
     for (int i = 0; i < KERNELS; i++)
         if (mrc_is_called(kernels[i]->entry.name, name, length))
-            return kernels[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+const mrc_kernel_def *mrc_kernel_def_find(const char *name, size_t length)
+{
+    int place = place_of(name, length);
+    return place >= 0 ? kernels[place] : NULL;
 }
 
 /* ---- parameters ---- */
@@ -89,17 +96,17 @@ mercer_status mrc_part_parse(mrc_kernel_part *kernel, const mercer_ctx *ctx, con
                              mercer_error *err)
 {
     size_t length = mrc_spec_name_length(spec);
-    const mrc_kernel_def *def = mrc_kernel_def_find(spec, length);
-    const char *name = def ? def->entry.name : NULL;
+    int place = place_of(spec, length);
+    const mrc_kernel_def *def = place >= 0 ? kernels[place] : &mrc_kernel_def_host;
+    const char *name = place >= 0 ? def->entry.name : NULL;
     char what[64];
     memset(kernel, 0, sizeof *kernel);
-    for (int i = 0; !def && ctx && i < ctx->kernel_count; i++)
+    for (int i = 0; place < 0 && ctx && i < ctx->kernel_count; i++)
         if (is_exactly(ctx->kernels[i]->name, spec, length)) {
-            def = &mrc_kernel_def_host;
             kernel->host = ctx->kernels[i];
             name = kernel->host->name;
         }
-    if (!def)
+    if (!name)
         return fail_unknown(spec, err);
     kernel->def = def;
     snprintf(what, sizeof what, "kernel %.50s", name);
