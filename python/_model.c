@@ -167,15 +167,13 @@ static PyObject *fit(PyObject *module, PyObject *args)
     return out;
 }
 
-/* All rows into a stream, to its end, and its model as one of our own. */
+/* All rows into a stream, to its end, and a share of its model. */
 static mercer_status learn(mercer_ctx *ctx, const mercer_model *from,
                            const mercer_fit_options *options, const mercer_rows *rows,
                            mercer_model **out, mercer_fit_report *report, mercer_error *err)
 {
     mercer_stream *stream = NULL;
     const mercer_model *lent = NULL;
-    void *bytes = NULL;
-    size_t size = 0;
     mercer_status rc = from ? mercer_stream_continue(ctx, from, &stream, err)
                             : mercer_stream_new(ctx, options, &stream, err);
     if (rc == MERCER_OK) {
@@ -187,10 +185,7 @@ static mercer_status learn(mercer_ctx *ctx, const mercer_model *from,
     if (rc == MERCER_OK)
         rc = mercer_stream_model(ctx, stream, &lent, report, err);
     if (rc == MERCER_OK)
-        rc = mercer_model_to_bytes(ctx, lent, &bytes, &size, err);
-    if (rc == MERCER_OK)
-        rc = mercer_model_from_bytes(ctx, bytes, size, out, err);
-    mercer_free(bytes);
+        *out = mercer_model_share(lent);
     mercer_stream_free(stream);
     return rc;
 }

@@ -13,7 +13,13 @@ extern "C" {
  * context of its own. */
 typedef struct mercer_model mercer_model;
 
+/* Give up a model; it goes when its last owner does. */
 MERCER_API void mercer_model_free(mercer_model *model);
+/* One more owner of a model, also of one that is borrowed from a stream: nothing is copied, and
+ * whoever frees the model last releases it. The result is the model itself and is freed with
+ * mercer_model_free(), in any order and on any thread. The model must be alive during the call:
+ * another thread may share or free it meanwhile only if the caller owns it too. NULL for NULL. */
+MERCER_API MERCER_EXPERIMENTAL mercer_model *mercer_model_share(const mercer_model *model);
 
 /* What is known of each selected row: its score, its squared distance from the span of the rows
  * before it, and with it the mean reconstruction error and the variance captured so far. */

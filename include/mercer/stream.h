@@ -39,8 +39,9 @@ MERCER_API mercer_status mercer_stream_flush(mercer_ctx *ctx, mercer_stream *str
 
 /* The model of the rows folded in so far, to transform rows with, to save, and to continue from; it
  * holds the state and the rows that wait. Borrowed: valid until rows are pushed or flushed, or the
- * stream is freed. MERCER_ERR_DATA while there is no block, or nothing to extract. report, whose
- * seconds are left alone, may be NULL. */
+ * stream is freed, unless mercer_model_share() makes the caller an owner of it. MERCER_ERR_DATA
+ * while there is no block, or nothing to extract. report, whose seconds are left alone, may be
+ * NULL. */
 MERCER_API mercer_status mercer_stream_model(mercer_ctx *ctx, mercer_stream *stream,
                                              const mercer_model **out, mercer_fit_report *report,
                                              mercer_error *err);

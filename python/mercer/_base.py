@@ -432,7 +432,7 @@ class _Streaming(_Kernel):
         X = self._check_rows(X, reset=not started)
         names = getattr(self, "feature_names_in_", None)
         options = {} if started else self._options(*X.shape)
-        host = self._host()
+        host = self.model_._host if started else self._host()  # the first rows decide the kernel too
         with Call(self._settings(), (), host) as context:
             self.model_, self.report_ = _core.learn(context, Model, self.model_ if started else None, options,
                                                     rows_of(context, X, names))

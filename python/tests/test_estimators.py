@@ -395,6 +395,24 @@ def partial_fit_is_update():
 
 
 @test
+def partial_fit_keeps_its_kernel():
+    X, _ = blobs(100, 3)
+
+    @mercer.matrix_kernel(semidefinite=True)
+    def first(A, B):
+        return np.exp(-((A[:, None] - B) ** 2).sum(axis=2) / 20)
+
+    with quiet():
+        expected = mercer.IncrementalKernelPCA(3, kernel=first).partial_fit(X[:60]).partial_fit(X[60:])
+        estimator = mercer.IncrementalKernelPCA(3, kernel=first).partial_fit(X[:60])
+        early = estimator.model_
+        before = early.transform(X)
+        estimator.set_params(kernel="linear").partial_fit(X[60:])
+    assert same(estimator.transform(X), expected.transform(X)) and same(early.transform(X), before)
+    assert estimator.model_._host.function is first and estimator.model_.info["rows"] == 100
+
+
+@test
 def landmarks_and_validation():
     X, y = blobs(80, 3)
     for cls in (mercer.RKPCA, mercer.GreedyKernelPCA, mercer.NystroemKernelPCA):

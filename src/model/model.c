@@ -70,9 +70,17 @@ void mrc_model_set_kernel(mercer_model *model, const mrc_kernel *kernel)
     model->kernel = *kernel;
 }
 
+mercer_model *mercer_model_share(const mercer_model *model)
+{
+    mercer_model *shared = (mercer_model *)model; /* of which only the number of owners changes */
+    if (shared)
+        atomic_fetch_add_explicit(&shared->other_owners, 1, memory_order_relaxed);
+    return shared;
+}
+
 void mercer_model_free(mercer_model *model)
 {
-    if (!model)
+    if (!model || atomic_fetch_sub_explicit(&model->other_owners, 1, memory_order_acq_rel) > 0)
         return;
     mrc_kernel_drop(&model->kernel);
     if (model->lazy)

@@ -64,7 +64,8 @@ typedef struct mrc_state {
 } mrc_state;
 
 struct mercer_model {
-    char *version; /* of the library that fitted it */
+    _Atomic int64_t other_owners; /* beside the first: see mercer_model_share() */
+    char *version;                /* of the library that fitted it */
     mrc_kernel kernel;
     char kernel_text[1024];
     mercer_prepare prepare; /* from the columns of a file to ours */

@@ -359,6 +359,7 @@ static void test_models(void **state)
     QUIET(mercer_model_info_init_sized, NULL, sizeof info);
     QUIET(mercer_array_init_sized, NULL, sizeof array);
     QUIET(mercer_model_free, NULL);
+    ZERO(mercer_model_share, NULL);
 }
 
 static void test_streams(void **state)
