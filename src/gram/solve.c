@@ -12,6 +12,23 @@
  * Recurrences drift from the true residual, so each cycle starts from that one anew, and the last
  * ends where it gets no smaller. Cost: n r^2 + r^3, and some 10 to 100 products with K.
  *
+ * What a residual means. With R = Y - (K + mu I) A, A is the exact solution for the targets Y - R,
+ * so that rho = |R| / |Y| is the share of the targets that the solution does not know of. K is
+ * semidefinite, so K (K + mu I)^-1 shortens: fitted values are off by less than rho |Y|. New rows
+ * feel what noise of that size in the targets would do to them.
+ *
+ * What rounding explains. Of all changes E of K with (K + E + mu I) A = Y the least has the norm
+ * |R| / |A|. Kernel values, and sums of n of them, are off by eps kmax times a small number, and a
+ * matrix of such errors has a norm of n eps kmax times that number: the floor of mrc_rank_floor(),
+ * below which eigenvalues are rounding, too. So |R| <= floor |A| is what a product with K cannot
+ * resolve; it grows as |A| <= |Y| / mu does when mu falls, and as kmax does beside the trace when
+ * rows differ by little beside their mean. More than that, and gradients have not converged.
+ *
+ * With a factor A = (Y - F W) / mu is never formed, and two errors are measured instead, as shares
+ * of |Y| again: by how much the last correction moved the fit; and |(K - F F') A|, which is R for
+ * a factor that is not quite K, from some rows of K drawn at random. The rows of a linear kernel
+ * are K's factor by definition.
+ *
  * Leave-one-out errors need no refits: with h_ii = 1/n + f_i'(F'F + mu I)^-1 f_i, the diagonal of
  * the map from targets to fitted values (1/n: the intercept), e_i = (y_i - fitted_i) / (1 - h_ii).
  * From one eigendecomposition all 15 ridges cost n q (q + 15 + 15 outputs). Without a factor of K,
@@ -34,14 +51,18 @@ enum {
     CYCLES = 8,       /* of conjugate gradients */
     MAX_STEPS = 2000, /* of a cycle */
     STRIP = 256,      /* rows of F handled together */
+    CHECKED = 16,     /* rows of K that a factor is compared with: the root of a mean of squares, to
+                         a quarter */
+    AT_ONCE = 4,      /* of them, which take n values each */
 };
 
-/* Shares of |Y|: recurrences stop at the first, the second is enough, and what leaves more than the
- * third does not solve the system. */
+/* Shares of |Y|, see above: recurrences stop at the first, the second is enough. More than the
+ * third is told, where rounding explains it, and else refused. Nobody could use more than the last.
+ */
 static const double TOLERANCE = 1e-13;
 static const double ENOUGH = 1e-12;
-static const double NO_SOLUTION = 1e-6;
-static const double WORST = 1e-2; /* the same where the matrix itself has few digits */
+static const double TOLD = 1e-6;
+static const double USELESS = 1e-3;
 /* 1 - h_ii has lost its digits below this. */
 static const double MIN_LEVERAGE_LEFT = 1e-10;
 /* Rows are drawn for preconditioning: which ones changes rounding alone, so the seed is fixed. */
@@ -324,10 +345,115 @@ out:
     return rc;
 }
 
+/* ---- what the solution is worth ---- */
+
+/* out->residual, told or refused. explained: by rounding, in every output. */
+static mercer_status judge(const mrc_gram *g, const mrc_ridge *out, bool explained,
+                           mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (out->residual <= TOLD)
+        return MERCER_OK;
+    if (!explained)
+        MRC_FAIL_AT(err, MERCER_ERR_NUMERIC, MRC_AT(.key = "ridge"),
+                    "conjugate gradients end at a residual of %.0e of the targets, after %lld "
+                    "products with the kernel matrix: give a larger ridge than %g",
+                    out->residual, (long long)out->products, out->ridge);
+    if (!(out->residual <= USELESS))
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "ridge"),
+                    "rounding moves the fit by %.0e of the targets: a ridge of %g is too small for "
+                    "the digits of this kernel matrix; give a larger one",
+                    out->residual, out->ridge);
+    mrc_notice_at(g->ctx, MRC_AT(.key = "ridge"),
+                  "rounding moves the fit by %.0e of the targets: a ridge of %g is small for the "
+                  "digits of this kernel matrix, and a larger one leaves less",
+                  out->residual, out->ridge);
+out:
+    return rc;
+}
+
 /* ---- with a factor ---- */
 
-static mercer_status solve_factor(const struct basis *b, const struct targets *t, mrc_ridge *out,
-                                  mercer_error *err)
+/* sums (outputs) of the squares of (K - F F') A over the rows drawn, A = (Y - fitted) / mu. */
+static mercer_status check_rows(mrc_gram *g, const struct targets *t, const mrc_ridge *out,
+                                const int64_t *drawn, int64_t count, double *sums,
+                                mercer_error *err)
+{
+    int64_t n = t->n, l = t->outputs, q = out->f->rank;
+    mercer_rows *rows = NULL;
+    double *values = NULL, *own = NULL, *image = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_rows_take(g->rows, drawn, count, &rows, err));
+    MRC_TRY(mrc_alloc2_raw(&values, AT_ONCE, n, sizeof *values, err));
+    MRC_TRY(mrc_alloc(&own, q, sizeof *own, err));
+    MRC_TRY(mrc_alloc(&image, n, sizeof *image, err));
+    for (int64_t first = 0; first < count; first += AT_ONCE) {
+        int64_t some = mrc_min64(AT_ONCE, count - first);
+        MRC_TRY(mrc_gram_cross(g, rows, first, some, values, err));
+        for (int64_t r = 0; r < some; r++) {
+            mrc_factor_row(out->f, drawn[first + r], q, own);
+            MRC_TRY(mrc_factor_times(out->f, own, 1, image, err));
+            for (int64_t c = 0; c < l; c++) {
+                double sum = 0;
+                for (int64_t i = 0; i < n; i++)
+                    sum += (values[r * n + i] - image[i]) *
+                           ((t->y[i * l + c] - out->fitted[i * l + c]) / out->mu);
+                sums[c] += sum * sum;
+            }
+        }
+    }
+out:
+    mercer_rows_free(rows);
+    mrc_free(values);
+    mrc_free(own);
+    mrc_free(image);
+    return rc;
+}
+
+/* The larger of out->residual and what F F' is off by, see above. */
+static mercer_status compare_factor(mrc_gram *g, const struct targets *t, mrc_ridge *out,
+                                    mercer_error *err)
+{
+    int64_t n = t->n, count = mrc_min64(CHECKED, n), drawn[CHECKED];
+    double *sums = NULL;
+    mrc_rng rng;
+    mercer_status rc = MERCER_OK;
+    mrc_rng_seed(&rng, SEED);
+    for (int64_t i = 0; i < count; i++) /* one of each run of n / count rows */
+        drawn[i] = (int64_t)(((double)i + mrc_rng_uniform(&rng)) * (double)n / (double)count);
+    MRC_TRY(mrc_alloc(&sums, t->outputs, sizeof *sums, err));
+    MRC_TRY(check_rows(g, t, out, drawn, count, sums, err));
+    for (int64_t c = 0; c < t->outputs; c++)
+        if (t->norm[c] > 0)
+            out->residual =
+                fmax(out->residual, sqrt(sums[c] * (double)n / (double)count) / t->norm[c]);
+out:
+    mrc_free(sums);
+    return rc;
+}
+
+static double column_dot(const double *a, const double *b, int64_t n, int64_t l, int64_t c)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i * l + c] * b[i * l + c];
+    return sum;
+}
+
+/* The largest length of a column of x as a share of its targets'. */
+static double largest_share(const struct targets *t, const double *x)
+{
+    double worst = 0;
+    for (int64_t c = 0; c < t->outputs; c++)
+        if (t->norm[c] > 0) {
+            double share = sqrt(column_dot(x, x, t->n, t->outputs, c)) / t->norm[c];
+            worst = share <= worst ? worst : share; /* not a number counts */
+        }
+    return worst;
+}
+
+static mercer_status solve_factor(mrc_gram *g, const struct basis *b, const struct targets *t,
+                                  mrc_ridge *out, mercer_error *err)
 {
     enum { CORRECTIONS = 2 };
     const mrc_factor *f = b->f;
@@ -351,6 +477,12 @@ static mercer_status solve_factor(const struct basis *b, const struct targets *t
             out->weights[j] += step[j];
         MRC_TRY(mrc_factor_times(f, out->weights, l, out->fitted, err));
     }
+    for (int64_t i = 0; i < n * l; i++)
+        rest[i] += out->fitted[i] - t->y[i]; /* the last correction of the fit */
+    out->residual = largest_share(t, rest);
+    if (f->pivots && out->mu > 0)
+        MRC_TRY(compare_factor(g, t, out, err));
+    MRC_TRY(judge(g, out, true, err));
     out->rank = 0;
     for (int64_t j = 0; j < q; j++)
         out->rank += b->values[j] > b->floor;
@@ -402,14 +534,6 @@ static mercer_status gradients_init(struct gradients *s, mercer_error *err)
     MRC_TRY(mrc_alloc(&s->done, l, sizeof(bool), err));
 out:
     return rc;
-}
-
-static double column_dot(const double *a, const double *b, int64_t n, int64_t l, int64_t c)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i * l + c] * b[i * l + c];
-    return sum;
 }
 
 static mercer_status precondition(struct gradients *s, mercer_error *err)
@@ -502,7 +626,7 @@ out:
     return rc;
 }
 
-/* The true residual, in s->rest, and K A in fitted; *worst over the outputs, relative. */
+/* The true residual, in s->rest, and K A in fitted; *worst: the largest rho. */
 static mercer_status true_residual(struct gradients *s, const double *dual, double *fitted,
                                    double *worst, mercer_error *err)
 {
@@ -511,10 +635,7 @@ static mercer_status true_residual(struct gradients *s, const double *dual, doub
     MRC_TRY(mrc_gram_apply(s->g, dual, l, fitted, err));
     for (int64_t i = 0; i < n * l; i++)
         s->rest[i] = s->t->y[i] - fitted[i] - s->mu * dual[i];
-    *worst = 0;
-    for (int64_t c = 0; c < l; c++)
-        if (s->t->norm[c] > 0)
-            *worst = fmax(*worst, sqrt(column_dot(s->rest, s->rest, n, l, c)) / s->t->norm[c]);
+    *worst = largest_share(s->t, s->rest);
 out:
     return rc;
 }
@@ -546,15 +667,12 @@ static mercer_status solve_gradients(mrc_gram *g, const struct basis *b, const s
         MRC_TRY(true_residual(&s, out->dual, out->fitted, &out->residual, err));
         ++out->products;
     }
-    /* Rows that differ by little beside their mean leave few digits of K to solve with. */
-    double rounding = 64 * (double)n * g->eps * g->kmax / out->mu;
-    if (!(out->residual <= fmax(NO_SOLUTION, fmin(rounding, WORST))))
-        MRC_FAIL_AT(
-            err, rounding > NO_SOLUTION ? MERCER_ERR_DATA : MERCER_ERR_NUMERIC,
-            MRC_AT(.key = "ridge"),
-            "conjugate gradients end at a residual of %.0e of the targets: a ridge of %g is "
-            "too small for this kernel matrix; give a larger one",
-            out->residual, out->ridge);
+    bool explained = true;
+    double floor = mrc_rank_floor(n, g->eps * g->kmax, 0);
+    for (int64_t c = 0; c < l; c++)
+        explained &= column_dot(s.rest, s.rest, n, l, c) <=
+                     floor * floor * column_dot(out->dual, out->dual, n, l, c);
+    MRC_TRY(judge(g, out, explained, err));
 out:
     mrc_free(kept);
     gradients_destroy(&s);
@@ -611,7 +729,7 @@ mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs
         MRC_TRY(choose_ridge(g, &b, &t, out, err));
     out->mu = out->ridge * out->trace;
     if (out->f) {
-        MRC_TRY(solve_factor(&b, &t, out, err));
+        MRC_TRY(solve_factor(g, &b, &t, out, err));
         scale_back(&t, out->f->rank, out->weights);
         out->values = b.values;
         out->vectors = b.vectors;

@@ -30,14 +30,16 @@ typedef struct mrc_ridge {
                              did */
     double stand_in_left; /* share of the trace that it left out */
     int64_t products;     /* with K */
-    double residual;      /* largest |Y - (K + mu I) A| / |Y| of an output */
+    double residual;      /* share of the targets of an output that the fit may be off by, see
+                             solve.c; |Y - (K + mu I) A| / |Y| without a factor */
     int64_t rank;         /* of F or of K, as far as it is known */
 } mrc_ridge;
 
 /* targets: n x outputs. ridge > 0; or 0, only with a factor: the least squares solution of least
  * norm; or MRC_RIDGE_AUTO. MERCER_ERR_DATA: the matrix is zero to rounding (out->trace tells), or
- * not semidefinite; MERCER_ERR_NUMERIC: the ridge is too small for the digits that there are. The
- * operator should be in its usual unit. To be destroyed, also after an error. */
+ * not semidefinite, or the ridge is too small for its digits; MERCER_ERR_NUMERIC: no solution was
+ * found. A residual above 1e-6 is told in a notice, above 1e-3 it is an error. The operator should
+ * be in its usual unit. To be destroyed, also after an error. */
 mercer_status mrc_gram_solve(mrc_gram *gram, const double *targets, int64_t outputs, double ridge,
                              mrc_ridge *out, mercer_error *err);
 void mrc_ridge_destroy(mrc_ridge *ridge);

@@ -116,7 +116,7 @@ mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, 
     MRC_TRY(rc);
     leave_unit(r);
     report->passes = r->ridge.products;
-    report->residual = r->ridge.f ? NAN : r->ridge.residual;
+    report->residual = r->ridge.residual;
     snprintf(report->solver, sizeof report->solver, "%s", r->ridge.f ? "lowrank" : "gradients");
     if (chosen && r->ridge.stand_in_left > WORTH_SAYING)
         mrc_notice(ctx,
