@@ -13,7 +13,7 @@ _mercer() {
         words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
-        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
+        fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
@@ -86,7 +86,7 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
-        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
+        evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:--roc) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
@@ -128,7 +128,7 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
-        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
+        compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
@@ -256,7 +256,7 @@ _mercer() {
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
             methods:-?*) words='--json --help' ;;
-            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
+            methods:*) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
             kernels:-?*) words='--json --help' ;;
             kernels:*) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
             heads:-?*) words='--json --help' ;;

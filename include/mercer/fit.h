@@ -94,7 +94,7 @@ typedef struct mercer_fit_report {
     size_t struct_size;
     char store[16];              /* dense, stream, lowrank, precomputed */
     char store_reason[224];      /* why that one, for people */
-    char solver[16];             /* lapack, krylov, lowrank, greedy, split */
+    char solver[16];             /* lapack, krylov, lowrank, greedy, split, likelihood */
     int64_t store_bytes;         /* memory the store takes */
     int64_t store_rank;          /* columns of the low-rank factor, else 0 */
     int64_t passes;              /* applications of the Gram operator to a block */

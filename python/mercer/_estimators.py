@@ -1049,6 +1049,136 @@ class NystroemKernelPCA(_Kernel):
         return self._fit_with(X, None, landmarks=landmarks)
 
 
+class SparseKernelPCA(_Kernel):
+    """Sparse kernel PCA by maximum likelihood.
+
+    Parameters
+    ----------
+    n_components : int, float, default=10
+        Features to extract; below 1: as many as capture that share of the variance.
+    kernel : str or callable, default="rbf"
+        Name of a kernel: linear, poly, rbf, laplacian, exponential, matern, rq, chi2,
+        intersection, sigmoid, cosine, precomputed; with keys ("rbf:sigma=2"), a sum or
+        product ("0.7*rbf + linear"), or a function of two rows.
+    kernel_params : dict, default=None
+        More keys of the kernel, for example {"nu": 2.5} of matern.
+    gamma : float or "auto", default=None
+        Width or factor of the kernel. None: the median width for rbf and exponential, 1 /
+        n_features for others; "auto": 1 / n_features. Kernels that have no gamma do not
+        look at it.
+    sigma : float, "median" or "learn", default=None
+        Width of rbf, exponential, matern and rq, instead of gamma; gamma of rbf is 1 / (2
+        sigma^2).
+    degree : int, default=None
+        Power of poly; None: 3.
+    coef0 : float, default=None
+        Constant of poly and sigmoid; None: 1.
+    noise : float or "auto", default="auto"
+        Variance in every direction beside the model; auto: that of the first component left
+        out. Allowed: > 0.
+    tolerance : float, default=0.001
+        Stop once no weight raises the log-likelihood by this per row. Allowed: >= 1e-08 and
+        <= 1.
+    points : int, default=0
+        Rows the features use at most; 0: as many as the likelihood takes. Allowed: >= 0.
+    directions : {"span", "model"}, default="span"
+        Kernel PCA in the span of the rows taken, or the directions of the likelihood's own
+        covariance.
+    center : {"none", "exact", "span"}, default=None
+        How the mean in feature space is subtracted; None: "span".
+    scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
+        Scaling of the columns or rows, kept in the model; True: "standard".
+    novelty : float, default=None
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+    store : {"auto", "dense", "stream", "lowrank"}, default="auto"
+        How the kernel matrix is held.
+    precision : {"double", "single"}, default="double"
+        Precision of the kernel matrix where it is held.
+    memory : int or str, default=None
+        What a fit may hold beyond the data, in bytes or as "4G"; None: half of the machine.
+    random_state : int, RandomState or Generator, default=None
+        Seed of everything that is drawn; None: 1. Results do not depend on the number of
+        threads.
+    n_jobs : int, default=None
+        Threads; None: OMP_NUM_THREADS if it is set, else all processors; -1: all.
+    verbose : bool or callable, default=False
+        Show progress, by tqdm where it is installed; a callable gets (phase, done), done
+        from 0 to 1 or negative.
+
+    Attributes
+    ----------
+    model_ : Model
+        The fitted model, which saves, pickles and shows itself as a card.
+    n_components_ : int
+        Components found.
+    n_features_in_ : int
+        Columns seen in fit.
+    feature_names_in_ : ndarray of str
+        Their names, where they have some.
+    kernel_ : str
+        The kernel with the numbers used.
+    eigenvalues_ : ndarray of shape (n_components_,)
+        Of the kernel matrix, decreasing.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        Share of the variance in feature space along each component.
+    selected_ : ndarray of int
+        Training rows that were chosen, in that order.
+    X_fit_ : ndarray or sparse matrix
+        Rows that features are expressed by.
+    dual_coef_ : ndarray
+        Their coefficients, one column per component.
+    reconstruction_error_ : float or None
+        Mean over the training rows; None where undefined.
+    report_ : dict
+        What the fit did: store and why, solver, passes, seconds.
+
+    Notes
+    -----
+    Cost: Kernel PCA for the noise, then some passes over the kernel matrix per row that is
+    kept. The method is `tipping` of the command line; docs/methods/tipping.md describes it.
+
+    References
+    ----------
+    Tipping 2001.
+
+    Examples
+    --------
+    >>> from mercer import SparseKernelPCA
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SparseKernelPCA(n_components=2).fit_transform(X).shape
+    (150, 2)
+    """
+
+    _method = "tipping"
+    _keys = {"noise": "auto", "tolerance": 0.001, "points": 0, "directions": "span"}
+
+    def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
+                 degree=None, coef0=None, noise="auto", tolerance=0.001, points=0,
+                 directions="span", center=None, scale=None, novelty=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.gamma = gamma
+        self.sigma = sigma
+        self.degree = degree
+        self.coef0 = coef0
+        self.noise = noise
+        self.tolerance = tolerance
+        self.points = points
+        self.directions = directions
+        self.center = center
+        self.scale = scale
+        self.novelty = novelty
+        self.store = store
+        self.precision = precision
+        self.memory = memory
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+
 class KernelICA(_Kernel):
     """Kernel independent component analysis.
 

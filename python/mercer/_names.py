@@ -33,6 +33,7 @@ ESTIMATORS = (
     "SMARegressor",
     "SMCClassifier",
     "SMCRegressor",
+    "SparseKernelPCA",
     "SparseKernelPLSClassifier",
     "SparseKernelPLSRegressor",
 )

@@ -129,7 +129,8 @@ static bool needs_signs(const char *method)
 /* Whether it refuses a matrix that is not semidefinite. */
 static bool needs_semidefinite(const char *method)
 {
-    return strncmp(method, "krr", 3) == 0 || strncmp(method, "kfd", 3) == 0;
+    return strncmp(method, "krr", 3) == 0 || strncmp(method, "kfd", 3) == 0 ||
+           strncmp(method, "tipping", 7) == 0;
 }
 
 /* Targets for n rows: values, or classes for a method that learns from nothing else. */

@@ -117,6 +117,10 @@ typedef struct mrc_method {
     bool (*is_nested)(const void *params);
 } mrc_method;
 
+/* The method with params as the text of the model: where a fit has chosen some of them. */
+mercer_status mrc_method_describe(const mrc_method *method, const void *params, mercer_model *model,
+                                  mercer_error *err);
+
 /* For is_nested of a method whose features never are. */
 bool mrc_never_nested(const void *params);
 

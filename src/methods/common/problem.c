@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a problem is to all methods: its Gram operator, and what is said where nothing can be
- * extracted. */
+/* What a problem is to all methods: its Gram operator, what is said where nothing can be extracted,
+ * and a method as it was used. */
 #include "methods/common/method.h"
 
 #include <mercer/fit.h>
@@ -49,4 +49,17 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
         centered ? "centred " : "",
         centered ? "the rows do not differ, or by less than rounding beside their mean"
                  : "the kernel takes every row for zero");
+}
+
+mercer_status mrc_method_describe(const mrc_method *method, const void *params, mercer_model *model,
+                                  mercer_error *err)
+{
+    char text[256];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_params_format(method->entry.params, method->entry.name, params, 0, text,
+                              sizeof text, err));
+    mrc_free(model->method);
+    MRC_TRY(mrc_strdup(&model->method, text, err));
+out:
+    return rc;
 }

@@ -32,9 +32,11 @@ static const mrc_param nystroem_schema[] = {
         "at random by what is left of them"),
     MRC_PARAM_END};
 
-static mercer_status choose_uniform(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
-                                    int64_t *list, int64_t *count, mercer_error *err)
+static mercer_status choose_uniform(void *self, mercer_ctx *ctx, const mrc_problem *problem,
+                                    mrc_gram *gram, int64_t *list, int64_t *count,
+                                    mercer_error *err)
 {
+    (void)self;
     (void)gram;
     (void)err;
     for (int64_t i = 0; i < problem->rows->n; i++)
@@ -171,8 +173,8 @@ static int64_t nearest_rows(const struct clusters *c, int64_t *list)
     return count;
 }
 
-static mercer_status choose_kmeans(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
-                                   int64_t *list, int64_t *count, mercer_error *err)
+static mercer_status choose_kmeans(void *self, mercer_ctx *ctx, const mrc_problem *problem,
+                                   mrc_gram *gram, int64_t *list, int64_t *count, mercer_error *err)
 {
     struct clusters c = {.ctx = ctx, .gram = gram, .n = problem->rows->n, .k = *count};
     mrc_gram_request request = {.centered = true, .work_columns = 2 * CENTRES + 4};
@@ -180,6 +182,7 @@ static mercer_status choose_kmeans(mercer_ctx *ctx, const mrc_problem *problem, 
     mrc_kernel kernel;
     int64_t moved = 1;
     mercer_status rc = MERCER_OK;
+    (void)self;
     if (!mrc_kernel_is_precomputed(problem->kernel)) {
         MRC_TRY(mrc_kernel_parse(&kernel, "linear", err));
         MRC_TRY(mrc_gram_new(&linear, ctx, &kernel, problem->rows, &request, NULL, err));
@@ -207,11 +210,13 @@ out:
 
 /* ---- by what is left ---- */
 
-static mercer_status choose_by_residual(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
-                                        int64_t *list, int64_t *count, mercer_error *err)
+static mercer_status choose_by_residual(void *self, mercer_ctx *ctx, const mrc_problem *problem,
+                                        mrc_gram *gram, int64_t *list, int64_t *count,
+                                        mercer_error *err)
 {
     mrc_sampled sampled = {0};
     mercer_status rc = MERCER_OK;
+    (void)self;
     MRC_TRY(mrc_gram_sample(gram, *count < problem->rows->n ? *count : problem->rows->n, 0,
                             mrc_rng_next(&ctx->rng), &sampled, err));
     if (sampled.indefinite)

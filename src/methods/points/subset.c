@@ -142,7 +142,7 @@ static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
         if (landmarks)
             MRC_TRY(read_numbers(problem, list, err));
         if (choose)
-            MRC_TRY(choose(ctx, problem, gram, list, &count, err));
+            MRC_TRY(choose(choice->self, ctx, problem, gram, list, &count, err));
         rule->given = list;
         rule->most = rule->given_count = count;
     }
@@ -259,10 +259,45 @@ out:
     return rc;
 }
 
+/* Directions by weights in place of those of the scatter (m x m, in units of `unit`), which gives
+ * way to them; values: the sums of squares along each, zero where the weights leave nothing but
+ * rounding. Both as mrc_eigen_symmetric() has them. */
+static mercer_status find_weighted(const mrc_frame *f, mercer_ctx *ctx, const double *weights,
+                                   double unit, double *scatter, double *values, mercer_error *err)
+{
+    int64_t m = f->m;
+    double *axes = NULL, *image = NULL, *products = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&axes, m, m, sizeof *axes, err));
+    MRC_TRY(mrc_alloc2(&products, m, m, sizeof *products, err));
+    MRC_TRY(mrc_alloc(&image, m, sizeof *image, err));
+    for (int64_t i = 0; i < f->n; i++) {
+        if (weights[i] == 0)
+            continue;
+        for (int64_t j = 0; j < m; j++)
+            image[j] = f->coordinates[j * f->n + i] + f->mean[j];
+        for (int64_t j = 0; j < m; j++)
+            for (int64_t k = 0; k <= j; k++)
+                axes[j * m + k] += weights[i] * image[j] / unit * image[k];
+    }
+    MRC_TRY(mrc_eigen_symmetric(ctx, m, axes, values, err));
+    mrc_tall_times(ctx, m, m, m, 1, axes, m, scatter, m, 0, products, m);
+    double nothing = (double)m * DBL_EPSILON * values[m - 1];
+    for (int64_t j = 0; j < m; j++)
+        values[j] = values[j] > nothing ? mrc_dot(axes + j * m, products + j * m, m) : 0;
+    memcpy(scatter, axes, (size_t)(m * m) * sizeof *scatter);
+out:
+    mrc_free(axes);
+    mrc_free(products);
+    mrc_free(image);
+    return rc;
+}
+
 /* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
 static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      const mrc_problem *problem, double total, mrc_expansion *e,
-                                     double *left_out_share, mercer_model *model, mercer_error *err)
+                                     mrc_subset_choice *choice, mercer_model *model,
+                                     mercer_error *err)
 {
     int64_t m = f->m, l;
     double unit = mrc_usual_unit(f->diagonal), inside = 0;
@@ -274,12 +309,14 @@ static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
     MRC_TRY(mrc_wide_gram(ctx, f->coordinates, m, f->n, scatter, err));
     for (int64_t i = 0; i < m * m; i++) /* LAPACK would scale, too, but not by a power of two */
         scatter[i] /= unit;
-    MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
+    MRC_TRY(choice->weights ? find_weighted(f, ctx, choice->weights, unit, scatter, values, err)
+                            : mrc_eigen_symmetric(ctx, m, scatter, values, err));
+    model->correlated = choice->weights != NULL;
     for (int64_t j = 0; j < m; j++)
         leading[j] = values[m - 1 - j] * unit;
     for (int64_t j = 0; j < m; j++)
         inside += leading[j] / (double)f->n;
-    *left_out_share = total > 0 ? fmin(fmax(1 - inside / total, 0), 1) : 0;
+    choice->left_out_share = total > 0 ? fmin(fmax(1 - inside / total, 0), 1) : 0;
     l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
                          total * (double)f->n);
     if (l == 0)
@@ -326,7 +363,7 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_fr
 }
 
 static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
-                                 double *left_out_share, mercer_model *model, mercer_error *err)
+                                 mrc_subset_choice *choice, mercer_model *model, mercer_error *err)
 {
     bool centred = problem->center != MRC_CENTER_NONE;
     bool exact = problem->center == MRC_CENTER_EXACT;
@@ -346,8 +383,7 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     e.mean_products = products;
     e.mean_span = span;
     e.mean_norm2 = exact ? f->grand : norm2;
-    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, left_out_share, model,
-                            err));
+    MRC_TRY(find_directions(f, ctx, problem, f->diagonal - e.mean_norm2, &e, choice, model, err));
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
 
     double taken_off = e.mean_norm2; /* a linear map keeps the true mean, whatever was asked for */
@@ -393,9 +429,11 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
     set_limits(problem, choice);
     int64_t n = problem->rows->n, most = choice->rule.most;
     int64_t expected = most < n || n < LIKELY ? most : LIKELY;
-    bool few = choice->choose || mrc_selection_needs_few_columns(&choice->rule, n);
-    mrc_gram_request request = {.few_columns = few && !exact,
-                                .work_columns = (choice->rule.rescore ? 2 : 1) * expected + 12};
+    bool few =
+        choice->choose ? !choice->many_passes : mrc_selection_needs_few_columns(&choice->rule, n);
+    mrc_gram_request request = {
+        .few_columns = few && !exact,
+        .work_columns = (choice->rule.rescore || choice->many_passes ? 2 : 1) * expected + 12};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(select_rows(ctx, problem, choice, gram, &s, err));
     if (s.def.count == 0)
@@ -418,7 +456,7 @@ mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_su
     mrc_frame f = {0};
     mercer_status rc = mrc_subset_frame(ctx, problem, choice, &f, model, err);
     if (rc == MERCER_OK)
-        rc = build_model(ctx, problem, &f, &choice->left_out_share, model, err);
+        rc = build_model(ctx, problem, &f, choice, model, err);
     mrc_frame_destroy(&f);
     return rc;
 }

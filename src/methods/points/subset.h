@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods that do kernel PCA in the span of a few points: rkpca, greedy, nystroem. They differ only
- * in how the points are chosen. */
+/* Methods that do kernel PCA in the span of a few points: rkpca, greedy, nystroem, tipping. They
+ * differ only in how the points are chosen. */
 #ifndef MRC_METHODS_POINTS_SUBSET_H
 #define MRC_METHODS_POINTS_SUBSET_H
 
 #include "methods/greedy/selection.h"
 
 /* Choose up to *count rows, put them into list (room for n) and set *count. gram is the uncentred
- * operator. */
-typedef mercer_status (*mrc_subset_choose)(mercer_ctx *ctx, const mrc_problem *problem,
+ * operator; self is that of the choice. */
+typedef mercer_status (*mrc_subset_choose)(void *self, mercer_ctx *ctx, const mrc_problem *problem,
                                            mrc_gram *gram, int64_t *list, int64_t *count,
                                            mercer_error *err);
 
@@ -17,8 +17,13 @@ typedef struct mrc_subset_choice {
     int64_t points;           /* asked for; 0: the default */
     bool depth_of_points;     /* the rule looks at as many rows in each step as it will take */
     mrc_subset_choose choose; /* instead of the rule, or NULL */
-    double left_out_share;    /* set by a fit: share of the variance outside the span of the points;
-                                 about the mean in the span, when the model keeps that one */
+    void *self;
+    bool many_passes;      /* choose makes many products with the matrix */
+    const double *weights; /* n, zero for rows beside the points: directions are the leading ones
+                              of sum_i weights_i phi(x_i) phi(x_i)', not of the scatter of the rows;
+                              set by choose at the latest; NULL: of the scatter */
+    double left_out_share; /* set by a fit: share of the variance outside the span of the points;
+                              about the mean in the span, when the model keeps that one */
 } mrc_subset_choice;
 
 /* An orthonormal basis of the span of m points, and the n mapped training rows in it. */

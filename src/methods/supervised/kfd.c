@@ -187,7 +187,7 @@ static mercer_status kfd_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     MRC_TRY(mrc_regression_model(ctx, problem, &r, d.combine, d.l, model, err));
     for (int64_t j = 0; j < d.l; j++)
         problem->report->projection_variance += model->spectrum[j] / (double)n;
-    MRC_TRY(mrc_regression_describe(&mrc_method_kfd.entry, &used, model, err));
+    MRC_TRY(mrc_method_describe(&mrc_method_kfd, &used, model, err));
 out:
     discriminants_destroy(&d);
     mrc_regression_destroy(&r);

@@ -93,7 +93,7 @@ static mercer_status krr_fit(mercer_ctx *ctx, const void *params, const mrc_prob
         model->offsets[c] += r.ridge.mean[c];
     if (r.ridge.f)
         MRC_TRY(keep_variance(problem, &r, model, err));
-    MRC_TRY(mrc_regression_describe(&mrc_method_krr.entry, &used, model, err));
+    MRC_TRY(mrc_method_describe(&mrc_method_krr, &used, model, err));
 out:
     mrc_regression_destroy(&r);
     return rc;

@@ -253,15 +253,3 @@ mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, 
 out:
     return rc;
 }
-
-mercer_status mrc_regression_describe(const struct mercer_entry *entry, const void *params,
-                                      mercer_model *model, mercer_error *err)
-{
-    char text[256];
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_params_format(entry->params, entry->name, params, 0, text, sizeof text, err));
-    mrc_free(model->method);
-    MRC_TRY(mrc_strdup(&model->method, text, err));
-out:
-    return rc;
-}

@@ -37,8 +37,4 @@ void mrc_regression_destroy(mrc_regression *r);
 /* L, rank x rank: the pivots' rows of F before it was centred. */
 mercer_status mrc_regression_triangle(const mrc_factor *f, double **out, mercer_error *err);
 
-/* A method's params with the ridge that was used, as the text of the model. */
-mercer_status mrc_regression_describe(const struct mercer_entry *entry, const void *params,
-                                      mercer_model *model, mercer_error *err);
-
 #endif

@@ -91,6 +91,10 @@ static const struct setting {
     {"greedy", "mserr", "0.6"},
     {"nystroem", "points", "70"},
     {"nystroem", "sampling", "kmeans|greedy|rpcholesky"},
+    {"tipping", "noise", "0.01"},
+    {"tipping", "tolerance", "0.0001"},
+    {"tipping", "points", "30"},
+    {"tipping", "directions", "model"},
     {"kica", "contrast", "cube|gauss"},
     {"kica", "scheme", "symmetric"},
     {"kica", "iterations", "20"},
@@ -158,7 +162,7 @@ static const struct {
 } beside[] = {
     {"rkpca", "points=70"}, {"rkpca", "criterion=top"},     {"greedy", "points=70"},
     {"greedy", "depth=10"}, {"nystroem", "points=70"},      {"ikpca", "rank=50,first=100"},
-    {"blf", "nu=0.5"},      {"kha", "passes=3,library=60"},
+    {"blf", "nu=0.5"},      {"kha", "passes=3,library=60"}, {"tipping", "noise=0.01"},
 };
 enum { BESIDE = sizeof beside / sizeof *beside };
 
