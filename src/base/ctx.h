@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 /* Vector instruction sets, narrowest first. NARROW is SSE2 on x86-64 and NEON on arm64. */
-typedef enum mrc_simd { MRC_SIMD_BASELINE, MRC_SIMD_AVX2, MRC_SIMD_AVX512 } mrc_simd;
+typedef enum mrc_simd { MRC_SIMD_BASELINE, MRC_SIMD_AVX2, MRC_SIMD_AVX512, MRC_SIMDS } mrc_simd;
 
 /* Ranks that share one fit. The core knows only this table; an MPI build fills it. Sums are taken
  * in rank order, so that every rank gets the same bits. */

@@ -108,6 +108,7 @@ typedef struct mrc_points {
     const mercer_rows *packed;      /* the rows, instead of x: see mrc_points_window(); else NULL */
     bool by_columns;                /* tiles need transposed */
     bool directions;                /* rows have length one */
+    bool one_by_one;                /* new rows: their products are made by mrc_gemm_rows() */
     mrc_csr csr;                    /* sparse rows; csr.start is NULL when they are dense */
     const int64_t *picked;          /* sparse: point i is row picked[i] of csr; NULL: row i */
     struct mrc_sparse_index *index; /* sparse: see sparse.h; or NULL */

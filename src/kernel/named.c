@@ -309,11 +309,13 @@ static void tile_of_columns(const mrc_kernel_part *kernel, const mrc_simd_loops 
         values_of_sums(kernel, loops, out + i * ldo, nb);
 }
 
-/* The tile for a plain block of prepared rows a (na x d, stride lda) with squared norms. */
-static void tile_of_block(const mrc_kernel_part *kernel, mercer_ctx *ctx, const double *a,
-                          int64_t lda, const double *norm_a, int64_t na, const mrc_points *b,
-                          int64_t b0, int64_t nb, double *out, int64_t ldo)
+/* The tile for plain rows. */
+static void tile_of_block(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *rows,
+                          int64_t a0, int64_t na, const mrc_points *b, int64_t b0, int64_t nb,
+                          double *out, int64_t ldo)
 {
+    int64_t lda = rows->ld;
+    const double *a = rows->x + a0 * lda, *norm_a = rows->norm2 ? rows->norm2 + a0 : NULL;
     const mrc_simd_loops *loops = mrc_simd_loops_for(ctx->simd);
     if (kernel->host) {
         mrc_host_values(kernel->host, ctx, a, na, lda, b->x + b0 * b->ld, nb, b->ld, b->d, out,
@@ -328,7 +330,11 @@ static void tile_of_block(const mrc_kernel_part *kernel, mercer_ctx *ctx, const 
         tile_of_columns(kernel, loops, a, lda, na, b, b0, nb, out, ldo);
         return;
     }
-    mrc_gemm(false, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out, ldo);
+    if (rows->one_by_one)
+        mrc_gemm_rows(ctx->simd, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out,
+                      ldo);
+    else
+        mrc_gemm(false, true, na, nb, b->d, 1, a, lda, b->x + b0 * b->ld, b->ld, 0, out, ldo);
     for (int64_t i = 0; i < na; i++) {
         double *row = out + i * ldo;
         if (kernel->def->term == MRC_TERM_SQUARE) {
@@ -395,8 +401,7 @@ void mrc_part_tile(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_poi
         sparse_tile(kernel, ctx->simd, a, a0, na, b, b0, nb, out, ldo);
         return;
     }
-    tile_of_block(kernel, ctx, a->x + a0 * a->ld, a->ld, a->norm2 ? a->norm2 + a0 : NULL, na, b, b0,
-                  nb, out, ldo);
+    tile_of_block(kernel, ctx, a, a0, na, b, b0, nb, out, ldo);
 }
 
 /* A number of a packed point, whose length does not matter here. */

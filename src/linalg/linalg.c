@@ -33,6 +33,23 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
                 mrc_blas_int(ldc));
 }
 
+void mrc_gemm_rows(mrc_simd simd, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
+                   const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
+                   double *c, int64_t ldc)
+{
+    const mrc_panel_loops *loops = mrc_panel_loops_for(simd);
+    for (int64_t i = 0; i < m; i++) {
+        const double *x = a + i * lda;
+        double *y = c + i * ldc;
+        if (beta == 0)
+            memset(y, 0, (size_t)n * sizeof *y);
+        if (transpose_b)
+            loops->times_row(b, ldb, n, k, x, alpha, y);
+        else
+            loops->row_times(x, b, ldb, k, n, alpha, y);
+    }
+}
+
 void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
               const double *x, double beta, double *y)
 {

@@ -15,6 +15,12 @@ void mrc_gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
               const double *a, int64_t lda, const double *b, int64_t ldb, double beta, double *c,
               int64_t ldc);
 
+/* The same for a few rows of a, which is not transposed; beta is 0 or 1. A row of c has the same
+ * bits whatever stands beside it, which need not be those of mrc_gemm(). */
+void mrc_gemm_rows(mrc_simd simd, bool transpose_b, int64_t m, int64_t n, int64_t k, double alpha,
+                   const double *a, int64_t lda, const double *b, int64_t ldb, double beta,
+                   double *c, int64_t ldc);
+
 /* y = alpha op(a) x + beta y for a m x n (row stride lda). */
 void mrc_gemv(bool transpose, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
               const double *x, double beta, double *y);

@@ -27,6 +27,12 @@ typedef struct mrc_panel_loops {
      */
     void (*both_one)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                      const double *v_rows, const double *v_cols, double *y_rows, double *y_cols);
+    /* One row x: y (cols) += alpha x T, and y (rows) += alpha T x. Each sum runs from its first
+     * term to its last. */
+    void (*row_times)(const double *x, const double *tile, int64_t stride, int64_t rows,
+                      int64_t cols, double alpha, double *y);
+    void (*times_row)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                      const double *x, double alpha, double *y);
     /* A sparse row and a panel of MRC_PANEL_LANES columns: panel[column[k]] += value[k] across,
      * and out = sum over k of value[k] panel[column[k]]. */
     void (*scatter)(const int32_t *column, const double *value, int64_t count, const double *across,

@@ -171,6 +171,80 @@ static void both_one(const double *tile, int64_t stride, int64_t rows, int64_t c
         one_rows(tile + i * stride, stride, cols, v_rows + i, v_cols, y_rows + i, y_cols, 1);
 }
 
+/* One row times T, COLUMNS vectors of columns at a time, then fewer. */
+enum { COLUMNS = WIDTH == 8 ? 24 : 12, DOTS = 8 };
+
+ALWAYS void row_times_vectors(const double *x, const double *tile, int64_t stride, int64_t rows,
+                              double alpha, double *y, int count)
+{
+    vector sum[COLUMNS];
+    for (int p = 0; p < count; p++)
+        sum[p] = (vector){0};
+    for (int64_t i = 0; i < rows; i++)
+        for (int p = 0; p < count; p++)
+            sum[p] += x[i] * load(tile + i * stride + p * WIDTH);
+    for (int p = 0; p < count; p++)
+        store(y + p * WIDTH, load(y + p * WIDTH) + alpha * sum[p]);
+}
+
+/* One rounding where vectors have one, whatever the compiler makes of loops over numbers. */
+ALWAYS double add_product(double sum, double a, double b)
+{
+#ifdef __FMA__
+    return __builtin_fma(a, b, sum);
+#else
+    return sum + a * b;
+#endif
+}
+
+ALWAYS void row_times_numbers(const double *x, const double *tile, int64_t stride, int64_t rows,
+                              double alpha, double *y, int count)
+{
+    double sum[WIDTH] = {0};
+    for (int64_t i = 0; i < rows; i++)
+        for (int p = 0; p < count; p++)
+            sum[p] = add_product(sum[p], x[i], tile[i * stride + p]);
+    for (int p = 0; p < count; p++)
+        y[p] += alpha * sum[p];
+}
+
+static void row_times(const double *x, const double *tile, int64_t stride, int64_t rows,
+                      int64_t cols, double alpha, double *y)
+{
+    int64_t j = 0;
+    for (; j + COLUMNS * WIDTH <= cols; j += COLUMNS * WIDTH)
+        row_times_vectors(x, tile + j, stride, rows, alpha, y + j, COLUMNS);
+    for (; j + 4 * WIDTH <= cols; j += 4 * WIDTH)
+        row_times_vectors(x, tile + j, stride, rows, alpha, y + j, 4);
+    for (; j + WIDTH <= cols; j += WIDTH)
+        row_times_vectors(x, tile + j, stride, rows, alpha, y + j, 1);
+    for (; j + 2 <= cols; j += 2)
+        row_times_numbers(x, tile + j, stride, rows, alpha, y + j, 2);
+    if (j < cols)
+        row_times_numbers(x, tile + j, stride, rows, alpha, y + j, 1);
+}
+
+ALWAYS void dots(const double *tile, int64_t stride, int64_t cols, const double *x, double alpha,
+                 double *y, int count)
+{
+    double sum[DOTS] = {0};
+    for (int64_t k = 0; k < cols; k++)
+        for (int r = 0; r < count; r++)
+            sum[r] = add_product(sum[r], x[k], tile[r * stride + k]);
+    for (int r = 0; r < count; r++)
+        y[r] += alpha * sum[r];
+}
+
+static void times_row(const double *tile, int64_t stride, int64_t rows, int64_t cols,
+                      const double *x, double alpha, double *y)
+{
+    int64_t i = 0;
+    for (; i + DOTS <= rows; i += DOTS)
+        dots(tile + i * stride, stride, cols, x, alpha, y + i, DOTS);
+    for (; i < rows; i++)
+        dots(tile + i * stride, stride, cols, x, alpha, y + i, 1);
+}
+
 static void scatter(const int32_t *column, const double *value, int64_t count, const double *across,
                     double *panel)
 {
@@ -204,6 +278,8 @@ const mrc_panel_loops *TABLE(void)
         .transposed_times = transposed_times,
         .both = both,
         .both_one = both_one,
+        .row_times = row_times,
+        .times_row = times_row,
         .scatter = scatter,
         .gather = gather,
     };

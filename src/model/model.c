@@ -20,6 +20,7 @@ struct mrc_lazy_points {
     mrc_points points;
     _Atomic bool ready;
     _Atomic int64_t maker; /* process with a thread that is making the points; 0: there is none */
+    _Atomic int few_rows[MRC_SIMDS];
 };
 
 const char *mrc_center_name(mrc_center center)
@@ -417,6 +418,11 @@ mercer_status mrc_model_points(const mercer_model *model, mercer_ctx *ctx, const
             return rc;
     }
     return MERCER_OK;
+}
+
+_Atomic int *mrc_model_few_rows(const mercer_model *model, mrc_simd simd)
+{
+    return &model->lazy->few_rows[simd];
 }
 
 MRC_VERSIONED(model_info, )

@@ -109,6 +109,9 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
  * Threads may share the model; the others wait for the one that makes it. */
 mercer_status mrc_model_points(const mercer_model *model, mercer_ctx *ctx, const mrc_points **out,
                                mercer_error *err);
+/* How few rows are transformed with an instruction set: what transform.c has found out, 0 before.
+ */
+_Atomic int *mrc_model_few_rows(const mercer_model *model, mrc_simd simd);
 /* Check that the parts of the head fit together, of a model that may have none. */
 mercer_status mrc_model_check_head(const mercer_model *model, mercer_error *err);
 /* Where each input column of the model stands in rows: map has room for model->columns entries.

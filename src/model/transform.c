@@ -19,19 +19,28 @@
  * made sparse for sparse points.
  *
  * A row gives the same bits whatever stands beside it: BLAS picks other inner loops for other
- * shapes, so every chunk is padded to the full height and every product has the same shape. */
+ * shapes, so every chunk is padded to the full height and every product has the same shape. For a
+ * few rows this is most of the work. So before the first few rows of a model its products are
+ * tried with numbers drawn at random: if loops of our own give each row the bits of a full chunk,
+ * as they do where BLAS adds up each sum in order with fused multiply-add, they are used, else
+ * chunks of less height, if those do. Which inner loops BLAS takes depends on shapes alone. */
 #include "linalg/linalg.h"
 #include "model/model.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
     CHUNK = 64, /* rows per product. Higher: fewer passes over Z, but more padding for one row */
+    FEW = 8,    /* rows that need no full chunk; more would be slower one by one */
     TILE = 256, /* points per product. CHUNK x TILE kernel values should stay in the L2 cache */
     GROUP_CHUNKS = 64,      /* chunks between two looks at cancellation, at most */
     GROUP_DOUBLES = 1 << 22 /* copied values per group, unless the threads need more chunks */
 };
+
+/* How few rows are transformed. */
+enum way { UNKNOWN, IN_CHUNKS, IN_SHORT_CHUNKS, ONE_BY_ONE };
 
 struct job {
     mercer_ctx *ctx;
@@ -43,6 +52,8 @@ struct job {
     double *out;          /* features of this group */
     double *errors;       /* of all rows */
     int64_t first, count; /* rows of this group */
+    int64_t height;       /* rows of its chunks, with those that only pad */
+    bool one_by_one;      /* products by mrc_gemm_rows() */
     bool sparse;          /* the group is sparse */
     int64_t *place;       /* of sparse rows: model column of each column, or -1 */
     double *x;            /* group of scaled rows, padded to whole chunks; or */
@@ -158,7 +169,7 @@ static void load_chunk(void *arg, int64_t task, int worker)
     for (int64_t i = 0; i < rows; i++)
         load_row(job, job->first + task * CHUNK + i, x + i * d);
     mrc_scale_apply(&job->model->scale, x, rows, d);
-    memset(x + rows * d, 0, (size_t)((CHUNK - rows) * d) * sizeof(double));
+    memset(x + rows * d, 0, (size_t)((job->height - rows) * d) * sizeof(double));
 }
 
 /* Append an entry to a row that starts at `start`, keeping its columns in order. */
@@ -233,7 +244,19 @@ out:
     return rc;
 }
 
-/* k (CHUNK x TILE) = kernel values between a chunk and points [z0, z0 + nz); behind k is room for
+/* c (height x n) += alpha a b, or a b'. */
+static void add_product(const struct job *job, bool transpose_b, int64_t n, int64_t k, double alpha,
+                        const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
+                        int64_t ldc)
+{
+    if (job->one_by_one)
+        mrc_gemm_rows(job->ctx->simd, transpose_b, job->height, n, k, alpha, a, lda, b, ldb, 1, c,
+                      ldc);
+    else
+        mrc_gemm(false, transpose_b, job->height, n, k, alpha, a, lda, b, ldb, 1, c, ldc);
+}
+
+/* k (height x TILE) = kernel values between a chunk and points [z0, z0 + nz); behind k is room for
  * a window of the points. */
 static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64_t nz, double *k)
 {
@@ -241,17 +264,17 @@ static void kernel_values(const struct job *job, int64_t task, int64_t z0, int64
     int64_t rows = rows_of_chunk(job, task);
     if (has_rows(model)) {
         mrc_points own;
-        const mrc_points *z = mrc_points_window(job->z, &z0, nz, k + CHUNK * TILE, &own);
+        const mrc_points *z = mrc_points_window(job->z, &z0, nz, k + job->height * TILE, &own);
         /* Beyond the last row there are zeroes, which a function of the host may not be for. */
-        int64_t count = job->asks_host ? rows : CHUNK;
+        int64_t count = job->asks_host ? rows : job->height;
         mrc_kernel_tile(&model->kernel, job->ctx, &job->points, task * CHUNK, count, z, z0, nz, k,
                         TILE);
-        memset(k + count * TILE, 0, (size_t)((CHUNK - count) * TILE) * sizeof(double));
+        memset(k + count * TILE, 0, (size_t)((job->height - count) * TILE) * sizeof(double));
         return;
     }
     for (int64_t i = 0; i < rows; i++)
         load_values(job, job->first + task * CHUNK + i, z0, nz, k + i * TILE);
-    memset(k + rows * TILE, 0, (size_t)((CHUNK - rows) * TILE) * sizeof(double));
+    memset(k + rows * TILE, 0, (size_t)((job->height - rows) * TILE) * sizeof(double));
 }
 
 /* Room for T'u of a chunk, zeroed, where errors are variances; else NULL. */
@@ -260,20 +283,19 @@ static double *variance_sums(const struct job *job, int worker)
     const mercer_model *model = job->model;
     if (!job->errors || !model->variance)
         return NULL;
-    size_t count = (size_t)(CHUNK * model->variance_rank);
+    size_t count = (size_t)(job->height * model->variance_rank);
     double *turned = job->scratch + (worker + 1) * job->scratch_size - count;
     memset(turned, 0, count * sizeof *turned);
     return turned;
 }
 
-/* Add the part of u, CHUNK x TILE of it, from row z0 of T on. */
-static void add_variance(const mercer_model *model, const double *u, int64_t z0, int64_t nz,
+/* Add the part of u, height x TILE of it, from row z0 of T on. */
+static void add_variance(const struct job *job, const double *u, int64_t z0, int64_t nz,
                          double *turned)
 {
-    int64_t q = model->variance_rank;
+    int64_t q = job->model->variance_rank;
     if (turned)
-        mrc_gemm(false, false, CHUNK, q, nz, 1.0, u, TILE, model->variance + z0 * q, q, 1.0, turned,
-                 q);
+        add_product(job, false, q, nz, 1.0, u, TILE, job->model->variance + z0 * q, q, turned, q);
 }
 
 /* From k^(x,x) and T'u to the variance; below 0 is rounding. */
@@ -292,27 +314,25 @@ static void project_chunk(void *arg, int64_t task, int worker)
     const mercer_model *model = job->model;
     int64_t l = model->components, ld = l + 1, rows = rows_of_chunk(job, task);
     int64_t width = model->mean ? l + 1 : l; /* the same with and without errors: same bits */
-    double *sums = job->scratch + worker * job->scratch_size; /* CHUNK x ld */
-    double *k = sums + CHUNK * ld;                            /* CHUNK x TILE */
-    double *turned = variance_sums(job, worker);              /* CHUNK x q, or NULL */
+    double *sums = job->scratch + worker * job->scratch_size; /* height x ld */
+    double *k = sums + job->height * ld;                      /* height x TILE */
+    double *turned = variance_sums(job, worker);              /* height x q, or NULL */
     double diag[CHUNK];
 
     if (mrc_check_cancel(job->ctx, NULL) != MERCER_OK)
         return;
-    memset(sums, 0, (size_t)(CHUNK * ld) * sizeof(double));
+    memset(sums, 0, (size_t)(job->height * ld) * sizeof(double));
     for (int64_t z0 = 0; z0 < model->basis_points; z0 += TILE) {
         int64_t nz = model->basis_points - z0 < TILE ? model->basis_points - z0 : TILE;
         kernel_values(job, task, z0, nz, k);
-        mrc_gemm(false, false, CHUNK, width, nz, 1.0, k, TILE, model->extended + z0 * ld, ld, 1.0,
-                 sums, ld);
-        add_variance(model, k, z0, nz, turned);
+        add_product(job, false, width, nz, 1.0, k, TILE, model->extended + z0 * ld, ld, sums, ld);
+        add_variance(job, k, z0, nz, turned);
     }
     if (model->mean && (job->errors || model->mean_weights))
         for (int64_t z0 = model->basis_points; z0 < model->points; z0 += TILE) {
             int64_t nz = model->points - z0 < TILE ? model->points - z0 : TILE;
             kernel_values(job, task, z0, nz, k);
-            mrc_gemm(false, false, CHUNK, 1, nz, 1.0, k, TILE, model->mean + z0, 1, 1.0, sums + l,
-                     ld);
+            add_product(job, false, 1, nz, 1.0, k, TILE, model->mean + z0, 1, sums + l, ld);
         }
     int64_t at = job->first + task * CHUNK;
     for (int64_t i = 0; model->mean_weights && i < rows; i++)
@@ -359,13 +379,13 @@ static int64_t entry_from(const mrc_csr *csr, int64_t row, int64_t column)
     return low;
 }
 
-/* tile (CHUNK x TILE) = columns [c0, c0 + nc) of a chunk, minus the centre. */
+/* tile (height x TILE) = columns [c0, c0 + nc) of a chunk, minus the centre. */
 static void centred_columns(const struct job *job, int64_t task, int64_t c0, int64_t nc,
                             double *tile)
 {
     int64_t d = job->model->columns;
     const double *center = job->model->input_center;
-    for (int64_t i = 0; i < CHUNK; i++) {
+    for (int64_t i = 0; i < job->height; i++) {
         const double *x = job->sparse ? NULL : job->x + (task * CHUNK + i) * d + c0;
         for (int64_t j = 0; j < nc; j++)
             tile[i * TILE + j] = (x ? x[j] : 0.0) - (center ? center[c0 + j] : 0.0);
@@ -378,12 +398,12 @@ static void centred_columns(const struct job *job, int64_t task, int64_t c0, int
     }
 }
 
-/* sums (CHUNK x l) = W' (x - c) from the entries of sparse rows. */
+/* sums (height x l) = W' (x - c) from the entries of sparse rows. */
 static void project_entries(const struct job *job, int64_t task, double *sums)
 {
     const mrc_csr *csr = &job->group->csr;
     int64_t l = job->model->components;
-    for (int64_t i = 0; i < CHUNK; i++) {
+    for (int64_t i = 0; i < job->height; i++) {
         double *to = sums + i * l;
         for (int64_t j = 0; j < l; j++)
             to[j] = -job->center_dots[j];
@@ -400,20 +420,19 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     const struct job *job = arg;
     const mercer_model *model = job->model;
     int64_t l = model->components, d = model->columns, rows = rows_of_chunk(job, task);
-    double *sums = job->scratch + worker * job->scratch_size; /* CHUNK x l */
-    double *tile = sums + CHUNK * (l + 1);                    /* CHUNK x TILE */
+    double *sums = job->scratch + worker * job->scratch_size; /* height x l */
+    double *tile = sums + job->height * (l + 1);              /* height x TILE */
     int64_t at = job->first + task * CHUNK;
 
     if (mrc_check_cancel(job->ctx, NULL) != MERCER_OK)
         return;
-    memset(sums, 0, (size_t)(CHUNK * l) * sizeof(double));
+    memset(sums, 0, (size_t)(job->height * l) * sizeof(double));
     if (job->sparse)
         project_entries(job, task, sums);
     for (int64_t c0 = 0; c0 < d && !job->sparse; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
         centred_columns(job, task, c0, nc, tile);
-        mrc_gemm(false, false, CHUNK, l, nc, 1.0, tile, TILE, model->weights + c0 * l, l, 1.0, sums,
-                 l);
+        add_product(job, false, l, nc, 1.0, tile, TILE, model->weights + c0 * l, l, sums, l);
     }
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < l; j++)
@@ -426,7 +445,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     for (int64_t c0 = 0; c0 < d && turned; c0 += TILE) { /* errors gather |x - c|^2 first */
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
         centred_columns(job, task, c0, nc, tile);
-        add_variance(model, tile, c0, nc, turned);
+        add_variance(job, tile, c0, nc, turned);
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < nc; j++)
                 job->errors[at + i] += tile[i * TILE + j] * tile[i * TILE + j];
@@ -438,8 +457,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     for (int64_t c0 = 0; c0 < d; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
         centred_columns(job, task, c0, nc, tile);
-        mrc_gemm(false, true, CHUNK, nc, l, -1.0, sums, l, model->weights + c0 * l, l, 1.0, tile,
-                 TILE);
+        add_product(job, true, nc, l, -1.0, sums, l, model->weights + c0 * l, l, tile, TILE);
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < nc; j++)
                 job->errors[at + i] += tile[i * TILE + j] * tile[i * TILE + j];
@@ -488,7 +506,7 @@ static mercer_status run_group(struct job *job, mercer_error *err)
 {
     const mercer_model *model = job->model;
     int64_t chunks = (job->count + CHUNK - 1) / CHUNK;
-    mercer_rows dense = {.n = chunks * CHUNK, .d = model->columns, .ld = model->columns};
+    mercer_rows dense = {.n = chunks * job->height, .d = model->columns, .ld = model->columns};
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_check_cancel(job->ctx, err));
@@ -510,6 +528,7 @@ static mercer_status run_group(struct job *job, mercer_error *err)
         MRC_TRY(mrc_kernel_check_rows(&model->kernel, job->ctx, group, job->first, err));
         if (model->z_rows)
             MRC_TRY(mrc_points_init(&job->points, job->ctx, &model->kernel, group, job->z, err));
+        job->points.one_by_one = job->one_by_one;
     }
     MRC_TRY(mrc_parfor_checked(job->ctx, chunks,
                                model->points ? project_chunk : project_chunk_collapsed, job, err));
@@ -546,6 +565,124 @@ static mercer_status find_center_dots(struct job *job, mercer_error *err)
     return rc;
 }
 
+/* Products of a full chunk beside the same made in other ways, for rows drawn at random. */
+struct trial {
+    const struct job *job;
+    double *a, *full, *other; /* CHUNK rows of `length` numbers each */
+    double *window;           /* of packed points */
+    int64_t length;
+    bool rows_agree, short_chunks_agree;
+};
+
+static void try_product(struct trial *trial, bool transpose_b, int64_t n, int64_t k,
+                        const double *b, int64_t ldb)
+{
+    int64_t length = trial->length;
+    size_t row_size = (size_t)n * sizeof(double);
+    double *full = trial->full, *other = trial->other;
+    for (int64_t i = 0; i < CHUNK * length; i++)
+        full[i] = other[i] = 0.1;
+    mrc_gemm(false, transpose_b, CHUNK, n, k, 1, trial->a, length, b, ldb, 1, full, length);
+    mrc_gemm(false, transpose_b, FEW, n, k, 1, trial->a, length, b, ldb, 1, other, length);
+    for (int64_t i = 0; i < FEW; i++)
+        if (memcmp(full + i * length, other + i * length, row_size) != 0)
+            trial->short_chunks_agree = false;
+    for (int64_t i = 0; i < CHUNK && trial->rows_agree; i += FEW + 1) {
+        for (int64_t j = 0; j < n; j++)
+            other[j] = 0.1;
+        mrc_gemm_rows(trial->job->ctx->simd, transpose_b, 1, n, k, 1, trial->a + i * length, length,
+                      b, ldb, 1, other, length);
+        trial->rows_agree = memcmp(full + i * length, other, row_size) == 0;
+    }
+}
+
+/* The products of the first and the last tile of points, which stand for all of these. */
+static void try_points(struct trial *trial, int64_t first, int64_t end)
+{
+    const struct job *job = trial->job;
+    const mercer_model *model = job->model;
+    int64_t l = model->components, q = model->variance_rank;
+    bool basis = first < model->basis_points;
+    for (int64_t z0 = first, next; z0 < end; z0 = next) {
+        int64_t last = first + (end - 1 - first) / TILE * TILE;
+        int64_t nz = end - z0 < TILE ? end - z0 : TILE, at = z0;
+        mrc_points own;
+        const mrc_points *z = mrc_points_window(job->z, &at, nz, trial->window, &own);
+        if (z->x && !z->transposed)
+            try_product(trial, true, nz, z->d, z->x + at * z->ld, z->ld);
+        if (basis)
+            try_product(trial, false, model->mean ? l + 1 : l, nz, model->extended + z0 * (l + 1),
+                        l + 1);
+        else if (model->mean)
+            try_product(trial, false, 1, nz, model->mean + z0, 1);
+        if (basis && model->variance)
+            try_product(trial, false, q, nz, model->variance + z0 * q, q);
+        next = z0 < last ? last : end;
+    }
+}
+
+static void try_columns(struct trial *trial)
+{
+    const mercer_model *model = trial->job->model;
+    int64_t l = model->components, d = model->columns, last = (d - 1) / TILE * TILE;
+    for (int64_t c0 = 0, next; c0 < d; c0 = next) {
+        int64_t nc = d - c0 < TILE ? d - c0 : TILE;
+        try_product(trial, false, l, nc, model->weights + c0 * l, l);
+        try_product(trial, true, nc, l, model->weights + c0 * l, l);
+        if (model->variance)
+            try_product(trial, false, d, nc, model->variance + c0 * d, d);
+        next = c0 < last ? last : d;
+    }
+}
+
+static void try_products(void *arg, int64_t task, int worker)
+{
+    struct trial *trial = arg;
+    const mercer_model *model = trial->job->model;
+    mrc_rng rng;
+    (void)task;
+    (void)worker;
+    mrc_rng_seed(&rng, 1);
+    for (int64_t i = 0; i < CHUNK * trial->length; i++)
+        trial->a[i] = mrc_rng_uniform(&rng) - 0.5;
+    if (!model->points)
+        try_columns(trial);
+    try_points(trial, 0, model->basis_points);
+    try_points(trial, model->basis_points, model->points);
+}
+
+/* Find out how few rows of this model are to be transformed, once. Threads that do so at the same
+ * time find the same. Combinations of kernels make their products in blocks of their own. */
+static mercer_status choose_way(const struct job *job, enum way *way, mercer_error *err)
+{
+    const mercer_model *model = job->model;
+    _Atomic int *known = mrc_model_few_rows(model, job->ctx->simd);
+    struct trial trial = {.job = job, .rows_agree = true, .short_chunks_agree = true};
+    const int64_t lengths[] = {TILE, model->columns, model->components + 1, model->variance_rank};
+    mercer_status rc = MERCER_OK;
+    *way = (enum way)atomic_load(known);
+    if (mrc_kernel_is_combined(&model->kernel))
+        *way = IN_CHUNKS;
+    if (*way != UNKNOWN)
+        return MERCER_OK;
+    for (int i = 0; i < 4; i++)
+        trial.length = lengths[i] > trial.length ? lengths[i] : trial.length;
+    MRC_TRY(mrc_alloc2_raw(&trial.a, CHUNK, trial.length, sizeof *trial.a, err));
+    MRC_TRY(mrc_alloc2_raw(&trial.full, CHUNK, trial.length, sizeof *trial.full, err));
+    MRC_TRY(mrc_alloc2_raw(&trial.other, CHUNK, trial.length, sizeof *trial.other, err));
+    MRC_TRY(mrc_alloc2_raw(&trial.window, TILE, mrc_points_window_size(job->z),
+                           sizeof *trial.window, err));
+    MRC_TRY(mrc_parfor_checked(job->ctx, 1, try_products, &trial, err));
+    *way = trial.rows_agree ? ONE_BY_ONE : trial.short_chunks_agree ? IN_SHORT_CHUNKS : IN_CHUNKS;
+    atomic_store(known, (int)*way);
+out:
+    mrc_free(trial.a);
+    mrc_free(trial.full);
+    mrc_free(trial.other);
+    mrc_free(trial.window);
+    return rc;
+}
+
 /* Maps and buffers for rows; chunks: of a group. */
 static mercer_status prepare_rows(struct job *job, int64_t chunks, double **x, mercer_error *err)
 {
@@ -555,11 +692,11 @@ static mercer_status prepare_rows(struct job *job, int64_t chunks, double **x, m
     if (mercer_rows_is_sparse(job->rows))
         MRC_TRY(place_columns(job, err));
     if (!job->sparse)
-        MRC_TRY(mrc_alloc2_raw(x, chunks * CHUNK, model->columns, sizeof **x, err));
+        MRC_TRY(mrc_alloc2_raw(x, chunks * job->height, model->columns, sizeof **x, err));
     else if (!model->z_rows)
         MRC_TRY(find_center_dots(job, err));
     if (job->rows->pairs && model->z_pairs == job->rows->pairs)
-        MRC_TRY(mrc_alloc(&job->known, chunks * CHUNK, sizeof *job->known, err));
+        MRC_TRY(mrc_alloc(&job->known, chunks * job->height, sizeof *job->known, err));
 out:
     return rc;
 }
@@ -600,6 +737,7 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
                       .asks_host = mrc_kernel_asks_host(&model->kernel)};
     double *scratch = NULL, *part = NULL;
     int64_t width = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) / rows->n + 1 : rows->d;
+    enum way way = IN_CHUNKS;
     mercer_status rc = MERCER_OK;
 
     mrc_ctx_enter(ctx);
@@ -607,6 +745,11 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
     int64_t chunks = group_chunks(ctx, rows->n, job.sparse ? width : model->columns);
     if (errors)
         MRC_TRY(check_errors(model, rows, self, err));
+    MRC_TRY(mrc_model_points(model, ctx, &job.z, err));
+    if (rows->n <= FEW)
+        MRC_TRY(choose_way(&job, &way, err));
+    job.one_by_one = way == ONE_BY_ONE;
+    job.height = way == ONE_BY_ONE ? rows->n : way == IN_SHORT_CHUNKS ? FEW : CHUNK;
     MRC_TRY(mrc_alloc(&job.map, has_rows(model) ? model->columns : model->points, sizeof *job.map,
                       err));
     if (has_rows(model))
@@ -616,11 +759,10 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
                  "kernel precomputed: the kernel values are sparse; they must be given dense");
     else
         MRC_TRY(map_points(model, rows, job.map, err));
-    MRC_TRY(mrc_model_points(model, ctx, &job.z, err));
     job.scratch_size =
-        CHUNK * (model->components + 1 + TILE) + TILE * mrc_points_window_size(job.z);
+        job.height * (model->components + 1 + TILE) + TILE * mrc_points_window_size(job.z);
     if (errors && model->variance)
-        job.scratch_size += CHUNK * model->variance_rank;
+        job.scratch_size += job.height * model->variance_rank;
     MRC_TRY(mrc_alloc2_raw(&scratch, ctx->threads, job.scratch_size, sizeof *scratch, err));
     job.scratch = scratch;
     if (!out)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which kernels of BLAS a program should ask for. */
+/* Which kernels of BLAS a program should ask for; products of a few rows without BLAS. */
 #include "support.h"
 
 #include "linalg/blas.h"
+#include "linalg/linalg.h"
 
 #include <cblas.h>
+#include <math.h>
 
 static void test_blas_wider_kernels(void **state)
 {
@@ -73,12 +75,53 @@ static void test_blas_names_what_runs(void **state)
 #endif
 }
 
+/* Every sum from its first term to its last, rounded once per term where the vectors do so. */
+static void test_few_rows_in_order(void **state)
+{
+    enum { M = 3, MOST = 210, GAP = 2 };
+    static const int64_t columns[] = {1, 2, 3, 5, 8, 15, 16, 31, 48, 49, 51, 60, 97, 200};
+    static const int64_t lengths[] = {0, 1, 2, 7, 64, 200};
+    static double a[M * MOST], b[MOST * MOST], c[M * MOST];
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 5);
+    for (int64_t i = 0; i < M * MOST; i++)
+        a[i] = mrc_rng_normal(&rng);
+    for (int64_t i = 0; i < MOST * MOST; i++)
+        b[i] = mrc_rng_normal(&rng);
+    for (mrc_simd simd = MRC_SIMD_BASELINE; simd <= mrc_simd_detect(); simd++)
+        for (int turn = 0; turn < 8; turn++)
+            for (size_t p = 0; p < sizeof columns / sizeof *columns; p++)
+                for (size_t q = 0; q < sizeof lengths / sizeof *lengths; q++) {
+                    const bool transposed = turn & 1, keep = turn & 2;
+                    const double alpha = turn & 4 ? -1 : 1;
+                    const int64_t n = columns[p], k = lengths[q], ldc = n + GAP;
+                    const int64_t ldb = (transposed ? k : n) + GAP;
+                    for (int64_t i = 0; i < M * ldc; i++)
+                        c[i] = 0.25;
+                    mrc_gemm_rows(simd, transposed, M, n, k, alpha, a, MOST, b, ldb, keep, c, ldc);
+                    for (int64_t i = 0; i < M; i++)
+                        for (int64_t j = 0; j < ldc; j++) {
+                            double sum = 0, wanted = 0.25; /* nobody touches the gap */
+                            for (int64_t r = 0; j < n && r < k; r++) {
+                                double x = a[i * MOST + r];
+                                double y = transposed ? b[j * ldb + r] : b[r * ldb + j];
+                                sum = simd == MRC_SIMD_BASELINE ? sum + x * y : fma(x, y, sum);
+                            }
+                            if (j < n)
+                                wanted = (keep ? 0.25 : 0) + alpha * sum;
+                            assert_true(c[i * ldc + j] == wanted);
+                        }
+                }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blas_wider_kernels),
         cmocka_unit_test(test_blas_wider_kernels_are_wide_enough),
         cmocka_unit_test(test_blas_names_what_runs),
+        cmocka_unit_test(test_few_rows_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,7 @@ static void assert_same_bits(const mercer_model *model, int64_t t)
     static const struct {
         int threads;
         int64_t rows;
-    } cuts[] = {{1, 1}, {1, 7}, {1, 63}, {1, 65}, {2, 100}, {3, 150}};
+    } cuts[] = {{1, 1}, {1, 7}, {2, 8}, {1, 9}, {1, 63}, {1, 65}, {2, 100}, {3, 150}};
     mercer_rows *rows = view(x, t, d);
 
     assert_ok(mercer_ctx_set_threads(ctx, 1, &err));
@@ -226,6 +226,7 @@ static void assert_same_bits(const mercer_model *model, int64_t t)
 
 static void test_bits_do_not_depend_on_neighbours(void **state)
 {
+    enum { COMBINED = 6 }; /* has products of its own, and needs no trial */
     static const struct recipe recipes[] = {
         {.kernel = "rbf:sigma=2",
          .center = MRC_CENTER_EXACT,
@@ -242,6 +243,17 @@ static void test_bits_do_not_depend_on_neighbours(void **state)
          .l = 8,
          .basis = 33},
         {.kernel = "cosine", .center = MRC_CENTER_NONE, .n = 70, .d = 31, .l = 30},
+        {.kernel = "rbf:sigma=9",
+         .center = MRC_CENTER_EXACT,
+         .n = 300,
+         .d = 784,
+         .l = 70,
+         .basis = 90},
+        {.kernel = "0.5*rbf:sigma=9 + poly:gamma=0.1,degree=2 * rbf:sigma=5",
+         .center = MRC_CENTER_EXACT,
+         .n = 60,
+         .d = 20,
+         .l = 6},
         {.kernel = "linear",
          .center = MRC_CENTER_EXACT,
          .n = 70,
@@ -252,7 +264,36 @@ static void test_bits_do_not_depend_on_neighbours(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
         mercer_model *model = make_model(&recipes[i]);
-        assert_same_bits(model, 150);
+        for (mrc_simd simd = MRC_SIMD_BASELINE; simd <= mrc_simd_detect(); simd++) {
+            ctx->simd = simd;
+            assert_same_bits(model, 150);
+            assert_true(*mrc_model_few_rows(model, simd) || i == COMBINED);
+        }
+        mercer_model_free(model);
+    }
+}
+
+/* Few rows go one by one, in short chunks or in full ones, by what BLAS does. Each way is right. */
+static void test_every_way_of_few_rows(void **state)
+{
+    static const struct recipe recipes[] = {
+        {.kernel = "rbf:sigma=3",
+         .center = MRC_CENTER_EXACT,
+         .n = 600,
+         .d = 12,
+         .l = 5,
+         .basis = 30},
+        {.kernel = "cosine", .center = MRC_CENTER_NONE, .n = 40, .d = 31, .l = 17},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+        mercer_model *model = make_model(&recipes[i]);
+        for (int way = 1; way <= 3; way++) {
+            *mrc_model_few_rows(model, ctx->simd) = way;
+            for (int64_t rows = 1; rows <= 9; rows++)
+                compare(model, rows, 1e-10);
+            assert_int_equal(*mrc_model_few_rows(model, ctx->simd), way);
+        }
         mercer_model_free(model);
     }
 }
@@ -463,6 +504,7 @@ int main(void)
         TEST(test_collapsed_equals_expanded),
         TEST(test_precomputed),
         TEST(test_bits_do_not_depend_on_neighbours),
+        TEST(test_every_way_of_few_rows),
         TEST(test_columns_by_name),
         TEST(test_scaling_is_applied),
         TEST(test_refusals),
