@@ -325,6 +325,13 @@ void cli_progress(void *host, const char *phase, double done);
 void cli_progress_clear(void);
 void cli_progress_clear_in_handler(void); /* async-signal-safe */
 
+/* Before a fit: a note when it will take long; a status after one line when that is more than
+ * --time allows. *seconds: what is expected, NaN where that was not looked at. */
+int cli_forecast_fit(cli_app *app, const mercer_fit_options *options, const mercer_rows *rows,
+                     const mercer_targets *targets, double *seconds);
+cli_text cli_text_about(double seconds);         /* "about 6 s", "under 1 s" */
+cli_text cli_text_span(double low, double high); /* "20 to 50 min" */
+
 /* Text table: `align` has 'l' or 'r' per column. Cells are added row by row; the last column is
  * wrapped at the width of the terminal when it is left-aligned. */
 typedef struct cli_table {

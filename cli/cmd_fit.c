@@ -17,6 +17,7 @@ typedef struct outcome {
     int64_t columns;    /* columns of the data */
     int64_t entries;    /* of sparse data, or -1 */
     double seconds_read, seconds_write;
+    double forecast; /* seconds that were expected; NaN: not known */
 } outcome;
 
 /* Share of the variance per unit of the spectrum; NaN when there is no variance. */
@@ -42,6 +43,7 @@ static json_t *report_json(const cli_app *app, const outcome *o)
     cli_json_insert(json, "seconds", "seed", json_integer((json_int_t)app->set.seed));
     cli_json_insert(json, "seconds", "threads", json_integer(mercer_ctx_threads(app->ctx)));
     cli_json_insert(json, "seconds", "model", cli_json_text(app->set.output));
+    json_object_set_new(json, "forecast_seconds", cli_json_real(o->forecast));
     json_object_set_new(json, "seconds_read", cli_json_real(o->seconds_read));
     json_object_set_new(json, "seconds_write", cli_json_real(o->seconds_write));
     json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
@@ -322,6 +324,7 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
     }
     mercer_model_get_info(o.model, &o.info);
     o.report.seconds = feed.seconds;
+    o.forecast = NAN;
     o.seconds_read = feed.seconds_read;
     o.seconds_write = feed.seconds_write;
     o.origin = feed.origin;
@@ -406,6 +409,9 @@ static int run_fit(cli_app *app)
     if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);
 
+    status = cli_forecast_fit(app, &options, rows, targets, &o.forecast);
+    if (status != CLI_DONE)
+        goto out;
     rc = mercer_fit(app->ctx, &options, rows, targets, &model, &o.report, &err);
     if (rc != MERCER_OK)
         goto out;
@@ -475,6 +481,7 @@ static const cli_option options[] = {
     CLI_FIT("precision", 0, "P", NULL, NULL),
     CLI_FIT_OTHERS(MERCER_CALL_FIT),
     CLI_OPTION_MACHINE,
+    CLI_OPTION_TIME,
     CLI_OPTION_SEED,
     CLI_OPTION_JSON,
     CLI_OPTION_QUIET,

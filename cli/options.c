@@ -207,6 +207,20 @@ static bool read_number(const char *text, size_t length, double *value)
     return *end == 0 && end != copy && isfinite(*value);
 }
 
+/* A number of seconds, minutes or hours. */
+static bool read_duration(const char *text, double *seconds)
+{
+    size_t length = strlen(text);
+    const char last = length ? text[length - 1] : 0;
+    const double unit = last == 'h' ? 3600 : last == 'm' ? 60 : 1;
+    if (last == 's' || last == 'm' || last == 'h')
+        length--;
+    if (!read_number(text, length, seconds) || !(*seconds > 0) || *seconds > 1e9)
+        return false;
+    *seconds *= unit;
+    return true;
+}
+
 static bool read_size(const char *text, int64_t *bytes)
 {
     static const char units[] = "KMGT";
@@ -378,6 +392,11 @@ static int read_value(const cli_option *option, const char *value, void *field)
     case CLI_SIZE:
         if (!read_size(value, field))
             return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a size; write it as 512M or 4G",
+                            option->name, value);
+        return CLI_DONE;
+    case CLI_DURATION:
+        if (!read_duration(value, field))
+            return cli_fail(CLI_WRONG_CALL, "--%s: '%s' is not a time; write it as 90s, 10m or 2h",
                             option->name, value);
         return CLI_DONE;
     case CLI_SHAPE:

@@ -36,6 +36,7 @@ typedef struct cli_settings {
     int64_t resize[2];                                    /* width and height; 0: not given */
     uint64_t seed;
     double noise;                                      /* negative: not given */
+    double time;                                       /* seconds; 0: not given */
     const char *cv, *split, *test, *test_labels;       /* NULL: not given */
     const char *metric, *positive, *predictions, *roc; /* NULL: not given */
     int64_t repeats, inner;                            /* 0: not given */
@@ -54,6 +55,7 @@ typedef enum cli_option_kind {
     CLI_SEED,       /* uint64_t */
     CLI_SIZE,       /* int64_t, bytes: 4G, 512M */
     CLI_REAL,       /* double, 0 or more */
+    CLI_DURATION,   /* double, seconds: 90s, 10m, 2h */
     CLI_SHAPE,      /* int64_t[2], 1 or more each: 32x24 */
     CLI_SHARE,      /* double between 0 and 1, both left out */
     CLI_COMPONENTS, /* double: a whole number, or a share between 0 and 1 */
@@ -192,6 +194,10 @@ typedef struct cli_option {
     CLI_OPTION_MEMORY,                                                                             \
         CLI_OPTION("threads", 0, CLI_COUNT, threads, "N", NULL,                                    \
                    "threads to use; default: all processors. The results do not depend on it")
+#define CLI_OPTION_TIME                                                                            \
+    CLI_OPTION("time", 0, CLI_DURATION, time, "TIME", NULL,                                        \
+               "refuse, before it starts, a fit that is expected to take longer, e.g. 90s, 10m "   \
+               "or 2h; default: a note when it is more than 30 seconds")
 #define CLI_OPTION_JSON                                                                            \
     CLI_OPTION("json", 0, CLI_FLAG, json, NULL, NULL, "print the report as JSON")
 #define CLI_OPTION_QUIET                                                                           \

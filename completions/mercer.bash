@@ -48,6 +48,7 @@ _mercer() {
         fit:--precision) words='double single' ;;
         fit:--memory) words='' ;;
         fit:--threads) words='' ;;
+        fit:--time) words='' ;;
         fit:--seed) words='' ;;
         transform:-o|transform:--output) words='files' ;;
         transform:--top) words='' ;;
@@ -233,7 +234,7 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;

@@ -9,6 +9,7 @@
 #include <mercer/dataset.h>
 #include <mercer/evaluate.h>
 #include <mercer/fit.h>
+#include <mercer/forecast.h>
 #include <mercer/image.h>
 #include <mercer/io.h>
 #include <mercer/json.h>

@@ -51,7 +51,9 @@ struct plan {
     int64_t solver;                      /* of an iterative solver */
     double matrix, full;                 /* bytes as people count them; full: n x n */
     mrc_bytes budget_text;
-    char why[96]; /* why a low-rank factor was not used */
+    char why[96];       /* why a low-rank factor was not used */
+    const double *rank; /* of a factor, in a forecast: nothing is built then; else NULL */
+    bool factored;      /* a low-rank factor is taken */
 };
 
 static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
@@ -93,11 +95,11 @@ static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
     return most < 0 ? 0 : most < n ? (int64_t)most : g->n;
 }
 
-static mercer_status build(mrc_gram *g, const mrc_store *store, const mrc_store_plan *plan,
-                           mercer_error *err)
+static mercer_status build(const struct plan *p, mrc_gram *g, const mrc_store *store,
+                           const mrc_store_plan *plan, mercer_error *err)
 {
     g->store = store;
-    return store->init(g, plan, &g->self, err);
+    return p->rank ? MERCER_OK : store->init(g, plan, &g->self, err);
 }
 
 /* Nothing is built when a factor is not worth having, and was not asked for. */
@@ -118,7 +120,8 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
                                        (long long)g->rows->d, (long long)g->n, p->budget_text.text)
                          : MERCER_OK;
         }
-        return build(g, &mrc_store_lowrank, &plan, err);
+        p->factored = true;
+        return build(p, g, &mrc_store_lowrank, &plan, err);
     }
     if (!mrc_kernel_is_semidefinite(g->kernel)) {
         snprintf(p->why, sizeof p->why, "the kernel is not positive semidefinite");
@@ -141,11 +144,15 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
     /* A residual that falls slowly says nothing when it must vanish at a known rank. */
     plan.eager = !asked && mrc_kernel_rank_limit(g->kernel, g->rows->d) > (double)most;
     plan.factor_columns = most;
-    rc = build(g, &mrc_store_lowrank, &plan, err);
-    if (rc != MERCER_OK || g->self)
+    rc = build(p, g, &mrc_store_lowrank, &plan, err);
+    p->factored = p->rank ? *p->rank <= (double)most : g->self != NULL;
+    if (rc != MERCER_OK || p->factored)
         return rc;
-    snprintf(p->why, sizeof p->why, "not low-rank (%.3g %% residual after %lld columns)",
-             100 * residual, (long long)reached);
+    if (p->rank)
+        snprintf(p->why, sizeof p->why, "not low-rank");
+    else
+        snprintf(p->why, sizeof p->why, "not low-rank (%.3g %% residual after %lld columns)",
+                 100 * residual, (long long)reached);
     if (!asked)
         return MERCER_OK;
     return mrc_fail_at(
@@ -159,86 +166,151 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
 /* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
 enum { FACTOR_ROWS = 2500 };
 
-mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, char *reason,
-                               size_t size, mercer_error *err)
+static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_request *request,
+                            char *reason, size_t size, mercer_error *err)
 {
-    struct plan p = {0};
     const mrc_store *store = request->store;
     bool asked = store != NULL;
     const mrc_store_plan none = {0};
     mercer_status rc;
 
-    plan_init(&p, g, request);
-    if (p.room <= 0)
-        return refuse(&p, g, "the workspace of a fit", p.common, "memory",
+    plan_init(plan, g, request);
+    if (plan->room <= 0)
+        return refuse(plan, g, "the workspace of a fit", plan->common, "memory",
                       "raise it, or ask for fewer components", err);
     if (mrc_kernel_is_precomputed(g->kernel)) {
         if (asked)
             return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
                                "store %s: a precomputed kernel is its own store; leave it out",
                                store->name);
-        if (p.solver >= p.room)
-            return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+        if (plan->solver >= plan->room)
+            return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                           "raise it, or ask for fewer components", err);
         snprintf(reason, size, "the matrix was given");
-        return build(g, &mrc_store_precomputed, &none, err);
+        return build(plan, g, &mrc_store_precomputed, &none, err);
     }
     if (is_implicit(g) && (!asked || store == &mrc_store_lowrank)) {
-        if (p.solver >= p.room)
-            return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+        if (plan->solver >= plan->room)
+            return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                           "raise it, or ask for fewer components", err);
         snprintf(reason, size, "products go through the %lld entries of the sparse rows",
                  (long long)mercer_rows_entries(g->rows));
-        return build(g, &mrc_store_implicit, &none, err);
+        return build(plan, g, &mrc_store_implicit, &none, err);
     }
-    rc = mrc_points_build_index(&g->points, g->ctx, err);
+    rc = plan->rank ? MERCER_OK : mrc_points_build_index(&g->points, g->ctx, err);
     if (rc != MERCER_OK)
         return rc;
     if (!asked && request->few_columns) {
         snprintf(reason, size, "only columns of the matrix are needed, and not many");
-        return build(g, &mrc_store_stream, &none, err);
+        return build(plan, g, &mrc_store_stream, &none, err);
     }
     /* A factor in single precision would not be faster and less exact: single means tiles. */
     if (store == &mrc_store_lowrank || (!asked && (mrc_kernel_is_linear(g->kernel) ||
                                                    (!request->single && g->n >= FACTOR_ROWS)))) {
-        rc = try_lowrank(g, &p, asked, err);
+        rc = try_lowrank(g, plan, asked, err);
         if (rc != MERCER_OK)
             return rc;
-        if (g->self) {
-            int64_t rank = mrc_gram_factor(g)->rank;
+        if (plan->factored) {
+            int64_t rank = plan->rank ? (int64_t)*plan->rank : mrc_gram_factor(g)->rank;
             if (mrc_kernel_is_linear(g->kernel))
                 snprintf(reason, size, "a linear kernel is its own factor, rank %lld",
                          (long long)rank);
             else
                 snprintf(reason, size,
                          "rank %lld gives the matrix to rounding; in full it would take %s",
-                         (long long)rank, mrc_bytes_text(p.full).text);
+                         (long long)rank, mrc_bytes_text(plan->full).text);
             return MERCER_OK;
         }
     }
-    if (p.solver >= p.room)
-        return refuse(&p, g, "the workspace of a fit", p.common + p.solver, "memory",
+    if (plan->solver >= plan->room)
+        return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                       "raise it, or ask for fewer components", err);
-    p.room -= p.solver;
-    if (store == &mrc_store_dense && p.dense > p.room)
-        return refuse(&p, g, "the dense kernel matrix", p.dense + p.common + p.solver,
+    plan->room -= plan->solver;
+    if (store == &mrc_store_dense && plan->dense > plan->room)
+        return refuse(plan, g, "the dense kernel matrix", plan->dense + plan->common + plan->solver,
                       "store memory", "use store stream or lowrank, or raise it", err);
     if (!asked)
-        store = p.dense > p.room ? &mrc_store_stream : &mrc_store_dense;
-    const char *comma = p.why[0] ? "; " : "", *with = "";
-    mrc_bytes_pair sizes = mrc_bytes_texts(p.matrix, (double)p.budget);
-    if (store != &mrc_store_dense && p.matrix <= (double)p.budget) {
+        store = plan->dense > plan->room ? &mrc_store_stream : &mrc_store_dense;
+    const char *comma = plan->why[0] ? "; " : "", *with = "";
+    mrc_bytes_pair sizes = mrc_bytes_texts(plan->matrix, (double)plan->budget);
+    if (store != &mrc_store_dense && plan->matrix <= (double)plan->budget) {
         with = " with the workspace of a fit"; /* without it the matrix would fit */
-        sizes = mrc_bytes_texts((double)p.dense + (double)(p.common + p.solver), (double)p.budget);
+        sizes = mrc_bytes_texts((double)plan->dense + (double)(plan->common + plan->solver),
+                                (double)plan->budget);
     }
     if (store == &mrc_store_dense)
         snprintf(reason, size, "the matrix (%s) fits the budget of %s%s%s", sizes.first.text,
-                 sizes.second.text, comma, p.why);
+                 sizes.second.text, comma, plan->why);
     else if (asked)
         snprintf(reason, size, "as asked; a stored matrix would take %s",
-                 mrc_bytes_text(p.matrix).text);
+                 mrc_bytes_text(plan->matrix).text);
     else
         snprintf(reason, size, "the matrix%s would take %s, the budget is %s%s%s", with,
-                 sizes.first.text, sizes.second.text, comma, p.why);
-    return build(g, store, &none, err);
+                 sizes.first.text, sizes.second.text, comma, plan->why);
+    return build(plan, g, store, &none, err);
+}
+
+mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, char *reason,
+                               size_t size, mercer_error *err)
+{
+    struct plan plan = {0};
+    return choose(&plan, g, request, reason, size, err);
+}
+
+mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows, int64_t n,
+                                 const mrc_gram_request *request, double rank,
+                                 mrc_store_outlook *out, mercer_error *err)
+{
+    mrc_gram g = *sample;
+    struct plan plan = {.rank = &rank};
+    g.rows = rows;
+    g.n = n;
+    mercer_status rc = choose(&plan, &g, request, out->reason, sizeof out->reason, err);
+    if (rc != MERCER_OK)
+        return rc;
+    /* A factor grows in steps, and is held twice while it does. */
+    double factor = plan.factored ? 8 * rank * (1.5 * (double)n + 8 * rank) : 0;
+    double half = (double)n * (double)n / 2;
+    bool implicit = g.store == &mrc_store_implicit;
+    out->store = g.store;
+    out->made = plan.factored && !mrc_kernel_is_linear(g.kernel) ? (double)n * rank
+                : g.store == &mrc_store_dense                    ? half
+                                                                 : 0;
+    out->again = g.store == &mrc_store_stream ? half : 0;
+    out->lengths = implicit ? half : 0;
+    out->linear = implicit || plan.factored;
+    out->rank = plan.factored ? (int64_t)rank : 0;
+    out->bytes = (double)plan.common + factor + (plan.factored ? 0 : (double)plan.solver) +
+                 (g.store == &mrc_store_dense ? (double)plan.dense : 0);
+    return MERCER_OK;
+}
+
+/* Where a factor counts as exact, as in lowrank.c. */
+static const double RESIDUAL = 1e-13;
+
+mercer_status mrc_store_rank(mrc_gram *sample, int64_t columns, double *rank, mercer_error *err)
+{
+    int64_t reached = 0;
+    double residual = 1;
+    const mrc_store_plan plan = {
+        .reached = &reached, .residual = &residual, .factor_columns = columns};
+    mrc_gram g = *sample;
+    g.self = NULL;
+    g.centered = false;
+    *rank = INFINITY;
+    if (mrc_kernel_is_linear(g.kernel)) {
+        *rank = (double)g.rows->d;
+        return MERCER_OK;
+    }
+    if (!mrc_kernel_is_semidefinite(g.kernel))
+        return MERCER_OK;
+    mercer_status rc = mrc_store_lowrank.init(&g, &plan, &g.self, err);
+    if (g.self)
+        mrc_store_lowrank.destroy(g.self);
+    if (rc != MERCER_OK)
+        return rc;
+    /* What is left falls by a factor per column, which is seen from the first ones. */
+    *rank = g.self ? (double)reached : (double)reached * log(RESIDUAL) / log(fmin(residual, 0.99));
+    *rank = fmin(*rank, mrc_kernel_rank_limit(g.kernel, g.rows->d));
+    return MERCER_OK;
 }

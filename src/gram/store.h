@@ -113,6 +113,24 @@ struct mrc_store {
 /* Decide on the store and build it; reason tells people why. */
 mercer_status mrc_store_choose(mrc_gram *g, const mrc_gram_request *request, char *reason,
                                size_t size, mercer_error *err);
+/* The same for n rows of the kind of `rows`, with nothing built. sample: an operator on some of
+ * them. rank: columns of a factor that gives their matrix to rounding; infinite: more than pay. */
+typedef struct mrc_store_outlook {
+    const mrc_store *store;
+    int64_t rank;     /* of a low-rank factor, else 0 */
+    double made;      /* kernel values that are computed when it is built, */
+    double again;     /* at each pass, */
+    double lengths;   /* and for the lengths of all rows of the matrix */
+    bool linear;      /* a pass takes time in proportion to n, not n^2 */
+    double bytes;     /* points, store, solver and the method's own vectors at their peak */
+    char reason[224]; /* why that store, for people */
+} mrc_store_outlook;
+mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows, int64_t n,
+                                 const mrc_gram_request *request, double rank,
+                                 mrc_store_outlook *out, mercer_error *err);
+/* The columns of such a factor, as far as up to `columns` of them tell for the rows of the sample.
+ */
+mercer_status mrc_store_rank(mrc_gram *sample, int64_t columns, double *rank, mercer_error *err);
 /* The diagonal and kmax of the caller's matrix, which is checked first. */
 mercer_status mrc_precomputed_read(mrc_gram *g, mercer_error *err);
 /* Bytes of the store, or 0: see mrc_store. */

@@ -689,5 +689,18 @@ def test_files_of_other_programs_are_told():
     refused("fit", "c.csv", "-m", "kpca", status=1, says="add --label 'Wine class'")
 
 
+@test
+def test_time_that_is_allowed():
+    ring()
+    done = refused("fit", "ring.csv", "-m", "kpca", "-o", "x.model", "--time", "0.000001s", status=1,
+                   says=["longer than --time", "kpca of ", " rows: "])
+    assert not os.path.exists("x.model") and " to " in done.err
+    assert report("fit", "ring.csv", "-m", "kpca", "--time", "2h")["forecast_seconds"] is None  # too short to ask
+    for wrong in ("10x", "m", "-5m", "0", "1e999h"):
+        refused("fit", "ring.csv", "-m", "kpca", "--time=" + wrong, status=2, says=["--time", "10m"])
+    # A refusal of the fit itself stays what it is.
+    refused("fit", "ring.csv", "-m", "kpca:groups=0", "--time", "1s", status=2, says="groups")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())

@@ -43,6 +43,24 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
  * are not finite: the reason to look at before others. */
 mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err);
 
+/* What a fit asks of the machine, for its forecast (methods/forecast.c). Numbers that hang on the
+ * data are what data usually take. */
+typedef struct mrc_work {
+    mrc_gram_request request; /* of its operator; store and precision are left out */
+    double pairs;             /* leading eigenpairs of the operator */
+    double passes, vectors;   /* products with all of it, and the vectors of each */
+    double norms;             /* times that the lengths of all its rows are wanted */
+    double columns;           /* columns of it, each with n kernel values */
+    double flops;             /* of matrix products besides */
+    double order;             /* of an eigenproblem besides */
+    double points;            /* rows that the features of the model are made of */
+    double bytes;             /* held instead of an operator; 0: an operator is */
+    double spread;            /* factor by which the time may be longer or shorter; 0: the usual */
+} mrc_work;
+
+/* Targets as columns of numbers: classes by indicators, two of them by one. */
+int64_t mrc_problem_outputs(const mrc_problem *problem);
+
 /* Every method's parameter struct starts with this field, and its schema with this line. */
 typedef struct mrc_common_params {
     double components;
@@ -115,6 +133,11 @@ typedef struct mrc_method {
     /* Whether its features are nested with these parameters: the first k of more are those of a fit
      * with k components. NULL: always. Asked by mrc_method_is_nested() alone. */
     bool (*is_nested)(const void *params);
+    /* What a fit to n rows like those of the problem takes. NULL: nobody knows. */
+    void (*work)(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
+                 mrc_work *work);
+    /* A method that gives nearly the same for many rows in less time, NAME:key=value; or NULL. */
+    const char *cheaper;
 } mrc_method;
 
 /* The method with params as the text of the model: where a fit has chosen some of them. */

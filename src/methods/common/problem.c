@@ -15,6 +15,16 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
     return mrc_gram_new(out, ctx, problem->kernel, problem->rows, request, problem->report, err);
 }
 
+int64_t mrc_problem_outputs(const mrc_problem *problem)
+{
+    const mercer_targets *targets = problem->targets;
+    if (!targets || targets->kind == MERCER_TARGET_NONE)
+        return 0;
+    if (targets->kind == MERCER_TARGET_VALUES)
+        return targets->columns;
+    return targets->classes > 2 ? targets->classes : 1;
+}
+
 mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err)
 {
     static const double MOST = 1e140; /* the square of it, of sums of it, and of their inverses */

@@ -25,15 +25,29 @@ static const mrc_param ackfa_schema[] = {
             "rows looked at in each step, drawn at random; 0: all"),
     MRC_PARAM_END};
 
+static mrc_selection_rule rule_of(const struct ackfa_params *p)
+{
+    return (mrc_selection_rule){.score = MRC_SCORE_DIRECTION,
+                                .delta = p->delta,
+                                .relative = p->relative == 1,
+                                .candidates = p->candidates};
+}
+
 static mercer_status ackfa_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                                mercer_model *model, mercer_error *err)
 {
     const struct ackfa_params *p = params;
-    mrc_selection_rule rule = {.score = MRC_SCORE_DIRECTION,
-                               .delta = p->delta,
-                               .relative = p->relative == 1,
-                               .candidates = p->candidates};
+    mrc_selection_rule rule = rule_of(p);
     return mrc_sparse_features_fit(ctx, problem, &rule, model, err);
+}
+
+static void ackfa_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    const struct ackfa_params *p = params;
+    mrc_selection_rule rule = rule_of(p);
+    (void)ctx;
+    mrc_sparse_features_work(problem, n, &rule, work);
 }
 
 const mrc_method mrc_method_ackfa = {
@@ -44,4 +58,6 @@ const mrc_method mrc_method_ackfa = {
     .params_size = sizeof(struct ackfa_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = ackfa_fit,
+    .work = ackfa_work,
+    .cheaper = "nystroem:points=1000",
 };

@@ -21,14 +21,28 @@ static const mrc_param akfa_schema[] = {
             "rows looked at in each step, drawn at random; 0: all"),
     MRC_PARAM_END};
 
+static mrc_selection_rule rule_of(const struct akfa_params *p)
+{
+    return (mrc_selection_rule){.score = MRC_SCORE_DIRECTION,
+                                .captured = p->captured < 1 ? p->captured : 0,
+                                .candidates = p->candidates};
+}
+
 static mercer_status akfa_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
 {
     const struct akfa_params *p = params;
-    mrc_selection_rule rule = {.score = MRC_SCORE_DIRECTION,
-                               .captured = p->captured < 1 ? p->captured : 0,
-                               .candidates = p->candidates};
+    mrc_selection_rule rule = rule_of(p);
     return mrc_sparse_features_fit(ctx, problem, &rule, model, err);
+}
+
+static void akfa_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                      int64_t n, mrc_work *work)
+{
+    const struct akfa_params *p = params;
+    mrc_selection_rule rule = rule_of(p);
+    (void)ctx;
+    mrc_sparse_features_work(problem, n, &rule, work);
 }
 
 const mrc_method mrc_method_akfa = {
@@ -39,4 +53,6 @@ const mrc_method mrc_method_akfa = {
     .params_size = sizeof(struct akfa_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = akfa_fit,
+    .work = akfa_work,
+    .cheaper = "nystroem:points=1000",
 };

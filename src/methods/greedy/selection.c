@@ -42,15 +42,32 @@ void mrc_selection_destroy(mrc_selection *s)
     memset(s, 0, sizeof *s);
 }
 
+static int64_t looked_at(const mrc_selection_rule *rule, int64_t n)
+{
+    return rule->score == MRC_SCORE_RESIDUAL ? 1
+           : rule->candidates                ? rule->candidates
+           : rule->depth                     ? rule->depth
+                                             : n;
+}
+
+/* A column for each row taken. Energies of all rows by a product for each of them and one more; of
+ * a few, from their columns. */
+void mrc_selection_work(const mrc_selection_rule *rule, int64_t n, int64_t expected, mrc_work *work)
+{
+    double taken = (double)expected;
+    bool few = looked_at(rule, n) < n;
+    work->columns += few ? taken * (double)looked_at(rule, n) : taken;
+    work->passes += few ? 0 : taken;
+    work->norms += few ? 0 : 1;
+    work->vectors = 1;
+    work->flops += 4 * (double)n * taken * taken;
+}
+
 bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n)
 {
-    int64_t looked_at = rule->score == MRC_SCORE_RESIDUAL ? 1
-                        : rule->candidates                ? rule->candidates
-                        : rule->depth                     ? rule->depth
-                                                          : n;
     /* A store costs half a matrix of kernel values, or a factorisation; then every column of it
      * that is looked at has to be read again. */
-    return rule->terms == 0 && (double)looked_at * (double)rule->most < 2 * (double)n;
+    return rule->terms == 0 && (double)looked_at(rule, n) * (double)rule->most < 2 * (double)n;
 }
 
 /* ---- candidates ---- */

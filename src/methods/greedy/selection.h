@@ -84,6 +84,10 @@ mercer_status mrc_selection_run(mrc_selection *selection, mercer_ctx *ctx, mrc_g
                                 const mrc_selection_rule *rule, mercer_error *err);
 void mrc_selection_destroy(mrc_selection *selection);
 
+/* What selecting `expected` of n rows by a rule takes, beside what the request tells. */
+void mrc_selection_work(const mrc_selection_rule *rule, int64_t n, int64_t expected,
+                        mrc_work *work);
+
 /* Whether a rule for n rows needs so few columns of the matrix that it should not be stored. */
 bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n);
 

@@ -29,19 +29,33 @@ static const mrc_param skfa_schema[] = {
             "rows the criterion sums over, drawn at random once; 0: all"),
     MRC_PARAM_END};
 
+static mrc_selection_rule rule_of(const struct skfa_params *p, const mrc_problem *problem)
+{
+    bool variance = p->criterion == 1 && problem->center == MRC_CENTER_NONE;
+    return (mrc_selection_rule){.score = p->l1 == 1 ? MRC_SCORE_L1_FEATURES : MRC_SCORE_L1_IMAGES,
+                                .about_mean = variance,
+                                .candidates = p->candidates,
+                                .terms = p->terms};
+}
+
 static mercer_status skfa_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
 {
     const struct skfa_params *p = params;
-    bool variance = p->criterion == 1 && problem->center == MRC_CENTER_NONE;
-    mrc_selection_rule rule = {.score = p->l1 == 1 ? MRC_SCORE_L1_FEATURES : MRC_SCORE_L1_IMAGES,
-                               .about_mean = variance,
-                               .candidates = p->candidates,
-                               .terms = p->terms};
+    mrc_selection_rule rule = rule_of(p, problem);
     if (p->criterion == 1 && p->terms > 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "method skfa: terms requires criterion=moment, not variance");
     return mrc_sparse_features_fit(ctx, problem, &rule, model, err);
+}
+
+static void skfa_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                      int64_t n, mrc_work *work)
+{
+    const struct skfa_params *p = params;
+    mrc_selection_rule rule = rule_of(p, problem);
+    (void)ctx;
+    mrc_sparse_features_work(problem, n, &rule, work);
 }
 
 const mrc_method mrc_method_skfa = {
@@ -52,4 +66,6 @@ const mrc_method mrc_method_skfa = {
     .params_size = sizeof(struct skfa_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = skfa_fit,
+    .work = skfa_work,
+    .cheaper = "nystroem:points=1000",
 };

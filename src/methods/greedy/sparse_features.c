@@ -319,27 +319,45 @@ static mercer_status nothing_selected(const mrc_problem *problem, const mrc_sele
                     s->delta, largest);
 }
 
+/* Settle the limits of a rule for n rows, and ask for the operator it takes; *expected: rows that
+ * it may select. */
+static mrc_gram_request request_of(const mrc_problem *problem, int64_t n, mrc_selection_rule *rule,
+                                   int64_t *expected)
+{
+    enum { LIKELY = 64 }; /* features of a fit by share */
+    bool centered = problem->center != MRC_CENTER_NONE;
+    rule->most = problem->components > 0 && problem->components < n ? problem->components : n;
+    if (problem->share > 0)
+        rule->captured = problem->share;
+    *expected = problem->components > 0 || n < LIKELY ? rule->most : LIKELY;
+    return (mrc_gram_request){.centered = centered,
+                              .few_columns = !centered && mrc_selection_needs_few_columns(rule, n),
+                              .work_columns =
+                                  (rule->score == MRC_SCORE_L1_IMAGES ? 2 : 1) * *expected + 12};
+}
+
+void mrc_sparse_features_work(const mrc_problem *problem, int64_t n, mrc_selection_rule *rule,
+                              mrc_work *work)
+{
+    int64_t expected;
+    work->request = request_of(problem, n, rule, &expected);
+    work->points = (double)(problem->center == MRC_CENTER_EXACT ? n : expected);
+    mrc_selection_work(rule, n, expected, work);
+}
+
 mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                       mrc_selection_rule *rule, mercer_model *model,
                                       mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = problem->rows->n;
-    enum { LIKELY = 64 }; /* features of a fit by share, for the forecast of memory */
+    int64_t n = problem->rows->n, expected;
+    mrc_gram_request request = request_of(problem, n, rule, &expected);
     mrc_selection s = {0};
     struct span p = {0};
     mrc_expansion e = {0};
     mrc_gram *gram = NULL;
     mercer_status rc = MERCER_OK;
 
-    rule->most = problem->components > 0 && problem->components < n ? problem->components : n;
-    if (problem->share > 0)
-        rule->captured = problem->share;
-    int64_t expected = problem->components > 0 || n < LIKELY ? rule->most : LIKELY;
-    mrc_gram_request request = {
-        .centered = centered,
-        .few_columns = !centered && mrc_selection_needs_few_columns(rule, n),
-        .work_columns = (rule->score == MRC_SCORE_L1_IMAGES ? 2 : 1) * expected + 12};
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     mrc_gram_release_points(gram);
     MRC_TRY(mrc_selection_run(&s, ctx, gram, rule, err));

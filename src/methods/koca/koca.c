@@ -601,6 +601,26 @@ static mercer_status check(const mrc_request *request, mercer_error *err)
     return MERCER_OK;
 }
 
+/* Steps of the search, each n m r + n^2 r; how many it takes, nobody knows. */
+static void koca_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                      int64_t n, mrc_work *work)
+{
+    enum { DIMENSIONS = 200, PAIRS_OF_ROWS = 3000 };
+    const struct koca_params *p = params;
+    double rows = (double)n, l = problem->components > 0 ? (double)problem->components : 10;
+    double m = fmin(rows, p->points > 0 ? fmin((double)p->points, DIMENSIONS) : DIMENSIONS);
+    double steps = fmin((double)p->iterations, 100) * (p->continuation == 1 ? 4 : 1);
+    (void)ctx;
+    work->request = (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
+                                       .work_columns = 2 * (int64_t)m,
+                                       .solver_columns = mrc_spectrum_columns(n, (int64_t)m)};
+    work->pairs = m;
+    work->flops =
+        (double)(p->restarts + 1) * steps * 24 * l * rows * (m + fmin(rows, PAIRS_OF_ROWS));
+    work->points = p->points > 0 ? (double)p->points : rows;
+    work->spread = 6;
+}
+
 const mrc_method mrc_method_koca = {
     .entry = {.name = "koca",
               .summary = "kernel optimal component analysis",
@@ -616,6 +636,7 @@ const mrc_method mrc_method_koca = {
     .learns_width = true,
     .check = check,
     .fit = koca_fit,
+    .work = koca_work,
     .default_head = "knn:k=1",
     .learns = MERCER_LEARNS_CLASSES,
 };

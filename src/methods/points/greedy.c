@@ -26,17 +26,22 @@ static const mrc_param greedy_schema[] = {
              "stop once the mean squared distance is at most this; 0: no such stop"),
     MRC_PARAM_END};
 
-static mercer_status greedy_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
-                                mercer_model *model, mercer_error *err)
+static mrc_subset_choice choice_of(const struct greedy_params *p)
 {
-    const struct greedy_params *p = params;
-    mrc_subset_choice choice = {
+    return (mrc_subset_choice){
         .points = p->points,
         .depth_of_points = p->depth == 0,
         .rule = {.score = p->depth == 1 ? MRC_SCORE_RESIDUAL : MRC_SCORE_DIRECTION,
                  .depth = p->depth,
                  .maxerr = p->maxerr,
                  .mserr = p->mserr}};
+}
+
+static mercer_status greedy_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                                mercer_model *model, mercer_error *err)
+{
+    const struct greedy_params *p = params;
+    mrc_subset_choice choice = choice_of(p);
     return mrc_subset_fit(ctx, problem, &choice, model, err);
 }
 
@@ -45,6 +50,15 @@ static bool greedy_is_nested(const void *params)
 {
     const struct greedy_params *p = params;
     return p->points > 0 || (p->depth > 0 && (p->maxerr > 0 || p->mserr > 0));
+}
+
+static void greedy_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                        int64_t n, mrc_work *work)
+{
+    const struct greedy_params *p = params;
+    mrc_subset_choice choice = choice_of(p);
+    (void)ctx;
+    mrc_subset_work(problem, n, &choice, work);
 }
 
 const mrc_method mrc_method_greedy = {
@@ -57,4 +71,6 @@ const mrc_method mrc_method_greedy = {
     .takes_landmarks = true,
     .fit = greedy_fit,
     .is_nested = greedy_is_nested,
+    .work = greedy_work,
+    .cheaper = "nystroem:points=1000",
 };

@@ -32,6 +32,8 @@ static const mrc_param nystroem_schema[] = {
         "at random by what is left of them"),
     MRC_PARAM_END};
 
+enum { UNIFORM, KMEANS, GREEDY, RPCHOLESKY };
+
 static mercer_status choose_uniform(void *self, mercer_ctx *ctx, const mrc_problem *problem,
                                     mrc_gram *gram, int64_t *list, int64_t *count,
                                     mercer_error *err)
@@ -230,17 +232,21 @@ out:
     return rc;
 }
 
+static mrc_subset_choice choice_of(const struct nystroem_params *p)
+{
+    return (mrc_subset_choice){.points = p->points,
+                               .rule = {.score = MRC_SCORE_DIRECTION},
+                               .choose = p->sampling == UNIFORM      ? choose_uniform
+                                         : p->sampling == KMEANS     ? choose_kmeans
+                                         : p->sampling == RPCHOLESKY ? choose_by_residual
+                                                                     : NULL};
+}
+
 static mercer_status nystroem_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                                   mercer_model *model, mercer_error *err)
 {
-    enum { UNIFORM, KMEANS, GREEDY, RPCHOLESKY };
     const struct nystroem_params *p = params;
-    mrc_subset_choice choice = {.points = p->points,
-                                .rule = {.score = MRC_SCORE_DIRECTION},
-                                .choose = p->sampling == UNIFORM      ? choose_uniform
-                                          : p->sampling == KMEANS     ? choose_kmeans
-                                          : p->sampling == RPCHOLESKY ? choose_by_residual
-                                                                      : NULL};
+    mrc_subset_choice choice = choice_of(p);
     mercer_status rc = mrc_subset_fit(ctx, problem, &choice, model, err);
     if (rc == MERCER_OK && p->sampling == RPCHOLESKY)
         model->left_out_share = choice.left_out_share;
@@ -254,6 +260,17 @@ static bool nystroem_is_nested(const void *params)
     return p->points > 0;
 }
 
+static void nystroem_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                          int64_t n, mrc_work *work)
+{
+    const struct nystroem_params *p = params;
+    mrc_subset_choice choice = choice_of(p);
+    (void)ctx;
+    mrc_subset_work(problem, n, &choice, work);
+    if (p->sampling == KMEANS) /* distances of all rows from all centres, again and again */
+        work->flops += 4 * STEPS * (double)n * work->points * (double)problem->rows->d;
+}
+
 const mrc_method mrc_method_nystroem = {
     .entry = {.name = "nystroem",
               .summary = "Nystroem kernel PCA: features on sampled rows",
@@ -264,4 +281,5 @@ const mrc_method mrc_method_nystroem = {
     .takes_landmarks = true,
     .fit = nystroem_fit,
     .is_nested = nystroem_is_nested,
+    .work = nystroem_work,
 };

@@ -25,6 +25,14 @@ static const mrc_param rkpca_schema[] = {
                "components"),
     MRC_PARAM_END};
 
+static mrc_subset_choice choice_of(const struct rkpca_params *p)
+{
+    return (mrc_subset_choice){.points = p->points,
+                               .rule = {.score = MRC_SCORE_DIRECTION,
+                                        .about_mean = true,
+                                        .captured = p->captured < 1 ? p->captured : 0}};
+}
+
 static mercer_status rkpca_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                                mercer_model *model, mercer_error *err)
 {
@@ -32,10 +40,7 @@ static mercer_status rkpca_fit(mercer_ctx *ctx, const void *params, const mrc_pr
     mrc_top top = {.ctx = ctx,
                    .wanted = problem->components,
                    .about_mean = problem->center != MRC_CENTER_NONE};
-    mrc_subset_choice choice = {.points = p->points,
-                                .rule = {.score = MRC_SCORE_DIRECTION,
-                                         .about_mean = true,
-                                         .captured = p->captured < 1 ? p->captured : 0}};
+    mrc_subset_choice choice = choice_of(p);
     if (p->criterion == 1 && problem->share > 0)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "method rkpca: criterion=top requires a number of components, not a "
@@ -58,6 +63,19 @@ static bool rkpca_is_nested(const void *params)
     return p->criterion == 0 && (p->points > 0 || p->captured < 1);
 }
 
+static void rkpca_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    const struct rkpca_params *p = params;
+    mrc_subset_choice choice = choice_of(p);
+    (void)ctx;
+    mrc_subset_work(problem, n, &choice, work);
+    if (p->criterion == 1) { /* the leading pairs of what is selected so far, for each row */
+        work->flops *= 4;
+        work->spread = 3;
+    }
+}
+
 const mrc_method mrc_method_rkpca = {
     .entry = {.name = "rkpca",
               .summary = "refined kernel PCA: centred, on few rows",
@@ -68,4 +86,6 @@ const mrc_method mrc_method_rkpca = {
     .takes_landmarks = true,
     .fit = rkpca_fit,
     .is_nested = rkpca_is_nested,
+    .work = rkpca_work,
+    .cheaper = "nystroem:points=1000",
 };

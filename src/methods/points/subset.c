@@ -105,11 +105,11 @@ out:
 }
 
 /* How many points to look for, and the rule that stops earlier. */
-static void set_limits(const mrc_problem *problem, mrc_subset_choice *choice)
+static void set_limits(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice)
 {
     enum { TIMES = 3, BY_SHARE = 100 }; /* points a component; points drawn for a share */
     mrc_selection_rule *rule = &choice->rule;
-    int64_t n = problem->rows->n, usual = BY_SHARE;
+    int64_t usual = BY_SHARE;
     if (problem->components > 0)
         usual = problem->components < n / TIMES ? TIMES * problem->components : n;
     rule->centred = problem->center != MRC_CENTER_NONE;
@@ -406,13 +406,41 @@ out:
     return rc;
 }
 
+/* This is asked of the operator for n rows like those of the problem, once the limits are set;
+ * *expected: points that may be taken. */
+static mrc_gram_request request_of(const mrc_problem *problem, const mrc_subset_choice *choice,
+                                   int64_t n, int64_t *expected)
+{
+    enum { LIKELY = 64 }; /* points of a fit whose number is not given */
+    int64_t most = choice->rule.most;
+    bool few =
+        choice->choose ? !choice->many_passes : mrc_selection_needs_few_columns(&choice->rule, n);
+    *expected = most < n || n < LIKELY ? most : LIKELY;
+    return (mrc_gram_request){
+        .few_columns = few && problem->center != MRC_CENTER_EXACT,
+        .work_columns = (choice->rule.rescore || choice->many_passes ? 2 : 1) * *expected + 12};
+}
+
+void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice,
+                     mrc_work *work)
+{
+    int64_t expected;
+    set_limits(problem, n, choice);
+    work->request = request_of(problem, choice, n, &expected);
+    double m = (double)expected;
+    work->points = problem->center == MRC_CENTER_EXACT ? (double)n : m;
+    if (choice->choose)
+        work->columns += m;
+    else
+        mrc_selection_work(&choice->rule, n, expected, work);
+    work->flops += 4 * (double)n * m * m; /* coordinates and their scatter */
+    work->order = m;
+}
+
 mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
                                mrc_subset_choice *choice, mrc_frame *f, mercer_model *model,
                                mercer_error *err)
 {
-    enum {
-        LIKELY = 64
-    }; /* points of a fit whose number is not given, for the forecast of memory */
     mercer_fit_report *report = problem->report;
     bool precomputed = mrc_kernel_is_precomputed(problem->kernel);
     bool exact = problem->center == MRC_CENTER_EXACT;
@@ -426,14 +454,9 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
         rc = frame_of_landmarks(f, ctx, problem, err);
         goto out;
     }
-    set_limits(problem, choice);
-    int64_t n = problem->rows->n, most = choice->rule.most;
-    int64_t expected = most < n || n < LIKELY ? most : LIKELY;
-    bool few =
-        choice->choose ? !choice->many_passes : mrc_selection_needs_few_columns(&choice->rule, n);
-    mrc_gram_request request = {
-        .few_columns = few && !exact,
-        .work_columns = (choice->rule.rescore || choice->many_passes ? 2 : 1) * expected + 12};
+    set_limits(problem, problem->rows->n, choice);
+    int64_t expected;
+    mrc_gram_request request = request_of(problem, choice, problem->rows->n, &expected);
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(select_rows(ctx, problem, choice, gram, &s, err));
     if (s.def.count == 0)

@@ -50,6 +50,10 @@ void mrc_frame_destroy(mrc_frame *frame);
 mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
                              mercer_model *model, mercer_error *err);
 
+/* What that takes for n rows; see mrc_method. */
+void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice,
+                     mrc_work *work);
+
 /* The schema line of `points`. */
 #define MRC_POINTS(type)                                                                           \
     MRC_INT(type, points, 0, 0, 1e9,                                                               \

@@ -186,6 +186,23 @@ static bool tipping_is_nested(const void *params)
     return p->noise != MRC_KEYWORD(0);
 }
 
+/* The noise is an eigenvalue, and a step takes a product. */
+static void tipping_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                         int64_t n, mrc_work *work)
+{
+    enum { STEPS = 6 }; /* for each point that stays */
+    const struct tipping_params *p = params;
+    mrc_subset_choice choice = {
+        .points = p->points, .choose = choose_by_likelihood, .many_passes = true};
+    (void)ctx;
+    mrc_subset_work(problem, n, &choice, work);
+    work->passes = STEPS * work->points;
+    work->vectors = 1;
+    work->flops += 6 * (double)n * work->points * work->passes;
+    work->pairs = p->noise == MRC_KEYWORD(0) ? (double)problem->components + 1 : 0;
+    work->spread = 4;
+}
+
 const mrc_method mrc_method_tipping = {
     .entry = {.name = "tipping",
               .summary = "sparse kernel PCA by maximum likelihood",
@@ -195,4 +212,6 @@ const mrc_method mrc_method_tipping = {
     .default_center = MRC_CENTER_SPAN,
     .fit = tipping_fit,
     .is_nested = tipping_is_nested,
+    .work = tipping_work,
+    .cheaper = "nystroem:points=1000",
 };

@@ -8,6 +8,7 @@
  * spectrum, and 4 n m a step. */
 #include "linalg/fastica.h"
 #include "methods/points/basis.h"
+#include "methods/spectral/spectral.h"
 
 #include <math.h>
 
@@ -87,6 +88,18 @@ out:
     return rc;
 }
 
+static void kica_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                      int64_t n, mrc_work *work)
+{
+    enum { DIMENSIONS = 100, STEPS = 30 }; /* that hold the energy; of a component */
+    const struct kica_params *p = params;
+    double m = p->rank > 0 ? (double)p->rank : DIMENSIONS;
+    mrc_spectral_work(ctx, params, problem, n, work);
+    work->flops = STEPS * work->pairs * 4 * (double)n * m;
+    work->pairs = m < (double)n ? m : (double)n;
+    work->spread = 3;
+}
+
 const mrc_method mrc_method_kica = {
     .entry = {.name = "kica",
               .summary = "kernel independent component analysis",
@@ -96,4 +109,5 @@ const mrc_method mrc_method_kica = {
     .default_center = MRC_CENTER_EXACT,
     .is_nested = mrc_never_nested,
     .fit = kica_fit,
+    .work = kica_work,
 };

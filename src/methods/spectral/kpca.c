@@ -37,6 +37,23 @@ static bool kpca_is_nested(const void *params)
     return p->groups == 1;
 }
 
+/* Groups: their matrices, a solver on each, and a merge. */
+static void kpca_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                      int64_t n, mrc_work *work)
+{
+    enum { PASSES = 20, BLOCK = 8 };
+    const struct kpca_params *p = params;
+    double rows = (double)n, groups = (double)p->groups;
+    mrc_spectral_work(ctx, params, problem, n, work);
+    if (p->groups == 1)
+        return;
+    work->columns = rows / groups / 2;
+    work->flops = 2 * PASSES * BLOCK * rows * rows / groups;
+    work->bytes = 8 * rows * (4 * work->pairs + rows / groups / groups / 2);
+    work->pairs = 0;
+    work->spread = 3;
+}
+
 const mrc_method mrc_method_kpca = {
     .entry = {.name = "kpca",
               .summary = "kernel principal component analysis",
@@ -46,4 +63,6 @@ const mrc_method mrc_method_kpca = {
     .default_center = MRC_CENTER_EXACT,
     .fit = kpca_fit,
     .is_nested = kpca_is_nested,
+    .work = kpca_work,
+    .cheaper = "nystroem:points=1000",
 };

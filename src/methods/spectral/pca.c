@@ -25,4 +25,5 @@ const mrc_method mrc_method_pca = {
     .linear_kernel = true,
     .default_center = MRC_CENTER_EXACT,
     .fit = pca_fit,
+    .work = mrc_spectral_work,
 };

@@ -123,27 +123,42 @@ static mercer_status keep_features(const mrc_spectrum *s, int64_t n, double **ou
     return rc;
 }
 
-mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
-                               mercer_error *err)
+/* This is asked of the operator for n rows like those of the problem. Eigenvectors and B beside v
+ * stay when the solver is done. Rows of the fit's own are there all the time and become Z; else Z
+ * takes the place of the prepared rows, and may be larger: packed rows are not copied to be
+ * prepared. */
+static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *problem, int64_t n)
 {
-    bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = problem->rows->n;
-    mrc_gram *gram = NULL;
-    mrc_spectrum s = {0};
-    mercer_status rc = MERCER_OK;
-
-    /* Eigenvectors and B beside v stay when the solver is done. Rows of the fit's own are there all
-     * the time and become Z; else Z takes the place of the prepared rows, and may be larger:
-     * packed rows are not copied to be prepared. */
     int64_t wanted = problem->components < n ? problem->components : n;
     double z = 0;
     if (!mrc_kernel_is_precomputed(problem->kernel))
-        z = mrc_rows_bytes(problem->rows) / (double)n / 8;
+        z = mrc_rows_bytes(problem->rows) / (double)problem->rows->n / 8;
     if (!problem->own_rows)
         z -= mrc_points_row_size(ctx, problem->kernel, problem->rows);
-    mrc_gram_request request = {.centered = centered,
-                                .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
-                                .solver_columns = mrc_spectrum_columns(n, wanted)};
+    return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
+                              .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
+                              .solver_columns = mrc_spectrum_columns(n, wanted)};
+}
+
+void mrc_spectral_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    enum { BY_SHARE = 32 }; /* pairs that a share of the variance may take */
+    (void)params;
+    work->request = request_of(ctx, problem, n);
+    work->pairs = problem->components > 0 ? (double)problem->components : BY_SHARE;
+    work->points = (double)n;
+}
+
+mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, mercer_model *model,
+                               mercer_error *err)
+{
+    int64_t n = problem->rows->n;
+    mrc_gram *gram = NULL;
+    mrc_spectrum s = {0};
+    mrc_gram_request request = request_of(ctx, problem, n);
+    mercer_status rc = MERCER_OK;
+
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     mrc_gram_release_points(gram);
     MRC_TRY(mrc_gram_spectrum(gram, problem->components, problem->share, &s, err));

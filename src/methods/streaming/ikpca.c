@@ -601,6 +601,23 @@ static bool ikpca_is_nested(const void *params)
     return p->rank > 0;
 }
 
+/* The library against every block, and a factorisation of what both span. */
+static void ikpca_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    const struct ikpca_params *p = params;
+    double l = problem->components > 0 ? (double)problem->components : 50;
+    double rank = p->rank > 0 ? (double)p->rank : 2 * l;
+    double points = p->library > 0 ? (double)p->library : 5 * rank;
+    double side = rank + (double)p->block, blocks = (double)n / (double)p->block;
+    (void)ctx;
+    work->columns = points;
+    work->flops = blocks * 100 * points * (side * side + points * (double)p->block);
+    work->points = points;
+    work->bytes = 8 * (points * (double)problem->rows->d + 4 * points * (points + side));
+    work->spread = 4;
+}
+
 const mrc_method mrc_method_ikpca = {
     .entry = {.name = "ikpca",
               .summary = "incremental kernel PCA of a stream of rows",
@@ -609,6 +626,7 @@ const mrc_method mrc_method_ikpca = {
     .params_size = sizeof(struct ikpca_params),
     .default_center = MRC_CENTER_EXACT,
     .streaming = &ikpca_streaming,
+    .work = ikpca_work,
     .check = mrc_streaming_check,
     .is_nested = ikpca_is_nested,
 };

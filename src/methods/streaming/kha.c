@@ -389,6 +389,22 @@ out:
 
 static const mrc_streaming kha_streaming = {.plan = kha_plan, .fold = kha_fold, .correlated = true};
 
+/* Every row moves every direction, in each pass over its block. */
+static void kha_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                     int64_t n, mrc_work *work)
+{
+    const struct kha_params *p = params;
+    double l = (double)problem->components;
+    double points = p->library > 0 ? (double)p->library : 10 * l;
+    (void)ctx;
+    work->columns = points;
+    work->flops = 8 * (double)p->passes * (double)n * points * l;
+    work->points = points;
+    work->bytes =
+        8 * (points * (double)problem->rows->d + points * (2 * points + (double)p->block));
+    work->spread = 4;
+}
+
 const mrc_method mrc_method_kha = {
     .entry = {.name = "kha",
               .summary = "kernel Hebbian algorithm on a stream of rows",
@@ -397,6 +413,7 @@ const mrc_method mrc_method_kha = {
     .params_size = sizeof(struct kha_params),
     .default_center = MRC_CENTER_EXACT,
     .streaming = &kha_streaming,
+    .work = kha_work,
     .check = mrc_streaming_check,
     .is_nested = mrc_never_nested, /* their number turns the generator on, and et weighs them all */
 };

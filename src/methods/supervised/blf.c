@@ -241,6 +241,18 @@ static const char *choose_head(const void *params)
     return heads[p->loss];
 }
 
+static void blf_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                     int64_t n, mrc_work *work)
+{
+    const struct blf_params *p = params;
+    const mrc_supervised method = {.choose = choose, .sparse = p->nu < 1};
+    (void)ctx;
+    mrc_supervised_work(problem, n, &method, 2, work);
+    work->points = (double)n;
+    work->flops *= p->loss == LS ? 1 : 20; /* a fit to the features so far after each */
+    work->spread = 3;
+}
+
 const mrc_method mrc_method_blf = {
     .entry = {.name = "blf",
               .summary = "boosted latent features",
@@ -250,6 +262,8 @@ const mrc_method mrc_method_blf = {
     .default_center = MRC_CENTER_EXACT,
     .centers = "none|exact",
     .fit = blf_fit,
+    .work = blf_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "lad",
     .settle = settle,
     .choose_head = choose_head,

@@ -411,6 +411,21 @@ static mercer_status cr_fit(mercer_ctx *ctx, const void *params, const mrc_probl
     return rc;
 }
 
+static void cr_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                    int64_t n, mrc_work *work)
+{
+    const struct cr_params *p = params;
+    const mrc_supervised method = {.choose = choose,
+                                   .solver_columns = mrc_spectrum_columns(n, n) + 4 * n};
+    if (p->alpha == 0.5) {
+        mrc_kpls_work(ctx, params, problem, n, work);
+        return;
+    }
+    mrc_supervised_work(problem, n, &method, 2, work);
+    work->pairs = (double)n;
+    work->spread = 3;
+}
+
 const mrc_method mrc_method_cr = {
     .entry = {.name = "cr",
               .summary = "continuum regression",
@@ -419,5 +434,7 @@ const mrc_method mrc_method_cr = {
     .params_size = sizeof(struct cr_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = cr_fit,
+    .work = cr_work,
+    .cheaper = "kpls",
     .default_head = "ls",
 };

@@ -336,6 +336,22 @@ out:
     return rc;
 }
 
+/* Each round has a solver of its own, and looks at all pairs. */
+static void kboost_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                        int64_t n, mrc_work *work)
+{
+    enum { PASSES = 20 };
+    const struct kboost_params *p = params;
+    mrc_problem rounds = *problem;
+    const mrc_supervised method = {.choose = choose, .work_columns = 2 * n};
+    (void)ctx;
+    if (p->rounds > 0)
+        rounds.components = p->rounds;
+    mrc_supervised_work(&rounds, n, &method, PASSES, work);
+    work->flops += work->passes * 4 * (double)n * (double)n;
+    work->spread = 4;
+}
+
 const mrc_method mrc_method_kboost = {
     .entry = {.name = "kboost",
               .summary = "kernel boosting of two classes",
@@ -346,6 +362,8 @@ const mrc_method mrc_method_kboost = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = kboost_fit,
+    .work = kboost_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "ls",
     .learns = MERCER_LEARNS_TWO_CLASSES,
 };

@@ -205,5 +205,7 @@ const mrc_method mrc_method_kfd = {
     .learns = MERCER_LEARNS_CLASSES,
     .counts_outputs = true,
     .fit = kfd_fit,
+    .work = mrc_regression_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "centre",
 };

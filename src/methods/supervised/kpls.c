@@ -38,6 +38,16 @@ mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, boo
     return mrc_supervised_fit(ctx, problem, &method, model, err);
 }
 
+/* A product for what is left of the targets, and one for the direction. */
+void mrc_kpls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
+                   mrc_work *work)
+{
+    const mrc_supervised method = {.choose = choose};
+    (void)ctx;
+    (void)params;
+    mrc_supervised_work(problem, n, &method, 2, work);
+}
+
 static mercer_status kpls_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
 {
@@ -59,6 +69,8 @@ const mrc_method mrc_method_kpls = {
     .params_size = sizeof(struct kpls_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = kpls_fit,
+    .work = mrc_kpls_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "ls",
     .choose_head = choose_head,
 };

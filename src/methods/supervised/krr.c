@@ -109,6 +109,8 @@ const mrc_method mrc_method_krr = {
     .counts_outputs = true,
     .predicts = true,
     .fit = krr_fit,
+    .work = mrc_regression_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "direct",
     .is_nested = mrc_never_nested,
 };

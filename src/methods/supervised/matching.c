@@ -585,3 +585,22 @@ out:
     destroy(&w);
     return rc;
 }
+
+/* Matches of all rows, or of those drawn, with what is left of the targets, and their lengths.
+ * Pairs and triples look at every combination. */
+void mrc_matching_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    const struct mrc_matching_params *p = params;
+    struct matching w = {.params = p};
+    const mrc_supervised method = {.choose = choose,
+                                   .sparse = true,
+                                   .few_columns = p->candidates,
+                                   .work_columns = count_columns(&w, n)};
+    (void)ctx;
+    mrc_supervised_work(problem, n, &method, 2, work);
+    work->columns += work->points;
+    work->spread = p->sparsity > 1 ? 8 : 0;
+    if (p->sparsity > 1)
+        work->flops += work->points * pow((double)pool_size(p, n), (double)p->sparsity) * 8;
+}

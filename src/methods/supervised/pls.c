@@ -36,6 +36,7 @@ const mrc_method mrc_method_pls = {
     .linear_kernel = true,
     .default_center = MRC_CENTER_EXACT,
     .fit = pls_fit,
+    .work = mrc_kpls_work,
     .default_head = "ls",
     .choose_head = choose_head,
 };

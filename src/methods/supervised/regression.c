@@ -97,13 +97,36 @@ static void leave_unit(mrc_regression *r)
     mrc_gram_set_unit(r->gram, 1);
 }
 
+static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *problem, int64_t n,
+                                   int64_t outputs)
+{
+    return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
+                              .work_columns = 4 * outputs + 8,
+                              .solver_columns = mrc_solve_columns(ctx, n, outputs)};
+}
+
+void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                         int64_t n, mrc_work *work)
+{
+    enum { PRODUCTS = 40, SAMPLE = 1000 }; /* of the gradients; rows of their preconditioner */
+    int64_t outputs = mrc_problem_outputs(problem);
+    double m = n < SAMPLE ? (double)n : SAMPLE;
+    (void)params;
+    work->request = request_of(ctx, problem, n, outputs);
+    work->passes = PRODUCTS;
+    work->vectors = (double)(outputs > 0 ? outputs : 1);
+    work->columns = m;
+    work->flops = 4 * (double)n * m * (m + PRODUCTS * work->vectors);
+    work->order = m;
+    work->points = (double)n;
+    work->spread = 3;
+}
+
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
                                    mrc_regression *r, mercer_error *err)
 {
     int64_t n = problem->rows->n;
-    mrc_gram_request request = {.centered = problem->center != MRC_CENTER_NONE,
-                                .work_columns = 4 * r->outputs + 8,
-                                .solver_columns = mrc_solve_columns(ctx, n, r->outputs)};
+    mrc_gram_request request = request_of(ctx, problem, n, r->outputs);
     mercer_fit_report *report = problem->report;
     bool chosen = ridge == MRC_KEYWORD(0);
     mercer_status rc = MERCER_OK;

@@ -28,6 +28,9 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
 /* The operator, and the regression on it; ridge as the key has it. */
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
                                    mrc_regression *r, mercer_error *err);
+/* What that takes for n rows; see mrc_method. */
+void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                         int64_t n, mrc_work *work);
 /* Features A C' K^ of the solution, C (outputs x l; NULL: the unit matrix): points, coefficients,
  * offsets and mean of the model. Of a factor: on its pivots, or as a map of the columns. */
 mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,

@@ -154,6 +154,22 @@ static mercer_status rkopls_fit(mercer_ctx *ctx, const void *params, const mrc_p
     return rc;
 }
 
+static void rkopls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                        int64_t n, mrc_work *work)
+{
+    const struct rkopls_params *p = params;
+    int64_t subset = p->subset < n ? p->subset : n;
+    double m = (double)subset;
+    const mrc_supervised method = {
+        .choose = choose, .sparse = true, .few_columns = p->subset, .work_columns = subset};
+    (void)ctx;
+    mrc_supervised_work(problem, n, &method, 1, work);
+    work->columns = m;
+    work->flops += 2 * (double)n * m * m;
+    work->order = m;
+    work->points = m;
+}
+
 const mrc_method mrc_method_rkopls = {
     .entry = {.name = "rkopls",
               .summary = "reduced orthonormalised PLS, on rows drawn",
@@ -163,5 +179,6 @@ const mrc_method mrc_method_rkopls = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = rkopls_fit,
+    .work = rkopls_work,
     .default_head = "ls",
 };

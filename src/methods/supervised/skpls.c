@@ -39,6 +39,17 @@ static mercer_status skpls_fit(mercer_ctx *ctx, const void *params, const mrc_pr
     return mrc_supervised_fit(ctx, problem, &method, model, err);
 }
 
+static void skpls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
+                       int64_t n, mrc_work *work)
+{
+    const mrc_supervised method = {.choose = choose, .sparse = true};
+    (void)ctx;
+    (void)params;
+    mrc_supervised_work(problem, n, &method, 3, work);
+    work->points = (double)n / 4; /* of all features together */
+    work->spread = 4;
+}
+
 const mrc_method mrc_method_skpls = {
     .entry = {.name = "skpls",
               .summary = "sparse kernel partial least squares",
@@ -48,5 +59,7 @@ const mrc_method mrc_method_skpls = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = skpls_fit,
+    .work = skpls_work,
+    .cheaper = "rkopls:subset=1000",
     .default_head = "ls",
 };

@@ -21,5 +21,7 @@ const mrc_method mrc_method_sma = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = sma_fit,
+    .work = mrc_matching_work,
+    .cheaper = "sma:candidates=59",
     .default_head = "ls",
 };

@@ -21,5 +21,7 @@ const mrc_method mrc_method_smc = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = smc_fit,
+    .work = mrc_matching_work,
+    .cheaper = "smc:candidates=59",
     .default_head = "ls",
 };

@@ -70,6 +70,39 @@ out:
     return rc;
 }
 
+/* This is asked of the operator for n rows like those of the problem; most: features at most. */
+static mrc_gram_request request_of(const mrc_problem *problem, const mrc_supervised *method,
+                                   int64_t n, int64_t outputs, int64_t most)
+{
+    bool centered = problem->center != MRC_CENTER_NONE;
+    bool few =
+        method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
+    return (mrc_gram_request){.centered = centered,
+                              .few_columns = few && !centered,
+                              .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
+                                              method->work_columns,
+                              .solver_columns = method->solver_columns};
+}
+
+void mrc_supervised_work(const mrc_problem *problem, int64_t n, const mrc_supervised *method,
+                         double passes, mrc_work *work)
+{
+    enum { LIKELY = 20 }; /* features that a share of the labels may take */
+    int64_t outputs = mrc_problem_outputs(problem);
+    int64_t most = problem->components > 0 ? problem->components : LIKELY;
+    most = most < n ? most : n;
+    work->request = request_of(problem, method, n, outputs, most);
+    if (work->request.few_columns) {
+        work->columns = (double)(method->few_columns * most);
+    } else {
+        work->passes = passes * (double)most + 1;
+        work->norms = 1;
+        work->vectors = (double)(outputs > 0 ? outputs : 1);
+    }
+    work->flops = 4 * (double)n * (double)most * (double)(most + outputs);
+    work->points = method->sparse ? (double)most : (double)n;
+}
+
 mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err)
@@ -93,14 +126,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");
     int64_t most = wanted > 0 && wanted < n ? wanted : n;
-    bool centered = problem->center != MRC_CENTER_NONE;
-    bool few =
-        method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
-    mrc_gram_request request = {.centered = centered,
-                                .few_columns = few && !centered,
-                                .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
-                                                method->work_columns,
-                                .solver_columns = method->solver_columns};
+    mrc_gram_request request = request_of(problem, method, n, outputs, most);
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     /* Matches are squares of kernel values. Features as given are what the method makes of them. */
     bool as_is = method->scale == MRC_AS_GIVEN || method->sees_values;

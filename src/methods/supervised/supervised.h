@@ -30,6 +30,15 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                                  const mrc_supervised *method, mercer_model *model,
                                  mercer_error *err);
 
+/* What that takes for n rows (see mrc_method), with `passes` products with the operator per
+ * feature.
+ */
+void mrc_supervised_work(const mrc_problem *problem, int64_t n, const mrc_supervised *method,
+                         double passes, mrc_work *work);
+/* The same for those below. */
+void mrc_kpls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
+                   mrc_work *work);
+
 /* The features of kernel partial least squares; discriminant: classes weigh the same. */
 mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
                                 mercer_model *model, mercer_error *err);

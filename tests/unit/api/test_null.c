@@ -261,6 +261,12 @@ static void test_fitting(void **state)
     REFUSED(mercer_fit, ctx, NULL, rows, classes, &out, NULL);
     REFUSED(mercer_fit, ctx, &fit, NULL, classes, &out, NULL);
     REFUSED(mercer_fit, ctx, &fit, rows, classes, NULL, NULL);
+    mercer_forecast forecast = {.struct_size = sizeof forecast};
+    REFUSED(mercer_fit_forecast, NULL, &fit, rows, classes, 0, 0, &forecast);
+    REFUSED(mercer_fit_forecast, ctx, NULL, rows, classes, 0, 0, &forecast);
+    REFUSED(mercer_fit_forecast, ctx, &fit, NULL, classes, 0, 0, &forecast);
+    REFUSED(mercer_fit_forecast, ctx, &fit, rows, classes, 0, 0, NULL);
+    QUIET(mercer_forecast_init_sized, NULL, sizeof forecast);
     REFUSED(mercer_fit_options_check, NULL, 0);
     REFUSED(mercer_fit_options_set, NULL, "method", "kpca");
     REFUSED(mercer_fit_options_set, &fit, NULL, "kpca");

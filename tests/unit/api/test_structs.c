@@ -139,6 +139,13 @@ static const field report_fields[] = {
 #undef X
 };
 
+static const field forecast_fields[] = {
+#define X(name) F(mercer_forecast, name)
+    X(seconds),      X(seconds_low), X(seconds_high), X(measured), X(store),
+    X(store_reason), X(store_rank),  X(memory_bytes), X(cheaper),  X(cheaper_seconds),
+#undef X
+};
+
 static const field model_fields[] = {
 #define X(name) F(mercer_model_info, name)
     X(method),
@@ -534,6 +541,7 @@ static void test_defaults(void **state)
     EVERY_END(read_fields, mercer_read_options, mercer_read_options_init_sized)
     EVERY_END(generate_fields, mercer_dataset_options, mercer_dataset_options_init_sized)
     EVERY_END(report_fields, mercer_fit_report, mercer_fit_report_init_sized)
+    EVERY_END(forecast_fields, mercer_forecast, mercer_forecast_init_sized)
     EVERY_END(parameter_fields, mercer_parameter, mercer_parameter_init_sized)
     EVERY_END(model_fields, mercer_model_info, mercer_model_info_init_sized)
     EVERY_END(stream_fields, mercer_stream_info, mercer_stream_info_init_sized)
@@ -615,6 +623,18 @@ static void test_what_is_told_of_a_model(void **state)
     mercer_model_get_info(model, &info);
     EVERY_FILLED(model_fields, mercer_model_info, &info, mercer_model_get_info(model, p.at))
     mercer_model_free(model);
+}
+
+static void test_what_is_told_of_a_forecast(void **state)
+{
+    static const double brief = 1e9; /* nothing is timed: it is the same each time */
+    size_t ends[MAX_FIELDS];
+    mercer_fit_options fit = whole_options(0);
+    mercer_forecast told = {.struct_size = sizeof told};
+    (void)state;
+    assert_ok(mercer_fit_forecast(ctx, &fit, rows, classes, 0, brief, &told, err));
+    EVERY_FILLED(forecast_fields, mercer_forecast, &told,
+                 assert_ok(mercer_fit_forecast(ctx, &fit, rows, classes, 0, brief, p.at, err)))
 }
 
 static void test_what_is_told_of_a_stream(void **state)
@@ -713,6 +733,7 @@ int main(void)
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_options_without_a_size),
         cmocka_unit_test(test_what_is_told_of_a_model),
+        cmocka_unit_test(test_what_is_told_of_a_forecast),
         cmocka_unit_test(test_what_is_told_of_a_stream),
         cmocka_unit_test(test_what_is_told_of_parameters),
         cmocka_unit_test(test_what_is_told_of_a_fit),

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a fit will cost: the work that the method says it has (mrc_method.work), at rates that this
+ * machine shows on a sample of the rows.
+ *
+ * A sample of m rows tells: seconds per kernel value and per product with a matrix of m^2 values,
+ * which grow with n^2; per product of sparse rows, which grows with n; of plain matrix products and
+ * eigenproblems, which count their flops; how many passes the eigenvalues of its matrix take, which
+ * hardly hangs on n; and the rank of its matrix, from which the store of all rows follows by the
+ * rule of gram/choose_store.c. */
+#include "gram/factor.h"
+#include "gram/store.h"
+#include "linalg/linalg.h"
+#include "methods/common/request.h"
+
+#include <mercer/forecast.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SAMPLE = 2000, /* rows at most: their matrix of 32 MB leaves the caches as larger ones do */
+    LEAST_SAMPLE = 450,  /* more than what LAPACK solves at once, so that passes are seen */
+    SMALL = 256,         /* rows of the first look, */
+    TINY = 16,           /* and of the only one at short work */
+    WIDTH_ROWS = 512,    /* whose distances give a width, see kernel/kernel.c */
+    WIDE = 8,            /* vectors of a wide product */
+    EIGEN = 240,         /* order of the eigenproblem that is timed */
+    FACTOR_SHARE = 4,    /* of the sample's rows may be columns of its factor */
+    PRODUCT_ROWS = 2048, /* of a plain matrix product */
+    PRODUCT_COLUMNS = 160,
+};
+static const double LOOK_SECONDS = 0.05; /* for the kernel values of the sample */
+static const double TIME_SECONDS = 0.02; /* for everything that is timed */
+static const double ROW_FLOPS = 3e4;     /* that would take as long as looking at a row, */
+static const double CELL_FLOPS = 400;    /* and at each of its numbers */
+static const double USUAL_SPREAD = 1.6;  /* of times, where the method does not say */
+static const double RANK_GROWTH = 0.08;  /* of the rank of a factor, whenever rows double */
+static const double EIGEN_PASSES = 14;   /* of eigenvalues, where the sample shows none */
+static const double WORTH = 0.5;         /* a method is cheaper with so much of the time */
+/* Rates of a slow machine. */
+static const double SLOW_FLOPS = 4e9, SLOW_VALUES = 2e7;
+
+MRC_VERSIONED(forecast, )
+
+/* Seconds of one: */
+struct rates {
+    int64_t m;           /* rows of the sample */
+    double value;        /* kernel value */
+    double narrow, wide; /* product with the matrix of the sample, of 1 and of WIDE vectors */
+    double flop;         /* of matrix products */
+    double eigen;        /* order cubed of a full eigenproblem */
+    double passes;       /* how many of them the eigenvalues take */
+    double rank;         /* columns of a factor of all rows; infinite: too many */
+    double prepare;      /* the kernel's width and all else that is learnt from some rows first */
+};
+
+/* ---- rates ---- */
+
+/* A piece of work that is done again and again. */
+typedef mercer_status (*work_once)(void *arg, mercer_error *err);
+
+/* The mean of its seconds: on a busy machine it must be long enough to be interrupted as often as
+ * the fit will be. The first time touches memory, and counts only when it is long. */
+static mercer_status time_work(work_once once, void *arg, double *out, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    double start = mrc_seconds();
+    MRC_TRY(once(arg, err));
+    *out = mrc_seconds() - start;
+    if (*out > TIME_SECONDS)
+        goto out;
+    start = mrc_seconds();
+    for (int times = 1; times == 1 || *out * (times - 1) < TIME_SECONDS; times++) {
+        MRC_TRY(once(arg, err));
+        *out = (mrc_seconds() - start) / times;
+    }
+out:
+    return rc;
+}
+
+struct product {
+    mrc_gram *gram;
+    int64_t l;
+    double *v, *out;
+};
+
+static mercer_status multiply(void *arg, mercer_error *err)
+{
+    const struct product *p = arg;
+    return mrc_gram_apply(p->gram, p->v, p->l, p->out, err);
+}
+
+static mercer_status time_products(mrc_gram *g, int64_t l, double *out, mercer_error *err)
+{
+    struct product p = {.gram = g, .l = l};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&p.v, g->n, l, sizeof *p.v, err));
+    MRC_TRY(mrc_alloc2(&p.out, g->n, l, sizeof *p.out, err));
+    for (int64_t i = 0; i < g->n * l; i++)
+        p.v[i] = 1 / (double)(i + 1);
+    MRC_TRY(time_work(multiply, &p, out, err));
+out:
+    mrc_free(p.v);
+    mrc_free(p.out);
+    return rc;
+}
+
+struct plain {
+    mercer_ctx *ctx;
+    double *a, *inner, *values;
+};
+
+static mercer_status square(void *arg, mercer_error *err)
+{
+    const struct plain *p = arg;
+    return mrc_gram_of_columns(p->ctx, p->a, PRODUCT_ROWS, PRODUCT_COLUMNS, EIGEN, p->inner, err);
+}
+
+/* Which works in place: what it leaves is a matrix as well. */
+static mercer_status decompose(void *arg, mercer_error *err)
+{
+    const struct plain *p = arg;
+    for (int64_t i = 0; i < EIGEN; i++)
+        for (int64_t j = 0; j < EIGEN; j++)
+            p->inner[i * EIGEN + j] = 1 / (double)(1 + i + j) + (i == j ? (double)i : 0);
+    return mrc_eigen_symmetric(p->ctx, EIGEN, p->inner, p->values, err);
+}
+
+static mercer_status time_flops(mercer_ctx *ctx, struct rates *r, mercer_error *err)
+{
+    enum { N = PRODUCT_ROWS, K = PRODUCT_COLUMNS };
+    struct plain p = {.ctx = ctx};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&p.a, N, EIGEN, sizeof *p.a, err));
+    MRC_TRY(mrc_alloc2(&p.inner, EIGEN, EIGEN, sizeof *p.inner, err));
+    MRC_TRY(mrc_alloc(&p.values, EIGEN, sizeof *p.values, err));
+    for (int64_t i = 0; i < N * EIGEN; i++)
+        p.a[i] = (double)((i * 7919) % 1000) / 1000;
+    MRC_TRY(time_work(square, &p, &r->flop, err));
+    r->flop /= 2.0 * N * K * K;
+    MRC_TRY(time_work(decompose, &p, &r->eigen, err));
+    r->eigen /= (double)EIGEN * EIGEN * EIGEN;
+out:
+    mrc_free(p.a);
+    mrc_free(p.inner);
+    mrc_free(p.values);
+    return rc;
+}
+
+/* Kernel values are computed anew by each product of a stream. */
+static mercer_status time_values(mercer_ctx *ctx, const mrc_problem *problem,
+                                 const mercer_rows *rows, double *value, mercer_error *err)
+{
+    const mrc_gram_request request = {.store = &mrc_store_stream};
+    mrc_gram *g = NULL;
+    double seconds;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_gram_new(&g, ctx, problem->kernel, rows, &request, NULL, err));
+    MRC_TRY(time_products(g, 1, &seconds, err));
+    *value = 2 * seconds / ((double)rows->n * (double)rows->n);
+out:
+    mrc_gram_free(g);
+    return rc;
+}
+
+/* ---- the sample ---- */
+
+/* m of the rows, evenly spread; of a matrix, their columns too. */
+static mercer_status take_sample(const mercer_rows *rows, bool square, int64_t m, mercer_rows **out,
+                                 mercer_error *err)
+{
+    int64_t *which = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&which, m, sizeof *which, err));
+    for (int64_t i = 0; i < m; i++)
+        which[i] = (int64_t)((double)i / (double)m * (double)rows->n);
+    if (square)
+        MRC_TRY(mrc_rows_take_block(rows, which, m, which, m, out, err));
+    else
+        MRC_TRY(mrc_rows_take(rows, which, m, out, err));
+out:
+    mrc_free(which);
+    return rc;
+}
+
+/* The sample as the method would see it, with the kernel learnt from it. */
+static mercer_status prepare(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows, int64_t m,
+                             mercer_rows **sample, mercer_rows **scaled, mercer_error *err)
+{
+    mercer_model *model = NULL;
+    bool square = mrc_kernel_is_precomputed(&r->kernel);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(take_sample(rows, square && rows->d == rows->n, m, sample, err));
+    MRC_TRY(mrc_model_new(&model, err));
+    MRC_TRY(mrc_request_scale(*sample, model, r->scale, scaled, err));
+    r->problem.rows = *scaled ? *scaled : *sample;
+    r->problem.own_rows = *scaled;
+    MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, r->problem.rows, err));
+    r->problem.kernel = &r->kernel;
+out:
+    mercer_model_free(model);
+    return rc;
+}
+
+/* held: the sample's matrix has a store that is chosen, not given. */
+static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const mrc_work *work,
+                             int64_t n, mrc_gram *g, bool held, struct rates *r, mercer_error *err)
+{
+    const mercer_rows *rows = problem->rows;
+    mrc_spectrum s = {0};
+    mercer_status rc = MERCER_OK;
+    r->m = rows->n;
+    MRC_TRY(time_flops(ctx, r, err));
+    MRC_TRY(time_products(g, 1, &r->narrow, err));
+    MRC_TRY(time_products(g, WIDE, &r->wide, err));
+    r->wide = fmax(r->wide, r->narrow);
+    r->rank = INFINITY;
+    if (held && !work->bytes) {
+        MRC_TRY(mrc_store_rank(g, rows->n / FACTOR_SHARE, &r->rank, err));
+        if (!mrc_kernel_is_linear(problem->kernel))
+            r->rank *= 1 + RANK_GROWTH * log2(fmax((double)n / (double)rows->n, 1));
+    }
+    r->passes = EIGEN_PASSES;
+    if (work->pairs > 0 && 6 * work->pairs < (double)rows->n) {
+        MRC_TRY(mrc_gram_spectrum(g, (int64_t)work->pairs, 0, &s, err));
+        if (strcmp(s.solver, "krylov") == 0)
+            r->passes = (double)s.passes;
+    }
+out:
+    mrc_spectrum_destroy(&s);
+    return rc;
+}
+
+/* ---- the sum ---- */
+
+/* One product of l vectors with the matrix of n rows. */
+static double pass_seconds(const struct rates *r, const mrc_store_outlook *o, double n, double l)
+{
+    double share = n / (double)r->m, each = (r->wide - r->narrow) / (WIDE - 1);
+    double product = r->narrow + (l - 1) * each;
+    if (o->rank > 0) /* a few vectors are a matter of reading the factor */
+        return 4 * n * (double)o->rank * (l + 20) * r->flop;
+    return product * share * (o->linear ? 1 : share) + o->again * r->value;
+}
+
+static double eigen_seconds(const struct rates *r, const mrc_store_outlook *o, double n,
+                            double pairs)
+{
+    enum { SMALL_MATRIX = 400 }; /* as in gram/spectrum.c, */
+    double q = (double)o->rank, block = pairs <= 4 ? 4 : pairs <= 24 ? 8 : 16;
+    if (q > 0)
+        return 2 * n * q * (q + pairs) * r->flop + q * q * q * r->eigen;
+    if (n <= SMALL_MATRIX || 6 * pairs > n)
+        return n * n * n * r->eigen;
+    double basis = 4 * n * (pairs + 6 * block) * block * r->flop;
+    return r->passes * (pass_seconds(r, o, n, block) + basis);
+}
+
+static double store_seconds(const struct rates *r, const mrc_store_outlook *o, double n)
+{
+    double q = (double)o->rank;
+    return o->made * r->value + (o->made > 0 ? 4 * n * q * q * r->flop : 0);
+}
+
+/* Numbers of a row, on average. */
+static double row_entries(const mercer_rows *rows)
+{
+    return (double)mercer_rows_entries(rows) / (double)rows->n;
+}
+
+/* The whole fit takes this; head and novelty are learnt from features of rows after it. */
+static double total_seconds(const struct rates *r, const mrc_store_outlook *o, const mrc_work *w,
+                            const mrc_request *request, double n)
+{
+    double l = request->problem.components > 0 ? (double)request->problem.components : 10;
+    double row = w->points * (r->value + 2 * l * r->flop);
+    /* Points beyond the rank of the matrix are not taken. */
+    double kept = w->points < n && r->rank < w->points ? r->rank / w->points : 1;
+    double sum = store_seconds(r, o, n) + kept * w->columns * n * r->value +
+                 kept * kept * w->flops * r->flop + w->passes * pass_seconds(r, o, n, w->vectors);
+    if (w->pairs > 0)
+        sum += eigen_seconds(r, o, n, w->pairs);
+    sum += w->norms * (pass_seconds(r, o, n, 1) + o->lengths * r->value);
+    sum += pow(kept * w->order, 3) * r->eigen;
+    sum += n * (ROW_FLOPS + CELL_FLOPS * row_entries(request->problem.rows)) * r->flop + r->prepare;
+    if (request->options.novelty > 0) /* a fit to 80 % of the rows, judged by the others */
+        sum += 0.8 * sum + 0.2 * n * row;
+    if (request->head.def)
+        sum += n * row;
+    return sum;
+}
+
+/* What a slow machine would take, whatever the spectrum of the matrix. */
+static double slow_seconds(const mrc_request *request, const mrc_work *w, double n)
+{
+    double entries = row_entries(request->problem.rows);
+    struct rates slow = {.m = SMALL,
+                         .rank = INFINITY,
+                         .value = 1 / SLOW_VALUES + 2 * entries / SLOW_FLOPS,
+                         .flop = 1 / SLOW_FLOPS,
+                         .eigen = 8 / SLOW_FLOPS,
+                         .passes = 2 * EIGEN_PASSES};
+    const mrc_store_outlook dense = {.store = &mrc_store_dense, .made = n * n / 2};
+    slow.narrow = 4.0 * SMALL * SMALL / SLOW_FLOPS;
+    slow.wide = 2.0 * WIDE * SMALL * SMALL / SLOW_FLOPS;
+    return total_seconds(&slow, &dense, w, request, n) * (w->spread > 0 ? w->spread : USUAL_SPREAD);
+}
+
+/* ---- the forecast ---- */
+
+struct forecast {
+    mercer_ctx *ctx;
+    const mercer_rows *rows; /* as given */
+    int64_t n;
+    double brief;
+    mrc_request request;
+    mercer_rows *sample, *scaled;
+    mrc_gram *gram; /* on the sample: products are timed with it */
+    struct rates rates;
+};
+
+static void forecast_destroy(struct forecast *f)
+{
+    mrc_gram_free(f->gram);
+    mercer_rows_free(f->sample);
+    mercer_rows_free(f->scaled);
+    mrc_request_destroy(&f->request);
+}
+
+/* A sample whose kernel values take about LOOK_SECONDS, from a first look at few rows. */
+static mercer_status look(struct forecast *f, mercer_error *err)
+{
+    mrc_request *r = &f->request;
+    /* A quarter of the budget is for its matrix, of which half is held. */
+    double room = sqrt((double)f->ctx->memory / 16);
+    int64_t most = f->rows->n < SAMPLE ? f->rows->n : SAMPLE;
+    most = room < (double)most ? (int64_t)room : most;
+    int64_t m = most < SMALL ? most : SMALL;
+    mercer_status rc = MERCER_OK;
+    double start = mrc_seconds(), learnt = (double)m;
+    MRC_TRY(prepare(f->ctx, r, f->rows, m, &f->sample, &f->scaled, err));
+    /* Widths are medians over pairs of WIDTH_ROWS rows. */
+    f->rates.prepare = (mrc_seconds() - start) * pow(fmin(WIDTH_ROWS, (double)f->n) / learnt, 2);
+    if (mrc_kernel_is_precomputed(&r->kernel)) {
+        f->rates.value = 0;
+        m = most;
+    } else {
+        MRC_TRY(time_values(f->ctx, &r->problem, r->problem.rows, &f->rates.value, err));
+        double rows = sqrt(2 * LOOK_SECONDS / f->rates.value);
+        m = rows > (double)most ? most : (int64_t)fmax(rows, fmin(LEAST_SAMPLE, (double)most));
+    }
+    if (m > f->sample->n) {
+        mercer_rows_free(f->sample);
+        mercer_rows_free(f->scaled);
+        f->sample = f->scaled = NULL;
+        MRC_TRY(prepare(f->ctx, r, f->rows, m, &f->sample, &f->scaled, err));
+    }
+out:
+    return rc;
+}
+
+/* The operator on the sample: sparse rows, given matrices and factors are what they are, all else
+ * is a matrix. */
+static bool holds_matrix(const struct forecast *f)
+{
+    const mrc_kernel *kernel = f->request.problem.kernel;
+    bool implicit = f->sample->csr.start && mrc_kernel_is_product(kernel);
+    return !implicit && !mrc_kernel_is_precomputed(kernel);
+}
+
+static mercer_status build(struct forecast *f, bool centered, mercer_error *err)
+{
+    const mrc_problem *problem = &f->request.problem;
+    mrc_gram_request request = {.store = holds_matrix(f) ? &mrc_store_dense : NULL,
+                                .centered = centered};
+    double start = mrc_seconds();
+    mercer_status rc =
+        mrc_gram_new(&f->gram, f->ctx, problem->kernel, problem->rows, &request, NULL, err);
+    double m = (double)problem->rows->n;
+    if (rc == MERCER_OK && request.store) /* more rows than in the first look, and larger tiles */
+        f->rates.value = 2 * (mrc_seconds() - start) / (m * m);
+    return rc;
+}
+
+/* Seconds, store and memory of the request, by the rates there are. */
+static mercer_status add_up(const struct forecast *f, const mrc_request *r, bool brief,
+                            mercer_forecast *out, mercer_error *err)
+{
+    mrc_work work = {0};
+    mrc_store_outlook outlook = {.store = &mrc_store_stream};
+    double n = (double)f->n;
+    mercer_status rc = MERCER_OK;
+    r->method->work(f->ctx, r->params, &r->problem, f->n, &work);
+    if (work.bytes > 0) {
+        snprintf(out->store, sizeof out->store, "none");
+        out->memory_bytes = (int64_t)work.bytes;
+    } else {
+        work.request.store = r->problem.store;
+        work.request.single = r->problem.single;
+        MRC_TRY(mrc_store_forecast(f->gram, f->scaled ? f->scaled : f->rows, f->n, &work.request,
+                                   f->rates.rank, &outlook, err));
+        snprintf(out->store, sizeof out->store, "%s", outlook.store->name);
+        snprintf(out->store_reason, sizeof out->store_reason, "%s", outlook.reason);
+        out->store_rank = outlook.rank;
+        out->memory_bytes = outlook.bytes < 4e18 ? (int64_t)outlook.bytes : INT64_MAX / 2;
+    }
+    if (f->scaled) /* a copy of the rows */
+        out->memory_bytes += 8 * f->n * f->rows->d;
+    out->measured = !brief;
+    if (brief)
+        goto out;
+    double spread = work.spread > 0 ? work.spread : USUAL_SPREAD;
+    out->seconds = total_seconds(&f->rates, &outlook, &work, r, n);
+    out->seconds_low = out->seconds / spread;
+    out->seconds_high = out->seconds * spread;
+out:
+    return rc;
+}
+
+static mercer_status run(struct forecast *f, mercer_forecast *out, mercer_error *err)
+{
+    mrc_request *r = &f->request;
+    mrc_problem *problem = &r->problem;
+    mrc_work work = {0};
+    mercer_status rc = MERCER_OK;
+
+    out->seconds = out->seconds_low = out->seconds_high = NAN;
+    if (!r->method->work)
+        return MERCER_OK;
+    problem->rows = f->rows;
+    problem->kernel = &r->kernel;
+    r->method->work(f->ctx, r->params, problem, f->n, &work);
+    double slow = slow_seconds(r, &work, (double)f->n);
+    bool brief = slow < f->brief;
+    if (brief) /* a few rows tell the store */
+        MRC_TRY(prepare(f->ctx, r, f->rows, f->rows->n < TINY ? f->rows->n : TINY, &f->sample,
+                        &f->scaled, err));
+    else
+        MRC_TRY(look(f, err));
+    MRC_TRY(build(f, work.request.centered && !brief, err));
+    f->rates.rank = INFINITY;
+    if (!brief)
+        MRC_TRY(measure(f->ctx, problem, &work, f->n, f->gram, holds_matrix(f), &f->rates, err));
+    out->seconds = out->seconds_low = 0;
+    out->seconds_high = slow;
+    MRC_TRY(add_up(f, r, brief, out, err));
+out:
+    return rc;
+}
+
+/* The method that is cheaper, on the rates there are. What it is refused for does not matter. */
+static mercer_status run_cheaper(const struct forecast *f, const mercer_targets *targets,
+                                 mercer_forecast *out, mercer_error *err)
+{
+    const mrc_request *r = &f->request;
+    mercer_fit_options options = r->options;
+    mercer_forecast told = {0};
+    mrc_request other = {0};
+    mercer_error refusal = {0};
+    mercer_status rc = MERCER_OK;
+    if (!r->method->cheaper || !out->measured)
+        return MERCER_OK;
+    options.method = r->method->cheaper;
+    options.store = options.center = NULL;
+    rc = mrc_request_read(f->ctx, &options, &other, &refusal);
+    if (rc == MERCER_OK)
+        rc = mrc_request_settle(&other, targets, &refusal);
+    if (rc == MERCER_OK) {
+        other.problem.rows = r->problem.rows;
+        other.problem.own_rows = r->problem.own_rows;
+        other.problem.kernel = r->problem.kernel;
+        other.problem.targets = targets;
+        rc = add_up(f, &other, false, &told, &refusal);
+    }
+    if (rc == MERCER_OK && told.seconds < WORTH * out->seconds) {
+        snprintf(out->cheaper, sizeof out->cheaper, "%s", r->method->cheaper);
+        out->cheaper_seconds = told.seconds;
+    }
+    mrc_request_destroy(&other);
+    return rc == MERCER_ERR_MEMORY ? mrc_fail_again(err, rc, &refusal) : MERCER_OK;
+}
+
+mercer_status mercer_fit_forecast(mercer_ctx *ctx, const mercer_fit_options *options,
+                                  const mercer_rows *rows, const mercer_targets *targets, int64_t n,
+                                  double brief, mercer_forecast *out, mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(options);
+    MRC_NEED(rows);
+    MRC_NEED(out);
+    mercer_forecast told = {.struct_size = sizeof told};
+    const mercer_notice_fn notice = ctx->notice;
+    const mrc_rng rng = ctx->rng;
+    struct forecast f = {
+        .ctx = ctx, .rows = rows, .n = n > 0 ? n : rows->n, .brief = brief > 0 ? brief : 0};
+    mercer_status rc = MERCER_OK;
+    ctx->notice = NULL;
+    mrc_ctx_enter(ctx);
+    mrc_progress(ctx, "forecast", -1);
+    MRC_TRY(mrc_request_read(ctx, options, &f.request, err));
+    MRC_TRY(mrc_request_settle(&f.request, targets, err));
+    f.request.problem.targets = targets;
+    MRC_TRY(run(&f, &told, err));
+    MRC_TRY(run_cheaper(&f, targets, &told, err));
+    mrc_give_struct(&told, sizeof told, out);
+out:
+    forecast_destroy(&f);
+    ctx->notice = notice;
+    ctx->rng = rng;
+    return mrc_ctx_leave(ctx, rc, err);
+}
