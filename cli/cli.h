@@ -6,6 +6,7 @@
 #define CLI_CLI_H
 
 #include "options.h"
+#include "report/chart.h"
 #include "util.h"
 
 #include <jansson.h>
@@ -40,7 +41,7 @@ typedef struct cli_command {
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
     cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_update,
     cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
-    cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo;
+    cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo, cli_command_plot;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -179,8 +180,8 @@ void cli_sink_abort(cli_sink *sink);
 typedef struct cli_gallery {
     bool wanted;   /* the output is images at all */
     char *folder;  /* without its last slash; NULL: a single file; owned */
-    double *row;   /* the single image, written when it is known to be the only one; owned */
-    int64_t count; /* images written to the folder */
+    double *rows;  /* images for a single file, written when all are known; owned */
+    int64_t count; /* images so far */
     int64_t clipped;
 } cli_gallery;
 
@@ -384,6 +385,18 @@ void cli_print_trace(FILE *out, const mercer_model_info *info);
 
 /* A row about the blocks of a stream, where there was one. */
 void cli_print_blocks(FILE *out, const mercer_model_info *info);
+
+/* Draw a picture: as SVG into path, or on the terminal when that is NULL. */
+mercer_status cli_draw(cli_app *app, const chart_subject *subject, const char *kind,
+                       const char *path, mercer_error *err);
+/* The same of the rows of a file, which are read as the call says. */
+mercer_status cli_draw_rows(cli_app *app, const chart_subject *subject, const char *data,
+                            const char *kind, const char *path, mercer_error *err);
+/* Refuse a path that is not an SVG file, or cannot be written; nothing to do for NULL. Returns 0 or
+ * a status after one line. */
+int cli_check_picture(const char *command, const char *path);
+/* The first kind of picture of a model that there is something of. */
+const char *cli_usual_kind(const chart_subject *subject);
 
 /* A horizontal bar of share x width columns, in eighths; owned by the caller. */
 char *cli_bar(double share, int width);

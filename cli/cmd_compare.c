@@ -152,6 +152,20 @@ static cli_list tunes_of(cli_app *app, cli_evaluate_inputs *o, int i)
     return taken;
 }
 
+/* The picture of --plot. */
+static int draw(cli_app *app, mercer_evaluation **all)
+{
+    chart_entrant entrants[CLI_MAX_LIST];
+    const cli_list *methods = &app->set.methods;
+    mercer_error err = {0};
+    for (int i = 0; i < methods->count; i++)
+        entrants[i] = (chart_entrant){methods->item[i], methods->item[i], all[i]};
+    const chart_subject subject = {
+        .ctx = app->ctx, .entrants = entrants, .entrant_count = methods->count};
+    const mercer_status rc = cli_draw(app, &subject, "folds", app->set.plot, &err);
+    return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, app->set.operand[0]);
+}
+
 static int run_compare(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -159,6 +173,10 @@ static int run_compare(cli_app *app)
     cli_evaluate_inputs o = {0};
     mercer_error err = {0};
     int status = cli_evaluate_check(set, &set->methods);
+    if (status == CLI_DONE)
+        status = cli_check_picture("compare", set->plot);
+    if (status == CLI_DONE && set->plot)
+        status = cli_check_overwrite(set->plot, set->operand[0], "data");
     if (status == CLI_DONE)
         status = cli_evaluate_prepare(app, &o, &err);
     for (int i = 0; i < set->methods.count && status == CLI_DONE; i++) {
@@ -178,6 +196,8 @@ static int run_compare(cli_app *app)
     }
     if (status == CLI_DONE)
         status = check_metrics(&set->methods, all);
+    if (status == CLI_DONE && set->plot)
+        status = draw(app, all);
     if (status == CLI_DONE) {
         cli_progress_clear();
         if (set->json)
@@ -194,6 +214,7 @@ static int run_compare(cli_app *app)
 static const cli_option options[] = {
     CLI_OPTION("method", 'm', CLI_LIST, methods, "METHOD", NULL,
                "a method to compare; give it once for each"),
+    CLI_OPTION_PLOT("the metric of each fold, method by method"),
     CLI_OPTION_EVALUATE,
 };
 

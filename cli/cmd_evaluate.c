@@ -167,6 +167,20 @@ static mercer_status save_roc(cli_app *app, const double *points, int64_t count,
     return rc;
 }
 
+/* The picture of --plot: classes that are taken for each other, else the folds. */
+static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
+                          mercer_error *err)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    const chart_entrant entrant = {app->set.fit.method, app->set.fit.method, e};
+    const chart_subject subject = {
+        .ctx = app->ctx, .entrants = &entrant, .entrant_count = 1, .targets = targets};
+    if (!app->set.plot)
+        return MERCER_OK;
+    return cli_draw(app, &subject, info.confusion ? "confusion" : "folds", app->set.plot, err);
+}
+
 /* What was asked for besides the report; nothing when part of it cannot be had. */
 static mercer_status save(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
                           const mercer_table *held, mercer_error *err)
@@ -180,6 +194,8 @@ static mercer_status save(cli_app *app, mercer_evaluation *e, const mercer_targe
         rc = save_predictions(app, e, targets, held, err);
     if (rc == MERCER_OK && app->set.roc)
         rc = save_roc(app, points, count, err);
+    if (rc == MERCER_OK)
+        rc = draw(app, e, targets, err);
     return rc;
 }
 
@@ -192,6 +208,10 @@ static int run_evaluate(cli_app *app)
     mercer_error err = {0};
     const double start = cli_now();
     int status = cli_evaluate_check(set, &methods);
+    if (status == CLI_DONE)
+        status = cli_check_picture("evaluate", set->plot);
+    if (status == CLI_DONE && set->plot)
+        status = cli_check_overwrite(set->plot, set->operand[0], "data");
     FILE *out = (set->predictions && cli_is_stdout(set->predictions)) ||
                         (set->roc && cli_is_stdout(set->roc))
                     ? stderr
@@ -250,6 +270,7 @@ static const cli_option options[] = {
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
                "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
+    CLI_OPTION_PLOT("which classes are predicted as which, or the metric of each fold"),
     CLI_OPTION_EVALUATE,
 };
 

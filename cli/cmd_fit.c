@@ -170,6 +170,10 @@ static int check_call(const cli_settings *set)
         status = cli_check_overwrite_options(set->output, set);
     if (status == CLI_DONE && set->output)
         status = cli_check_model_output("fit", set->output);
+    if (status == CLI_DONE)
+        status = cli_check_picture("fit", set->plot);
+    if (status == CLI_DONE && set->plot)
+        status = cli_check_overwrite(set->plot, set->operand[0], "data");
     return status;
 }
 
@@ -224,6 +228,15 @@ static void print_outcome(const cli_app *app, const outcome *o)
         cli_json_print(out, report_json(app, o));
     else if (!set->quiet)
         print_summary(out, app, o);
+}
+
+/* The picture of --plot. */
+static mercer_status draw(cli_app *app, const mercer_model *model, mercer_error *err)
+{
+    const chart_subject subject = {.ctx = app->ctx, .model = model};
+    if (!app->set.plot)
+        return MERCER_OK;
+    return cli_draw(app, &subject, cli_usual_kind(&subject), app->set.plot, err);
 }
 
 /* Whether rows go to the method as they come, so that the table need not fit into memory. LIBSVM
@@ -318,6 +331,8 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
         rc = learn(&feed, options, NULL);
     if (rc == MERCER_OK)
         rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);
+    if (rc == MERCER_OK)
+        rc = draw(app, o.model, &feed.err);
     if (rc != MERCER_OK) {
         status = cli_fail_reading(set, rc, &feed.err, feed.path);
         goto out;
@@ -424,6 +439,9 @@ static int run_fit(cli_app *app)
             goto out;
         o.seconds_write = cli_now() - start;
     }
+    rc = draw(app, model, &err);
+    if (rc != MERCER_OK)
+        goto out;
     print_outcome(app, &o);
 out:
     if (rc != MERCER_OK)
@@ -457,6 +475,7 @@ static const cli_option options[] = {
     CLI_FIT("components", 'n', "N", NULL, NULL),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
+    CLI_OPTION_PLOT("the variance of the components, or what else there is of the model"),
     CLI_FIT("center", 0, "HOW", NULL, NULL),
     CLI_FIT("scale", 0, "KIND", NULL, NULL),
     CLI_FIT_FILE(landmarks),

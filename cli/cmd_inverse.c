@@ -80,6 +80,9 @@ static const cli_option options[] = {
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared distance in feature space between what was asked "
                "for and what was found"),
+    CLI_OPTION("sheet", 0, CLI_SHAPE, sheet, "WxH", NULL,
+               "several images in one file, W side by side and H below each other; default: "
+               "ten in a line"),
     CLI_OPTION_ID,
     CLI_OPTION_FORMAT,
     CLI_OPTION(

@@ -56,11 +56,19 @@ static int run_transform(cli_app *app)
     if (set->top && !set->errors)
         return cli_fail(CLI_WRONG_CALL, "transform: --top is for --errors; add --errors");
 
+    if (set->plot && strcmp(set->operand[1], "-") == 0)
+        return cli_fail(CLI_WRONG_CALL,
+                        "transform: --plot reads the rows a second time; give DATA as a file");
+
     cli_row_pipe p;
     double *self = NULL;
     int64_t self_count = 0;
     mercer_status rc = MERCER_OK;
     int status = cli_row_pipe_start(&p, app, false);
+    if (status == CLI_DONE)
+        status = cli_check_picture("transform", set->plot);
+    if (status == CLI_DONE && set->plot)
+        status = cli_check_overwrite(set->plot, set->operand[1], "data");
     if (status != CLI_DONE)
         goto out;
     const int64_t l = p.info.components;
@@ -118,6 +126,10 @@ static int run_transform(cli_app *app)
                           (long long)self_count, cli_shown(p.path), (long long)p.done);
         goto out;
     }
+    if (rc == MERCER_OK && set->plot) {
+        const chart_subject subject = {.ctx = app->ctx, .model = p.model};
+        rc = cli_draw_rows(app, &subject, p.path, "features", set->plot, &p.err);
+    }
     if (rc == MERCER_OK)
         rc = cli_row_pipe_finish(&p, "features", "components", "reconstruction_error");
 out:
@@ -133,6 +145,7 @@ static const cli_option options[] = {
     CLI_OPTION("top", 0, CLI_COUNT, top, "N", NULL,
                "with --errors: only the N rows of the largest errors, worst first, and of each its "
                "id (else its row, from 0), the label with --keep-label, error and novel"),
+    CLI_OPTION_PLOT("the first two features, by class"),
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),
     CLI_OPTION("self", 0, CLI_TEXT, self, "FILE", NULL,

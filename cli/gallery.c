@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pre-images as image files: one, or a folder of row00001.pgm, row00002.pgm, ... */
+/* Pre-images as image files: a folder of row00001.pgm, row00002.pgm, ... or one file, which is a
+ * contact sheet when there are several. */
 #include "cli.h"
 
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+
+enum { MOST_IN_SHEET = 1000 };
 
 static bool is_folder(const char *path)
 {
@@ -26,15 +29,20 @@ static bool is_image_kind(const char *name)
 int cli_gallery_open(cli_gallery *g, const cli_settings *set)
 {
     if (!set->output || !*set->output || strcmp(set->output, "-") == 0) {
-        if (is_image_kind(set->output_format))
+        if (set->sheet[0] || is_image_kind(set->output_format))
             return cli_fail(CLI_WRONG_CALL, "inverse: images need a file or a folder; add -o");
         return cli_check_output(set->output);
     }
     const char *dot = strrchr(set->output, '.');
     const bool folder = is_folder(set->output);
+    if (set->sheet[0] && folder)
+        return cli_fail(CLI_WRONG_CALL,
+                        "inverse: --sheet is for one image; give -o a file, e.g. sheet.png");
     g->wanted = folder || is_image_kind(set->output_format ? set->output_format
                                         : dot              ? dot + 1
                                                            : NULL);
+    if (set->sheet[0] && !g->wanted)
+        return cli_fail(CLI_WRONG_CALL, "inverse: --sheet needs an image: -o sheet.png");
     if (!folder)
         return cli_check_output(set->output);
     if (set->output_format && !is_image_kind(set->output_format))
@@ -90,22 +98,49 @@ mercer_status cli_gallery_rows(cli_gallery *g, const cli_app *app, const mercer_
 {
     if (g->folder)
         return write_folder(g, app, info, rows, count, err);
-    if (g->row || count > 1)
+    const int64_t room = app->set.sheet[0] ? app->set.sheet[0] * app->set.sheet[1] : MOST_IN_SHEET;
+    if (g->count + count > room)
         return cli_error(
             err, MERCER_ERR_DATA,
-            "has more than one row, and %s is one image; give -o a folder, e.g. images/",
-            app->set.output);
-    g->row = cli_alloc((size_t)info->columns, sizeof *g->row);
-    memcpy(g->row, rows, (size_t)info->columns * sizeof *g->row);
+            "has more rows than a sheet of %lld images; give -o a folder, e.g. images/",
+            (long long)room);
+    g->rows = cli_resize(g->rows, (size_t)((g->count + count) * info->columns), sizeof *g->rows);
+    memcpy(g->rows + g->count * info->columns, rows,
+           (size_t)(count * info->columns) * sizeof *g->rows);
+    g->count += count;
     return MERCER_OK;
+}
+
+/* All images in one, with white lines between them. */
+static mercer_status write_sheet(cli_gallery *g, const cli_app *app, const mercer_model_info *info,
+                                 mercer_error *err)
+{
+    enum { ACROSS = 10, GAP = 2, WHITE = 255 };
+    const int64_t wide = info->image_width, high = info->image_height, of = info->image_channels;
+    const int64_t *sheet = app->set.sheet;
+    const int64_t across = sheet[0] ? sheet[0] : g->count < ACROSS ? g->count : ACROSS;
+    const int64_t down = sheet[0] ? sheet[1] : (g->count + across - 1) / across;
+    const int64_t width = across * (wide + GAP) - GAP, height = down * (high + GAP) - GAP;
+    double *pixels = cli_alloc((size_t)(width * height), (size_t)of * sizeof *pixels);
+    for (int64_t i = 0; i < width * height * of; i++)
+        pixels[i] = WHITE;
+    for (int64_t i = 0; i < g->count; i++)
+        for (int64_t y = 0; y < high; y++)
+            memcpy(
+                pixels + ((i / across * (high + GAP) + y) * width + i % across * (wide + GAP)) * of,
+                g->rows + i * info->columns + y * wide * of, (size_t)(wide * of) * sizeof *pixels);
+    const mercer_status rc = mercer_image_write(app->ctx, app->set.output, app->set.output_format,
+                                                pixels, width, height, of, &g->clipped, err);
+    free(pixels);
+    return rc;
 }
 
 mercer_status cli_gallery_finish(cli_gallery *g, cli_app *app, const mercer_model_info *info,
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    if (g->row)
-        rc = write_image(g, app, info, app->set.output, app->set.output_format, g->row, err);
+    if (g->rows)
+        rc = write_sheet(g, app, info, err);
     if (rc != MERCER_OK || !g->clipped)
         return rc;
     char *text =
@@ -118,5 +153,5 @@ mercer_status cli_gallery_finish(cli_gallery *g, cli_app *app, const mercer_mode
 void cli_gallery_free(cli_gallery *g)
 {
     free(g->folder);
-    free(g->row);
+    free(g->rows);
 }

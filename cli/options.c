@@ -402,7 +402,7 @@ static int read_value(const cli_option *option, const char *value, void *field)
     case CLI_SHAPE:
         if (!read_shape(value, field))
             return cli_fail(CLI_WRONG_CALL,
-                            "--%s: '%s' is not a size in pixels; write it as 32x24, width first",
+                            "--%s: '%s' is not a size; write it as 32x24, width first",
                             option->name, value);
         return CLI_DONE;
     case CLI_REAL:

@@ -41,7 +41,9 @@ typedef struct cli_settings {
     const char *metric, *positive, *predictions, *roc; /* NULL: not given */
     int64_t repeats, inner;                            /* 0: not given */
     cli_list tune, methods;
-    bool help; /* --help was among the words */
+    const char *kind, *axes, *plot; /* NULL: not given */
+    int64_t sheet[2];               /* images across and down; 0: not given */
+    bool help;                      /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -181,6 +183,8 @@ typedef struct cli_option {
     CLI_OPTION_LABELS, CLI_OPTION_ID, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE,                        \
         CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET,           \
         CLI_OPTION_HELP
+#define CLI_OPTION_PLOT(what)                                                                      \
+    CLI_OPTION("plot", 0, CLI_TEXT, plot, "FILE.svg", NULL, "also draw a picture: " what)
 #define CLI_OPTION_CHECKPOINT                                                                      \
     CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
                "write the model whenever ROWS more rows have been learnt, at the end of a "        \

@@ -10,13 +10,14 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo help --help --version'
+        words='fit transform predict evaluate compare plot inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         fit:-k|fit:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
+        fit:--plot) words='files' ;;
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard robust' ;;
         fit:--landmarks) words='files' ;;
@@ -52,6 +53,7 @@ _mercer() {
         fit:--seed) words='' ;;
         transform:-o|transform:--output) words='files' ;;
         transform:--top) words='' ;;
+        transform:--plot) words='files' ;;
         transform:--self) words='files' ;;
         transform:--label) words='' ;;
         transform:--target) words='' ;;
@@ -90,6 +92,7 @@ _mercer() {
         evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:--roc) words='files' ;;
+        evaluate:--plot) words='files' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
         evaluate:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
@@ -130,6 +133,7 @@ _mercer() {
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
         compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
+        compare:--plot) words='files' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
@@ -169,7 +173,26 @@ _mercer() {
         compare:--seed) words='' ;;
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
+        plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc' ;;
+        plot:-o|plot:--output) words='files' ;;
+        plot:--axes) words='' ;;
+        plot:--label) words='' ;;
+        plot:--target) words='' ;;
+        plot:--labels) words='files' ;;
+        plot:--list-header) words='yes no' ;;
+        plot:--id) words='' ;;
+        plot:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        plot:--header) words='yes no' ;;
+        plot:--delimiter) words='' ;;
+        plot:--decimal) words='auto point comma' ;;
+        plot:--thousands) words='auto none comma point apostrophe space' ;;
+        plot:--encoding) words='utf8 latin1 utf16' ;;
+        plot:--comment) words='' ;;
+        plot:--resize) words='' ;;
+        plot:--memory) words='' ;;
+        plot:--threads) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
+        inverse:--sheet) words='' ;;
         inverse:--id) words='' ;;
         inverse:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
         inverse:--header) words='yes no' ;;
@@ -234,17 +257,19 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
-            transform:-?*) words='--output --errors --top --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
+            transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --plot --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
-            inverse:-?*) words='--output --errors --id --format --header --delimiter --decimal --thousands --encoding --comment --output-format --memory --threads --json --quiet --help' ;;
+            plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --quiet --help' ;;
+            plot:*) words='files' ;;
+            inverse:-?*) words='--output --errors --sheet --id --format --header --delimiter --decimal --thousands --encoding --comment --output-format --memory --threads --json --quiet --help' ;;
             inverse:*) words='files' ;;
             update:-?*) words='--output --checkpoint --resume --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --json --quiet --help' ;;
             update:*) words='files' ;;
@@ -264,7 +289,7 @@ _mercer() {
             heads:*) words='ls centre lad exp log knn svm linsvm direct' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict evaluate compare inverse update info truncate scale generate methods kernels heads demo' ;;
+            help:*) words='fit transform predict evaluate compare plot inverse update info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

@@ -17,6 +17,13 @@ MERCER_API mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, c
                                             const double *x, int64_t width, int64_t height,
                                             int64_t channels, int64_t *clipped, mercer_error *err);
 
+/* The bytes of the same image as PNG, which may also have 4 channels: red, green, blue and how
+ * opaque it is. On MERCER_OK the caller frees *out with mercer_free(); on error *out is NULL. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_image_to_png(const double *x, int64_t width,
+                                                                 int64_t height, int64_t channels,
+                                                                 int64_t *clipped, void **out,
+                                                                 size_t *size, mercer_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -174,6 +174,12 @@ MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *wr
 /* Give up: remove the temporary file and free the writer. Accepts NULL. */
 MERCER_API void mercer_writer_abort(mercer_writer *writer);
 
+/* Write bytes to a file as tables are written: it appears whole or not at all; devices, pipes and
+ * "-" are written through. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_file_write(mercer_ctx *ctx, const char *path,
+                                                               const void *bytes, size_t size,
+                                                               mercer_error *err);
+
 /* A number as the shortest decimal that reads back to the same bits, whatever the locale, as the
  * writers of text give it; "nan", "inf" or "-inf" when it is not finite. out has room for size
  * bytes, MERCER_NUMBER_SIZE or more. Returns the length without the zero byte at the end, or 0 when

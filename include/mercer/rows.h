@@ -65,6 +65,11 @@ MERCER_API void mercer_rows_copy(const mercer_rows *rows, int64_t first, int64_t
 
 MERCER_API void mercer_rows_free(mercer_rows *rows);
 
+/* A checksum of the numbers, as data_hash of mercer_model_info has it: equal when these are the
+ * rows that a model was fitted to. On MERCER_OK the caller frees *out with mercer_free(). */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_rows_checksum(const mercer_rows *rows,
+                                                                  char **out, mercer_error *err);
+
 /* Scaling. kinds: none, standard (mean 0, sd 1 by n), minmax (to [0,1]), norm (mean 0, length 1),
  * all three on columns; unit (length 1) and rowstandard (mean 0, sd 1), both on rows. Constant
  * columns and zero rows are only shifted. Sparse rows stay sparse: none, unit, and minmax of

@@ -35,3 +35,16 @@ mercer_status mrc_format_checksum(unsigned long crc, int64_t n, int64_t d, char 
     snprintf(text, sizeof text, "crc32:%08lx %lldx%lld", crc, (long long)n, (long long)d);
     return mrc_strdup(out, text, err);
 }
+
+mercer_status mercer_rows_checksum(const mercer_rows *rows, char **out, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(rows);
+    unsigned long crc = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_rows_checksum(rows, &crc, err));
+    MRC_TRY(mrc_format_checksum(crc, rows->n, rows->d, out, err));
+out:
+    return rc;
+}

@@ -54,54 +54,87 @@ static void put4(unsigned char *out, uint64_t value)
         out[i] = (unsigned char)(value >> (24 - 8 * i));
 }
 
-/* A chunk of a PNG file: length, name, data, check sum of the last two. */
-static mercer_status put_chunk(mrc_output *output, const char *name, const unsigned char *data,
-                               size_t length, mercer_error *err)
+/* A chunk of a PNG file around data that are in place behind its head already: length, name, data,
+ * checksum of the last two. Returns where the next one starts. */
+static unsigned char *close_chunk(unsigned char *chunk, const char *name, size_t length)
 {
-    unsigned char head[8], tail[4];
-    mercer_status rc = MERCER_OK;
-    put4(head, length);
-    memcpy(head + 4, name, 4);
-    put4(tail, crc32_z(crc32_z(0, head + 4, 4), data, length));
-    MRC_TRY(mrc_output_write(output, head, sizeof head, err));
-    MRC_TRY(mrc_output_write(output, data, length, err));
-    MRC_TRY(mrc_output_write(output, tail, sizeof tail, err));
-out:
-    return rc;
+    put4(chunk, length);
+    memcpy(chunk + 4, name, 4);
+    put4(chunk + 8 + length, crc32_z(0, chunk + 4, length + 4));
+    return chunk + 12 + length;
 }
 
-static mercer_status put_png(mrc_output *output, const mrc_image_size *size,
-                             const unsigned char *lines, size_t length, mercer_error *err)
+/* The whole file, given its lines; the caller frees *out. */
+static mercer_status make_png(const mrc_image_size *size, const unsigned char *lines, size_t length,
+                              unsigned char **out, size_t *count, mercer_error *err)
 {
     static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    unsigned char header[13] = {0}, *packed = NULL;
+    enum { HEADER = 13, CHUNKS = 3 * 12 + HEADER + sizeof signature };
+    unsigned char *file = NULL;
     z_stream z = {.zalloc = mrc_zlib_alloc, .zfree = mrc_zlib_free};
     bool live = false;
     mercer_status rc = MERCER_OK;
-    put4(header, (uint64_t)size->width);
-    put4(header + 4, (uint64_t)size->height);
-    header[8] = 8; /* bits */
-    header[9] = size->channels == 1 ? 0 : 2;
     if (deflateInit(&z, Z_DEFAULT_COMPRESSION) != Z_OK)
-        MRC_FAIL_AT(err, MERCER_ERR_MEMORY, MRC_IN_FILE, "%s: out of memory for compressing",
-                    output->shown);
+        MRC_FAIL(err, MERCER_ERR_MEMORY, "out of memory for compressing an image");
     live = true;
     uLong room = deflateBound(&z, length);
-    MRC_TRY(mrc_alloc2_raw(&packed, (int64_t)room, 1, 1, err));
+    MRC_TRY(mrc_alloc2_raw(&file, (int64_t)room + CHUNKS, 1, 1, err));
+    memcpy(file, signature, sizeof signature);
+    unsigned char *chunk = file + sizeof signature;
+    memset(chunk + 8, 0, HEADER);
+    put4(chunk + 8, (uint64_t)size->width);
+    put4(chunk + 12, (uint64_t)size->height);
+    chunk[16] = 8; /* bits */
+    chunk[17] = size->channels == 1 ? 0 : size->channels == 3 ? 2 : 6;
+    chunk = close_chunk(chunk, "IHDR", HEADER);
     z.next_in = (unsigned char *)lines; /* only read */
     z.avail_in = (uInt)length;
-    z.next_out = packed;
+    z.next_out = chunk + 8;
     z.avail_out = (uInt)room;
     if (deflate(&z, Z_FINISH) != Z_STREAM_END)
-        MRC_FAIL_AT(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: cannot be compressed", output->shown);
-    MRC_TRY(mrc_output_write(output, signature, sizeof signature, err));
-    MRC_TRY(put_chunk(output, "IHDR", header, sizeof header, err));
-    MRC_TRY(put_chunk(output, "IDAT", packed, z.total_out, err));
-    MRC_TRY(put_chunk(output, "IEND", packed, 0, err));
+        MRC_FAIL(err, MERCER_ERR_IO, "an image cannot be compressed");
+    chunk = close_chunk(chunk, "IDAT", z.total_out);
+    chunk = close_chunk(chunk, "IEND", 0);
+    *count = (size_t)(chunk - file);
+    *out = file;
+    file = NULL;
 out:
     if (live)
         deflateEnd(&z);
-    mrc_free(packed);
+    mrc_free(file);
+    return rc;
+}
+
+static mercer_status check_size(const mrc_image_size *size, bool opacity, mercer_error *err)
+{
+    if (size->width >= 1 && size->height >= 1 && size->width <= MRC_MAX_PIXELS / size->height &&
+        (size->channels == 1 || size->channels == 3 || (opacity && size->channels == 4)))
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_ARGUMENT, "an image of %lldx%lld pixels cannot be written",
+                    (long long)size->width, (long long)size->height);
+}
+
+mercer_status mercer_image_to_png(const double *x, int64_t width, int64_t height, int64_t channels,
+                                  int64_t *clipped, void **out, size_t *size, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(size);
+    *size = 0;
+    MRC_NEED(x);
+    const mrc_image_size shape = {width, height, channels};
+    unsigned char *lines = NULL, *file = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(check_size(&shape, true, err));
+    int64_t length = mrc_image_values(&shape) + height;
+    MRC_TRY(mrc_alloc2_raw(&lines, length, 1, 1, err));
+    int64_t outside = to_bytes(x, &shape, 1, lines);
+    MRC_TRY(make_png(&shape, lines, (size_t)length, &file, size, err));
+    *out = file;
+    if (clipped)
+        *clipped += outside;
+out:
+    mrc_free(lines);
     return rc;
 }
 
@@ -114,13 +147,10 @@ mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, const char *
     MRC_NEED(x);
     const mrc_image_size size = {width, height, channels};
     mrc_output *output = NULL;
-    unsigned char *bytes = NULL;
+    unsigned char *bytes = NULL, *file = NULL;
     enum kind kind;
     mercer_status rc = MERCER_OK;
-    if (!path || !x || width < 1 || height < 1 || (channels != 1 && channels != 3) ||
-        width > MRC_MAX_PIXELS / height)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "an image of %lldx%lld pixels cannot be written",
-                 (long long)width, (long long)height);
+    MRC_TRY(check_size(&size, false, err));
     MRC_TRY(find_kind(path, format, &size, &kind, err));
     int64_t gap = kind == PNG ? 1 : 0; /* how a line of a PNG was predicted: not at all */
     int64_t length = mrc_image_values(&size) + gap * height;
@@ -130,7 +160,9 @@ mercer_status mercer_image_write(mercer_ctx *ctx, const char *path, const char *
     output->fd = -1;
     MRC_TRY(mrc_output_open(output, ctx, path, err));
     if (kind == PNG) {
-        MRC_TRY(put_png(output, &size, bytes, (size_t)length, err));
+        size_t count;
+        MRC_TRY(make_png(&size, bytes, (size_t)length, &file, &count, err));
+        MRC_TRY(mrc_output_write(output, file, count, err));
     } else {
         char header[64];
         int head = snprintf(header, sizeof header, "P%d\n%lld %lld\n255\n", channels == 1 ? 5 : 6,
@@ -145,6 +177,7 @@ out:
     if (output)
         mrc_output_abort(output); /* nothing to do once finished */
     mrc_free(output);
+    mrc_free(file);
     mrc_free(bytes);
     return rc;
 }

@@ -256,3 +256,23 @@ void mercer_writer_abort(mercer_writer *writer)
 {
     writer_free(writer);
 }
+
+mercer_status mercer_file_write(mercer_ctx *ctx, const char *path, const void *bytes, size_t size,
+                                mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(path);
+    MRC_NEED(bytes);
+    mrc_output *output = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&output, 1, sizeof *output, err));
+    output->fd = -1;
+    MRC_TRY(mrc_output_open(output, ctx, path, err));
+    MRC_TRY(mrc_output_write(output, bytes, size, err));
+    MRC_TRY(mrc_output_finish(output, err));
+out:
+    if (output)
+        mrc_output_abort(output); /* nothing to do once finished */
+    mrc_free(output);
+    return rc;
+}

@@ -20,7 +20,7 @@ from support import (LIMIT, MERCER, ROOT, Skip, columns_of, mercer, refused, rep
                      write)
 
 
-COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "inverse", "update", "info", "truncate",
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "plot", "inverse", "update", "info", "truncate",
             "scale", "generate", "methods", "kernels", "heads", "demo"]
 
 

@@ -5,12 +5,11 @@ import os
 import pathlib
 import re
 import sys
-import time
 
 import numpy as np
 
-from support import (LIMIT, cloud, files, mercer, numbers, put_images, random_images, refused, report, ring_model,
-                     run_tests, running, table, test, write)
+from support import (cloud, files, mercer, numbers, put_images, random_images, refused, report, ring_model,
+                     run_tests, table, test, write)
 
 
 @test
@@ -112,18 +111,23 @@ def test_preimages_as_images():
     mercer("fit", "in", "-m", "pca", "-n", 1, "-o", "1.model", "--quiet")
     done = mercer("inverse", "1.model", "far.csv", "-o", "far.pgm")
     assert re.search(r"note: 20 values lay outside 0 to 255 and were clipped", done.err), done.err
-    refused("inverse", "p.model", "f.csv", "-o", "all.pgm", status=1, says=["f.csv", "images/"])
-    # From a pipe rows come one by one: the first is not written before it is the only one.
-    refused("inverse", "p.model", "-", "-o", "all.pgm", status=1, says=["one image", "images/"],
-            stdin=("\n".join(lines) + "\n").encode())
-    assert not os.path.exists("all.pgm")
-    with running("inverse", "p.model", "-", "-o", "all.pgm") as process:
-        for piece in ("\n".join(lines[:2]) + "\n", lines[2] + "\n"):
-            process.stdin.write(piece.encode())
-            process.stdin.flush()
-            time.sleep(0.1)
-        process.stdin.close()
-        assert process.wait(LIMIT) == 1 and not os.path.exists("all.pgm")
+    # Several rows in one file are a contact sheet: white lines of two pixels between the images.
+    assert "9 images of 5x4" in mercer("inverse", "p.model", "f.csv", "-o", "all.pgm").out
+    row = np.full((4, 9 * 7 - 2), 255, "u1")
+    for i in range(9):
+        row[:, 7 * i:7 * i + 5] = images[i]
+    assert np.array_equal(read_pgm("all.pgm"), row)
+    mercer("inverse", "p.model", "-", "-o", "sheet.pgm", "--sheet", "4x3", stdin=("\n".join(lines) + "\n").encode())
+    sheet = np.full((3 * 6 - 2, 4 * 7 - 2), 255, "u1")
+    for i in range(9):
+        sheet[6 * (i // 4):6 * (i // 4) + 4, 7 * (i % 4):7 * (i % 4) + 5] = images[i]
+    assert np.array_equal(read_pgm("sheet.pgm"), sheet)
+    refused("inverse", "p.model", "f.csv", "-o", "few.pgm", "--sheet", "4x2", status=1,
+            says=["f.csv", "8 images", "images/"])
+    refused("inverse", "p.model", "f.csv", "-o", "out/", "--sheet", "4x2", status=2, says=["--sheet"])
+    refused("inverse", "p.model", "f.csv", "-o", "x.csv", "--sheet", "4x2", status=2, says=["--sheet"])
+    refused("inverse", "p.model", "f.csv", "--sheet", "4x2", status=2, says=["-o"])
+    refused("inverse", "p.model", "f.csv", "-o", "x.pgm", "--sheet", "4by2", status=2, says=["4by2", "32x24"])
     # What is left of a shorter model is still a model of images.
     mercer("truncate", "p.model", "-n", 3, "-o", "3.model", "--quiet")
     assert report("info", "3.model")["image_size"] == [5, 4, 1]
@@ -139,7 +143,7 @@ def test_preimages_as_images():
     ring_model()
     for model, word in (("h.model", "features of images"), ("ring.model", "columns")):
         refused("inverse", model, "f.csv", "-o", "no/", status=1, says=[model, word])
-    assert not {"all.pgm", "x.ppm", "no", "none"} & set(files())
+    assert not {"few.pgm", "x.csv", "x.pgm", "x.ppm", "no", "none"} & set(files())
 
 
 if __name__ == "__main__":

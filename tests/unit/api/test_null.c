@@ -138,6 +138,9 @@ static void test_rows(void **state)
     QUIET(mercer_rows_copy, NULL, 0, 1, one);
     QUIET(mercer_rows_copy, rows, 0, 1, NULL);
     QUIET(mercer_rows_free, NULL);
+    char *checksum = NULL;
+    REFUSED(mercer_rows_checksum, NULL, &checksum);
+    REFUSED(mercer_rows_checksum, rows, NULL);
     REFUSED(mercer_dataset_generate, NULL, "circle", NULL, &table);
     REFUSED(mercer_dataset_generate, ctx, NULL, NULL, &table);
     REFUSED(mercer_dataset_generate, ctx, "circle", NULL, NULL);
@@ -219,6 +222,8 @@ static void test_writing(void **state)
 {
     static const char *const names[] = {"a", "b", "c"};
     mercer_writer *writer = NULL;
+    void *bytes = NULL;
+    size_t size = 0;
     char path[] = "/tmp/mercer-null-XXXXXX";
     int file = mkstemp(path);
     (void)state;
@@ -247,6 +252,12 @@ static void test_writing(void **state)
     REFUSED(mercer_image_write, NULL, path, "pgm", x, 1, 1, 1, NULL);
     REFUSED(mercer_image_write, ctx, NULL, "pgm", x, 1, 1, 1, NULL);
     REFUSED(mercer_image_write, ctx, path, "pgm", NULL, 1, 1, 1, NULL);
+    REFUSED(mercer_file_write, NULL, path, x, 1);
+    REFUSED(mercer_file_write, ctx, NULL, x, 1);
+    REFUSED(mercer_file_write, ctx, path, NULL, 1);
+    REFUSED(mercer_image_to_png, NULL, 1, 1, 1, NULL, &bytes, &size);
+    REFUSED(mercer_image_to_png, x, 1, 1, 1, NULL, NULL, &size);
+    REFUSED(mercer_image_to_png, x, 1, 1, 1, NULL, &bytes, NULL);
     unlink(path);
 }
 

@@ -551,6 +551,50 @@ static void test_image_write(void **state)
                  MERCER_ERR_ARGUMENT, "0x2 pixels cannot be written");
 }
 
+/* The bytes are those of the file; PNG alone takes a fourth channel. */
+static void test_image_to_png(void **state)
+{
+    static const double pixels[] = {-3, 0.4, 1.5, 254.6, 300, 7, 8, 9};
+    static const unsigned char rounded[] = {0, 0, 2, 255, 255, 7, 8, 9};
+    int64_t clipped = 0;
+    size_t length, size = 1;
+    void *png = NULL;
+    (void)state;
+    assert_ok(mercer_image_write(ctx, in_scratch("g.png"), NULL, pixels, 3, 2, 1, NULL, &err));
+    char *file = get_bytes(in_scratch("g.png"), &length);
+    assert_ok(mercer_image_to_png(pixels, 3, 2, 1, &clipped, &png, &size, &err));
+    assert_int_equal(clipped, 2);
+    assert_int_equal(size, length);
+    assert_memory_equal(png, file, length);
+    test_free(file);
+    mercer_free(png);
+    assert_ok(mercer_image_to_png(pixels, 2, 1, 4, NULL, &png, &size, &err));
+    const unsigned char *bytes = png;
+    unsigned char lines[16];
+    uLongf filled = sizeof lines;
+    assert_int_equal(bytes[25], 6); /* red, green, blue, opacity */
+    assert_int_equal(uncompress(lines, &filled, bytes + 41, size - 41 - 16), Z_OK);
+    assert_int_equal(filled, 9);
+    assert_int_equal(lines[0], 0);
+    assert_memory_equal(lines + 1, rounded, 8);
+    mercer_free(png);
+    assert_fails(mercer_image_to_png(pixels, 1, 2, 2, NULL, &png, &size, &err), MERCER_ERR_ARGUMENT,
+                 "1x2 pixels cannot be written");
+    assert_null(png);
+    int64_t live = mrc_alloc_live();
+    mercer_status rc = MERCER_ERR_MEMORY;
+    for (int k = 0; rc != MERCER_OK; k++) {
+        assert_true(k < 100);
+        mrc_alloc_fail_after(k);
+        rc = mercer_image_to_png(pixels, 3, 2, 1, NULL, &png, &size, &err);
+        mrc_alloc_fail_after(-1);
+        assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+        assert_true((png == NULL) == (rc != MERCER_OK));
+        assert_int_equal(mrc_alloc_live(), live + (png != NULL));
+        mercer_free(png);
+    }
+}
+
 static void test_image_write_failing(void **state)
 {
     static const double grey[] = {1, 2, 3, 4, 5, 6};
@@ -626,6 +670,7 @@ int main(void)
         READS(test_encode_choices),
         READS(test_encode_failing),
         READS(test_image_write),
+        READS(test_image_to_png),
         READS(test_image_write_failing),
         READS(test_images_failing),
         READS(test_model_keeps_images),
