@@ -87,6 +87,9 @@ typedef struct mercer_read_options {
     const char *comment;   /* lines that start with this character are skipped; NULL: none */
     const char *na;        /* further cells that are missing, comma-separated ("-,.,-999"); numbers
                               by their value; kept in prepare */
+    const char *groups;    /* column that says which rows belong together, by name or position as a
+                              label: never data, see mercer_table_groups(); it may be that of the
+                              ids; NULL: none */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are
@@ -115,6 +118,11 @@ MERCER_API const char *mercer_table_target_origin(const mercer_table *table);
  * the column has none; NULL without ids. */
 MERCER_API const char *mercer_table_id(const mercer_table *table, int64_t row);
 MERCER_API const char *mercer_table_id_name(const mercer_table *table);
+/* The groups of the rows, as mercer_evaluate_options.groups has them: numbers from 0 on in the
+ * order of their first rows, into codes, which has room for all rows. MERCER_ERR_ARGUMENT when the
+ * table was read without groups. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_table_groups(const mercer_table *table,
+                                                                 int64_t *codes, mercer_error *err);
 MERCER_API void mercer_table_free(mercer_table *table);
 /* Set what a reader of more rows like those of a table needs: its columns by name, how many there
  * are, and how they are prepared. What is set is borrowed from the table. */

@@ -11,11 +11,12 @@
 enum { MRC_ROLE_LABEL = -1 };
 #define MRC_ROLE_SKIPPED INT64_MIN
 #define MRC_ROLE_ID (INT64_MIN + 1)
+#define MRC_ROLE_GROUP (INT64_MIN + 2)
 #define MRC_ROLE_TARGET(k) (-2 - (k))
 
 static inline bool mrc_role_is_target(int64_t role)
 {
-    return role < MRC_ROLE_LABEL && role > MRC_ROLE_ID;
+    return role < MRC_ROLE_LABEL && role > MRC_ROLE_GROUP;
 }
 
 /* What a first column without a name holds. */
@@ -59,13 +60,14 @@ typedef struct mrc_style {
 /* The columns of a file, in its order. */
 typedef struct mrc_columns {
     int64_t count;
-    char **names;          /* count strings, or NULL when the file has no header */
-    int64_t *role;         /* NULL: all are data, in their order */
-    int64_t data;          /* how many are data */
-    int64_t targets;       /* how many are targets */
-    int64_t label;         /* which one holds classes, or -1 */
-    int64_t id;            /* which one holds the ids of the rows, or -1 */
-    bool unnamed;          /* the first column of a file with names has none */
+    char **names;    /* count strings, or NULL when the file has no header */
+    int64_t *role;   /* NULL: all are data, in their order */
+    int64_t data;    /* how many are data */
+    int64_t targets; /* how many are targets */
+    int64_t label;   /* which one holds classes, or -1 */
+    int64_t id;      /* which one holds the ids of the rows, or -1 */
+    int64_t group;   /* which one holds the groups of the rows, or -1; it may be that of ids */
+    bool unnamed;    /* the first column of a file with names has none */
     mrc_counting counting; /* what stands in it, and is checked while it is read */
     int64_t skipped;       /* how many are not wanted */
     bool missing; /* a missing value of a data column is NaN; else an error that ends in hint */

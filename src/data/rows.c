@@ -418,6 +418,18 @@ const char *mercer_table_target_origin(const mercer_table *table)
     return table->origin;
 }
 
+void mrc_row_texts_destroy(mrc_row_texts *texts)
+{
+    mrc_free(texts->bytes);
+    mrc_free(texts->end);
+    *texts = (mrc_row_texts){0};
+}
+
+const char *mrc_row_text(const mrc_row_texts *texts, int64_t row)
+{
+    return texts->bytes + (row > 0 ? texts->end[row - 1] : 0);
+}
+
 void mercer_table_free(mercer_table *table)
 {
     if (!table)
@@ -425,17 +437,17 @@ void mercer_table_free(mercer_table *table)
     mercer_rows_free(table->rows);
     mrc_targets_destroy(&table->targets);
     mrc_free(table->origin);
-    mrc_free(table->ids);
-    mrc_free(table->id_end);
+    mrc_row_texts_destroy(&table->ids);
+    mrc_row_texts_destroy(&table->groups);
     mrc_free(table->id_name);
     mrc_free(table);
 }
 
 const char *mercer_table_id(const mercer_table *table, int64_t row)
 {
-    if (!table || !table->ids || row < 0 || row >= table->rows->n)
+    if (!table || !table->ids.bytes || row < 0 || row >= table->rows->n)
         return NULL;
-    return table->ids + (row > 0 ? table->id_end[row - 1] : 0);
+    return mrc_row_text(&table->ids, row);
 }
 
 const char *mercer_table_id_name(const mercer_table *table)

@@ -165,15 +165,24 @@ mercer_status mrc_targets_judge_classes(const mercer_ctx *ctx, const char *shown
 /* Free what targets hold and make them of kind NONE; accepts zeroed ones. */
 void mrc_targets_destroy(mercer_targets *targets);
 
+/* Texts of rows, each with its zero byte, one behind the other: that of row i starts where that of
+ * row i - 1 ends. */
+typedef struct mrc_row_texts {
+    char *bytes;  /* NULL: there are none */
+    int64_t *end; /* one per row */
+    int64_t room; /* bytes that there is room for */
+} mrc_row_texts;
+void mrc_row_texts_destroy(mrc_row_texts *texts);
+/* That of a row which is there. */
+const char *mrc_row_text(const mrc_row_texts *texts, int64_t row);
+
 struct mercer_table {
     mercer_rows *rows;
     struct mercer_targets targets;
     char *origin; /* text of mercer_table_target_origin, or NULL */
-    /* Ids of the rows, each with its zero byte, one behind the other: that of row i starts where
-     * that of row i - 1 ends. NULL without ids. */
-    char *ids;
-    int64_t *id_end;
+    mrc_row_texts ids, groups;
     char *id_name;
+    bool grouped_by_ids; /* the groups are the ids */
 };
 
 /* Free an array of strings; accepts NULL. */

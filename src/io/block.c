@@ -9,7 +9,7 @@
 enum {
     FIRST_BYTES = 1 << 16,   /* first memory of a block of unknown length */
     ENTRIES_FIRST = 1 << 10, /* entries of sparse rows */
-    IDS_FIRST = 1 << 10      /* bytes of ids */
+    TEXTS_FIRST = 1 << 10    /* bytes of ids, of groups */
 };
 
 int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns)
@@ -17,7 +17,7 @@ int64_t mrc_block_row_bytes(const mrc_block *block, const mrc_columns *columns)
     const int64_t number = (int64_t)sizeof(double);
     int64_t data = block->sparse ? number : columns->data * (int64_t)mrc_dtype_bytes(block->dtype);
     return data + columns->targets * number + (block->with_codes ? number : 0) +
-           (columns->id >= 0 ? number : 0);
+           (columns->id >= 0 ? number : 0) + (columns->group >= 0 ? number : 0);
 }
 
 enum { ENTRY_BYTES = sizeof(int32_t) + sizeof(double) };
@@ -80,7 +80,9 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
     if (block->with_codes)
         MRC_TRY(mrc_grow(&block->codes, rows, sizeof *block->codes, err));
     if (columns->id >= 0)
-        MRC_TRY(mrc_grow(&block->id_end, rows, sizeof *block->id_end, err));
+        MRC_TRY(mrc_grow(&block->ids.end, rows, sizeof *block->ids.end, err));
+    if (columns->group >= 0)
+        MRC_TRY(mrc_grow(&block->groups.end, rows, sizeof *block->groups.end, err));
     block->capacity = rows;
 out:
     return rc;
@@ -123,39 +125,39 @@ mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_err
     return mrc_block_reserve_entries(block, more < fitting ? more : fitting, err);
 }
 
-mercer_status mrc_block_set_id(mrc_block *block, int64_t row, const char *text, size_t length,
-                               mercer_error *err)
+mercer_status mrc_block_set_text(const mrc_block *block, mrc_row_texts *texts, int64_t row,
+                                 const char *text, size_t length, mercer_error *err)
 {
-    int64_t start = row > 0 ? block->id_end[row - 1] : 0, end = start + (int64_t)length + 1;
+    int64_t start = row > 0 ? texts->end[row - 1] : 0, end = start + (int64_t)length + 1;
     mercer_status rc = MERCER_OK;
-    if (end > block->id_room) {
-        int64_t room = 2 * end + IDS_FIRST;
+    if (end > texts->room) {
+        int64_t room = 2 * end + TEXTS_FIRST;
         if (room > mrc_budget_left(block->budget))
             MRC_TRY(mrc_budget_fail(block->budget, "the ids of its rows", (double)room, err));
-        MRC_TRY(mrc_grow(&block->ids, room, 1, err));
-        block->id_room = room;
+        MRC_TRY(mrc_grow(&texts->bytes, room, 1, err));
+        texts->room = room;
     }
-    memcpy(block->ids + start, text, length);
-    block->ids[end - 1] = 0;
-    block->id_end[row] = end;
+    memcpy(texts->bytes + start, text, length);
+    texts->bytes[end - 1] = 0;
+    texts->end[row] = end;
 out:
     return rc;
 }
 
-mercer_status mrc_block_set_id_number(mrc_block *block, int64_t row, double value,
-                                      mercer_error *err)
+mercer_status mrc_block_set_number(const mrc_block *block, mrc_row_texts *texts, int64_t row,
+                                   double value, mercer_error *err)
 {
     char text[MRC_NUMBER_SIZE];
     int length = mrc_format_double(value == 0 ? 0 : value, text);
-    return mrc_block_set_id(block, row, text, (size_t)length, err);
+    return mrc_block_set_text(block, texts, row, text, (size_t)length, err);
 }
 
-void mrc_block_move_id(mrc_block *block, int64_t from, int64_t to)
+void mrc_row_texts_move(mrc_row_texts *texts, int64_t from, int64_t to)
 {
-    int64_t start = from > 0 ? block->id_end[from - 1] : 0, at = to > 0 ? block->id_end[to - 1] : 0;
-    int64_t length = block->id_end[from] - start;
-    memmove(block->ids + at, block->ids + start, (size_t)length);
-    block->id_end[to] = at + length;
+    int64_t start = from > 0 ? texts->end[from - 1] : 0, at = to > 0 ? texts->end[to - 1] : 0;
+    int64_t length = texts->end[from] - start;
+    memmove(texts->bytes + at, texts->bytes + start, (size_t)length);
+    texts->end[to] = at + length;
 }
 
 void mrc_block_destroy(mrc_block *block)
@@ -165,7 +167,7 @@ void mrc_block_destroy(mrc_block *block)
     mrc_free(block->packed);
     mrc_free(block->values);
     mrc_free(block->codes);
-    mrc_free(block->ids);
-    mrc_free(block->id_end);
+    mrc_row_texts_destroy(&block->ids);
+    mrc_row_texts_destroy(&block->groups);
     *block = (mrc_block){.input = block->input, .budget = block->budget, .elastic = block->elastic};
 }

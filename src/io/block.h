@@ -19,11 +19,10 @@ typedef struct mrc_block {
     bool sparse;     /* likewise; the rows are then in csr, not in x */
     mrc_csr_owned csr;
     int64_t entry_capacity;
-    char *ids; /* of the rows, as in mercer_table */
-    int64_t *id_end, id_room;
-    mrc_budget *budget; /* that the rows have to fit, borrowed; or NULL */
-    bool elastic;       /* set by the reader: a block may end early where the budget does */
-    bool full;          /* it did */
+    mrc_row_texts ids, groups; /* of the rows, as in mercer_table */
+    mrc_budget *budget;        /* that the rows have to fit, borrowed; or NULL */
+    bool elastic;              /* set by the reader: a block may end early where the budget does */
+    bool full;                 /* it did */
 } mrc_block;
 
 /* Bytes of one row, entries of sparse ones aside. */
@@ -38,14 +37,15 @@ mercer_status mrc_block_reserve(mrc_block *block, const mrc_columns *columns, in
 mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64_t most,
                              mercer_error *err);
 
-/* Set the id of a row for which there is room; those of the rows before it are set. */
-mercer_status mrc_block_set_id(mrc_block *block, int64_t row, const char *text, size_t length,
-                               mercer_error *err);
+/* Set the text (ids or groups of the block) of a row for which there is room; those of the rows
+ * before it are set. */
+mercer_status mrc_block_set_text(const mrc_block *block, mrc_row_texts *texts, int64_t row,
+                                 const char *text, size_t length, mercer_error *err);
 /* The same of a number. */
-mercer_status mrc_block_set_id_number(mrc_block *block, int64_t row, double value,
-                                      mercer_error *err);
-/* Let row `to` have the id of row `from`, which is not before it. */
-void mrc_block_move_id(mrc_block *block, int64_t from, int64_t to);
+mercer_status mrc_block_set_number(const mrc_block *block, mrc_row_texts *texts, int64_t row,
+                                   double value, mercer_error *err);
+/* Let row `to` have the text of row `from`, which is not before it. */
+void mrc_row_texts_move(mrc_row_texts *texts, int64_t from, int64_t to);
 
 /* Make room for at least that many entries of sparse rows. */
 mercer_status mrc_block_grow_entries(mrc_block *block, int64_t least, mercer_error *err);

@@ -1022,7 +1022,26 @@ static mercer_status cell_id(const struct csv *csv, const mrc_columns *columns,
     mercer_status rc = check_text(csv, cell, line, err);
     if (rc != MERCER_OK)
         return rc;
-    return mrc_block_set_id(block, block->n, cell->text, cell->length, err);
+    return mrc_block_set_text(block, &block->ids, block->n, cell->text, cell->length, err);
+}
+
+/* The group of the row that is read, which has to have one. */
+static mercer_status cell_group(const struct csv *csv, const mrc_columns *columns,
+                                const struct cell *cell, int64_t line, mrc_block *block,
+                                mercer_error *err)
+{
+    mercer_status rc = check_text(csv, cell, line, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (means_missing(columns, cell)) {
+        char shown[MRC_SHOWN_SIZE];
+        mrc_at at = at_cell(csv, columns, columns->group, line);
+        at.key = "groups";
+        return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: '%s' is not the group of a row",
+                           csv->text.input->shown, (long long)line,
+                           mrc_show(shown, cell->text, cell->length));
+    }
+    return mrc_block_set_text(block, &block->groups, block->n, cell->text, cell->length, err);
 }
 
 /* Parse the row at the start of the unread text into the next row of the block, and step over it.
@@ -1066,7 +1085,9 @@ static enum outcome parse_row(struct csv *csv, const mrc_columns *columns, mrc_c
         if ((role[i] == MRC_ROLE_LABEL
                  ? cell_class(csv, columns, i, &cell, line, classes, code, err)
              : role[i] == MRC_ROLE_ID ? cell_id(csv, columns, &cell, line, block, err)
-                                      : cell_number(csv, i, &cell, line, slot, err)) != MERCER_OK)
+             : role[i] == MRC_ROLE_GROUP
+                 ? cell_group(csv, columns, &cell, line, block, err)
+                 : cell_number(csv, i, &cell, line, slot, err)) != MERCER_OK)
             return CELL_BAD;
     }
     /* The fast way leaves the line of a row's last cell uncounted. */

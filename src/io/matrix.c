@@ -79,7 +79,11 @@ static mercer_status distribute(const mrc_matrix *matrix, const mrc_columns *col
                 if (rc != MERCER_OK)
                     return rc;
             } else if (role == MRC_ROLE_ID) {
-                mercer_status rc = mrc_block_set_id_number(block, at, row[j], err);
+                mercer_status rc = mrc_block_set_number(block, &block->ids, at, row[j], err);
+                if (rc != MERCER_OK)
+                    return rc;
+            } else if (role == MRC_ROLE_GROUP) {
+                mercer_status rc = mrc_block_set_number(block, &block->groups, at, row[j], err);
                 if (rc != MERCER_OK)
                     return rc;
             } else if (role != MRC_ROLE_SKIPPED) {
@@ -134,7 +138,7 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
 {
     int64_t first = matrix->csr.start[matrix->next], end = matrix->csr.start[matrix->next + 1];
     int64_t n = block->n, at = block->csr.start[n];
-    double label = 0, id = 0,
+    double label = 0, id = 0, group = 0,
            *values = columns->targets ? block->values + n * columns->targets : NULL;
     mercer_status rc = MERCER_OK;
     if (at + end - first > block->entry_capacity)
@@ -151,6 +155,8 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
             label = matrix->csr.value[k];
         } else if (role == MRC_ROLE_ID) {
             id = matrix->csr.value[k];
+        } else if (role == MRC_ROLE_GROUP) {
+            group = matrix->csr.value[k];
         } else if (values && role != MRC_ROLE_SKIPPED) {
             values[MRC_ROLE_TARGET(role)] = matrix->csr.value[k];
         }
@@ -158,7 +164,9 @@ static mercer_status add_sparse_row(const mrc_matrix *matrix, const mrc_columns 
     if (columns->label >= 0)
         MRC_TRY(class_of(label, classes, &block->codes[n], err));
     if (columns->id >= 0)
-        MRC_TRY(mrc_block_set_id_number(block, n, id, err));
+        MRC_TRY(mrc_block_set_number(block, &block->ids, n, id, err));
+    if (columns->group >= 0 && columns->group != columns->id)
+        MRC_TRY(mrc_block_set_number(block, &block->groups, n, group, err));
     block->csr.start[n + 1] = at;
 out:
     return rc;

@@ -357,6 +357,28 @@ out:
     return rc;
 }
 
+/* The column of groups: the id may be that, too. */
+static mercer_status decide_group(mercer_reader *reader, const mercer_read_options *options,
+                                  mercer_error *err)
+{
+    mrc_columns *columns = &reader->source.columns;
+    mercer_status rc = MERCER_OK;
+    if (!options->groups)
+        goto out;
+    MRC_TRY(need_column(reader, options->groups, strlen(options->groups), &columns->group, err));
+    if (columns->group == columns->id)
+        goto out;
+    if (columns->role[columns->group] != 0 || columns->label == columns->group) {
+        char shown[MRC_COLUMN_SHOWN];
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "groups", .names_file = 1),
+                    "%s: %s has the groups, so it cannot be label or target, too",
+                    reader->source.input.shown, mrc_column_shown(shown, columns, columns->group));
+    }
+    columns->role[columns->group] = MRC_ROLE_GROUP;
+out:
+    return rc;
+}
+
 /* Leave out what the caller does not want. A label or target of the rule that is dropped is
  * none. */
 static mercer_status leave_out(mercer_reader *reader, const mercer_read_options *options,
@@ -379,12 +401,15 @@ static mercer_status leave_out(mercer_reader *reader, const mercer_read_options 
             columns->role[i] = MRC_ROLE_SKIPPED;
         if (role == 0 || !dropped[i])
             continue;
-        if (role == MRC_ROLE_ID ? options->id != NULL : options->label || options->target) {
+        if (role == MRC_ROLE_ID      ? options->id != NULL
+            : role == MRC_ROLE_GROUP ? true
+                                     : options->label || options->target) {
             char shown[MRC_COLUMN_SHOWN];
             MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "drop", .names_file = 1),
                         "%s: %s is dropped, but it is the %s", reader->source.input.shown,
                         mrc_column_shown(shown, columns, i),
                         role == MRC_ROLE_ID      ? "id"
+                        : role == MRC_ROLE_GROUP ? "column of groups"
                         : role == MRC_ROLE_LABEL ? "label"
                                                  : "target");
         }
@@ -439,7 +464,8 @@ static mercer_status remember(mercer_reader *reader, const mercer_read_options *
                 MRC_TRY(mrc_strdup(&remembered->targets[MRC_ROLE_TARGET(columns->role[i])],
                                    columns->names[i], err));
     }
-    if (columns->names || (!options->use_columns && !options->drop_columns && columns->id < 0))
+    if (columns->names ||
+        (!options->use_columns && !options->drop_columns && columns->id < 0 && columns->group < 0))
         goto out;
     MRC_TRY(mrc_alloc(&remembered->places, columns->data, sizeof *remembered->places, err));
     remembered->place_count = columns->data;
@@ -455,7 +481,7 @@ out:
 /* Whether the caller chooses among the columns. */
 static bool chooses(const mercer_read_options *options)
 {
-    return options->use_columns || options->drop_columns ||
+    return options->use_columns || options->drop_columns || options->groups ||
            (options->id && !options->id_optional && strcmp(options->id, "none") != 0);
 }
 
@@ -476,7 +502,7 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
 {
     mrc_columns *columns = &reader->source.columns;
     mercer_status rc = MERCER_OK;
-    columns->label = columns->id = -1;
+    columns->label = columns->id = columns->group = -1;
     if (reader->source.format->caps & MRC_LABELS_FRONT) { /* labels are not columns */
         if (chooses(options))
             MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "columns drop id", .names_file = 1),
@@ -500,6 +526,7 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
     MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
     MRC_TRY(decide_targets(reader, options, err));
     MRC_TRY(decide_id(reader, ctx, options, err));
+    MRC_TRY(decide_group(reader, options, err));
     if (columns->label >= 0)
         columns->role[columns->label] = MRC_ROLE_LABEL;
     MRC_TRY(leave_out(reader, options, err));

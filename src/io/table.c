@@ -25,7 +25,7 @@ static mercer_status names_of_role(const mrc_columns *columns, int64_t count, bo
     MRC_TRY(mrc_alloc(&names, count, sizeof *names, err));
     for (int64_t i = 0; i < columns->count; i++) {
         int64_t role = columns->role[i];
-        if (role == MRC_ROLE_SKIPPED || role == MRC_ROLE_ID)
+        if (role == MRC_ROLE_SKIPPED || role == MRC_ROLE_ID || role == MRC_ROLE_GROUP)
             continue;
         if ((role >= 0) == data && (data || role != MRC_ROLE_LABEL))
             MRC_TRY(
@@ -143,9 +143,12 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         bool named = columns->names && !(columns->unnamed && columns->id == 0);
         MRC_TRY(mrc_strdup(&table->id_name, named ? columns->names[columns->id] : "id", err));
         table->ids = block->ids;
-        table->id_end = block->id_end;
-        block->ids = NULL;
-        block->id_end = NULL;
+        block->ids = (mrc_row_texts){0};
+    }
+    table->grouped_by_ids = columns->group >= 0 && columns->group == columns->id;
+    if (columns->group >= 0 && !table->grouped_by_ids) {
+        table->groups = block->groups;
+        block->groups = (mrc_row_texts){0};
     }
     *out = table;
     table = NULL;
@@ -176,8 +179,10 @@ static void drop_rows(mercer_reader *reader, mrc_block *block)
                        (size_t)targets * sizeof *block->values);
             if (block->codes)
                 block->codes[kept] = block->codes[i];
-            if (block->id_end)
-                mrc_block_move_id(block, i, kept);
+            if (block->ids.end)
+                mrc_row_texts_move(&block->ids, i, kept);
+            if (block->groups.bytes)
+                mrc_row_texts_move(&block->groups, i, kept);
         }
         kept++;
     }
@@ -398,4 +403,23 @@ void mercer_table_read_options(const mercer_table *table, mercer_read_options *o
         return;
     mrc_read_options_like(rows->prepare, rows->names, rows->d, &taken);
     mrc_give_struct(&taken, sizeof taken, options);
+}
+
+mercer_status mercer_table_groups(const mercer_table *table, int64_t *codes, mercer_error *err)
+{
+    MRC_NEED(table);
+    MRC_NEED(codes);
+    const mrc_row_texts *texts = table->grouped_by_ids ? &table->ids : &table->groups;
+    mrc_classes groups = {0};
+    mercer_status rc = MERCER_OK;
+    if (!texts->bytes)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "groups"),
+                    "the table was read without groups");
+    for (int64_t i = 0; i < table->rows->n; i++) {
+        const char *text = mrc_row_text(texts, i);
+        MRC_TRY(mrc_classes_code(&groups, text, strlen(text), &codes[i], err));
+    }
+out:
+    mrc_classes_destroy(&groups);
+    return rc;
 }
