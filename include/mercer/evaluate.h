@@ -42,8 +42,20 @@ typedef struct mercer_evaluate_options {
     int64_t inner_folds;     /* for that; 0: 5 */
     int predictions; /* what will be asked for: MERCER_PREDICTIONS_... refuses at once what will
                         not be there; 0: nothing is */
-    const char *positive; /* which of two classes auc, ap and the ROC curve look for; NULL: the
-                             second that the targets list */
+    const char *positive;  /* which of two classes auc, ap and the ROC curve look for; NULL: the
+                              second that the targets list */
+    const char *tune_rule; /* "best": the best mean over the inner folds, the first among equals;
+                              "1se": of all that are within one standard error of it the one with
+                              the fewest components, then the widest kernel, then the most ridge;
+                              NULL: best */
+    const int64_t *groups; /* one number per row, from 0 to rows - 1: rows of one group are in one
+                              fold, outer and inner. MERCER_LEAVE_ONE_OUT leaves one group out.
+                              NULL: there are none */
+    int ordered;           /* 1: rows are in the order of time. Of n rows and K folds the last
+                              K * (n / (K + 1)) are held out in K runs of equal length, and learnt
+                              are all rows before a run; inner folds likewise. 0: no order */
+    int choose;            /* 1: when the folds are done, choose on all rows, too, as for a model of
+                              them: mercer_evaluation_get_tuning(). 0: not */
 } mercer_evaluate_options;
 MERCER_VERSIONED(evaluate_options)
 
@@ -107,6 +119,52 @@ MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, 
 enum { MERCER_ROC_FALSE_RATE, MERCER_ROC_TRUE_RATE, MERCER_ROC_THRESHOLD, MERCER_ROC_COLUMNS };
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_evaluation_get_roc(
     mercer_evaluation *evaluation, const double **points, int64_t *count, mercer_error *err);
+
+/* Choose without an estimate of what the choice is worth: what mercer_evaluate() does with `choose`
+ * set, and no folds around it. Folds are options->inner_folds; folds, repeats, splits and test of
+ * the options must not be set. *out has no folds, and mercer_evaluation_get_tuning() tells the
+ * choice. MERCER_ERR_ARGUMENT when nothing is tuned. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status
+mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *options, const mercer_rows *rows,
+            const mercer_targets *targets, mercer_evaluation **out, mercer_error *err);
+
+/* The choice on all rows, every pointer borrowed from the evaluation. The mean of what is chosen is
+ * optimistic, because it was chosen by it: that of the evaluation's folds is not. Set struct_size
+ * before the call. */
+typedef struct mercer_tuning {
+    size_t struct_size;
+    int64_t cells;        /* combinations tried; 0: nothing was chosen on all rows */
+    int64_t axes;         /* keys that are tuned; in cells the last one changes fastest */
+    int64_t rows, folds;  /* all rows, and the folds they were split into */
+    const char *rule;     /* best, 1se */
+    const double *mean;   /* cells: over the folds; NaN: undefined, or it cannot be fitted */
+    const double *se;     /* cells: standard error of the mean; NaN: undefined */
+    const double *values; /* folds x cells; NaN likewise */
+    int64_t best, chosen; /* the cell with the best mean, and that of the rule */
+    /* What is chosen, for mercer_fit_options: */
+    const char *method, *kernel;
+    const char *head;  /* NULL: the method's own */
+    double components; /* 0: the method's default */
+} mercer_tuning;
+MERCER_VERSIONED(tuning)
+MERCER_API MERCER_EXPERIMENTAL void
+mercer_evaluation_get_tuning(const mercer_evaluation *evaluation, mercer_tuning *tuning);
+
+/* One key that is tuned, index from 0, in the order of the texts with components last. Set
+ * struct_size before the call. */
+typedef struct mercer_tuning_axis {
+    size_t struct_size;
+    const char *key;           /* components, kernel.sigma */
+    int64_t count;             /* values */
+    const char *const *values; /* components are increasing, others as given */
+    int64_t chosen;            /* which of them, on all rows */
+    const char *further;       /* VALUES to try where the chosen one is at the edge of the grid:
+                                  "16:128:*2"; NULL: it is not */
+} mercer_tuning_axis;
+MERCER_VERSIONED(tuning_axis)
+MERCER_API MERCER_EXPERIMENTAL void mercer_evaluation_get_axis(const mercer_evaluation *evaluation,
+                                                               int64_t index,
+                                                               mercer_tuning_axis *axis);
 
 #ifdef __cplusplus
 }

@@ -6,270 +6,53 @@
  * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
  * computed for all rows at once, because each sum depends only on its two rows. */
 #include "base/bytes.h"
-#include "eval/folds.h"
+#include "eval/job.h"
 #include "eval/notices.h"
-#include "eval/trial.h"
-#include "heads/heads.h"
-#include "methods/common/options.h"
-#include "methods/common/registry.h"
-#include "methods/common/request.h"
-
-#include <mercer/evaluate.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-MRC_VERSIONED(evaluate_options, )
-
-/* What all folds share. */
-struct job {
-    mercer_ctx *ctx;
-    const mercer_evaluate_options *options;
-    const mercer_rows *rows;
-    const mercer_targets *targets; /* or NULL */
-    const mrc_folds *folds;        /* NULL: the test rows of the options */
-    int64_t inner_folds;
-    mrc_scoring aim;
-    bool precomputed; /* rows are a kernel matrix */
-    bool streaming;   /* the method looks at blocks of rows */
-    mrc_scale_kind scale;
-    bool wanted[MRC_TERMS]; /* pairs that kernels of the grid are made of */
-    int64_t steps;          /* fits in all, for the progress bar */
-    mercer_evaluation *result;
-    mercer_ctx **workers;
-    atomic_llong done;
-};
-
 /* ---- one fold ---- */
 
-/* One fit more is done. Only the calling thread, whose context is the first, may talk to the host.
- */
-static void count_step(const mercer_ctx *ctx, struct job *job)
-{
-    long long done = atomic_fetch_add(&job->done, 1) + 1;
-    if (ctx == job->ctx || ctx == job->workers[0])
-        mrc_progress(job->ctx, "fits", (double)done / (double)job->steps);
-}
-
-/* Room for predictions of n rows, unless nothing is predicted. */
-static mercer_status reserve(const mercer_evaluation *result, int64_t n, double **scores,
-                             int64_t **codes, mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    if (result->kind == MERCER_TARGET_NONE)
-        return MERCER_OK;
-    MRC_TRY(mrc_alloc2(scores, n, result->outputs, sizeof **scores, err));
-    if (result->kind == MERCER_TARGET_CLASSES)
-        MRC_TRY(mrc_alloc(codes, n, sizeof **codes, err));
-out:
-    return rc;
-}
-
-/* Whether sums between all pairs of the rows are worth computing for this number of fits: those of
- * a set of rows are looked up by every kernel and for every part of the set. */
-static bool pairs_pay(const struct job *job, const mercer_ctx *ctx, const mercer_rows *rows,
-                      int64_t fits)
-{
-    enum { MIN_FITS = 4, MIN_COLUMNS = 8, MAX_ROWS = 4096 }; /* beyond: n^2 may not be needed */
-    double bytes = mrc_pairs_bytes(rows->n, job->wanted);
-    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= MIN_FITS &&
-           rows->d > MIN_COLUMNS && rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) &&
-           !job->precomputed && rows->gap_count == 0; /* gaps are filled anew in each fold */
-}
-
-/* What the inner folds say of every choice and number: choices x numbers each. */
-struct tally {
-    double *sums;
-    double *folds;    /* with a defined metric */
-    bool *failed;     /* by choice: some fold cannot be fitted with it */
-    mercer_error why; /* of the first that failed */
-    mercer_status rc; /* and its status */
-};
-
-/* A choice may not suit the rows of an inner fold (too few of a class for nu, a width that makes
- * all rows equal): it cannot be chosen then. What has to do with the call or the machine ends the
- * run. */
-static mercer_status note_failure(struct tally *tally, const mrc_grid *grid, int64_t choice,
-                                  mercer_status rc, mercer_error *err)
-{
-    if (grid->count > 1 && rc != MERCER_ERR_CANCELLED)
-        mrc_fail_within(err, rc, NULL, "%.100s: ", grid->choices[choice].text);
-    if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
-        return rc;
-    tally->failed[choice] = true;
-    if (tally->rc == MERCER_OK)
-        tally->why = *err;
-    tally->rc = tally->rc == MERCER_OK ? rc : tally->rc;
-    return MERCER_OK;
-}
-
-/* Every choice on one inner fold: its values are added to the tally. */
-static mercer_status try_choices(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *all,
-                                 const mrc_split *split, const mrc_trial *as, struct tally *tally,
-                                 mercer_error *err)
-{
-    const mrc_grid *grid = &job->result->grid;
-    mrc_pair_cache known = {0};
-    mrc_fold_rows learn = {0}, held = {0};
-    mrc_kept_features *kept = NULL; /* one per number */
-    mercer_error why;
-    mrc_trial trial = *as;
-    const mercer_rows *rows = all->rows;
-    mercer_status rc = MERCER_OK;
-    if (!rows->pairs && !job->streaming && pairs_pay(job, ctx, rows, grid->count)) {
-        MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, job->scale, split, job->wanted, err));
-        rows = &known.rows;
-        trial.scaled = true;
-    }
-    MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
-    trial.train = &learn;
-    trial.test = &held;
-    if (grid->heads)
-        MRC_TRY(mrc_alloc(&kept, trial.count, sizeof *kept, err));
-    trial.kept = kept;
-    for (int64_t c = 0; c < grid->count; c++) {
-        MRC_TRY(mrc_check_cancel(ctx, err));
-        trial.choice = &grid->choices[c];
-        if (tally->failed[c]) {
-            count_step(ctx, job);
-            continue;
-        }
-        rc = mrc_trial_run(ctx, &trial, &why);
-        if (rc != MERCER_OK)
-            rc = note_failure(tally, grid, c, rc, &why);
-        if (rc != MERCER_OK)
-            MRC_TRY(mrc_fail_again(err, rc, &why));
-        for (int64_t k = 0; k < trial.count && !tally->failed[c]; k++)
-            if (!isnan(trial.values[k])) {
-                tally->sums[c * trial.count + k] += trial.values[k];
-                tally->folds[c * trial.count + k]++;
-            }
-        count_step(ctx, job);
-    }
-out:
-    mrc_fold_rows_destroy(&learn);
-    mrc_fold_rows_destroy(&held);
-    for (int64_t k = 0; kept && k < trial.count; k++)
-        mercer_model_free(kept[k].model);
-    mrc_free(kept);
-    mrc_pair_cache_destroy(&known);
-    return rc;
-}
-
-/* Every choice on the inner folds of train. */
-static mercer_status try_all(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
-                             const double *numbers, int64_t count, struct tally *tally,
-                             mercer_error *err)
-{
-    const mercer_targets *targets = train->targets;
-    int64_t n = train->rows->n, *rest = NULL;
-    mrc_scoring aim = job->aim;
-    mrc_trial trial = {.fit = job->options->fit, .aim = &aim, .numbers = numbers, .count = count};
-    mrc_folds inner = {0};
-    mercer_status rc = MERCER_OK;
-    aim.together = false; /* inner folds have more rows than one */
-    MRC_TRY(mrc_alloc(&rest, n, sizeof *rest, err));
-    MRC_TRY(mrc_alloc(&trial.values, count, sizeof *trial.values, err));
-    MRC_TRY(reserve(job->result, n, &trial.scores, &trial.codes, err));
-    if (n < job->inner_folds)
-        MRC_FAIL_AT(
-            err, MERCER_ERR_DATA, MRC_AT(.key = "inner"),
-            "%lld training rows cannot be split into %lld inner folds for tuning: ask for fewer",
-            (long long)n, (long long)job->inner_folds);
-    MRC_TRY(mrc_folds_draw(ctx, n, targets ? targets->codes : NULL, targets ? targets->classes : 0,
-                           job->inner_folds, 1, &inner, err));
-    mrc_rng seeds = ctx->rng, start; /* of an inner fold, whatever is tried there */
-    trial.start = &start;
-    for (int64_t f = 0; f < inner.count; f++) {
-        mrc_rng_seed(&start, mrc_rng_next(&seeds));
-        mrc_split split = {.learn = rest,
-                           .learn_count = mrc_folds_rest(&inner, f, rest),
-                           .held = inner.rows + inner.start[f],
-                           .held_count = inner.start[f + 1] - inner.start[f]};
-        MRC_TRY(try_choices(ctx, job, train, &split, &trial, tally, err));
-    }
-out:
-    mrc_folds_destroy(&inner);
-    mrc_free(rest);
-    mrc_free(trial.values);
-    mrc_free(trial.scores);
-    mrc_free(trial.codes);
-    return rc;
-}
-
-static const double EQUAL = 1e-12; /* shares of rows differ by more, sums of them by rounding */
-
-/* The best of all choices and numbers by the inner folds of train, the first among equals. */
-static mercer_status choose(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
-                            const double *numbers, int64_t count, int64_t *best, double *value,
-                            mrc_fold_result *fold, mercer_error *err)
-{
-    int64_t choices = job->result->grid.count, all = choices * count, failed = 0;
-    bool larger_is_better = job->result->metric->larger_is_better;
-    struct tally tally = {0};
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&tally.sums, all, sizeof *tally.sums, err));
-    MRC_TRY(mrc_alloc(&tally.folds, all, sizeof *tally.folds, err));
-    MRC_TRY(mrc_alloc(&tally.failed, choices, sizeof *tally.failed, err));
-    MRC_TRY(try_all(ctx, job, train, numbers, count, &tally, err));
-    *value = NAN;
-    for (int64_t c = 0; c < choices; c++)
-        failed += tally.failed[c];
-    if (failed == choices)
-        MRC_TRY(mrc_fail_again(err, tally.rc, &tally.why));
-    if (failed > 0) { /* counted with the numbers, like mercer_evaluation_info.choices */
-        mrc_fail_within(&tally.why, MERCER_OK, NULL,
-                        "tune: %lld of %lld choices cannot be fitted, and are left out: ",
-                        (long long)(failed * count), (long long)all);
-        mrc_notice_keep(fold, &tally.why);
-    }
-    for (int64_t c = 0; c < all; c++) {
-        if (tally.failed[c / count])
-            continue;
-        double mean = tally.sums[c] / tally.folds[c]; /* NaN: in no fold the metric is defined */
-        double margin = isinf(*value) ? 0 : EQUAL * fabs(*value);
-        if (isnan(*value) || (larger_is_better ? mean > *value + margin : mean < *value - margin)) {
-            *value = mean;
-            *best = c;
-        }
-    }
-    if (isnan(*value))
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "no inner fold for tuning has rows of both classes to judge a ranking by");
-out:
-    mrc_free(tally.sums);
-    mrc_free(tally.folds);
-    mrc_free(tally.failed);
-    return rc;
-}
-
-/* Choose within the training part, fit it, judge the rows held out. */
-static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_fold_rows *train,
-                              const mrc_fold_rows *test, mrc_fold_result *fold, mercer_error *err)
+/* Choose within the training part, fit it, judge the rows held out. known: what tells the choice,
+ * where it was made already; else NULL. */
+static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *train,
+                              const mrc_fold_rows *test, const mrc_scores *known,
+                              mrc_fold_result *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
     const double *numbers = grid->components ? grid->components : &as_given;
-    int64_t count = grid->components ? grid->components_count : 1, best = 0;
+    int64_t count = mrc_grid_numbers(grid), best = 0;
     mercer_notice_fn notice = ctx->notice;
     void *notice_host = ctx->notice_host;
     mrc_rng start = ctx->rng;
+    mrc_scores scores = {0};
+    mercer_notice left_out;
     mercer_status rc = MERCER_OK;
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
-    if (grid->count * count > 1)
-        MRC_TRY(choose(ctx, job, train, numbers, count, &best, &fold->inner, fold, err));
+    if (mrc_job_is_tuned(job) && !known) {
+        MRC_TRY(mrc_choose(ctx, job, train, &scores, &left_out, err));
+        if (left_out.text[0])
+            mrc_notice_keep(fold, &left_out);
+        known = &scores;
+    }
+    if (known) {
+        best = known->chosen;
+        fold->inner = known->mean[best];
+    }
     fold->choice = best / count;
     ctx->rng = start; /* as without a choice: a fit does not know how many were tried */
     mercer_ctx_set_notice(ctx, mrc_notice_keep, fold);
     mrc_notice_missing_classes(ctx, train->targets, test->targets);
-    MRC_TRY(reserve(job->result, test->rows->n, &fold->scores, &fold->codes, err));
+    MRC_TRY(mrc_job_reserve(job, test->rows->n, &fold->scores, &fold->codes, err));
     if (fold->codes && test->targets) {
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
     }
-    mrc_trial trial = {.fit = job->options->fit,
+    mrc_trial trial = {.fit = &job->fit,
                        .choice = &grid->choices[fold->choice],
                        .aim = &job->aim,
                        .train = train,
@@ -288,14 +71,15 @@ static mercer_status run_fold(mercer_ctx *ctx, struct job *job, const mrc_fold_r
                    "all rows held out are of one class: %s is not defined there, and the mean "
                    "is without it",
                    job->result->metric->name);
-    count_step(ctx, job);
+    mrc_job_count_step(job, ctx);
 out:
+    mrc_scores_destroy(&scores);
     mercer_ctx_set_notice(ctx, notice, notice_host);
     return rc;
 }
 
-static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f,
-                                  mrc_fold_result *fold, mercer_error *err)
+static mercer_status prepare_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, mrc_fold_result *fold,
+                                  mercer_error *err)
 {
     const mrc_folds *folds = job->folds;
     mrc_fold_rows train = {0}, test = {0};
@@ -311,7 +95,12 @@ static mercer_status prepare_fold(mercer_ctx *ctx, struct job *job, int64_t f,
                        .held_count = fold->n};
     MRC_TRY(
         mrc_portions_take(job->rows, job->targets, job->precomputed, &split, &train, &test, err));
-    MRC_TRY(run_fold(ctx, job, &train, &test, fold, err));
+    if (job->options.groups) {
+        MRC_TRY(mrc_alloc(&train.groups, split.learn_count, sizeof *train.groups, err));
+        for (int64_t i = 0; i < split.learn_count; i++)
+            train.groups[i] = job->options.groups[rest[i]];
+    }
+    MRC_TRY(run_fold(ctx, job, &train, &test, NULL, fold, err));
 out:
     mrc_fold_rows_destroy(&train);
     mrc_fold_rows_destroy(&test);
@@ -328,7 +117,7 @@ static void keep_error(mrc_fold_result *fold, const mercer_error *err)
 
 static void fold_task(void *arg, int64_t task, int worker)
 {
-    struct job *job = arg;
+    mrc_job *job = arg;
     mrc_fold_result *fold = &job->result->folds[task];
     mercer_ctx *ctx = job->workers[worker];
     mercer_error err = {0};
@@ -339,10 +128,11 @@ static void fold_task(void *arg, int64_t task, int worker)
 }
 
 /* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
-static void run_large_folds(struct job *job)
+static void run_large_folds(mrc_job *job)
 {
     if (job->ctx->threads == 1)
         return;
+    const int64_t share = job->workers[0]->memory;
     job->workers[0]->memory = job->ctx->memory;
     for (int64_t f = 0; f < job->result->count; f++)
         if (job->result->folds[f].rc == MERCER_ERR_BUDGET &&
@@ -350,29 +140,13 @@ static void run_large_folds(struct job *job)
             mrc_fold_result_destroy(&job->result->folds[f]);
             fold_task(job, f, 0);
         }
+    job->workers[0]->memory = share;
 }
 
-/* Contexts of one thread for the workers, which share the memory. */
-static mercer_status make_workers(struct job *job, mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&job->workers, job->ctx->threads, sizeof *job->workers, err));
-    for (int w = 0; w < job->ctx->threads; w++) {
-        MRC_TRY(mercer_ctx_new(&job->workers[w], err));
-        mrc_ctx_inherit(job->workers[w], job->ctx);
-        job->workers[w]->threads = 1;
-        job->workers[w]->memory = job->ctx->memory / job->ctx->threads;
-    }
-out:
-    return rc;
-}
-
-static mercer_status run_folds(struct job *job, mercer_error *err)
+static mercer_status run_folds(mrc_job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(make_workers(job, err));
-    mrc_progress(job->ctx, "fits", 0);
     MRC_TRY(mrc_parfor_checked(job->ctx, result->count, fold_task, job, err));
     run_large_folds(job);
     for (int64_t f = 0; f < result->count; f++) {
@@ -389,19 +163,15 @@ static mercer_status run_folds(struct job *job, mercer_error *err)
                     within ? " (rows counted within the fold)" : "");
     }
 out:
-    for (int w = 0; job->workers && w < job->ctx->threads; w++)
-        mercer_ctx_free(job->workers[w]);
-    mrc_free(job->workers);
     return rc;
 }
 
 /* Learn from all rows, judge the test rows: one fold, on all threads. */
-static mercer_status run_test(struct job *job, mercer_error *err)
+static mercer_status run_test(mrc_job *job, mercer_error *err)
 {
-    const mercer_evaluate_options *options = job->options;
+    const mercer_evaluate_options *options = &job->options;
     mrc_fold_result *fold = &job->result->folds[0];
-    mrc_fold_rows train = {.rows = (mercer_rows *)job->rows,
-                           .targets = (mercer_targets *)job->targets};
+    const mrc_fold_rows train = mrc_job_rows(job);
     mrc_fold_rows test = {0};
     const mercer_targets *truth = options->test_targets;
     int64_t *codes = NULL;
@@ -444,7 +214,10 @@ static mercer_status run_test(struct job *job, mercer_error *err)
     } else if (job->targets) {
         test.targets = (mercer_targets *)truth;
     }
-    MRC_TRY(run_fold(job->ctx, job, &train, &test, fold, err));
+    if (mrc_job_is_tuned(job)) /* the training part is all rows */
+        MRC_TRY(mrc_tune_all(job, err));
+    MRC_TRY(run_fold(job->ctx, job, &train, &test,
+                     mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, fold, err));
 out:
     if (codes)
         mercer_targets_free(test.targets);
@@ -457,7 +230,7 @@ out:
 static const double SILENT = 0.9; /* of the variance left: not worth choosing by */
 
 /* Mean and spread; of folds of one row the metric of all together, where a row is in one fold. */
-static mercer_status summarise(const struct job *job, mercer_error *err)
+static mercer_status summarise(const mrc_job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     int64_t n = job->rows->n, o = result->outputs;
@@ -498,7 +271,7 @@ static mercer_status summarise(const struct job *job, mercer_error *err)
     if (!job->aim.together ||
         result->kind == MERCER_TARGET_NONE) /* without predictions rows are never judged together */
         goto out;
-    MRC_TRY(reserve(result, n, &scores, &codes, err));
+    MRC_TRY(mrc_job_reserve(job, n, &scores, &codes, err));
     for (int64_t f = 0; f < result->count; f++) {
         const mrc_fold_result *fold = &result->folds[f];
         memcpy(scores + fold->rows[0] * o, fold->scores, (size_t)o * sizeof *scores);
@@ -523,39 +296,23 @@ out:
     return rc;
 }
 
-/* Folds as the options want them. */
-static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *options,
-                                const mercer_rows *rows, const mercer_targets *targets,
-                                mrc_folds *out, mercer_error *err)
+/* Splits of the caller: rows held out must be there, some of them and not all; a group must not be
+ * on both sides. */
+static mercer_status take_splits(const mrc_job *job, mrc_folds *out, mercer_error *err)
 {
-    int64_t n = rows->n, k = options->folds == MERCER_LEAVE_ONE_OUT ? n
-                             : options->folds == 0                  ? 5
-                                                                    : options->folds;
+    const mercer_evaluate_options *options = &job->options;
+    int64_t n = job->rows->n, entries = options->split_start[options->splits], *side = NULL;
     mercer_status rc = MERCER_OK;
-    if (options->repeats < 0 || options->repeats > 1000000)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld is not a number from 1 to 1000000",
-                 (long long)options->repeats);
-    int64_t repeats = options->repeats ? options->repeats : 1;
-    double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
-    if (options->splits == 0 && bytes > (double)ctx->memory) {
-        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
-        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
-                    "%lld folds drawn %lld times take %s, the memory budget is %s: ask for "
-                    "fewer, or raise it",
-                    (long long)k, (long long)repeats, sizes.first.text, sizes.second.text);
-    }
-    if (options->splits == 0)
-        return mrc_folds_draw(ctx, n, targets ? targets->codes : NULL,
-                              targets ? targets->classes : 0, k, repeats, out, err);
     out->n = n;
     out->count = options->splits;
-    int64_t entries = options->split_start[options->splits];
     MRC_TRY(mrc_alloc(&out->start, out->count + 1, sizeof *out->start, err));
     MRC_TRY(mrc_alloc(&out->rows, entries, sizeof *out->rows, err));
     memcpy(out->start, options->split_start, (size_t)(out->count + 1) * sizeof *out->start);
     memcpy(out->rows, options->split_rows, (size_t)entries * sizeof *out->rows);
+    if (options->groups)
+        MRC_TRY(mrc_alloc(&side, n, sizeof *side, err));
     for (int64_t s = 0; s < out->count; s++) {
-        int64_t held = out->start[s + 1] - out->start[s];
+        int64_t held = out->start[s + 1] - out->start[s], at = out->start[s];
         if (held < 1 || held >= n)
             MRC_FAIL(err, MERCER_ERR_DATA, "split %lld holds out %lld of %lld rows",
                      (long long)s + 1, (long long)held, (long long)n);
@@ -564,196 +321,54 @@ static mercer_status make_folds(mercer_ctx *ctx, const mercer_evaluate_options *
                 (e > out->start[s] && out->rows[e] <= out->rows[e - 1]))
                 MRC_FAIL(err, MERCER_ERR_DATA, "split %lld: row %lld of %lld rows, or twice",
                          (long long)s + 1, (long long)out->rows[e], (long long)n);
+        for (int64_t i = 0; side && i < n; i++) {
+            bool out_here = at < out->start[s + 1] && out->rows[at] == i;
+            int64_t *group = &side[options->groups[i]], mark = 2 * (s + 1) + out_here;
+            at += out_here;
+            if (*group / 2 == s + 1 && *group != mark)
+                MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "groups", .row = i + 1),
+                            "split %lld: row %lld is of a group that is both held out and learnt "
+                            "from",
+                            (long long)s + 1, (long long)i);
+            *group = mark;
+        }
     }
 out:
+    mrc_free(side);
     return rc;
 }
 
-/* Rows that can be judged without labels, by columns predicted from others: dense ones that have
- * other columns, and a method that does not want labels of its own. */
-static bool has_columns(const struct job *job, const mrc_method *method)
+/* Folds as the options want them. */
+static mercer_status make_folds(const mrc_job *job, mrc_folds *out, mercer_error *err)
 {
-    return job->rows->d > 1 && !mercer_rows_is_sparse(job->rows) && !job->precomputed &&
-           !method->default_head;
-}
-
-/* Rows that are scaled one by one know of the columns that are to be predicted. */
-static bool scales_rows(const struct job *job)
-{
-    return job->scale == MRC_SCALE_UNIT || job->scale == MRC_SCALE_ROWSTANDARD;
-}
-
-/* What is to be predicted, and by which metric it is judged. */
-static mercer_status decide_metric(struct job *job, mercer_error *err)
-{
-    mercer_evaluation *result = job->result;
-    const mercer_fit_options *fit = job->options->fit;
-    const mrc_method *method;
-    mrc_head_choice head = {0};
-    const char *name = job->options->metric;
+    const mercer_evaluate_options *options = &job->options;
+    const mrc_fold_rows all = mrc_job_rows(job);
+    int64_t n = job->rows->n, k = options->folds == MERCER_LEAVE_ONE_OUT ? n
+                                  : options->folds == 0                  ? 5
+                                                                         : options->folds;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_method_find(fit->method, &method, err));
-    MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
-    if (!head.def && job->options->predictions)
-        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.advice_key = "head", .advice_value = "ls"),
-                    "nothing is predicted: name a head that does, for example ls");
-    if (!head.def) {
-        if (!name)
-            name = has_columns(job, method) ? "structure" : "reconstruction";
-        MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
-        bool of_columns =
-            result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;
-        if (of_columns && !has_columns(job, method))
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "metric %s needs dense rows of two columns at least, and a method that "
-                     "does not learn from labels",
-                     result->metric->name);
-        if (result->metric->of == MRC_OF_COLUMNS && scales_rows(job))
-            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT,
-                        MRC_AT(.advice_key = "metric", .advice_value = "structure"),
-                        "metric columns predicts columns from others, and rows scaled one by one "
-                        "know of them: use metric structure");
-        if (job->precomputed && job->options->test)
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "kernel precomputed: k(x,x) of the test rows is not known; hold rows out by "
-                     "folds or splits instead");
-        job->targets = method->default_head ? job->targets : NULL;
-        goto out;
+    if (options->splits)
+        return take_splits(job, out, err);
+    if (options->repeats < 0 || options->repeats > 1000000)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "repeats: %lld is not a number from 1 to 1000000",
+                 (long long)options->repeats);
+    int64_t repeats = options->repeats ? options->repeats : 1;
+    mrc_fold_plan plan = mrc_job_plan(job, &all, k, repeats);
+    if (plan.groups && options->folds == MERCER_LEAVE_ONE_OUT) {
+        MRC_TRY(mrc_groups_count(&plan, &k, NULL, err));
+        plan.count = k;
     }
-    if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "there are no labels or targets to predict");
-    result->kind = job->targets->kind;
-    bool classes = result->kind == MERCER_TARGET_CLASSES;
-    result->outputs = classes ? job->targets->classes : job->targets->columns;
-    MRC_TRY(mrc_metric_find(name, result->kind, result->outputs, &result->metric, err));
-    if (job->options->predictions == MERCER_PREDICTIONS_RANKED &&
-        !(classes && result->outputs == 2))
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "a ROC curve is of two classes, not of %s",
-                 classes ? "more" : "values");
-out:
-    mrc_head_choice_destroy(&head);
-    return rc;
-}
-
-/* The class that rankings look for: the one named, or the second. */
-static mercer_status find_positive(struct job *job, mercer_error *err)
-{
-    mercer_evaluation *result = job->result;
-    const char *name = job->options->positive;
-    if (!job->targets || result->kind != MERCER_TARGET_CLASSES || result->outputs != 2) {
-        if (!name)
-            return MERCER_OK;
-        return mrc_fail(
-            err, MERCER_ERR_ARGUMENT,
-            "positive: it names one of two classes, and what is predicted is not two classes");
+    double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
+    if (bytes > (double)job->ctx->memory) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)job->ctx->memory);
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                    "%lld folds drawn %lld times take %s, the memory budget is %s: ask for "
+                    "fewer, or raise it",
+                    (long long)k, (long long)repeats, sizes.first.text, sizes.second.text);
     }
-    char **names = job->targets->class_names;
-    result->positive = name && strcmp(name, names[0]) == 0 ? 0 : 1;
-    if (name && strcmp(name, names[result->positive]) != 0)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "positive: class '%s' is neither '%s' nor '%s'",
-                        name, names[0], names[1]);
-    return mrc_strdup(&result->positive_name, names[result->positive], err);
-}
-
-/* The grid of some texts around the fit's own method, kernel and head. */
-static mercer_status make_grid(const mercer_fit_options *fit, const char *const *texts,
-                               int64_t count, mrc_grid *out, mercer_error *err)
-{
-    const mrc_method *method;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_method_find(fit->method, &method, err));
-    const char *kernel = mrc_method_default_kernel(method);
-    MRC_TRY(mrc_grid_init(out, fit->method, fit->kernel ? fit->kernel : kernel, fit->head, texts,
-                          count, err));
+    MRC_TRY(mrc_folds_draw(job->ctx, &plan, out, err));
 out:
     return rc;
-}
-
-/* ctx: where the host's kernels are; may be NULL. */
-static mercer_status check_choice(const mercer_ctx *ctx, const mercer_fit_options *fit,
-                                  const mrc_choice *choice, mercer_error *err)
-{
-    mercer_fit_options options = *fit;
-    mrc_request request = {0};
-    options.method = choice->method;
-    options.kernel = choice->kernel;
-    options.head = choice->head;
-    mercer_status rc = mrc_request_read(ctx, &options, &request, err);
-    mrc_request_destroy(&request);
-    return rc;
-}
-
-int mercer_fit_options_can_tune(const mercer_fit_options *given, const char *tune)
-{
-    mrc_grid grid = {0};
-    mercer_fit_options fit;
-    mercer_fit_options_init(&fit);
-    mercer_status rc = mrc_options_import("fit", given, &fit, sizeof fit, NULL);
-    if (!fit.method || !tune)
-        return 0;
-    if (rc == MERCER_OK)
-        rc = make_grid(&fit, &tune, 1, &grid, NULL);
-    if (rc == MERCER_OK)
-        rc = check_choice(NULL, &fit, &grid.choices[0], NULL);
-    mrc_grid_destroy(&grid);
-    return rc == MERCER_OK;
-}
-
-/* What is tried, all of it known to make sense before the first fit. */
-static mercer_status make_choices(struct job *job, mercer_error *err)
-{
-    const mercer_evaluate_options *options = job->options;
-    mrc_grid *grid = &job->result->grid;
-    const mrc_method *method;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_method_find(options->fit->method, &method, err));
-    MRC_TRY(make_grid(options->fit, options->tune, options->tune_count, grid, err));
-    job->streaming = method->streaming != NULL;
-    MRC_TRY(mrc_scale_parse(options->fit->scale, &job->scale, err));
-    for (int64_t c = 0; c < grid->count; c++) {
-        mrc_kernel parsed;
-        MRC_TRY(check_choice(job->ctx, options->fit, &grid->choices[c], err));
-        MRC_TRY(mrc_kernel_parse_in(&parsed, job->ctx, grid->choices[c].kernel, err));
-        mrc_pairs_want(&parsed, job->wanted);
-        bool precomputed = mrc_kernel_is_precomputed(&parsed);
-        if (c > 0 && precomputed != job->precomputed)
-            MRC_FAIL(err, MERCER_ERR_ARGUMENT,
-                     "tune: a precomputed kernel cannot be compared with one of the rows");
-        job->precomputed = precomputed;
-    }
-    if (job->precomputed && (mercer_rows_is_sparse(job->rows) || job->rows->n != job->rows->d))
-        MRC_FAIL(err, MERCER_ERR_DATA,
-                 "kernel precomputed: the matrix is %s%lld x %lld; to be cut into folds it must be "
-                 "dense and square",
-                 mercer_rows_is_sparse(job->rows) ? "sparse, " : "", (long long)job->rows->n,
-                 (long long)job->rows->d);
-    bool tuned = grid->count > 1 || grid->components_count > 1;
-    job->steps = tuned ? grid->count * job->inner_folds + 1 : 1;
-out:
-    return rc;
-}
-
-static mercer_status check_call(const mercer_evaluate_options *options, const mercer_rows *rows,
-                                const mercer_targets *targets, mercer_error *err)
-{
-    if (!options->fit->method)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "evaluate: no method given");
-    if ((options->folds != 0) + (options->splits != 0) + (options->test != NULL) > 1)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "folds, splits and test rows: only one of them can be used");
-    if (options->inner_folds == 1 || options->inner_folds < 0)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "inner folds: %lld, at least 2 are needed",
-                        (long long)options->inner_folds);
-    if (options->fit->want_features)
-        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "want_features"),
-                           "want_features: an evaluation has no features to hand over");
-    mercer_status rc = mrc_options_refuse(options->fit, MERCER_CALL_EVALUATE, err);
-    if (rc != MERCER_OK)
-        return rc;
-    if (targets && targets->kind != MERCER_TARGET_NONE && targets->n != rows->n)
-        return mrc_fail(err, MERCER_ERR_DATA, "targets of %lld rows for %lld rows",
-                        (long long)targets->n, (long long)rows->n);
-    return MERCER_OK;
 }
 
 mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *given,
@@ -765,54 +380,34 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_NEED(ctx);
     MRC_NEED(given);
     MRC_NEED(rows);
-    mercer_evaluate_options options;
-    mercer_fit_options fit;
-    struct job job = {.ctx = ctx, .options = &options, .rows = rows, .targets = targets};
+    mrc_job job;
     mrc_folds folds = {0};
-    mrc_pair_cache known = {0};
     mercer_status rc = MERCER_OK;
     mrc_ctx_enter(ctx);
-    mercer_evaluate_options_init(&options);
-    mercer_fit_options_init(&fit);
-    MRC_TRY(mrc_options_import("evaluate", given, &options, sizeof options, err));
-    MRC_TRY(mrc_options_import("fit", options.fit, &fit, sizeof fit, err));
-    options.fit = &fit;
-    MRC_TRY(check_call(&options, rows, targets, err));
-    if (targets && targets->kind == MERCER_TARGET_NONE)
-        job.targets = NULL;
-    job.inner_folds = options.inner_folds ? options.inner_folds : 5;
-    MRC_TRY(mrc_alloc(&job.result, 1, sizeof *job.result, err));
-    MRC_TRY(make_choices(&job, err));
-    MRC_TRY(decide_metric(&job, err));
-    if (job.result->metric->of == MRC_OF_COLUMNS) /* which are not all there in a fit */
-        memset(job.wanted, 0, sizeof job.wanted);
-    MRC_TRY(find_positive(&job, err));
-    if (!options.test) {
-        MRC_TRY(make_folds(ctx, &options, rows, job.targets, &folds, err));
+    MRC_TRY(mrc_job_init(&job, ctx, given, rows, targets, err));
+    const bool tested = job.options.test != NULL;
+    /* With test rows the choice of the only fold is made on all rows. */
+    const bool choose = job.options.choose && job.options.tune_count > 0 && !tested;
+    if (!tested) {
+        MRC_TRY(make_folds(&job, &folds, err));
         job.folds = &folds;
         job.aim.together = job.result->kind != MERCER_TARGET_NONE && folds.count == rows->n &&
-                           options.splits == 0 && folds.start[1] == 1 && options.repeats <= 1;
+                           job.options.splits == 0 && folds.start[1] == 1 &&
+                           job.options.repeats <= 1;
     }
-    job.aim.metric = job.result->metric;
-    job.aim.targets = job.targets;
-    job.aim.outputs = job.result->outputs;
-    job.aim.positive = job.result->positive;
-    job.result->count = options.test ? 1 : folds.count;
-    job.steps *= job.result->count;
+    job.result->count = tested ? 1 : folds.count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
-    if (job.scale == MRC_SCALE_NONE && !job.streaming && pairs_pay(&job, ctx, rows, job.steps)) {
-        MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, MRC_SCALE_NONE, NULL, job.wanted, err));
-        job.rows = &known.rows;
-    }
-    MRC_TRY(options.test ? run_test(&job, err) : run_folds(&job, err));
-    mrc_notices_tell(ctx, job.result, !options.test);
+    MRC_TRY(mrc_job_start(&job, job.result->count * (job.fits + 1) + (choose ? job.fits : 0), err));
+    MRC_TRY(tested ? run_test(&job, err) : run_folds(&job, err));
+    mrc_notices_tell(ctx, job.result, !tested);
     MRC_TRY(summarise(&job, err));
+    if (choose)
+        MRC_TRY(mrc_tune_all(&job, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
     *out = job.result;
     job.result = NULL;
 out:
-    mrc_pair_cache_destroy(&known);
+    mrc_job_destroy(&job);
     mrc_folds_destroy(&folds);
-    mercer_evaluation_free(job.result);
     return mrc_ctx_leave(ctx, rc, err);
 }

@@ -9,6 +9,7 @@ void mrc_fold_rows_destroy(mrc_fold_rows *portion)
     mercer_rows_free(portion->rows);
     mercer_targets_free(portion->targets);
     mrc_free(portion->self);
+    mrc_free(portion->groups);
     memset(portion, 0, sizeof *portion);
 }
 

@@ -10,7 +10,8 @@
 typedef struct mrc_fold_rows {
     mercer_rows *rows;
     mercer_targets *targets;
-    double *self; /* k(x,x) of rows held out, of a precomputed kernel; else NULL */
+    double *self;    /* k(x,x) of rows held out, of a precomputed kernel; else NULL */
+    int64_t *groups; /* that rows to learn from are of, for folds of them; else NULL */
 } mrc_fold_rows;
 
 void mrc_fold_rows_destroy(mrc_fold_rows *portion);

@@ -12,7 +12,18 @@ typedef struct mrc_choice {
     char *text;
 } mrc_choice;
 
+/* The values of one key, one after the other. */
+typedef struct mrc_axis {
+    char *key;
+    char **values;
+    int64_t count;
+    char sign;   /* of a range: '+' or '*'; 0: a list */
+    double step; /* of a range: what is added, or the factor */
+} mrc_axis;
+
 typedef struct mrc_grid {
+    mrc_axis *axes; /* in the order of the texts, components last and increasing */
+    int64_t axis_count;
     mrc_choice *choices;
     int64_t count;
     double *components; /* the numbers of components to try, increasing; or NULL: as given */
@@ -28,5 +39,13 @@ mercer_status mrc_grid_init(mrc_grid *grid, const char *method, const char *kern
                             const char *head, const char *const *texts, int64_t count,
                             mercer_error *err);
 void mrc_grid_destroy(mrc_grid *grid);
+
+/* Cells of the grid: a choice with each number of components, which change fastest. */
+int64_t mrc_grid_numbers(const mrc_grid *grid);
+int64_t mrc_grid_cells(const mrc_grid *grid);
+/* Which value of an axis a cell has. */
+int64_t mrc_grid_place(const mrc_grid *grid, int64_t axis, int64_t cell);
+/* The value of a key in the kernel, method or head of a choice as a number; NaN: it has none. */
+double mrc_spec_number(const char *spec, const char *key);
 
 #endif

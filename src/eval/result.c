@@ -32,12 +32,16 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     mrc_free(evaluation->confusion);
     mrc_free(evaluation->undecided);
     mrc_free(evaluation->roc);
+    mrc_scores_destroy(&evaluation->tuning.scores);
+    mrc_free_names(evaluation->tuning.further, evaluation->grid.axis_count);
     mrc_grid_destroy(&evaluation->grid);
     mrc_free(evaluation);
 }
 
 MRC_VERSIONED(evaluation_info, )
 MRC_VERSIONED(evaluation_fold, )
+MRC_VERSIONED(tuning, )
+MRC_VERSIONED(tuning_axis, )
 
 void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_evaluation_info *info)
 {
@@ -54,7 +58,7 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .kind = evaluation->kind,
         .outputs = evaluation->outputs,
         .confusion = evaluation->confusion,
-        .choices = grid->count * (grid->components ? grid->components_count : 1),
+        .choices = mrc_grid_cells(grid),
         .undecided = evaluation->undecided,
         .positive = evaluation->positive_name,
     };
@@ -78,6 +82,56 @@ void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t ind
         .codes = fold->codes,
         .scores = fold->scores,
     };
+    mrc_give_struct(&full, sizeof full, out);
+}
+
+void mercer_evaluation_get_tuning(const mercer_evaluation *evaluation, mercer_tuning *out)
+{
+    static const char *const rules[] = {[MRC_RULE_BEST] = "best", [MRC_RULE_1SE] = "1se"};
+    if (!evaluation || !out)
+        return;
+    const mrc_grid *grid = &evaluation->grid;
+    const mrc_tuning *tuning = &evaluation->tuning;
+    const mrc_scores *scores = &tuning->scores;
+    mercer_tuning full = {.cells = scores->cells};
+    if (scores->cells > 0) {
+        const int64_t numbers = mrc_grid_numbers(grid);
+        const mrc_choice *choice = &grid->choices[scores->chosen / numbers];
+        full = (mercer_tuning){.cells = scores->cells,
+                               .axes = grid->axis_count,
+                               .rows = tuning->rows,
+                               .folds = scores->folds,
+                               .rule = rules[tuning->rule],
+                               .mean = scores->mean,
+                               .se = scores->se,
+                               .values = scores->values,
+                               .best = scores->best,
+                               .chosen = scores->chosen,
+                               .method = choice->method,
+                               .kernel = choice->kernel,
+                               .head = choice->head,
+                               .components = grid->components
+                                                 ? grid->components[scores->chosen % numbers]
+                                                 : tuning->components};
+    }
+    mrc_give_struct(&full, sizeof full, out);
+}
+
+void mercer_evaluation_get_axis(const mercer_evaluation *evaluation, int64_t index,
+                                mercer_tuning_axis *out)
+{
+    if (!evaluation || !out || index < 0 || index >= evaluation->grid.axis_count)
+        return;
+    const mrc_axis *axis = &evaluation->grid.axes[index];
+    const mrc_tuning *tuning = &evaluation->tuning;
+    mercer_tuning_axis full = {
+        .key = axis->key,
+        .count = axis->count,
+        .values = (const char *const *)axis->values,
+        .chosen = tuning->scores.cells > 0
+                      ? mrc_grid_place(&evaluation->grid, index, tuning->scores.chosen)
+                      : 0,
+        .further = tuning->further ? tuning->further[index] : NULL};
     mrc_give_struct(&full, sizeof full, out);
 }
 

@@ -5,6 +5,7 @@
 
 #include "eval/grid.h"
 #include "eval/metrics.h"
+#include "eval/rule.h"
 
 #include <mercer/evaluate.h>
 
@@ -23,6 +24,15 @@ typedef struct mrc_fold_result {
     mercer_error *why; /* when it failed; NULL then: no memory for that either */
 } mrc_fold_result;
 
+/* The choice on all rows. */
+typedef struct mrc_tuning {
+    mrc_scores scores; /* no cells: nothing was chosen */
+    mrc_rule rule;
+    int64_t rows;
+    double components; /* of the call, where they are not tuned */
+    char **further;    /* one text per axis, or NULL: see mercer_tuning_axis */
+} mrc_tuning;
+
 struct mercer_evaluation {
     const mrc_metric *metric;
     mercer_target_kind kind;
@@ -33,6 +43,7 @@ struct mercer_evaluation {
     mrc_fold_result *folds;
     mrc_grid grid;
     int64_t *confusion, *undecided;
+    mrc_tuning tuning;
     double mean, sd;
     double *roc; /* roc_count x MERCER_ROC_COLUMNS, once it was asked for */
     int64_t roc_count;

@@ -7,43 +7,89 @@
 #include <mercer/json.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Where the choice that starts at text ends: at a comma before the next key, since kernels have
- * commas too. */
-static size_t choice_length(const char *text)
+/* A value of a key that is tuned; numbers are numbers. */
+static void put_value(mrc_json_writer *json, const char *key, const char *text)
 {
-    static const char *const keys[] = {"kernel=", "kernel.", "method.", "head."};
-    size_t length = strcspn(text, ",");
-    while (text[length]) {
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            if (strncmp(text + length + 1, keys[i], strlen(keys[i])) == 0)
-                return length;
-        length += 1 + strcspn(text + length + 1, ",");
-    }
-    return length;
+    double number;
+    if (mrc_parse_double(text, strlen(text), &number) && isfinite(number))
+        mrc_json_put_real(json, key, number);
+    else
+        mrc_json_put_text(json, key, text);
 }
 
-/* "kernel.sigma=2,method.loss=ls" as members; numbers are numbers. */
-static void put_chosen(mrc_json_writer *json, const mercer_evaluation_fold *fold)
+/* The values that a choice has, components aside. */
+static void put_choice(mrc_json_writer *json, const mrc_grid *grid, int64_t choice)
 {
-    enum { KEY_SIZE = 96 }; /* KIND.KEY, which the grid has found in a schema */
+    const int64_t cell = choice * mrc_grid_numbers(grid);
+    for (int64_t a = 0; a < grid->axis_count - (grid->components != NULL); a++)
+        put_value(json, grid->axes[a].key, grid->axes[a].values[mrc_grid_place(grid, a, cell)]);
+}
+
+static void put_chosen(mrc_json_writer *json, const mercer_evaluation *e, int64_t fold)
+{
     mrc_json_open_object(json, "chosen");
-    mrc_json_put_int(json, "components", fold->components);
-    for (const char *text = fold->chosen; *text;) {
-        const size_t length = choice_length(text), key_length = strcspn(text, "=");
-        const char *value = text + key_length + 1;
-        const size_t value_length = length - key_length - 1;
-        char key[KEY_SIZE];
-        double number;
-        snprintf(key, sizeof key, "%.*s", (int)key_length, text);
-        if (mrc_parse_double(value, value_length, &number) && isfinite(number))
-            mrc_json_put_real(json, key, number);
-        else
-            mrc_json_put_text_part(json, key, value, value_length);
-        text += length + (text[length] != 0);
+    mrc_json_put_int(json, "components", e->folds[fold].components);
+    put_choice(json, &e->grid, e->folds[fold].choice);
+    mrc_json_close(json);
+}
+
+/* A cell of the grid: what it is, and what it was worth. */
+static void put_cell(mrc_json_writer *json, const mercer_evaluation *e, int64_t cell)
+{
+    const mrc_grid *grid = &e->grid;
+    const mrc_scores *scores = &e->tuning.scores;
+    const int64_t numbers = mrc_grid_numbers(grid);
+    mrc_json_open_object(json, NULL);
+    if (grid->components)
+        mrc_json_put_int(json, "components", (int64_t)grid->components[cell % numbers]);
+    put_choice(json, grid, cell / numbers);
+    mrc_json_put_real(json, "mean", scores->mean[cell]);
+    mrc_json_put_real(json, "se", scores->se[cell]);
+    mrc_json_open_array(json, "values");
+    for (int64_t f = 0; f < scores->folds; f++)
+        mrc_json_put_real(json, NULL,
+                          scores->failed[cell] ? NAN : scores->values[f * scores->cells + cell]);
+    mrc_json_close(json);
+    mrc_json_close(json);
+}
+
+/* The choice on all rows: the grid, and what is chosen from it. */
+static void put_tuning(mrc_json_writer *json, const mercer_evaluation *e)
+{
+    const mrc_grid *grid = &e->grid;
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    mercer_evaluation_get_tuning(e, &tuning);
+    if (tuning.cells == 0)
+        return;
+    mrc_json_open_object(json, "grid");
+    mrc_json_put_text(json, "rule", tuning.rule);
+    mrc_json_put_int(json, "rows", tuning.rows);
+    mrc_json_put_int(json, "folds", tuning.folds);
+    mrc_json_put_int(json, "best", tuning.best);
+    mrc_json_put_int(json, "chosen", tuning.chosen);
+    mrc_json_open_array(json, "axes");
+    for (int64_t a = 0; a < tuning.axes; a++) {
+        mrc_json_open_object(json, NULL);
+        mrc_json_put_text(json, "key", grid->axes[a].key);
+        mrc_json_open_array(json, "values");
+        for (int64_t i = 0; i < grid->axes[a].count; i++)
+            put_value(json, NULL, grid->axes[a].values[i]);
+        mrc_json_close(json);
+        mrc_json_put_text(json, "further", e->tuning.further[a]);
+        mrc_json_close(json);
     }
+    mrc_json_close(json);
+    mrc_json_open_array(json, "cells");
+    for (int64_t c = 0; c < tuning.cells; c++)
+        put_cell(json, e, c);
+    mrc_json_close(json);
+    mrc_json_close(json);
+    mrc_json_open_object(json, "chosen");
+    if (grid->components)
+        mrc_json_put_int(json, "components", (int64_t)tuning.components);
+    put_choice(json, grid, tuning.chosen / mrc_grid_numbers(grid));
     mrc_json_close(json);
 }
 
@@ -93,11 +139,12 @@ mercer_status mercer_evaluation_json(const mercer_evaluation *evaluation, char *
         mrc_json_put_real(&json, "inner", fold.inner);
         mrc_json_put_int(&json, "rows", fold.rows);
         mrc_json_put_int(&json, "expansion_points", fold.points);
-        put_chosen(&json, &fold);
+        put_chosen(&json, evaluation, f);
         mrc_json_close(&json);
     }
     mrc_json_close(&json);
     if (info.confusion)
         put_confusion(&json, evaluation);
+    put_tuning(&json, evaluation);
     return mrc_json_finish(&json, out);
 }

@@ -17,7 +17,9 @@ static void test_folds(void **state)
     for (int64_t i = 0; i < N; i++)
         codes[i] = i < 30 ? 0 : i < 50 ? 1 : i < 52 ? 3 : 2;
     for (int64_t k = 2; k <= N; k += k < 10 ? 1 : N - k > 1 ? N - k : 1) {
-        assert_ok(mrc_folds_draw(ctx, N, codes, CLASSES, k, REPEATS, &folds, &err));
+        const mrc_fold_plan plan = {
+            .n = N, .codes = codes, .classes = CLASSES, .count = k, .repeats = REPEATS};
+        assert_ok(mrc_folds_draw(ctx, &plan, &folds, &err));
         assert_int_equal(folds.count, k * REPEATS);
         for (int64_t r = 0; r < REPEATS; r++) {
             int seen[N] = {0};
@@ -46,9 +48,93 @@ static void test_folds(void **state)
             assert_int_not_equal(memcmp(folds.rows, folds.rows + N, sizeof rest), 0);
         mrc_folds_destroy(&folds);
     }
-    assert_int_equal(mrc_folds_draw(ctx, 3, NULL, 0, 4, 1, &folds, &err), MERCER_ERR_DATA);
+    mrc_fold_plan few = {.n = 3, .count = 4, .repeats = 1};
+    assert_int_equal(mrc_folds_draw(ctx, &few, &folds, &err), MERCER_ERR_DATA);
     assert_non_null(strstr(err.text, "3 rows"));
-    assert_int_equal(mrc_folds_draw(ctx, 3, NULL, 0, 1, 1, &folds, &err), MERCER_ERR_ARGUMENT);
+    few.count = 1;
+    assert_int_equal(mrc_folds_draw(ctx, &few, &folds, &err), MERCER_ERR_ARGUMENT);
+}
+
+/* Groups are never cut, every row is held out once per repeat, no fold is empty, and sizes are as
+ * even as the largest group allows. */
+static void test_folds_of_groups(void **state)
+{
+    enum { MOST = 200, CLASSES = 3, REPEATS = 2 };
+    int64_t groups[MOST], codes[MOST], fold_of[MOST];
+    mrc_folds folds;
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 3);
+    for (int round = 0; round < 60; round++) {
+        int64_t n = 20 + mrc_rng_below(&rng, MOST - 20), kinds = 2 + mrc_rng_below(&rng, 18);
+        int64_t size[MOST] = {0}, present = 0, largest = 0;
+        for (int64_t i = 0; i < n; i++) {
+            groups[i] = mrc_rng_below(&rng, 1 + mrc_rng_below(&rng, kinds));
+            codes[i] = mrc_rng_below(&rng, CLASSES);
+            present += size[groups[i]]++ == 0;
+        }
+        for (int64_t g = 0; g < kinds; g++)
+            largest = size[g] > largest ? size[g] : largest;
+        mrc_fold_plan plan = {.n = n,
+                              .codes = round % 2 ? codes : NULL,
+                              .classes = round % 2 ? CLASSES : 0,
+                              .groups = groups,
+                              .count = present + 1,
+                              .repeats = REPEATS};
+        assert_int_equal(mrc_folds_draw(ctx, &plan, &folds, &err), MERCER_ERR_DATA);
+        if (present < 2)
+            continue;
+        plan.count = 2 + mrc_rng_below(&rng, present - 1);
+        assert_ok(mrc_folds_draw(ctx, &plan, &folds, &err));
+        assert_int_equal(folds.count, plan.count * REPEATS);
+        for (int64_t r = 0; r < REPEATS; r++) {
+            memset(fold_of, -1, sizeof fold_of);
+            for (int64_t f = r * plan.count; f < (r + 1) * plan.count; f++) {
+                int64_t held = folds.start[f + 1] - folds.start[f];
+                assert_true(held > 0);
+                if (!plan.codes)
+                    assert_true((double)held <= (double)n / (double)plan.count + (double)largest);
+                for (int64_t e = folds.start[f]; e < folds.start[f + 1]; e++) {
+                    assert_int_equal(fold_of[folds.rows[e]], -1);
+                    fold_of[folds.rows[e]] = f;
+                }
+            }
+            for (int64_t i = 0; i < n; i++) {
+                assert_true(fold_of[i] >= 0);
+                for (int64_t j = 0; j < i; j++)
+                    assert_true(groups[i] != groups[j] || fold_of[i] == fold_of[j]);
+            }
+        }
+        mrc_folds_destroy(&folds);
+    }
+}
+
+/* Ordered folds have all rows before a run to learn from, and none behind it. */
+static void test_folds_in_order(void **state)
+{
+    enum { MOST = 60 };
+    int64_t rest[MOST];
+    mrc_folds folds;
+    (void)state;
+    for (int64_t n = 3; n <= MOST; n++)
+        for (int64_t k = 2; k < n; k++) {
+            mrc_fold_plan plan = {.n = n, .ordered = true, .count = k, .repeats = 1};
+            int64_t size = n / (k + 1);
+            assert_ok(mrc_folds_draw(ctx, &plan, &folds, &err));
+            assert_int_equal(folds.count, k);
+            for (int64_t f = 0; f < k; f++) {
+                int64_t first = n - (k - f) * size;
+                assert_int_equal(folds.start[f + 1] - folds.start[f], size);
+                for (int64_t i = 0; i < size; i++)
+                    assert_int_equal(folds.rows[folds.start[f] + i], first + i);
+                assert_int_equal(mrc_folds_rest(&folds, f, rest), first);
+                for (int64_t i = 0; i < first; i++)
+                    assert_int_equal(rest[i], i);
+            }
+            mrc_folds_destroy(&folds);
+        }
+    mrc_fold_plan few = {.n = 3, .ordered = true, .count = 3, .repeats = 1};
+    assert_int_equal(mrc_folds_draw(ctx, &few, &folds, &err), MERCER_ERR_DATA);
 }
 
 static double measure(const char *name, const mrc_predictions *judged)
@@ -187,10 +273,9 @@ static void test_metrics_of_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_folds),
-        TEST(test_metrics_of_classes),
-        TEST(test_rankings),
-        TEST(test_metrics_of_values),
+        TEST(test_folds),          TEST(test_folds_of_groups),
+        TEST(test_folds_in_order), TEST(test_metrics_of_classes),
+        TEST(test_rankings),       TEST(test_metrics_of_values),
     };
     return RUN_TESTS(tests);
 }

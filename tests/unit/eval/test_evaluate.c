@@ -182,6 +182,77 @@ static void test_tuning(void **state)
     free_set(&s);
 }
 
+/* The choice on all rows: the same with folds around it, with test rows, alone, and for any number
+ * of threads; a fit of it is valid; refusals. */
+static void test_choice_on_all_rows(void **state)
+{
+    static const char *const tune[] = {"components=1:5:+2", "kernel.sigma=0.5,1,4"};
+    struct set s = {.x = normal_rows(1, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpls");
+    mercer_evaluate_options options = options_around(&fit, 3);
+    mercer_evaluation *nested, *alone = NULL, *tested = NULL;
+    mercer_tuning a = {.struct_size = sizeof a}, b = a, c = a, none = a;
+    mercer_tuning_axis axis = {.struct_size = sizeof axis};
+    (void)state;
+    fill_set(&s);
+    options.tune = tune;
+    options.tune_count = 2;
+    nested = evaluate(&options, &s, s.classes);
+    mercer_evaluation_get_tuning(nested, &none);
+    assert_int_equal(none.cells, 0); /* it was not asked for */
+    mercer_evaluation_free(nested);
+    options.choose = 1;
+    nested = evaluate(&options, &s, s.classes);
+    options.folds = 0;
+    mercer_ctx_set_seed(ctx, 5);
+    assert_ok(mercer_ctx_set_threads(ctx, 1, err));
+    assert_ok(mercer_tune(ctx, &options, s.rows, s.classes, &alone, err));
+    options.test = s.rows;
+    options.test_targets = s.classes;
+    mercer_ctx_set_seed(ctx, 5);
+    assert_ok(mercer_evaluate(ctx, &options, s.rows, s.classes, &tested, err));
+    assert_ok(mercer_ctx_set_threads(ctx, 2, err));
+    mercer_evaluation_get_tuning(nested, &a);
+    mercer_evaluation_get_tuning(alone, &b);
+    mercer_evaluation_get_tuning(tested, &c);
+    assert_int_equal(a.cells, 9);
+    assert_int_equal(a.axes, 2);
+    assert_int_equal(a.folds, 5);
+    assert_int_equal(a.rows, N);
+    assert_string_equal(a.rule, "best");
+    assert_memory_equal(a.values, b.values, 45 * sizeof *a.values);
+    assert_memory_equal(a.values, c.values, 45 * sizeof *a.values);
+    assert_true(a.chosen == b.chosen && a.chosen == c.chosen && a.chosen == a.best);
+    assert_int_equal(info_of(alone).folds, 0);
+    assert_true(fold_of(tested, 0).inner == a.mean[a.chosen]);
+    for (int64_t cell = 0; cell < 9; cell++) {
+        double sum = 0;
+        for (int64_t f = 0; f < 5; f++)
+            sum += a.values[f * 9 + cell];
+        assert_true(fabs(a.mean[cell] - sum / 5) < 1e-15 && a.mean[a.best] <= a.mean[cell]);
+    }
+    mercer_evaluation_get_axis(nested, 1, &axis);
+    assert_string_equal(axis.key, "components");
+    assert_true(strtod(axis.values[axis.chosen], NULL) == a.components);
+    mercer_evaluation_get_axis(nested, 0, &axis);
+    assert_string_equal(axis.key, "kernel.sigma");
+    assert_non_null(strstr(a.kernel, axis.values[axis.chosen]));
+    mercer_evaluation_free(nested);
+    mercer_evaluation_free(alone);
+    mercer_evaluation_free(tested);
+    assert_int_equal(mercer_tune(ctx, &options, s.rows, s.classes, &alone, NULL),
+                     MERCER_ERR_ARGUMENT); /* test rows */
+    options.test = NULL;
+    options.test_targets = NULL;
+    options.tune_count = 0;
+    assert_int_equal(mercer_tune(ctx, &options, s.rows, s.classes, &alone, NULL),
+                     MERCER_ERR_ARGUMENT);
+    options.tune_rule = "2se";
+    assert_int_equal(mercer_evaluate(ctx, &options, s.rows, s.classes, &alone, NULL),
+                     MERCER_ERR_ARGUMENT);
+    free_set(&s);
+}
+
 /* Rows held out may be anything: predictions of the others, and all that was chosen, stay. */
 static void test_no_leak(void **state)
 {
@@ -523,12 +594,14 @@ static void test_allocations_may_fail(void **state)
     double *x = normal_rows(2, N, WIDE, 0, 1);
     mercer_rows *rows = NULL;
     mercer_targets *two = NULL;
-    int64_t codes[30];
+    int64_t codes[30], groups[30];
     static const char *const names[] = {"a", "b"};
     (void)state;
     fill_set(&s);
-    for (int64_t i = 0; i < 30; i++)
+    for (int64_t i = 0; i < 30; i++) {
         codes[i] = s.y[i] > 0;
+        groups[i] = i % 7;
+    }
     assert_ok(view_f64(ctx, x, 30, WIDE, WIDE, &rows, err));
     assert_ok(mercer_targets_new_classes(codes, 30, names, 2, NULL, &two, err));
     assert_ok(mercer_ctx_set_threads(ctx, 1, err));
@@ -540,6 +613,9 @@ static void test_allocations_may_fail(void **state)
         options.inner_folds = 2;
         options.tune = tune;
         options.tune_count = 2;
+        options.choose = 1;
+        options.groups = v == 1 ? groups : NULL;
+        options.tune_rule = v == 1 ? "1se" : NULL;
         int64_t alive = mrc_alloc_live();
         for (int64_t after = 0; rc != MERCER_OK; after += 1 + after / 16) {
             mercer_evaluation *e = NULL;
@@ -804,6 +880,7 @@ int main(void)
         cmocka_unit_test(test_grid),
         cmocka_unit_test(test_folds_are_fits),
         cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_choice_on_all_rows),
         cmocka_unit_test(test_no_leak),
         cmocka_unit_test(test_no_leak_through_pairs),
         cmocka_unit_test(test_known_pairs_and_given_matrices),

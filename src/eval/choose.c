@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The choice of what is tuned, by inner folds of the rows at hand.
+ *
+ * An inner fold is a task of its own, whose random state depends on the seed and the fold alone:
+ * every cell of the grid is fitted to the same rows with the same draws, so that cells can be
+ * compared, and results do not depend on the number of threads. */
+#include "eval/job.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* What an inner fold came to. */
+struct inner_fold {
+    uint64_t seed;
+    mercer_status rc; /* of the fold as a whole, and */
+    mercer_error err; /* why */
+    bool *failed;     /* choices that cannot be fitted */
+    mercer_status first_rc;
+    mercer_error first; /* why not, of the first of them */
+};
+
+struct choosing {
+    mrc_job *job;
+    mercer_ctx *ctx;
+    const mrc_fold_rows *rows;
+    mrc_folds inner;
+    struct inner_fold *folds;
+    mrc_scores *scores;
+};
+
+/* A choice may not suit the rows of an inner fold (too few of a class for nu, a width that makes
+ * all rows equal): it cannot be chosen then. What has to do with the call or the machine ends the
+ * run. */
+static mercer_status note_failure(struct inner_fold *fold, const mrc_grid *grid, int64_t choice,
+                                  mercer_status rc, mercer_error *err)
+{
+    if (grid->count > 1 && rc != MERCER_ERR_CANCELLED)
+        mrc_fail_within(err, rc, NULL, "%.100s: ", grid->choices[choice].text);
+    if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
+        return rc;
+    fold->failed[choice] = true;
+    if (fold->first_rc == MERCER_OK) {
+        fold->first = *err;
+        fold->first_rc = rc;
+    }
+    return MERCER_OK;
+}
+
+/* Every choice on one inner fold; values: a row of the scores. */
+static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *all,
+                                 const mrc_split *split, mrc_trial *trial, struct inner_fold *fold,
+                                 double *values, mercer_error *err)
+{
+    const mrc_grid *grid = &job->result->grid;
+    mrc_pair_cache known = {0};
+    mrc_fold_rows learn = {0}, held = {0};
+    mrc_kept_features *kept = NULL; /* one per number */
+    mercer_error why;
+    const mercer_rows *rows = all->rows;
+    mercer_status rc = MERCER_OK;
+    if (!rows->pairs && !job->streaming && mrc_job_pairs_pay(job, ctx, rows, grid->count)) {
+        MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, job->scale, split, job->wanted, err));
+        rows = &known.rows;
+        trial->scaled = true;
+    }
+    MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
+    trial->train = &learn;
+    trial->test = &held;
+    if (grid->heads)
+        MRC_TRY(mrc_alloc(&kept, trial->count, sizeof *kept, err));
+    trial->kept = kept;
+    for (int64_t c = 0; c < grid->count; c++) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        trial->choice = &grid->choices[c];
+        trial->values = values + c * trial->count;
+        rc = mrc_trial_run(ctx, trial, &why);
+        if (rc != MERCER_OK)
+            rc = note_failure(fold, grid, c, rc, &why);
+        if (rc != MERCER_OK)
+            MRC_TRY(mrc_fail_again(err, rc, &why));
+        mrc_job_count_step(job, ctx);
+    }
+out:
+    mrc_fold_rows_destroy(&learn);
+    mrc_fold_rows_destroy(&held);
+    for (int64_t k = 0; kept && k < trial->count; k++)
+        mercer_model_free(kept[k].model);
+    mrc_free(kept);
+    mrc_pair_cache_destroy(&known);
+    return rc;
+}
+
+static mercer_status try_fold(mercer_ctx *ctx, struct choosing *choosing, int64_t f,
+                              mercer_error *err)
+{
+    mrc_job *job = choosing->job;
+    const mrc_grid *grid = &job->result->grid;
+    const mrc_folds *inner = &choosing->inner;
+    static const double as_given = 0;
+    mrc_rng start;
+    mrc_scoring aim = job->aim;
+    mrc_trial trial = {.fit = &job->fit,
+                       .aim = &aim,
+                       .numbers = grid->components ? grid->components : &as_given,
+                       .count = mrc_grid_numbers(grid),
+                       .start = &start};
+    int64_t *rest = NULL;
+    mercer_status rc = MERCER_OK;
+    aim.together = false; /* inner folds have more rows than one */
+    mrc_rng_seed(&start, choosing->folds[f].seed);
+    MRC_TRY(mrc_alloc(&rest, inner->n, sizeof *rest, err));
+    MRC_TRY(mrc_job_reserve(job, inner->n, &trial.scores, &trial.codes, err));
+    mrc_split split = {.learn = rest,
+                       .learn_count = mrc_folds_rest(inner, f, rest),
+                       .held = inner->rows + inner->start[f],
+                       .held_count = inner->start[f + 1] - inner->start[f]};
+    MRC_TRY(try_choices(ctx, job, choosing->rows, &split, &trial, &choosing->folds[f],
+                        choosing->scores->values + f * choosing->scores->cells, err));
+out:
+    mrc_free(rest);
+    mrc_free(trial.scores);
+    mrc_free(trial.codes);
+    return rc;
+}
+
+static void fold_task(void *arg, int64_t f, int worker)
+{
+    struct choosing *choosing = arg;
+    mrc_job *job = choosing->job;
+    mercer_ctx *ctx = choosing->ctx;
+    if (ctx == job->ctx) {
+        ctx = job->workers[worker];
+        mercer_ctx_set_seed(ctx, job->ctx->seed);
+    }
+    choosing->folds[f].rc = try_fold(ctx, choosing, f, &choosing->folds[f].err);
+}
+
+/* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
+static void run_large_folds(struct choosing *choosing)
+{
+    mrc_job *job = choosing->job;
+    if (choosing->ctx != job->ctx || job->ctx->threads == 1)
+        return;
+    int64_t share = job->workers[0]->memory;
+    job->workers[0]->memory = job->ctx->memory;
+    for (int64_t f = 0; f < choosing->inner.count; f++)
+        if (choosing->folds[f].rc == MERCER_ERR_BUDGET &&
+            mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
+            fold_task(choosing, f, 0);
+    job->workers[0]->memory = share;
+}
+
+/* Folds of the rows. Where groups are fewer than the usual number of folds, there are as many folds
+ * as groups, unless the caller asked for a number. */
+static mercer_status draw_folds(mercer_ctx *ctx, const mrc_job *job, const mrc_fold_rows *rows,
+                                mrc_folds *out, mercer_error *err)
+{
+    enum { USUAL = 5 };
+    int64_t n = rows->rows->n, count = job->inner_folds ? job->inner_folds : USUAL;
+    int64_t pieces = n - (job->options.ordered != 0);
+    mercer_status rc = MERCER_OK;
+    mrc_fold_plan plan = mrc_job_plan(job, rows, count, 1);
+    if (plan.groups)
+        MRC_TRY(mrc_groups_count(&plan, &pieces, NULL, err));
+    if (plan.groups && !job->inner_folds && pieces < count)
+        plan.count = count = pieces;
+    if (pieces < count || pieces < 2)
+        MRC_FAIL_AT(
+            err, MERCER_ERR_DATA, MRC_AT(.key = "inner"),
+            "%lld training %s%s cannot be split into %lld inner folds for tuning: ask for fewer",
+            (long long)(plan.groups ? pieces : n), plan.groups ? "group" : "row",
+            (plan.groups ? pieces : n) == 1 ? "" : "s", (long long)(count < 2 ? 2 : count));
+    MRC_TRY(mrc_folds_draw(ctx, &plan, out, err));
+out:
+    return rc;
+}
+
+/* Which cells are left, when some cannot be fitted. */
+static mercer_status leave_out(const struct choosing *choosing, const mrc_grid *grid,
+                               mercer_notice *left_out, mercer_error *err)
+{
+    const struct inner_fold *first = NULL;
+    int64_t numbers = mrc_grid_numbers(grid), failed = 0;
+    left_out->text[0] = 0;
+    for (int64_t c = 0; c < grid->count; c++) {
+        bool fails = false;
+        for (int64_t f = 0; f < choosing->inner.count; f++)
+            fails |= choosing->folds[f].failed[c];
+        for (int64_t k = 0; k < numbers; k++)
+            choosing->scores->failed[c * numbers + k] = fails;
+        failed += fails;
+    }
+    for (int64_t f = 0; f < choosing->inner.count && !first; f++)
+        if (choosing->folds[f].first_rc != MERCER_OK)
+            first = &choosing->folds[f];
+    if (!first)
+        return MERCER_OK;
+    if (failed == grid->count)
+        return mrc_fail_again(err, first->first_rc, &first->first);
+    *left_out = first->first;
+    /* counted with the numbers, like mercer_evaluation_info.choices */
+    mrc_fail_within(left_out, MERCER_OK, NULL,
+                    "tune: %lld of %lld choices cannot be fitted, and are left out: ",
+                    (long long)(failed * numbers), (long long)mrc_grid_cells(grid));
+    return MERCER_OK;
+}
+
+mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
+                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err)
+{
+    const mrc_grid *grid = &job->result->grid;
+    struct choosing choosing = {.job = job, .ctx = ctx, .rows = rows, .scores = scores};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(draw_folds(ctx, job, rows, &choosing.inner, err));
+    int64_t folds = choosing.inner.count;
+    MRC_TRY(mrc_scores_init(scores, folds, mrc_grid_cells(grid), err));
+    MRC_TRY(mrc_alloc(&choosing.folds, folds, sizeof *choosing.folds, err));
+    mrc_rng seeds = ctx->rng;
+    for (int64_t f = 0; f < folds; f++) {
+        choosing.folds[f].seed = mrc_rng_next(&seeds);
+        MRC_TRY(mrc_alloc(&choosing.folds[f].failed, grid->count, sizeof(bool), err));
+    }
+    MRC_TRY(mrc_parfor_checked(ctx, folds, fold_task, &choosing, err));
+    run_large_folds(&choosing);
+    for (int64_t f = 0; f < folds; f++)
+        if (choosing.folds[f].rc != MERCER_OK)
+            MRC_TRY(mrc_fail_again(err, choosing.folds[f].rc, &choosing.folds[f].err));
+    MRC_TRY(leave_out(&choosing, grid, left_out, err));
+    mrc_scores_conclude(scores, grid, job->rule, job->result->metric->larger_is_better);
+    if (scores->chosen < 0)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "no inner fold for tuning has rows of both classes to judge a ranking by");
+out:
+    for (int64_t f = 0; choosing.folds && f < choosing.inner.count; f++)
+        mrc_free(choosing.folds[f].failed);
+    mrc_free(choosing.folds);
+    mrc_folds_destroy(&choosing.inner);
+    return rc;
+}

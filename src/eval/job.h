@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An evaluation that is under way: what its folds share. */
+#ifndef MRC_EVAL_JOB_H
+#define MRC_EVAL_JOB_H
+
+#include "eval/folds.h"
+#include "eval/result.h"
+#include "eval/trial.h"
+
+#include <stdatomic.h>
+
+typedef struct mrc_job {
+    mercer_ctx *ctx;
+    mercer_evaluate_options options; /* the caller's, of whatever age, over the defaults */
+    mercer_fit_options fit;
+    const mercer_rows *rows;
+    const mercer_targets *targets; /* or NULL */
+    const mrc_folds *folds;        /* NULL: the test rows of the options, or no folds at all */
+    mrc_rng start;                 /* the random state that the call began with */
+    int64_t inner_folds;           /* 0: 5, or as many as there are groups */
+    mrc_rule rule;
+    mrc_scoring aim;
+    bool precomputed; /* rows are a kernel matrix */
+    bool streaming;   /* the method looks at blocks of rows */
+    mrc_scale_kind scale;
+    bool wanted[MRC_TERMS];    /* pairs that kernels of the grid are made of */
+    int64_t fits;              /* to come to a choice, by 5 inner folds unless more are asked for */
+    int64_t steps;             /* fits in all, for the progress bar */
+    mercer_evaluation *result; /* owned */
+    mercer_ctx **workers;      /* one per thread, of one thread each; owned */
+    mrc_pair_cache known;      /* of all rows, when it pays */
+    atomic_llong done;         /* steps */
+} mrc_job;
+
+/* Read and check the call: everything that is tried is known to make sense before the first fit.
+ * To be destroyed, also after an error. */
+mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_options *given,
+                           const mercer_rows *rows, const mercer_targets *targets,
+                           mercer_error *err);
+void mrc_job_destroy(mrc_job *job);
+
+/* Get ready for `steps` fits: contexts for the workers, and pairs of rows where that pays. */
+mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err);
+
+/* How all rows, or those of a portion, are cut into folds. */
+mrc_fold_plan mrc_job_plan(const mrc_job *job, const mrc_fold_rows *portion, int64_t count,
+                           int64_t repeats);
+/* Whether there is anything to choose from. */
+bool mrc_job_is_tuned(const mrc_job *job);
+/* All rows, borrowed: not to be destroyed. */
+mrc_fold_rows mrc_job_rows(const mrc_job *job);
+
+/* One fit more is done. */
+void mrc_job_count_step(mrc_job *job, const mercer_ctx *ctx);
+/* Room for predictions of n rows, unless nothing is predicted. */
+mercer_status mrc_job_reserve(const mrc_job *job, int64_t n, double **scores, int64_t **codes,
+                              mercer_error *err);
+/* Whether sums between all pairs of the rows are worth computing for this number of fits: those of
+ * a set of rows are looked up by every kernel and for every part of the set. */
+bool mrc_job_pairs_pay(const mrc_job *job, const mercer_ctx *ctx, const mercer_rows *rows,
+                       int64_t fits);
+
+/* Choose among the cells of the grid by the inner folds of some rows, on the threads of ctx, which
+ * is that of the job or of one of its workers. Scores are to be destroyed, also after an error.
+ * Draws from the random state of ctx, and leaves its notices alone; *left_out tells of cells that
+ * cannot be fitted (its text is empty when there are none). */
+mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
+                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err);
+
+/* The choice on all rows, from the random state that the call began with, into the result. Tells
+ * the host of cells that cannot be fitted. */
+mercer_status mrc_tune_all(mrc_job *job, mercer_error *err);
+
+#endif
