@@ -51,10 +51,12 @@ static bool looks_for_one(const mercer_evaluation_info *info)
     return strcmp(info->metric, "auc") == 0 || strcmp(info->metric, "ap") == 0;
 }
 
-/* What --tune chose for the only fold; several have a table. */
-static void print_choice(FILE *out, const mercer_evaluation *e, const mercer_evaluation_info *info)
+/* What --tune chose for the only split; several have a table, and with test rows the choice is that
+ * on all rows. */
+static void print_choice(FILE *out, const cli_settings *set, const mercer_evaluation *e,
+                         const mercer_evaluation_info *info)
 {
-    if (info->folds != 1 || info->choices <= 1)
+    if (info->folds != 1 || info->choices <= 1 || set->test)
         return;
     mercer_evaluation_fold fold = {.struct_size = sizeof fold};
     mercer_evaluation_get_fold(e, 0, &fold);
@@ -199,6 +201,23 @@ static mercer_status save(cli_app *app, mercer_evaluation *e, const mercer_targe
     return rc;
 }
 
+/* What comes of --tune: the grid on all rows, the choice, and the call to paste. */
+static void print_conclusion(FILE *out, const cli_app *app, const mercer_evaluation *e,
+                             const mercer_evaluation_info *info)
+{
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    mercer_evaluation_get_tuning(e, &tuning);
+    if (tuning.cells == 0)
+        return;
+    char *expected = cli_format("%.4f on new rows (%s, above)", info->mean,
+                                app->set.test ? "the test rows" : "nested");
+    char *command = cli_tuned_command(app, e, "my.model");
+    cli_print_tuning(out, e, expected);
+    fprintf(out, "Next:  %s\n", cli_visible(command));
+    free(expected);
+    free(command);
+}
+
 static int run_evaluate(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -221,6 +240,7 @@ static int run_evaluate(cli_app *app)
     if (status != CLI_DONE)
         goto out;
     const mercer_targets *targets = mercer_table_targets(o.table);
+    o.options.choose = 1;
     mercer_status rc =
         mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table), targets, &e, &err);
     mercer_evaluation_info info = {.struct_size = sizeof info};
@@ -243,6 +263,11 @@ static int run_evaluate(cli_app *app)
                             json_integer(mercer_rows_count(mercer_table_rows(o.table))));
         json_object_update(json, report);
         json_decref(report);
+        if (json_object_get(json, "grid")) {
+            char *command = cli_tuned_command(app, e, "my.model");
+            json_object_set_new(json, "command", cli_json_text(command));
+            free(command);
+        }
         json_object_set_new(json, "seconds", cli_json_real(cli_now() - start));
         json_object_set_new(json, "notices", cli_json_notices(app));
         cli_json_print(out, json);
@@ -253,9 +278,10 @@ static int run_evaluate(cli_app *app)
         cli_print_row(out, "metric", "%s", info.summary);
         if (info.positive && (set->positive || looks_for_one(&info)))
             cli_print_row(out, "positive class", "'%s'", info.positive);
-        print_choice(out, e, &info);
+        print_choice(out, set, e, &info);
         print_folds(out, e, &info);
         print_confusion(out, &info, targets);
+        print_conclusion(out, app, e, &info);
         cli_print_notices(app);
     }
 out:

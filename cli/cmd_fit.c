@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mercer fit: read a table, fit a model, say what came out, keep it. */
-#include "cli.h"
+#include "evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,11 @@ typedef struct outcome {
     const mercer_model *model;
     mercer_model_info info;
     mercer_fit_report report;
-    const char *origin; /* where labels came from, or NULL */
-    int64_t classes;    /* number of classes, or 0 */
-    int64_t columns;    /* columns of the data */
-    int64_t entries;    /* of sparse data, or -1 */
+    const char *origin;              /* where labels came from, or NULL */
+    int64_t classes;                 /* number of classes, or 0 */
+    int64_t columns;                 /* columns of the data */
+    int64_t entries;                 /* of sparse data, or -1 */
+    const mercer_evaluation *tuning; /* what --tune came to, or NULL */
     double seconds_read, seconds_write;
     double forecast; /* seconds that were expected; NaN: not known */
 } outcome;
@@ -40,6 +41,16 @@ static json_t *report_json(const cli_app *app, const outcome *o)
                         ? cli_json_real(cli_density(o->entries, o->info.rows, o->columns))
                         : json_null());
     cli_json_insert(json, "encode", "labels", cli_json_text(o->origin));
+    if (o->tuning) {
+        char *tuned = NULL, *command = cli_tuned_command(app, o->tuning, app->set.output);
+        json_t *tuning = cli_json_take(mercer_evaluation_json(o->tuning, &tuned, NULL), &tuned);
+        json_object_set(json, "metric", json_object_get(tuning, "metric"));
+        cli_json_move(tuning, "grid", json);
+        cli_json_move(tuning, "chosen", json);
+        json_object_set_new(json, "command", cli_json_text(command));
+        json_decref(tuning);
+        free(command);
+    }
     cli_json_insert(json, "seconds", "seed", json_integer((json_int_t)app->set.seed));
     cli_json_insert(json, "seconds", "threads", json_integer(mercer_ctx_threads(app->ctx)));
     cli_json_insert(json, "seconds", "model", cli_json_text(app->set.output));
@@ -82,6 +93,12 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     const double factor = share_factor(o);
 
     const int name = (int)strcspn(info->method, ":");
+    if (o->tuning) {
+        fprintf(out, "Tuned %.*s on %s\n", name, info->method,
+                cli_visible(cli_shown(app->set.operand[0])));
+        cli_print_tuning(out, o->tuning, NULL);
+        fprintf(out, "\n");
+    }
     fprintf(out, "Fitted %.*s to %s\n\n", name, info->method,
             cli_visible(cli_shown(app->set.operand[0])));
     char *sparse = cli_sparse_text(o->entries, info->rows, o->columns);
@@ -162,6 +179,22 @@ static int check_call(const cli_settings *set)
         status = cli_check_spec("kernel", set->fit.kernel, mercer_kernel_at);
     if (status == CLI_DONE && set->fit.head && strcmp(set->fit.head, "none") != 0)
         status = cli_check_spec("head", set->fit.head, mercer_head_at);
+    int64_t folds = 0;
+    int ordered = 0;
+    if (status == CLI_DONE)
+        status = cli_read_cv(set->cv, &folds, &ordered);
+    if (status == CLI_DONE && folds == MERCER_LEAVE_ONE_OUT)
+        status = cli_fail(CLI_WRONG_CALL, "fit: --cv loo: --tune takes a number of folds");
+    if (status == CLI_DONE && ordered && set->groups)
+        status = cli_fail(CLI_WRONG_CALL, "--groups and --cv time:K: give only one of them");
+    if (status == CLI_DONE && set->tune.count == 0) {
+        const char *const needing[] = {set->tune_rule ? "tune-rule" : NULL, set->cv ? "cv" : NULL,
+                                       set->metric ? "metric" : NULL,
+                                       set->positive ? "positive" : NULL};
+        for (size_t i = 0; i < sizeof needing / sizeof *needing && status == CLI_DONE; i++)
+            if (needing[i])
+                status = cli_fail(CLI_WRONG_CALL, "fit: --%s requires --tune", needing[i]);
+    }
     if (status == CLI_DONE)
         status = cli_check_output(set->output);
     if (status == CLI_DONE)
@@ -183,7 +216,8 @@ static void read_like(const cli_settings *set, const mercer_table *data, const c
 {
     cli_read_options(set, reading);
     mercer_table_read_options(data, reading);
-    reading->use_columns = reading->drop_columns = reading->id = NULL; /* by their names */
+    /* by their names */
+    reading->use_columns = reading->drop_columns = reading->id = reading->groups = NULL;
     if (mercer_format_find(path, NULL))
         reading->format = NULL;
     reading->labels_file = NULL;
@@ -244,7 +278,8 @@ static mercer_status draw(cli_app *app, const mercer_model *model, mercer_error 
 static bool learns_from_stream(const cli_settings *set)
 {
     const char *format = mercer_entry_name(mercer_format_find(set->operand[0], set->format));
-    if (set->fit.head || set->fit.novelty > 0 || (format && strcmp(format, "libsvm") == 0))
+    if (set->fit.head || set->fit.novelty > 0 || set->tune.count > 0 || set->groups ||
+        (format && strcmp(format, "libsvm") == 0))
         return false;
     return mercer_entry_streams(mercer_method_find(set->fit.method));
 }
@@ -354,6 +389,48 @@ out:
     return status;
 }
 
+/* Choose what --tune leaves open, on all rows, and put it into the options. *command: how the model
+ * came to be, with the choice as a comment; owned by the caller, as the evaluation is. */
+static mercer_status tune(cli_app *app, const mercer_table *table, mercer_fit_options *options,
+                          mercer_evaluation **out, char **command, mercer_error *err)
+{
+    const cli_settings *set = &app->set;
+    mercer_fit_options tried = *options;
+    mercer_evaluate_options how;
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    int64_t *groups = NULL;
+    mercer_evaluate_options_init(&how);
+    tried.novelty = 0; /* costs a fit more, and changes no score */
+    how.fit = &tried;
+    how.tune = set->tune.item;
+    how.tune_count = set->tune.count;
+    how.tune_rule = set->tune_rule;
+    how.metric = set->metric;
+    how.positive = set->positive;
+    (void)cli_read_cv(set->cv, &how.inner_folds, &how.ordered); /* check_call() has seen it */
+    mercer_status rc = cli_read_groups(set, table, &groups, err);
+    how.groups = groups;
+    if (rc == MERCER_OK)
+        rc = mercer_tune(app->ctx, &how, mercer_table_rows(table), mercer_table_targets(table), out,
+                         err);
+    free(groups);
+    if (rc != MERCER_OK)
+        return rc;
+    mercer_evaluation_get_tuning(*out, &tuning);
+    options->method = tuning.method;
+    options->kernel = tuning.kernel;
+    options->head = tuning.head;
+    options->components = tuning.components;
+    char *chosen = cli_tuned_settings(*out);
+    *command = cli_format("%s  # chose %s, %s of %lld", app->command_line, chosen,
+                          strcmp(tuning.rule, "best") == 0 ? "the best" : "the simplest good one",
+                          (long long)tuning.cells);
+    free(chosen);
+    options->command = *command;
+    mercer_ctx_set_seed(app->ctx, set->seed); /* as without a choice */
+    return MERCER_OK;
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -365,6 +442,8 @@ static int run_fit(cli_app *app)
     mercer_error err = {0};
     mercer_table *table = NULL, *landmarks = NULL, *validation = NULL;
     mercer_model *model = NULL;
+    mercer_evaluation *tuning = NULL;
+    char *command = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
     mercer_read_options reading;
@@ -424,6 +503,12 @@ static int run_fit(cli_app *app)
     if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);
 
+    if (set->tune.count > 0) {
+        rc = tune(app, table, &options, &tuning, &command, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        o.tuning = tuning;
+    }
     status = cli_forecast_fit(app, &options, rows, targets, &o.forecast);
     if (status != CLI_DONE)
         goto out;
@@ -447,6 +532,8 @@ out:
     if (rc != MERCER_OK)
         status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
+    mercer_evaluation_free(tuning);
+    free(command);
     mercer_table_free(table);
     mercer_table_free(landmarks);
     mercer_table_free(validation);
@@ -484,6 +571,14 @@ static const cli_option options[] = {
         "novelty", 0, "SHARE", NULL,
         "; 'transform --errors' then marks novel rows. Costs a second fit, to 80 % of the rows"),
     CLI_FIT("head", 0, "HEAD", NULL, NULL),
+    CLI_OPTION_TUNE("values to choose from by cross-validation of all rows, before the fit"),
+    CLI_OPTION_TUNE_RULE,
+    CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|time:K", NULL,
+               "with --tune: number of folds; time:K: rows are in the order of time, and each fold "
+               "is learnt for from earlier rows only; default 5"),
+    CLI_OPTION_METRIC,
+    CLI_OPTION_POSITIVE("auc and ap"),
+    CLI_OPTION_GROUPS,
     CLI_OPTION_CHECKPOINT,
     CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
                "go on where the same fit was interrupted, from the model it had written; rows that "

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int read_cv(const char *text, int64_t *folds)
+int cli_read_cv(const char *text, int64_t *folds, int *ordered)
 {
+    static const char time[] = "time:";
     char *end = NULL;
     if (!text)
         return CLI_DONE;
@@ -17,12 +18,24 @@ static int read_cv(const char *text, int64_t *folds)
         *folds = MERCER_LEAVE_ONE_OUT;
         return CLI_DONE;
     }
-    const long long value = strtoll(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || value < 2 || value > 1000000000)
-        return cli_fail(CLI_WRONG_CALL, "--cv: '%s' is neither a number of folds from 2 on nor loo",
-                        text);
+    *ordered = strncmp(text, time, strlen(time)) == 0;
+    const char *number = text + (*ordered ? strlen(time) : 0);
+    const long long value = strtoll(number, &end, 10);
+    if (!isdigit((unsigned char)*number) || *end || value < 2 || value > 1000000000)
+        return cli_fail(CLI_WRONG_CALL,
+                        "--cv: '%s' is neither a number of folds from 2 on nor loo nor time:K%s",
+                        text, strcmp(text, "time") == 0 ? "; did you mean time:5?" : "");
     *folds = value;
     return CLI_DONE;
+}
+
+mercer_status cli_read_groups(const cli_settings *set, const mercer_table *table, int64_t **groups,
+                              mercer_error *err)
+{
+    if (!set->groups)
+        return MERCER_OK;
+    *groups = cli_alloc((size_t)mercer_rows_count(mercer_table_rows(table)) + 1, sizeof **groups);
+    return mercer_table_groups(table, *groups, err);
 }
 
 /* stat() of the file, or of its folder while it is not there; *name: what it is called in that. */
@@ -83,10 +96,15 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     if (status == CLI_DONE && (set->cv != NULL) + (set->split != NULL) + (set->test != NULL) > 1)
         status = cli_fail(CLI_WRONG_CALL, "--cv, --split and --test: give only one of them");
     if (status == CLI_DONE && set->repeats &&
-        (set->split || set->test || (set->cv && strcmp(set->cv, "loo") == 0)))
+        (set->split || set->test || (set->cv && strcmp(set->cv, "loo") == 0) ||
+         (set->cv && strncmp(set->cv, "time:", 5) == 0)))
         status = cli_fail(CLI_WRONG_CALL, "--repeats requires --cv and a number of folds");
     if (status == CLI_DONE && set->inner && set->tune.count == 0)
         status = cli_fail(CLI_WRONG_CALL, "--inner requires --tune");
+    if (status == CLI_DONE && set->tune_rule && set->tune.count == 0)
+        status = cli_fail(CLI_WRONG_CALL, "--tune-rule requires --tune");
+    if (status == CLI_DONE && set->groups && set->cv && strncmp(set->cv, "time:", 5) == 0)
+        status = cli_fail(CLI_WRONG_CALL, "--groups and --cv time:K: give only one of them");
     if (status == CLI_DONE && set->test_labels && !set->test)
         status = cli_fail(CLI_WRONG_CALL, "--test-labels requires --test");
     if (status == CLI_DONE && set->test && set->labels && !set->test_labels)
@@ -114,10 +132,11 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     o->options.tune = set->tune.item;
     o->options.tune_count = set->tune.count;
     o->options.inner_folds = set->inner;
+    o->options.tune_rule = set->tune_rule;
     o->options.predictions = set->roc           ? MERCER_PREDICTIONS_RANKED
                              : set->predictions ? MERCER_PREDICTIONS_ANY
                                                 : 0;
-    int status = read_cv(set->cv, &o->options.folds);
+    int status = cli_read_cv(set->cv, &o->options.folds, &o->options.ordered);
     if (status != CLI_DONE)
         return status;
     mercer_read_options reading;
@@ -125,6 +144,10 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     mercer_status rc = mercer_table_read(app->ctx, set->operand[0], &reading, &o->table, err);
     if (rc != MERCER_OK)
         return cli_fail_reading(set, rc, err, set->operand[0]);
+    rc = cli_read_groups(set, o->table, &o->groups, err);
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, err, set->operand[0]);
+    o->options.groups = o->groups;
     const int64_t n = mercer_rows_count(mercer_table_rows(o->table));
     if (set->split) {
         status = cli_splits_read(app, set->split, n, &o->splits);
@@ -134,7 +157,8 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     }
     if (set->test) {
         mercer_table_read_options(o->table, &reading);
-        reading.use_columns = reading.drop_columns = reading.id = NULL; /* by their names */
+        /* by their names */
+        reading.use_columns = reading.drop_columns = reading.id = reading.groups = NULL;
         reading.labels_file = set->test_labels;
         cli_read_other(set->test, &reading);
         rc = mercer_table_read(app->ctx, set->test, &reading, &o->test, err);
@@ -151,6 +175,7 @@ void cli_evaluate_finish(cli_evaluate_inputs *o)
     mercer_table_free(o->table);
     mercer_table_free(o->test);
     cli_splits_free(&o->splits);
+    free(o->groups);
 }
 
 void cli_table_number(cli_table *table, const char *format, double value)

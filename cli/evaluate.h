@@ -9,6 +9,7 @@
 typedef struct cli_evaluate_inputs {
     mercer_table *table, *test; /* owned */
     cli_splits splits;
+    int64_t *groups; /* owned, or NULL */
     mercer_fit_options fit;
     mercer_evaluate_options options;
 } cli_evaluate_inputs;
@@ -28,6 +29,22 @@ const char *cli_evaluate_file_of(const cli_settings *set, const mercer_error *er
 /* A cell with a number, or an empty one for NaN. */
 void cli_table_number(cli_table *table, const char *format, double value);
 
+/* Read --cv into the number of folds, and whether they are in time. Returns 0 or a status. */
+int cli_read_cv(const char *text, int64_t *folds, int *ordered);
+
+/* The groups of a table that was read with --groups, else NULL; owned by the caller. */
+mercer_status cli_read_groups(const cli_settings *set, const mercer_table *table, int64_t **groups,
+                              mercer_error *err);
+
+/* What --tune came to on all rows: the grid, the choice, and where to look further. expected: what
+ * to expect of it, "0.037 on new rows (nested, above)"; NULL: nothing is known. */
+void cli_print_tuning(FILE *out, const mercer_evaluation *e, const char *expected);
+/* What was chosen, "components=20, kernel.sigma=16"; owned by the caller. */
+char *cli_tuned_settings(const mercer_evaluation *e);
+/* The call of fit for what was chosen, quoted for a shell, with every option that matters; output:
+ * of the model, or NULL. Owned by the caller. */
+char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const char *output);
+
 #define CLI_OPTION_EVALUATE                                                                        \
     CLI_FIT("kernel", 'k', "KERNEL", "as for fit", NULL),                                          \
         CLI_FIT("components", 'n', "N",                                                            \
@@ -36,8 +53,11 @@ void cli_table_number(cli_table *table, const char *format, double value);
                 "what predicts from the features, e.g. ls or knn:k=5; 'mercer heads' lists "       \
                 "them; default: the method's own",                                                 \
                 NULL),                                                                             \
-        CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|loo", NULL,                                           \
-                   "number of folds, each held out in turn; loo: one fold per row; default 5"),    \
+        CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|loo|time:K", NULL,                                    \
+                   "number of folds, each held out in turn; loo: one fold per row, or per group; " \
+                   "time:K: rows are in the order of time, and each fold is learnt for from "      \
+                   "earlier rows only; default 5"),                                                \
+        CLI_OPTION_GROUPS,                                                                         \
         CLI_OPTION("repeats", 0, CLI_COUNT, repeats, "R", NULL, "draw the folds R times"),         \
         CLI_OPTION("split", 0, CLI_TEXT, split, "FILE", NULL,                                      \
                    "instead of folds: each line lists the training rows of a split, from 0"),      \
@@ -45,18 +65,9 @@ void cli_table_number(cli_table *table, const char *format, double value);
                    "instead of folds: learn from all rows and judge by the rows of this file"),    \
         CLI_OPTION("test-labels", 0, CLI_TEXT, test_labels, "FILE", NULL,                          \
                    "labels of the test rows, one per line, like --labels for the others"),         \
-        CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                           \
-                   "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",         \
-                   "what is measured; default: error for classes, rmse for values, structure "     \
-                   "without a head"),                                                              \
-        CLI_OPTION("positive", 0, CLI_TEXT, positive, "CLASS", NULL,                               \
-                   "which of two classes auc, ap and --roc look for; default: the one whose "      \
-                   "first row comes later"),                                                       \
-        CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                  \
-                   "values to choose from within each training part: KEY is components, "          \
-                   "method.KEY, kernel.KEY "                                                       \
-                   "or head.KEY, VALUES a,b,c or A:B:+STEP or A:B:*FACTOR; or KEY is kernel and "  \
-                   "VALUES are kernels; may be repeated"),                                         \
+        CLI_OPTION_METRIC, CLI_OPTION_POSITIVE("auc, ap and --roc"),                               \
+        CLI_OPTION_TUNE("values to choose from within each training part, then on all rows"),      \
+        CLI_OPTION_TUNE_RULE,                                                                      \
         CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \
                    "folds within each training part for --tune; default 5"),                       \
         CLI_FIT("center", 0, "HOW", "as for fit", NULL),                                           \

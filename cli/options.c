@@ -112,6 +112,14 @@ char *cli_option_typed(const cli_command *command, const char *key)
     return typed;
 }
 
+bool cli_command_has_option(const cli_command *command, const char *name)
+{
+    const cli_option *option = cli_options_of(command);
+    while (option->name && strcmp(option->name, name) != 0)
+        option++;
+    return option->name != NULL;
+}
+
 /* ---- parsing ---- */
 
 static const cli_option *find_long(const cli_option *options, const char *name, size_t length)
@@ -537,6 +545,8 @@ int cli_options_parse(const cli_command *command, int argc, char **argv, cli_set
         const ptrdiff_t index = option - options;
         if (takes_value(option) && given[index] && option->kind != CLI_LIST)
             return cli_fail(CLI_WRONG_CALL, "%s: --%s is given twice", command->name, option->name);
+        if ((!given[index] || option->kind == CLI_LIST) && settings->given_count < CLI_MAX_GIVEN)
+            settings->given[settings->given_count++] = (cli_given){option->name, value};
         given[index] = true;
         status = store(option, value, settings);
     }

@@ -16,6 +16,12 @@ typedef struct cli_list {
     int count;
 } cli_list;
 
+/* An option as it was typed: its long name, and its value or NULL. */
+enum { CLI_MAX_GIVEN = 160 };
+typedef struct cli_given {
+    const char *name, *value;
+} cli_given;
+
 /* What the words after a command said. Texts are borrowed from argv. */
 typedef struct cli_settings {
     const char *operand[2];
@@ -39,11 +45,14 @@ typedef struct cli_settings {
     double time;                                       /* seconds; 0: not given */
     const char *cv, *split, *test, *test_labels;       /* NULL: not given */
     const char *metric, *positive, *predictions, *roc; /* NULL: not given */
+    const char *tune_rule, *groups;                    /* NULL: not given */
     int64_t repeats, inner;                            /* 0: not given */
     cli_list tune, methods;
     const char *kind, *axes, *plot; /* NULL: not given */
     int64_t sheet[2];               /* images across and down; 0: not given */
-    bool help;                      /* --help was among the words */
+    cli_given given[CLI_MAX_GIVEN]; /* all of them, in their order */
+    int given_count;
+    bool help; /* --help was among the words */
 } cli_settings;
 
 typedef enum cli_option_kind {
@@ -150,6 +159,28 @@ typedef struct cli_option {
                    "whether the first line of CSV and TSV has names, in every table of the call; " \
                    "by default its cells decide"),                                                 \
         CLI_OPTION_TEXT
+#define CLI_OPTION_GROUPS                                                                          \
+    CLI_OPTION("groups", 0, CLI_TEXT, groups, "COL", NULL,                                         \
+               "column that says which rows belong together, by name or 1-based position: never "  \
+               "data; rows of one group are in one fold")
+#define CLI_OPTION_TUNE(what)                                                                      \
+    CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                      \
+               what ": KEY is components, method.KEY, kernel.KEY or head.KEY, VALUES a,b,c or "    \
+                    "A:B:+STEP or A:B:*FACTOR; or KEY is kernel and VALUES are kernels; may be "   \
+                    "repeated")
+#define CLI_OPTION_TUNE_RULE                                                                       \
+    CLI_OPTION("tune-rule", 0, CLI_CHOICE, tune_rule, "RULE", "best|1se",                          \
+               "what --tune takes: the best mean; or 1se, the simplest within one standard error " \
+               "of it (fewest components, then widest kernel, then most ridge); default best")
+#define CLI_OPTION_METRIC                                                                          \
+    CLI_OPTION("metric", 0, CLI_CHOICE, metric, "M",                                               \
+               "error|balanced|auc|ap|rmse|columns|structure|reconstruction|preimage",             \
+               "what is measured; default: error for classes, rmse for values, structure "         \
+               "without a head")
+#define CLI_OPTION_POSITIVE(what)                                                                  \
+    CLI_OPTION("positive", 0, CLI_TEXT, positive, "CLASS", NULL,                                   \
+               "which of two classes " what                                                        \
+               " look for; default: the one whose first row comes later")
 #define CLI_OPTION_RESIZE                                                                          \
     CLI_OPTION("resize", 0, CLI_SHAPE, resize, "WxH", NULL,                                        \
                "bring the images of a folder to this size, in pixels, by area averages")
@@ -221,6 +252,9 @@ char *cli_option_typed(const struct cli_command *command, const char *key);
 /* The options of a command, those of a fit with all that the library says of them. They live as
  * long as the program. */
 const cli_option *cli_options_of(const struct cli_command *command);
+
+/* Whether the command has an option of this long name. */
+bool cli_command_has_option(const struct cli_command *command, const char *name);
 
 /* Read the words after the command. Returns 0, or a status after one line on standard error. */
 int cli_options_parse(const struct cli_command *command, int argc, char **argv,

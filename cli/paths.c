@@ -21,6 +21,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->use_columns = set->columns;
     options->drop_columns = set->drop;
     options->id = set->id;
+    options->groups = set->groups;
     options->delimiter = set->delimiter;
     options->decimal = set->decimal;
     options->thousands = set->thousands;

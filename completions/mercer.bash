@@ -24,6 +24,12 @@ _mercer() {
         fit:--validation) words='files' ;;
         fit:--novelty) words='' ;;
         fit:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
+        fit:--tune) words='' ;;
+        fit:--tune-rule) words='best 1se' ;;
+        fit:--cv) words='' ;;
+        fit:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
+        fit:--positive) words='' ;;
+        fit:--groups) words='' ;;
         fit:--checkpoint) words='' ;;
         fit:--scale-target) words='none standard norm' ;;
         fit:--label) words='' ;;
@@ -97,6 +103,7 @@ _mercer() {
         evaluate:-n|evaluate:--components) words='' ;;
         evaluate:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
         evaluate:--cv) words='' ;;
+        evaluate:--groups) words='' ;;
         evaluate:--repeats) words='' ;;
         evaluate:--split) words='files' ;;
         evaluate:--test) words='' ;;
@@ -104,6 +111,7 @@ _mercer() {
         evaluate:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         evaluate:--positive) words='' ;;
         evaluate:--tune) words='' ;;
+        evaluate:--tune-rule) words='best 1se' ;;
         evaluate:--inner) words='' ;;
         evaluate:--center) words='none exact span' ;;
         evaluate:--scale) words='none standard minmax norm unit rowstandard robust' ;;
@@ -138,6 +146,7 @@ _mercer() {
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
         compare:--cv) words='' ;;
+        compare:--groups) words='' ;;
         compare:--repeats) words='' ;;
         compare:--split) words='files' ;;
         compare:--test) words='' ;;
@@ -145,6 +154,7 @@ _mercer() {
         compare:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         compare:--positive) words='' ;;
         compare:--tune) words='' ;;
+        compare:--tune-rule) words='best 1se' ;;
         compare:--inner) words='' ;;
         compare:--center) words='none exact span' ;;
         compare:--scale) words='none standard minmax norm unit rowstandard robust' ;;
@@ -257,15 +267,15 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --center --scale --landmarks --validation --novelty --head --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --plot --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --plot --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --kernel --components --head --cv --repeats --split --test --test-labels --metric --positive --tune --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
             plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --quiet --help' ;;
             plot:*) words='files' ;;

@@ -247,10 +247,14 @@ def test_evaluate_tells_the_only_choice():
     species(60)
     words = ["evaluate", "species.csv", "-m", "kpls", "--test", "species.csv", "--tune", "components=1,2"]
     chosen = report(*words, "--tune", "kernel.sigma=1,2")["folds"][0]["chosen"]
-    told = re.findall(r"^  chosen +(\S+)$", mercer(*words, "--tune", "kernel.sigma=1,2").out, re.M)
-    assert told == [f"components={chosen['components']},kernel.sigma={chosen['kernel.sigma']:g}"]
+    told = re.findall(r"^  chosen +(.*);", mercer(*words, "--tune", "kernel.sigma=1,2").out, re.M)
+    assert told == [f"components={chosen['components']}, kernel.sigma={chosen['kernel.sigma']:g}"]
     assert "chosen" not in mercer(*words[:6], "-n", 2).out  # there was nothing to choose
-    assert "\n  chosen" not in mercer(*words[:4], *words[6:]).out  # folds have a table
+    split = write("split.txt", " ".join(map(str, range(45))) + "\n")
+    only = [*words[:4], "--split", split, *words[6:], "--tune", "kernel.sigma=1,2"]
+    chosen = report(*only)["folds"][0]["chosen"]  # of its training part, beside that on all rows
+    told = re.findall(r"^  chosen +(\S+)$", mercer(*only).out, re.M)
+    assert told == [f"components={chosen['components']},kernel.sigma={chosen['kernel.sigma']:g}"]
 
 
 @test
