@@ -135,14 +135,21 @@ static bool set_count(PyObject *object, const char *name, int64_t count)
     return good;
 }
 
+/* Raise what a callback raised, if one did. */
+static bool core_raise_kept(core_context *context)
+{
+    if (!context->raised_type)
+        return false;
+    PyErr_Restore(context->raised_type, context->raised_value, context->raised_traceback);
+    context->raised_type = context->raised_value = context->raised_traceback = NULL;
+    return true;
+}
+
 PyObject *core_raise(core_state *state, core_context *context, mercer_status status,
                      const mercer_error *err)
 {
-    if (context && context->raised_type) {
-        PyErr_Restore(context->raised_type, context->raised_value, context->raised_traceback);
-        context->raised_type = context->raised_value = context->raised_traceback = NULL;
+    if (context && core_raise_kept(context))
         return NULL;
-    }
     PyObject *raised = core_take_raised(state, err);
     if (raised) {
         PyErr_SetObject((PyObject *)Py_TYPE(raised), raised);
@@ -361,7 +368,9 @@ static PyObject *context_set(PyObject *module, PyObject *args)
 }
 
 PyDoc_STRVAR(take_notices_doc, "take_notices(context)\n--\n\n"
-                               "What the library had to say since the last call: (text, cause).");
+                               "What the library had to say since the last call: (text, cause).\n"
+                               "An exception in a callback that came too late to end that call is\n"
+                               "raised here.");
 static PyObject *take_notices(PyObject *module, PyObject *context)
 {
     if (!PyObject_TypeCheck(context, core_state_of(module)->context))
@@ -371,6 +380,8 @@ static PyObject *take_notices(PyObject *module, PyObject *context)
     if (!fresh)
         return NULL;
     self->notices = fresh;
+    if (core_raise_kept(self))
+        Py_CLEAR(told);
     return told;
 }
 

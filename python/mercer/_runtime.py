@@ -49,8 +49,8 @@ def give_context(context, silent=(), keep=True):
 
 def drop_context(context):
     """The same after a failure: the exception tells enough."""
-    _core.take_notices(context)
     _CONTEXTS.free.append(context)
+    _core.take_notices(context)
 
 
 def outer_level():

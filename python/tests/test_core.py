@@ -399,6 +399,31 @@ def progress_and_exceptions_in_it():
 
 
 @test
+def no_exception_of_a_callback_is_lost():
+    """Whenever it comes, also when nothing is left to be cancelled."""
+    X, y = blobs(80, 4)
+    model = fit(X, "kpls", y)
+
+    def calls(progress):
+        with _runtime.Call((None, None, 1, progress)) as context:
+            rows = _runtime.rows_of(context, X)
+            for options in ({"method": "akfa", "center": "span"}, {"method": "kpca"}):
+                _core.fit(context, mercer.Model, options, rows, None, None, None, None, False)
+            _core.transform(context, model, rows, None, np.empty((80, model.n_components)), None)
+    told = []
+    calls(lambda phase, done: told.append(phase))
+    assert len(told) > 4, told
+    for last in range(len(told)):
+        def stop(phase, done, left=[last]):
+            left[0] -= 1
+            if left[0] < 0:
+                raise LookupError("enough")
+        with raises(LookupError, "enough"):
+            calls(stop)
+        assert fit(X).n_components == 10
+
+
+@test
 def a_callback_may_call_the_library():
     X, _ = blobs()
     inner = []
