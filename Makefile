@@ -43,7 +43,7 @@ lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned
 	@tools/lint $(BUILD) $(BUILD)-clang
 
 sanitize: ## the tests under address, undefined and thread sanitizer and valgrind
-	@tools/install-packages build test sanitize
+	@tools/install-packages build test python sanitize
 	@tools/sanitize $(BUILD)
 
 fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one

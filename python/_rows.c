@@ -231,6 +231,18 @@ static bool name_columns(core_state *state, mercer_rows *rows, PyObject *names)
     return !PyErr_Occurred();
 }
 
+/* Rows that a call has made, with their names; freed where it failed. */
+static PyObject *finish_rows(core_state *state, core_context *context, core_rows *out,
+                             PyObject *names, mercer_status rc, const mercer_error *err)
+{
+    if (rc != MERCER_OK)
+        core_raise(state, context, rc, err);
+    else if (name_columns(state, out->rows, names))
+        return (PyObject *)out;
+    Py_DECREF(out);
+    return NULL;
+}
+
 PyDoc_STRVAR(
     rows_dense_doc,
     "rows_dense(context, array, names)\n--\n\n"
@@ -256,12 +268,7 @@ static PyObject *rows_dense(PyObject *module, PyObject *args)
     }
     const mercer_status rc = mercer_rows_view(context->ctx, &array, &out->rows, &err);
     core_end(context, thread);
-    if (rc != MERCER_OK)
-        core_raise(state, context, rc, &err);
-    else if (name_columns(state, out->rows, names))
-        return (PyObject *)out;
-    Py_DECREF(out);
-    return NULL;
+    return finish_rows(state, context, out, names, rc, &err);
 }
 
 PyDoc_STRVAR(rows_csr_doc,
@@ -297,12 +304,7 @@ static PyObject *rows_csr(PyObject *module, PyObject *args)
     const mercer_status rc = mercer_rows_view_csr(context->ctx, &arrays[0], &arrays[1], &arrays[2],
                                                   columns, &out->rows, &err);
     core_end(context, thread);
-    if (rc != MERCER_OK)
-        core_raise(state, context, rc, &err);
-    else if (name_columns(state, out->rows, names))
-        return (PyObject *)out;
-    Py_DECREF(out);
-    return NULL;
+    return finish_rows(state, context, out, names, rc, &err);
 }
 
 /* ---- targets --------------------------------------------------------------------------------- */

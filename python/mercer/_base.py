@@ -496,6 +496,21 @@ class _Supervised(_Kernel):
         give_context(context)
         return scores, codes
 
+    def predict(self, X, *, n_components=None):
+        """Classes of rows, or values of a regressor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        n_components : int, optional
+            Predict from the first so many features only.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self._predictions(*self._scores(X, n_components))
+
     def _more_tags(self):
         return super()._more_tags() | {"requires_y": True}
 
@@ -529,20 +544,7 @@ class _Classifier(ClassifierMixin, _Supervised):
             raise _core.DataError("the validation rows have a class that the training rows do not have")
         return _core.targets_classes(np.ascontiguousarray(codes, np.int64), class_names(self.classes_))
 
-    def predict(self, X, *, n_components=None):
-        """Classes of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        n_components : int, optional
-            Predict from the first so many features only.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        codes = self._scores(X, n_components)[1]
+    def _predictions(self, scores, codes):
         return take_classes(self.classes_, codes)
 
     def decision_function(self, X):
@@ -579,20 +581,7 @@ class _Regressor(RegressorMixin, _Supervised):
         self._y_ndim = y.ndim
         return value_targets(y)
 
-    def predict(self, X, *, n_components=None):
-        """Values of rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        n_components : int, optional
-            Predict from the first so many features only.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        scores = self._scores(X, n_components)[0]
+    def _predictions(self, scores, codes):
         return scores[:, 0] if self._y_ndim == 1 else scores
 
     def _more_tags(self):

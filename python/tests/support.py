@@ -27,6 +27,12 @@ def need_sklearn():
         sys.exit(77)
 
 
+def need_plain_memory():
+    """Skip a test that measures memory where a sanitizer keeps what was freed."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        raise Skip("the sanitizer keeps memory that was freed")
+
+
 @contextlib.contextmanager
 def raises(kind, *words):
     """The block must raise kind, with every word in its text. Gives a list that will hold it."""

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What docstrings and examples say holds, and old pickles load: test_docs.py MERCER [WORD...] [-jN]"""
 import doctest
+import json
 import pathlib
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from support import ROOT, Fault, need_sklearn, program, quiet, run_tests, test
 
 need_sklearn()
 import mercer  # noqa: E402
-from mercer import _base, _evaluate, _model, _runtime  # noqa: E402
+from mercer import _base, _core, _evaluate, _model, _runtime  # noqa: E402
 
 program()
 PICKLES = ROOT / "tests" / "compat" / "python_1"
@@ -44,6 +45,30 @@ def public_names_have_docstrings():
                 member = getattr(thing, key, None)
                 if not key.startswith("_") and callable(member) and getattr(member, "__module__", "").startswith("mercer"):
                     assert member.__doc__, f"{name}.{key}"
+
+
+@test
+def a_new_method_needs_no_table():
+    """The generator makes estimators of methods that it has never heard of."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_loader
+    loader = SourceFileLoader("generate_python", str(ROOT / "tools" / "generate-python"))
+    generator = module_from_spec(spec_from_loader("generate_python", loader))
+    loader.exec_module(generator)
+    schema = json.loads(_core.schema())
+    known = {method["name"]: method for method in schema["methods"]}
+    schema["methods"] += [known["akfa"] | {"name": "newer"}, known["kpls"] | {"name": "newcomer"},
+                          known["ikpca"] | {"name": "stream"}]
+    files = {path.name: text for path, text in generator.write_all(schema).items()}
+    names = {}
+    exec(compile(files["_estimators.py"].replace("from ._base", "from mercer._base"), "_estimators.py", "exec"), names)
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    for name, method in (("NEWER", "akfa"), ("NewcomerClassifier", "kpls"), ("NewcomerRegressor", "kpls"), ("Stream", "ikpca")):
+        assert f'"{name}",' in files["_names.py"] and f"[{name}](python/{name}.md)" in files["python.md"], name
+        assert files[f"{name}.md"].startswith(f"# `{name}`") and "Cost" not in files[f"{name}.md"]
+        cls = type(name, (names[name],), {"_method": method, "__init__": names[name].__init__})
+        with quiet():
+            assert cls(2).fit(X, y).transform(X).shape == (40, 2), name
 
 
 def _make(path):
