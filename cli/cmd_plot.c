@@ -2,8 +2,10 @@
 /* mercer plot: pictures of a model, and of rows as it sees them. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --axes 1,2. Returns 0 or a status after one line. */
 static int read_axes(const char *text, int64_t axes[2])
@@ -24,6 +26,119 @@ static int read_axes(const char *text, int64_t axes[2])
                     text);
 }
 
+/* ---- a tuning, from the report of evaluate ---- */
+
+typedef struct tuning {
+    json_t *report;        /* owned */
+    chart_grid_axis *axis; /* owned, with its values */
+    double *mean, *se;     /* owned */
+    chart_grid grid;
+} tuning;
+
+static void free_tuning(tuning *t)
+{
+    for (int64_t a = 0; t->axis && a < t->grid.axes; a++) {
+        for (int64_t i = 0; t->axis[a].values && i < t->axis[a].count; i++)
+            free((char *)t->axis[a].values[i]);
+        free((void *)t->axis[a].values);
+    }
+    free(t->axis);
+    free(t->mean);
+    free(t->se);
+    json_decref(t->report);
+}
+
+/* null is NaN. */
+static double real_of(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static char *text_of(const json_t *value)
+{
+    char number[MERCER_NUMBER_SIZE];
+    if (json_is_string(value))
+        return cli_copy(json_string_value(value));
+    mercer_number_format(real_of(value), number, sizeof number);
+    return cli_copy(number);
+}
+
+/* Whether the report has all of a grid, each part as long as it says. */
+static bool read_grid(tuning *t)
+{
+    const json_t *grid = json_object_get(t->report, "grid");
+    const json_t *axes = json_object_get(grid, "axes"), *cells = json_object_get(grid, "cells");
+    const json_t *metric = json_object_get(t->report, "metric");
+    const char *name = json_string_value(metric);
+    int64_t product = 1;
+    t->grid.axes = (int64_t)json_array_size(axes);
+    t->grid.cells = (int64_t)json_array_size(cells);
+    t->grid.chosen = json_integer_value(json_object_get(grid, "chosen"));
+    t->grid.metric = name;
+    t->grid.method = json_string_value(json_object_get(t->report, "method"));
+    if (!name || t->grid.axes < 1 || t->grid.cells < 1 || t->grid.chosen < 0 ||
+        t->grid.chosen >= t->grid.cells)
+        return false;
+    t->grid.larger_is_better = json_is_true(json_object_get(t->report, "larger_is_better"));
+    t->grid.axis = t->axis = cli_alloc((size_t)t->grid.axes, sizeof *t->axis);
+    t->grid.mean = t->mean = cli_alloc((size_t)t->grid.cells, sizeof *t->mean);
+    t->grid.se = t->se = cli_alloc((size_t)t->grid.cells, sizeof *t->se);
+    for (int64_t a = 0; a < t->grid.axes; a++) {
+        const json_t *one = json_array_get(axes, (size_t)a);
+        const json_t *values = json_object_get(one, "values");
+        const int64_t count = (int64_t)json_array_size(values);
+        const char **texts = cli_alloc((size_t)count, sizeof *texts);
+        for (int64_t i = 0; i < count; i++)
+            texts[i] = text_of(json_array_get(values, (size_t)i));
+        t->axis[a] =
+            (chart_grid_axis){json_string_value(json_object_get(one, "key")), count, texts};
+        if (!t->axis[a].key || count < 1 || count > t->grid.cells)
+            return false;
+        product *= count;
+        if (product > t->grid.cells)
+            return false;
+    }
+    for (int64_t i = 0; i < t->grid.cells; i++) {
+        const json_t *cell = json_array_get(cells, (size_t)i);
+        t->mean[i] = real_of(json_object_get(cell, "mean"));
+        t->se[i] = real_of(json_object_get(cell, "se"));
+    }
+    return product == t->grid.cells;
+}
+
+static int plot_tuning(cli_app *app)
+{
+    const cli_settings *set = &app->set;
+    const char *path = set->operand[0];
+    json_error_t why;
+    mercer_error err = {0};
+    tuning t = {.report = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &why)
+                                                 : json_load_file(path, 0, &why)};
+    int status = CLI_DONE;
+    if (!t.report)
+        status = cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), why.line,
+                          why.text);
+    else if (!read_grid(&t))
+        status = cli_fail(CLI_FAILED,
+                          "%s: has no grid; write it with mercer evaluate ... --tune ... --json",
+                          cli_shown(path));
+    if (status == CLI_DONE) {
+        const chart_subject subject = {.ctx = app->ctx, .grid = &t.grid};
+        const mercer_status rc = cli_draw(app, &subject, "tuning", set->output, &err);
+        if (rc != MERCER_OK)
+            status = cli_fail_library(rc, &err, path);
+    }
+    free_tuning(&t);
+    return status;
+}
+
+/* Whether MODEL is the report of an evaluation. */
+static bool is_report(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return strcmp(path, "-") == 0 || (dot && strcasecmp(dot, ".json") == 0);
+}
+
 static int run_plot(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -39,6 +154,15 @@ static int run_plot(cli_app *app)
         status = cli_check_overwrite(set->output, data, "data");
     if (status == CLI_DONE)
         status = read_axes(set->axes, subject.axes);
+    const bool report = is_report(set->operand[0]), grid = kind && (kind->of & CHART_OF_GRID);
+    if (status == CLI_DONE && (report ? kind && !grid : grid))
+        status = cli_fail(CLI_WRONG_CALL, "plot: --kind tuning draws the JSON report of 'mercer "
+                                          "evaluate --tune', and no other kind does");
+    if (status == CLI_DONE && report && data)
+        status =
+            cli_fail(CLI_WRONG_CALL, "plot: a tuning is drawn without rows; leave %s out", data);
+    if (status == CLI_DONE && report)
+        return plot_tuning(app);
     if (status == CLI_DONE && kind && !data && !(kind->of & CHART_OF_MODEL))
         status = cli_fail(CLI_WRONG_CALL, "plot: --kind %s needs rows: mercer plot MODEL DATA ...",
                           set->kind);
@@ -69,7 +193,8 @@ static int run_plot(cli_app *app)
 
 static const cli_option options[] = {
     CLI_OPTION("kind", 0, CLI_CHOICE, kind, "KIND",
-               "spectrum|selection|head|trace|features|pairs|errors|preimages|confusion|roc",
+               "spectrum|selection|head|trace|features|pairs|errors|preimages|confusion|roc|"
+               "tuning",
                "what to draw; default: features with DATA, else the first of spectrum, selection, "
                "head, trace that there is"),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "FILE.svg", NULL,

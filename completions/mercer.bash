@@ -183,7 +183,7 @@ _mercer() {
         compare:--seed) words='' ;;
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
-        plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc' ;;
+        plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc tuning' ;;
         plot:-o|plot:--output) words='files' ;;
         plot:--axes) words='' ;;
         plot:--label) words='' ;;

@@ -155,6 +155,23 @@ typedef struct chart_entrant {
     mercer_evaluation *evaluation;
 } chart_entrant;
 
+/* What a tuning tried: as mercer_tuning tells it, or as it stands in a JSON report. In cells the
+ * last key changes fastest. */
+typedef struct chart_grid_axis {
+    const char *key; /* "kernel.sigma" */
+    int64_t count;
+    const char *const *values;
+} chart_grid_axis;
+
+typedef struct chart_grid {
+    const char *metric;
+    const char *method; /* or NULL */
+    bool larger_is_better;
+    int64_t axes, cells, chosen;
+    const chart_grid_axis *axis;
+    const double *mean, *se; /* of each cell; NaN: undefined */
+} chart_grid;
+
 /* All borrowed; what a kind does not need may be NULL. */
 typedef struct chart_subject {
     mercer_ctx *ctx;
@@ -163,10 +180,11 @@ typedef struct chart_subject {
     const chart_entrant *entrants; /* evaluations: one, or those compared */
     int64_t entrant_count;
     const mercer_targets *targets; /* that the entrants were judged by */
+    const chart_grid *grid;        /* what was tuned */
     int64_t axes[2];               /* features, or columns, to draw, from 1; 0: 1 and 2 */
 } chart_subject;
 
-enum { CHART_OF_MODEL = 1, CHART_OF_DATA = 2, CHART_OF_EVALUATION = 4 };
+enum { CHART_OF_MODEL = 1, CHART_OF_DATA = 2, CHART_OF_EVALUATION = 4, CHART_OF_GRID = 8 };
 
 typedef struct chart_kind {
     const char *name, *summary;

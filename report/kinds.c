@@ -26,6 +26,7 @@ static const struct {
     {{"roc", "rows found against rows wrongly taken", CHART_OF_DATA | CHART_OF_EVALUATION},
      chart_build_roc},
     {{"folds", "the metric of each fold", CHART_OF_EVALUATION}, chart_build_folds},
+    {{"tuning", "what each combination of a tuning was worth", CHART_OF_GRID}, chart_build_tuning},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -52,7 +53,8 @@ static bool has_subject(const chart_subject *subject, const chart_kind *kind)
 {
     return ((kind->of & CHART_OF_MODEL) && subject->model) ||
            ((kind->of & CHART_OF_DATA) && subject->data) ||
-           ((kind->of & CHART_OF_EVALUATION) && subject->entrant_count > 0);
+           ((kind->of & CHART_OF_EVALUATION) && subject->entrant_count > 0) ||
+           ((kind->of & CHART_OF_GRID) && subject->grid);
 }
 
 mercer_status chart_make(const chart_subject *subject, const char *kind, chart **out,
@@ -66,6 +68,7 @@ mercer_status chart_make(const chart_subject *subject, const char *kind, chart *
         return chart_fail(err, MERCER_ERR_UNSUPPORTED, "a picture of kind '%s' needs %s", kind,
                           kinds[which].kind.of & CHART_OF_DATA    ? "rows"
                           : kinds[which].kind.of & CHART_OF_MODEL ? "a model"
+                          : kinds[which].kind.of & CHART_OF_GRID  ? "a tuning"
                                                                   : "an evaluation");
     chart *picture = chart_new();
     if (!picture)

@@ -331,8 +331,8 @@ static void put_cells(canvas *c, const chart_series *series, box inside, const c
         put_attribute(out, "height", high - 1);
         chart_put(out, "/>\n");
         if (series->text && series->text[i] && size >= 5)
-            put_text(out, x, y + 0.35 * size, MIDDLE, value > 0.55 ? "mc-on" : "mc-ink",
-                     value > 0.55 ? CHART_WHITE : CHART_INK, size, 0, series->text[i], 12);
+            put_text(out, x, y + 0.35 * size, MIDDLE, value > 0.75 ? "mc-on" : "mc-ink",
+                     value > 0.75 ? CHART_WHITE : CHART_INK, size, 0, series->text[i], 12);
     }
 }
 
@@ -425,7 +425,7 @@ static void put_density(canvas *c, const chart_panel *panel, box inside, const c
             continue;
         for (int k = 0; k < 3; k++)
             cell[k] = 8 * round(cell[k] / count / 8); /* few colours: small files */
-        cell[3] = 255 * (0.25 + 0.75 * round(LEVELS * log(1 + count) / log(1 + most)) / LEVELS);
+        cell[3] = 255 * (0.3 + 0.7 * round(LEVELS * log(1 + count) / log(1 + most)) / LEVELS);
     }
     put_image(c, cells, wide, high, 4, inside);
     free(cells);
@@ -770,7 +770,8 @@ mercer_status chart_svg(const chart *picture, const chart_svg_options *options, 
     if (c.rastered) {
         chart_put(&note, picture->note ? "; " : "");
         chart_put_count(&note, c.rastered);
-        chart_put(&note, " points drawn as density: the darker, the more in a cell (logarithmic)");
+        chart_put(&note,
+                  " points drawn as density: the stronger the colour, the more (logarithmic)");
     }
     if (note.bytes)
         put_text(&c.out, 14, c.height - 8, START, "mc-grey", CHART_GREY, 11, 0, note.bytes,

@@ -145,7 +145,7 @@ static void put_frame(drawing *d, const chart_panel *panel, view *v)
     v->high = g->height - v->top - 2 - (panel->x.title != NULL);
     v->wide = g->width - 12;
     chart_panel_ranges(panel, 2 * v->wide, 4 * v->high, &v->rx, &v->ry);
-    chart_find_ticks(&panel->y, &v->ry, v->high / 3 < 2 ? 2 : v->high / 3, &ty);
+    chart_find_ticks(&panel->y, &v->ry, 2 * v->high / 5 < 2 ? 2 : 2 * v->high / 5, &ty);
     for (int i = 0; i < ty.count; i++) {
         const int length = (int)chart_characters(tick_name(&panel->y, &ty, i));
         label = length > label ? length : label;
@@ -230,10 +230,11 @@ static int dot_y(const view *v, double y)
     return (int)((1 - chart_place(&v->ry, y)) * 4 * v->high * 0.9999);
 }
 
-static void put_segment(canvas *c, int series, int of, int x0, int y0, int x1, int y1)
+static void put_segment(canvas *c, int series, int of, bool dashed, int x0, int y0, int x1, int y1)
 {
+    enum { DASH = 3 };
     const int steps = abs(x1 - x0) > abs(y1 - y0) ? abs(x1 - x0) : abs(y1 - y0);
-    for (int i = 0; i <= steps; i++)
+    for (int i = 0; i <= steps; i += dashed && i % (2 * DASH) == DASH ? DASH : 1)
         put_dot(c, series, of, x0 + (int)lround((double)(x1 - x0) * i / (steps ? steps : 1)),
                 y0 + (int)lround((double)(y1 - y0) * i / (steps ? steps : 1)));
 }
@@ -326,8 +327,9 @@ static void put_marks(drawing *d, const chart_panel *panel, view *v)
         if (series->mark == CHART_LINE)
             for (int64_t i = 0; i < series->count; i++) {
                 const int64_t before = i ? i - 1 : 0;
-                put_segment(&c, s, of, dot_x(v, series->x[before]), dot_y(v, series->y[before]),
-                            dot_x(v, series->x[i]), dot_y(v, series->y[i]));
+                put_segment(&c, s, of, series->dashed, dot_x(v, series->x[before]),
+                            dot_y(v, series->y[before]), dot_x(v, series->x[i]),
+                            dot_y(v, series->y[i]));
             }
     }
     double most = 1;

@@ -6,6 +6,7 @@ Pictures are parsed as XML. Where marks stand is computed here anew, from what `
 the ticks of the axes, which say what a pixel is.
 """
 import base64
+import json
 import os
 import pathlib
 import re
@@ -456,6 +457,51 @@ def test_sixty_classes_in_a_confusion():
     cells = [int(text) for text in texts(panels(root)[0]) if text.isdigit()]
     assert len(cells) == 900 and sum(cells) == 600
     mercer("plot", "x.model", "x.csv", "--kind", "confusion", env={"COLUMNS": "40"})
+
+
+def grid_report(name, axes, mean, chosen):
+    """A JSON report as `evaluate --tune` writes it."""
+    cells = [{"mean": None if np.isnan(value) else value, "se": 0.01} for value in mean]
+    write(name, json.dumps({"method": "kpca", "metric": "error", "larger_is_better": False, "grid": {
+        "chosen": chosen, "axes": [{"key": key, "values": values} for key, values in axes], "cells": cells}}))
+    return name
+
+
+@test
+def test_tuning():
+    mean = [0.065, 0.0721, 0.0457, 0.0422, 0.0598, float("nan"), 0.0370, 0.0352]
+    sizes, widths = ["components", [2, 5, 10, 20]], ["kernel.sigma", [4, 16.5]]
+    grid_report("g.json", [widths, sizes], mean, 7)
+    root = draw("g.json")
+    shown = texts(panels(root)[0])
+    for text in "4", "16.5", "20", "0.065", "0.0721", "*0.0352", "kernel.sigma", "components":
+        assert text in shown, (text, shown)
+    assert len(list(panels(root)[0].iter(SVG + "rect"))) == 7  # one has no value
+    assert "kernel.sigma=16.5, components=20" in " ".join(texts(root))
+    # Of three keys the first is as it was chosen.
+    grid_report("t.json", [["head.k", [1, 3]], widths, sizes], mean + [value + 1 for value in mean], 14)
+    shown = texts(panels(draw("t.json"))[0])
+    assert "*1.04" in shown and "0.0422" not in shown
+    grid_report("l.json", [["kernel.sigma", [1, 2, 4, 8]]], mean[:4], 3)
+    panel = panels(draw("l.json", "--kind", "tuning"))[0]
+    (ring,) = [points for (_, shape), points in marks(panel).items() if shape == "ring"]
+    (dots,) = [points for (_, shape), points in marks(panel).items() if shape == "dot"]
+    up = scale(panel, "y")
+    assert np.allclose(up(dots[:, 1]), mean[:4], atol=abs(up(0) - up(0.3)))
+    assert np.allclose(ring[0], dots[3])
+    assert "*0.0352" in mercer("plot", "g.json").out
+    assert "*0.0352" in mercer("plot", "-", stdin=pathlib.Path("g.json").read_bytes()).out
+    ring_model()
+    refused("plot", "ring.model", "--kind", "tuning", says="JSON", status=2)
+    refused("plot", "g.json", "--kind", "spectrum", says="tuning", status=2)
+    refused("plot", "g.json", "ring.csv", says="ring.csv", status=2)
+    refused("plot", write("bad.json", "{"), says=["bad.json", "JSON"], status=1)
+    refused("plot", "none.json", says="none.json", status=1)
+    for wrong in ({}, {"grid": 3}, {"metric": "error", "grid": {"axes": [], "cells": []}}):
+        refused("plot", write("bad.json", json.dumps(wrong)), says=["bad.json", "no grid", "--tune"], status=1)
+    for chosen, axes in (8, [widths, sizes]), (-1, [widths, sizes]), (1, [sizes]), (1, [["k", []], sizes]):
+        grid_report("bad.json", axes, mean, chosen)
+        refused("plot", "bad.json", says="bad.json", status=1)
 
 
 @test
