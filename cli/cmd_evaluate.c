@@ -169,7 +169,33 @@ static mercer_status save_roc(cli_app *app, const double *points, int64_t count,
     return rc;
 }
 
-/* The picture of --plot: classes that are taken for each other, else the folds. */
+/* The picture of --plot where something was tuned. */
+static mercer_status draw_tuning(cli_app *app, const mercer_evaluation *e,
+                                 const mercer_evaluation_info *info, const mercer_tuning *tuning,
+                                 mercer_error *err)
+{
+    chart_grid_axis *axes = cli_alloc((size_t)tuning->axes, sizeof *axes);
+    for (int64_t a = 0; a < tuning->axes; a++) {
+        mercer_tuning_axis axis = {.struct_size = sizeof axis};
+        mercer_evaluation_get_axis(e, a, &axis);
+        axes[a] = (chart_grid_axis){axis.key, axis.count, axis.values};
+    }
+    const chart_grid grid = {.metric = info->metric,
+                             .method = app->set.fit.method,
+                             .larger_is_better = info->larger_is_better,
+                             .axes = tuning->axes,
+                             .cells = tuning->cells,
+                             .chosen = tuning->chosen,
+                             .axis = axes,
+                             .mean = tuning->mean,
+                             .se = tuning->se};
+    const chart_subject subject = {.ctx = app->ctx, .grid = &grid};
+    const mercer_status rc = cli_draw(app, &subject, "tuning", app->set.plot, err);
+    free(axes);
+    return rc;
+}
+
+/* The picture of --plot: what was tuned, classes that are taken for each other, else the folds. */
 static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
                           mercer_error *err)
 {
@@ -178,8 +204,12 @@ static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targe
     const chart_entrant entrant = {app->set.fit.method, app->set.fit.method, e};
     const chart_subject subject = {
         .ctx = app->ctx, .entrants = &entrant, .entrant_count = 1, .targets = targets};
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    mercer_evaluation_get_tuning(e, &tuning);
     if (!app->set.plot)
         return MERCER_OK;
+    if (tuning.cells > 0)
+        return draw_tuning(app, e, &info, &tuning, err);
     return cli_draw(app, &subject, info.confusion ? "confusion" : "folds", app->set.plot, err);
 }
 
@@ -296,7 +326,8 @@ static const cli_option options[] = {
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
                "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
-    CLI_OPTION_PLOT("which classes are predicted as which, or the metric of each fold"),
+    CLI_OPTION_PLOT("what --tune tried, else which classes are predicted as which, else the "
+                    "metric of each fold"),
     CLI_OPTION_EVALUATE,
 };
 

@@ -110,14 +110,14 @@ static int plot_tuning(cli_app *app)
 {
     const cli_settings *set = &app->set;
     const char *path = set->operand[0];
-    json_error_t why;
+    json_error_t fault;
     mercer_error err = {0};
-    tuning t = {.report = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &why)
-                                                 : json_load_file(path, 0, &why)};
+    tuning t = {.report = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &fault)
+                                                 : json_load_file(path, 0, &fault)};
     int status = CLI_DONE;
     if (!t.report)
-        status = cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), why.line,
-                          why.text);
+        status = cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), fault.line,
+                          fault.text);
     else if (!read_grid(&t))
         status = cli_fail(CLI_FAILED,
                           "%s: has no grid; write it with mercer evaluate ... --tune ... --json",

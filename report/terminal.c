@@ -257,10 +257,22 @@ static bool is_dense(const chart_panel *panel)
     return count > MOST_DOTS;
 }
 
-/* The glyph of a series in a drawing without colours, and in its legend. */
+/* The glyph of a series in a drawing without colours, and in its legend: its name, if all names are
+ * single characters. */
 static void letter_of(const chart_panel *panel, int series, char out[2])
 {
     int number = 0;
+    bool single = true;
+    for (int s = 0; s < panel->count && single; s++)
+        if (panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay) {
+            const char *name = panel->series[s].name;
+            single = name && name[0] > ' ' && name[0] < 0x7f && !name[1];
+        }
+    if (single && panel->series[series].name) {
+        out[0] = panel->series[series].name[0];
+        out[1] = 0;
+        return;
+    }
     for (int s = 0; s < series; s++)
         number += panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay;
     out[0] = (char)(number < 26 ? 'a' + number : number < 36 ? '0' + number - 26 : '*');
@@ -463,12 +475,14 @@ static grid draw_cells(drawing *d, const chart_panel *panel, int width)
     set_text(d, &g, 0, 0, title.bytes ? title.bytes : "", width, CHART_GREY);
     d->failed |= title.failed;
     free(title.bytes);
-    for (int i = 0; i < columns; i++)
-        if (numbers) {
-            const int length = (int)chart_characters(panel->x.names[i]);
-            const int shown = length < each ? length : each - 1;
+    for (int i = 0; i < columns; i++) {
+        const int length = (int)chart_characters(panel->x.names[i]);
+        const int shown = length < each ? length : each - 1;
+        if (numbers)
             set_text(d, &g, label + 1 + (i + 1) * each - shown, 1, panel->x.names[i], each - 1, -1);
-        }
+        else if (length == 1)
+            set_text(d, &g, label + 1 + i * each, 1, panel->x.names[i], 1, -1);
+    }
     for (int i = 0; i < rows; i++)
         set_text(d, &g, 0, head + i, panel->y.names[i], label, -1);
     for (int64_t i = 0; i < series->count; i++) {

@@ -542,6 +542,11 @@ def test_pictures_of_other_commands():
     judged = report("evaluate", "species.csv", "-m", "kpls", "-n", 2, "--cv", 3, "--plot", "e.svg")
     cells = [int(text) for text in texts(panels(parse("e.svg"))[0]) if text.isdigit()]
     assert sum(cells) == 90 and sorted(cells) == sorted(sum(judged["confusion"], []))
+    words = ["evaluate", "species.csv", "-m", "kpls", "--tune", "kernel.sigma=1,2,4", "--tune", "components=1,2", "--cv", 3]
+    tuned = mercer(*words, "--json", "--plot", "t.svg").stdout
+    assert "kernel.sigma" in texts(panels(parse("t.svg"))[0])
+    mercer("plot", pathlib.Path("t.json").write_bytes(tuned) and "t.json", "-o", "same.svg")
+    assert pathlib.Path("same.svg").read_bytes() == pathlib.Path("t.svg").read_bytes()
     compared = report("compare", "species.csv", "-m", "pca", "-m", "kpca", "-n", 2, "--head", "knn:k=3", "--cv", 4,
                       "--plot", "c.svg")
     panel = panels(parse("c.svg"))[0]
