@@ -401,23 +401,4 @@ const char *cli_usual_kind(const chart_subject *subject);
 /* A horizontal bar of share x width columns, in eighths; owned by the caller. */
 char *cli_bar(double share, int width);
 
-/* Scatter of two columns in braille dots. */
-typedef struct cli_plot {
-    const char *title;
-    const double *x, *y; /* point i at x[i*stride], y[i*stride] */
-    int64_t count, stride;
-    const unsigned char *group;    /* 0 or 1 per point, shown as two colours; or NULL */
-    const double *mark_x, *mark_y; /* points marked 'o', same stride; or NULL */
-    int64_t marks;
-    int width, height; /* in characters, frame and labels included */
-    bool colour;
-    bool square; /* the same scale on both axes */
-} cli_plot;
-
-/* Lines of the drawing, each exactly plot->width columns wide; owned by the caller. */
-char **cli_plot_draw(const cli_plot *plot);
-
-/* Print the drawings (of equal height), side by side, and free them. */
-void cli_plot_print(FILE *out, char ***drawings, int count, int height, int indent);
-
 #endif

@@ -6,6 +6,7 @@
  * machine holds, which the low-rank store never forms; and methods that choose a few rows are put
  * beside kernel PCA. */
 #include "cli.h"
+#include "report/draw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,67 +101,79 @@ static double off_circle(const double *x, int64_t rows)
     return sqrt(sum / (double)rows);
 }
 
+/* Print a chart and free it. */
+static void show(chart *picture)
+{
+    mercer_error err = {0};
+    char *text = NULL;
+    if (chart_terminal(picture, cli_terminal_width(), cli_terminal_colour(), &text, &err) !=
+        MERCER_OK)
+        cli_out_of_memory(); /* the only thing that can be */
+    fputs(text, stdout);
+    free(text);
+    chart_free(picture);
+}
+
+static chart *new_chart(void)
+{
+    chart *picture = chart_new();
+    if (!picture)
+        cli_out_of_memory();
+    picture->columns = 2;
+    return picture;
+}
+
+/* Rows with `stride` numbers each in a panel, the first two of them shown. side, unless NULL, parts
+ * them by the sign of its number, which stands as far apart, where there are colours. */
+static chart_panel *add_rows(chart *picture, const char *title, const char *x, const char *y,
+                             const double *rows, int64_t count, int64_t stride, const double *side,
+                             int64_t apart)
+{
+    chart_panel *panel = chart_add_panel(picture, title, x, y);
+    chart_series *series[2];
+    panel->square = true;
+    for (int k = 0; k < 2; k++)
+        series[k] = chart_add_series(picture, panel, CHART_POINTS, NULL, k);
+    for (int64_t i = 0; i < count; i++)
+        chart_add(picture, series[cli_terminal_colour() && side && side[i * apart] > 0],
+                  rows[i * stride], rows[i * stride + 1], NULL);
+    return panel;
+}
+
+/* Rows that stand out, of two numbers each. */
+static void add_marks(chart *picture, chart_panel *panel, chart_shape shape)
+{
+    chart_series *marks = chart_add_series(picture, panel, CHART_POINTS, NULL, CHART_INK);
+    marks->shape = shape;
+    marks->overlay = true;
+}
+
 /* The data and the first two features, side by side where the terminal is wide enough. */
 static void draw(const trial *t)
 {
-    enum { WIDE = 42, BESIDE = 70, HIGH = 20, MARKS = 40 };
-    const int64_t l = t->info.components;
+    enum { MARKS = 40 };
+    const int64_t l = t->info.components, marks = t->shown < MARKS ? t->shown : MARKS;
     if (l < 2)
         return;
-    const int width = cli_terminal_width();
-    const bool beside = width >= BESIDE;
-    int each = beside ? width / 2 : width;
-    each = each > WIDE ? WIDE : each;
-    int high = (each - 10) / 2 + 4;
-    high = high > HIGH ? HIGH : high;
-
-    unsigned char *side = cli_alloc((size_t)t->shown, 1);
-    for (int64_t i = 0; i < t->shown; i++)
-        side[i] = t->features[i * l] > 0;
-    const int64_t marks = t->shown < MARKS ? t->shown : MARKS;
-    double *marked = cli_alloc(MARKS, 2 * sizeof *marked);
-    for (int64_t i = 0; i < marks; i++)
-        memcpy(marked + 2 * i, t->preimages + 2 * (i * t->shown / marks), 2 * sizeof *marked);
-
-    char **drawing[2];
-    cli_plot plot = {.title = "data: x, y",
-                     .x = t->x,
-                     .y = t->x + 1,
-                     .count = t->shown,
-                     .stride = 2,
-                     .group = side,
-                     .mark_x = marked,
-                     .mark_y = marked + 1,
-                     .marks = marks,
-                     .width = each,
-                     .height = high,
-                     .colour = cli_terminal_colour(),
-                     .square = true};
-    drawing[0] = cli_plot_draw(&plot);
-    plot.title = "features: f1, f2";
-    plot.x = t->features;
-    plot.y = t->features + 1;
-    plot.stride = l;
-    plot.marks = 0;
-    drawing[1] = cli_plot_draw(&plot);
-    if (beside) {
-        cli_plot_print(stdout, drawing, 2, high, 0);
-    } else {
-        cli_plot_print(stdout, drawing, 1, high, 0);
-        cli_plot_print(stdout, drawing + 1, 1, high, 0);
+    chart *picture = new_chart();
+    chart_panel *data = add_rows(picture, "data", "x", "y", t->x, t->shown, 2, t->features, l);
+    add_marks(picture, data, CHART_RING);
+    for (int64_t i = 0; i < marks; i++) {
+        const double *row = t->preimages + 2 * (i * t->shown / marks);
+        chart_add(picture, &data->series[data->count - 1], row[0], row[1], NULL);
     }
+    add_rows(picture, "features", "f1", "f2", t->features, t->shown, l, t->features, l);
+    show(picture);
     printf("\n");
     char *text = cli_format(
-        "o: rows that the features of some rows are mapped back to (mercer inverse). These rows "
+        "O: rows that the features of some rows are mapped back to (mercer inverse). These rows "
         "were "
         "%.2f off the circle, and are %.2f off it after the way there and back: the features leave "
         "most of the noise out.%s",
         off_circle(t->x, t->shown), off_circle(t->preimages, t->shown),
-        plot.colour ? " Colour: the sign of f1." : "");
-    cli_print_wrapped(stdout, text, 0, width);
+        cli_terminal_colour() ? " Colour: the sign of f1." : "");
+    cli_print_wrapped(stdout, text, 0, cli_terminal_width());
     free(text);
-    free(side);
-    free(marked);
 }
 
 /* One column per size, so that it fits a narrow terminal. */
@@ -236,28 +249,16 @@ static mercer_status run_entrant(cli_app *app, const mercer_rows *rows, entrant 
 }
 
 /* The rows and which of them a method selected. */
-static char **draw_selected(const double *x, int64_t rows, const entrant *e, int width, int height)
+static void add_selected(chart *picture, const double *x, int64_t rows, const entrant *e)
 {
-    double *marked = cli_alloc((size_t)e->info.selected_count, 2 * sizeof *marked);
-    for (int64_t i = 0; i < e->info.selected_count; i++)
-        memcpy(marked + 2 * i, x + 2 * e->info.selected[i], 2 * sizeof *marked);
     char *title = cli_format("rows that %s selects", e->name);
-    const cli_plot plot = {.title = title,
-                           .x = x,
-                           .y = x + 1,
-                           .count = rows,
-                           .stride = 2,
-                           .mark_x = marked,
-                           .mark_y = marked + 1,
-                           .marks = e->info.selected_count,
-                           .width = width,
-                           .height = height,
-                           .colour = cli_terminal_colour(),
-                           .square = true};
-    char **drawing = cli_plot_draw(&plot);
+    chart_panel *panel = add_rows(picture, title, "x", "y", x, rows, 2, NULL, 0);
+    add_marks(picture, panel, CHART_CROSS);
+    for (int64_t i = 0; i < e->info.selected_count; i++) {
+        const double *row = x + 2 * e->info.selected[i];
+        chart_add(picture, &panel->series[panel->count - 1], row[0], row[1], NULL);
+    }
     free(title);
-    free(marked);
-    return drawing;
 }
 
 static void print_entrants(const entrant *entrants, int64_t rows)
@@ -287,7 +288,7 @@ static void print_entrants(const entrant *entrants, int64_t rows)
 /* Kernel PCA beside methods whose features depend on a few rows: x has `rows` rows. */
 static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows, mercer_error *err)
 {
-    enum { WIDE = 42, BESIDE = 70 };
+    enum { BESIDE = 70 };
     entrant entrants[ENTRANTS] = {
         [KPCA] = {.name = "kpca", .method = "kpca"},
         [AKFA] = {.name = "akfa", .method = "akfa"},
@@ -295,8 +296,7 @@ static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows
         [ACKFA] = {.name = "ackfa", .method = "ackfa:delta=0.4,relative=off"},
         [SKFA] = {.name = "skfa", .method = "skfa"},
         [RKPCA] = {.name = "rkpca", .method = "rkpca"}};
-    const int width = cli_terminal_width(), each = width / 2 > WIDE ? WIDE : width / 2;
-    const int high = (each - 10) / 2 + 4;
+    const int width = cli_terminal_width();
     mercer_rows *view = NULL;
     mercer_array plane = {.struct_size = sizeof plane, .data = x, .rank = 2, .shape = {rows, 2}};
     mercer_status rc = mercer_rows_view(app->ctx, &plane, &view, err);
@@ -307,9 +307,10 @@ static mercer_status compare_methods(cli_app *app, const double *x, int64_t rows
     cli_progress_clear();
     printf("\nFeatures that depend on a few rows, %d each, on the same ring:\n\n", COMPONENTS);
     if (width >= BESIDE) {
-        char **drawing[] = {draw_selected(x, rows, &entrants[AKFA], each, high),
-                            draw_selected(x, rows, &entrants[SKFA], each, high)};
-        cli_plot_print(stdout, drawing, 2, high, 0);
+        chart *picture = new_chart();
+        add_selected(picture, x, rows, &entrants[AKFA]);
+        add_selected(picture, x, rows, &entrants[SKFA]);
+        show(picture);
         printf("\n");
     }
     print_entrants(entrants, rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the writers and the kinds of charts share: growing texts, building a description, ranges and
- * ticks. Inside report/ only. */
+ * ticks. For report/, and for clients that describe a chart of their own. */
 #ifndef REPORT_DRAW_H
 #define REPORT_DRAW_H
 

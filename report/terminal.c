@@ -154,7 +154,7 @@ static void put_frame(drawing *d, const chart_panel *panel, view *v)
     v->left = label + 1;
     v->wide = g->width - v->left - 1;
     chart_panel_ranges(panel, 2 * v->wide, 4 * v->high, &v->rx, &v->ry);
-    chart_find_ticks(&panel->x, &v->rx, v->wide / 10 < 2 ? 2 : v->wide / 10, &tx);
+    chart_find_ticks(&panel->x, &v->rx, v->wide / 7 < 2 ? 2 : v->wide / 7, &tx);
 
     if (panel->title)
         set_text(d, g, v->left, 0, panel->title, v->wide, -1);
@@ -244,7 +244,8 @@ static int named_points(const chart_panel *panel)
 {
     int count = 0;
     for (int s = 0; s < panel->count; s++)
-        count += panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay;
+        count += panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay &&
+                 panel->series[s].count > 0;
     return count;
 }
 
@@ -644,12 +645,13 @@ mercer_status chart_terminal(const chart *picture, int width, bool colour, char 
         put_paragraph(&d, picture->title, width);
     if (picture->subtitle)
         put_paragraph(&d, picture->subtitle, width);
-    chart_put(&d.out, "\n");
+    if (picture->title)
+        chart_put(&d.out, "\n");
     int columns = width / LEAST_PANEL;
     columns = columns > picture->columns ? picture->columns : columns < 1 ? 1 : columns;
     int each = width / columns - (columns > 1);
     each = each > WIDEST_PANEL ? WIDEST_PANEL : each;
-    int high = each / 3 + 3;
+    int high = picture->panel_count && picture->panels[0].square ? each / 2 : each / 3 + 3;
     high = high > 24 ? 24 : high < 12 ? 12 : high;
     for (int p = 0; p < picture->panel_count && !d.failed; p += columns) {
         int count = 0;
