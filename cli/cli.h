@@ -41,7 +41,8 @@ typedef struct cli_command {
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
     cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_update,
     cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
-    cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo, cli_command_plot;
+    cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo, cli_command_plot,
+    cli_command_advise;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -325,6 +326,12 @@ void cli_progress_enable(bool enabled);
 void cli_progress(void *host, const char *phase, double done);
 void cli_progress_clear(void);
 void cli_progress_clear_in_handler(void); /* async-signal-safe */
+void cli_progress_end(void);              /* clear it for good */
+
+/* What an interruption says of the files: "nothing was written" unless a command says otherwise;
+ * "": no word. The other one tells, and how long it has been; it is async-signal-safe. */
+void cli_interrupt_note(const char *text);
+void cli_interrupt_tell(void);
 
 /* Before a fit: a note when it will take long; a status after one line when that is more than
  * --time allows. *seconds: what is expected, NaN where that was not looked at. */

@@ -523,6 +523,7 @@ static int run_fit(cli_app *app)
         if (rc != MERCER_OK)
             goto out;
         o.seconds_write = cli_now() - start;
+        cli_interrupt_note("the model was written");
     }
     rc = draw(app, model, &err);
     if (rc != MERCER_OK)

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_command_fit,     &cli_command_transform, &cli_command_predict, &cli_command_evaluate,
-    &cli_command_compare, &cli_command_plot,      &cli_command_inverse, &cli_command_update,
-    &cli_command_info,    &cli_command_truncate,  &cli_command_scale,   &cli_command_generate,
-    &cli_command_methods, &cli_command_kernels,   &cli_command_heads,   &cli_command_demo,
+    &cli_command_fit,      &cli_command_transform, &cli_command_predict,  &cli_command_evaluate,
+    &cli_command_compare,  &cli_command_advise,    &cli_command_plot,     &cli_command_inverse,
+    &cli_command_update,   &cli_command_info,      &cli_command_truncate, &cli_command_scale,
+    &cli_command_generate, &cli_command_methods,   &cli_command_kernels,  &cli_command_heads,
+    &cli_command_demo,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -40,6 +41,8 @@ void cli_emergency_cleanup(void)
 static void on_signal(int signal_number)
 {
     cli_emergency_cleanup();
+    if (signal_number == SIGINT || signal_number == SIGTERM)
+        cli_interrupt_tell();
     if (signal_number == SIGPIPE) {
         /* Whoever read our output has enough: end the way every filter does. */
         signal(SIGPIPE, SIG_DFL);
@@ -230,7 +233,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
 
     status = command->run(&app);
 
-    cli_progress_clear();
+    cli_progress_end();
     running = NULL;
     close_app(&app);
     return status;

@@ -42,6 +42,7 @@ typedef struct cli_settings {
     int64_t resize[2];                                    /* width and height; 0: not given */
     uint64_t seed;
     double noise;                                      /* negative: not given */
+    const char *goal;                                  /* NULL: not given */
     double time;                                       /* seconds; 0: not given */
     const char *cv, *split, *test, *test_labels;       /* NULL: not given */
     const char *metric, *positive, *predictions, *roc; /* NULL: not given */

@@ -54,6 +54,8 @@ mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, cons
                             const mercer_targets *targets, const cli_ids *ids, mercer_error *err)
 {
     *sink = (cli_sink){.path = path ? path : "-"};
+    if (is_stream(sink->path)) /* what went out stays there */
+        cli_interrupt_note("");
     if (!format && is_stream(sink->path))
         format = "csv";
     const mercer_entry *entry = mercer_format_find(sink->path, format);

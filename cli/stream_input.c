@@ -38,8 +38,16 @@ static mercer_status save(cli_stream_input *input)
 static mercer_status checkpoint(cli_stream_input *input)
 {
     const mercer_status rc = save(input);
+    mercer_stream_info info = {.struct_size = sizeof info};
     input->since = 0;
     input->checkpoints += rc == MERCER_OK;
+    mercer_stream_get_info(input->stream, &info);
+    if (rc == MERCER_OK) {
+        char *note = cli_format("%s holds the first %s rows: go on with --resume", input->output,
+                                cli_text_count(info.input_rows).text);
+        cli_interrupt_note(note);
+        free(note);
+    }
     return rc == MERCER_ERR_DATA ? MERCER_OK : rc; /* nothing to extract yet */
 }
 

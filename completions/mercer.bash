@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict evaluate compare plot inverse update info truncate scale generate methods kernels heads demo help --help --version'
+        words='fit transform predict evaluate compare advise plot inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
@@ -183,6 +183,28 @@ _mercer() {
         compare:--seed) words='' ;;
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
+        advise:--goal) words='features predict outliers pictures' ;;
+        advise:--label) words='' ;;
+        advise:--target) words='' ;;
+        advise:--labels) words='files' ;;
+        advise:--list-header) words='yes no' ;;
+        advise:--columns) words='' ;;
+        advise:--drop) words='' ;;
+        advise:--id) words='' ;;
+        advise:--format) words='csv tsv npy libsvm mtx npz mat hdf5 images' ;;
+        advise:--header) words='yes no' ;;
+        advise:--delimiter) words='' ;;
+        advise:--decimal) words='auto point comma' ;;
+        advise:--thousands) words='auto none comma point apostrophe space' ;;
+        advise:--encoding) words='utf8 latin1 utf16' ;;
+        advise:--comment) words='' ;;
+        advise:--resize) words='' ;;
+        advise:--image-features) words='pixels haar' ;;
+        advise:--encode) words='' ;;
+        advise:--missing) words='error mean median drop' ;;
+        advise:--na) words='' ;;
+        advise:--memory) words='' ;;
+        advise:--threads) words='' ;;
         plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc tuning' ;;
         plot:-o|plot:--output) words='files' ;;
         plot:--axes) words='' ;;
@@ -277,6 +299,8 @@ _mercer() {
             evaluate:*) words='files' ;;
             compare:-?*) words='--method --plot --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
+            advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --memory --threads --json --quiet --help' ;;
+            advise:*) words='files' ;;
             plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --quiet --help' ;;
             plot:*) words='files' ;;
             inverse:-?*) words='--output --errors --sheet --id --format --header --delimiter --decimal --thousands --encoding --comment --output-format --memory --threads --json --quiet --help' ;;
@@ -299,7 +323,7 @@ _mercer() {
             heads:*) words='ls centre lad exp log knn svm linsvm direct' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict evaluate compare plot inverse update info truncate scale generate methods kernels heads demo' ;;
+            help:*) words='fit transform predict evaluate compare advise plot inverse update info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

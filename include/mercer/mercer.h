@@ -17,5 +17,6 @@
 #include <mercer/rows.h>
 #include <mercer/status.h>
 #include <mercer/stream.h>
+#include <mercer/survey.h>
 
 #endif

@@ -20,14 +20,14 @@
 
 enum {
     SAMPLE = 2000, /* rows at most: their matrix of 32 MB leaves the caches as larger ones do */
-    LEAST_SAMPLE = 450,  /* more than what LAPACK solves at once, so that passes are seen */
-    SMALL = 256,         /* rows of the first look, */
-    TINY = 16,           /* and of the only one at short work */
-    WIDTH_ROWS = 512,    /* whose distances give a width, see kernel/kernel.c */
-    WIDE = 8,            /* vectors of a wide product */
-    EIGEN = 240,         /* order of the eigenproblem that is timed */
-    FACTOR_SHARE = 4,    /* of the sample's rows may be columns of its factor */
-    PRODUCT_ROWS = 2048, /* of a plain matrix product */
+    SMALL = 256,   /* rows of the first look, */
+    TINY = 16,     /* and of the only one at short work */
+    LOOK_CELLS = 2000000, /* numbers of the first look */
+    WIDTH_ROWS = 512,     /* whose distances give a width, see kernel/kernel.c */
+    WIDE = 8,             /* vectors of a wide product */
+    EIGEN = 240,          /* order of the eigenproblem that is timed */
+    FACTOR_SHARE = 4,     /* of the sample's rows may be columns of its factor */
+    PRODUCT_ROWS = 2048,  /* of a plain matrix product */
     PRODUCT_COLUMNS = 160,
 };
 static const double LOOK_SECONDS = 0.05; /* for the kernel values of the sample */
@@ -56,6 +56,12 @@ struct rates {
 };
 
 /* ---- rates ---- */
+
+/* Numbers of a row, on average. */
+static double row_entries(const mercer_rows *rows)
+{
+    return (double)mercer_rows_entries(rows) / (double)rows->n;
+}
 
 /* A piece of work that is done again and again. */
 typedef mercer_status (*work_once)(void *arg, mercer_error *err);
@@ -174,7 +180,7 @@ static mercer_status take_sample(const mercer_rows *rows, bool square, int64_t m
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&which, m, sizeof *which, err));
     for (int64_t i = 0; i < m; i++)
-        which[i] = (int64_t)((double)i / (double)m * (double)rows->n);
+        which[i] = i * rows->n / m;
     if (square)
         MRC_TRY(mrc_rows_take_block(rows, which, m, which, m, out, err));
     else
@@ -263,12 +269,6 @@ static double store_seconds(const struct rates *r, const mrc_store_outlook *o, d
     return o->made * r->value + (o->made > 0 ? 4 * n * q * q * r->flop : 0);
 }
 
-/* Numbers of a row, on average. */
-static double row_entries(const mercer_rows *rows)
-{
-    return (double)mercer_rows_entries(rows) / (double)rows->n;
-}
-
 /* The whole fit takes this; head and novelty are learnt from features of rows after it. */
 static double total_seconds(const struct rates *r, const mrc_store_outlook *o, const mrc_work *w,
                             const mrc_request *request, double n)
@@ -336,7 +336,9 @@ static mercer_status look(struct forecast *f, mercer_error *err)
     double room = sqrt((double)f->ctx->memory / 16);
     int64_t most = f->rows->n < SAMPLE ? f->rows->n : SAMPLE;
     most = room < (double)most ? (int64_t)room : most;
-    int64_t m = most < SMALL ? most : SMALL;
+    /* A few very wide rows are enough. */
+    double first = fmin(fmin(SMALL, (double)most), fmax(TINY, LOOK_CELLS / row_entries(f->rows)));
+    int64_t m = (int64_t)first;
     mercer_status rc = MERCER_OK;
     double start = mrc_seconds(), learnt = (double)m;
     MRC_TRY(prepare(f->ctx, r, f->rows, m, &f->sample, &f->scaled, err));
@@ -348,7 +350,7 @@ static mercer_status look(struct forecast *f, mercer_error *err)
     } else {
         MRC_TRY(time_values(f->ctx, &r->problem, r->problem.rows, &f->rates.value, err));
         double rows = sqrt(2 * LOOK_SECONDS / f->rates.value);
-        m = rows > (double)most ? most : (int64_t)fmax(rows, fmin(LEAST_SAMPLE, (double)most));
+        m = rows > (double)most ? most : (int64_t)fmax(rows, first);
     }
     if (m > f->sample->n) {
         mercer_rows_free(f->sample);

@@ -277,6 +277,11 @@ static void test_fitting(void **state)
     REFUSED(mercer_fit_forecast, ctx, NULL, rows, classes, 0, 0, &forecast);
     REFUSED(mercer_fit_forecast, ctx, &fit, NULL, classes, 0, 0, &forecast);
     REFUSED(mercer_fit_forecast, ctx, &fit, rows, classes, 0, 0, NULL);
+    mercer_survey survey = {.struct_size = sizeof survey};
+    REFUSED(mercer_rows_survey, NULL, rows, NULL, &survey);
+    REFUSED(mercer_rows_survey, ctx, NULL, NULL, &survey);
+    REFUSED(mercer_rows_survey, ctx, rows, NULL, NULL);
+    QUIET(mercer_survey_init_sized, NULL, sizeof survey);
     QUIET(mercer_forecast_init_sized, NULL, sizeof forecast);
     REFUSED(mercer_fit_options_check, NULL, 0);
     REFUSED(mercer_fit_options_set, NULL, "method", "kpca");

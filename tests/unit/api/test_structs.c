@@ -146,6 +146,14 @@ static const field forecast_fields[] = {
 #undef X
 };
 
+static const field survey_fields[] = {
+#define X(name) F(mercer_survey, name)
+    X(looked_at),        X(constant_columns), X(repeated_rows), X(widest_column), X(spread_ratio),
+    X(square_symmetric), X(largest),          X(least),         X(whole_numbers), X(features),
+    X(median_distance),  X(linear_share),     X(kernel_share),
+#undef X
+};
+
 static const field model_fields[] = {
 #define X(name) F(mercer_model_info, name)
     X(method),
@@ -542,6 +550,7 @@ static void test_defaults(void **state)
     EVERY_END(generate_fields, mercer_dataset_options, mercer_dataset_options_init_sized)
     EVERY_END(report_fields, mercer_fit_report, mercer_fit_report_init_sized)
     EVERY_END(forecast_fields, mercer_forecast, mercer_forecast_init_sized)
+    EVERY_END(survey_fields, mercer_survey, mercer_survey_init_sized)
     EVERY_END(parameter_fields, mercer_parameter, mercer_parameter_init_sized)
     EVERY_END(model_fields, mercer_model_info, mercer_model_info_init_sized)
     EVERY_END(stream_fields, mercer_stream_info, mercer_stream_info_init_sized)
@@ -635,6 +644,16 @@ static void test_what_is_told_of_a_forecast(void **state)
     assert_ok(mercer_fit_forecast(ctx, &fit, rows, classes, 0, brief, &told, err));
     EVERY_FILLED(forecast_fields, mercer_forecast, &told,
                  assert_ok(mercer_fit_forecast(ctx, &fit, rows, classes, 0, brief, p.at, err)))
+}
+
+static void test_what_is_told_of_rows(void **state)
+{
+    size_t ends[MAX_FIELDS];
+    mercer_survey told = {.struct_size = sizeof told};
+    (void)state;
+    assert_ok(mercer_rows_survey(ctx, rows, NULL, &told, err));
+    EVERY_FILLED(survey_fields, mercer_survey, &told,
+                 assert_ok(mercer_rows_survey(ctx, rows, NULL, p.at, err)))
 }
 
 static void test_what_is_told_of_a_stream(void **state)
@@ -734,6 +753,7 @@ int main(void)
         cmocka_unit_test(test_options_without_a_size),
         cmocka_unit_test(test_what_is_told_of_a_model),
         cmocka_unit_test(test_what_is_told_of_a_forecast),
+        cmocka_unit_test(test_what_is_told_of_rows),
         cmocka_unit_test(test_what_is_told_of_a_stream),
         cmocka_unit_test(test_what_is_told_of_parameters),
         cmocka_unit_test(test_what_is_told_of_a_fit),

@@ -1,0 +1,169 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""mercer advise: what it finds in tables that other commands refuse, and that its commands run.
+
+test_advise.py MERCER [WORD...] [-jN] [--quick]
+"""
+import os
+import pathlib
+import random
+import shlex
+import sys
+
+import numpy as np
+
+from support import cloud, mercer, refused, report, ring, run_tests, test, write
+
+KEYS = ["data", "rows", "rows_estimated", "columns", "entries", "labels", "classes", "label_candidate", "goal", "scale",
+        "mend", "looked_at", "constant_columns", "repeated_rows", "spread_ratio", "precomputed", "median_distance",
+        "linear_share", "kernel_share", "advice", "notices"]
+ADVICE = ["method", "kernel", "why", "command", "then", "seconds", "seconds_low", "seconds_high", "memory_bytes", "store",
+          "store_reason"]
+
+
+def paste(command):
+    """Run a command as a shell would split it."""
+    words = shlex.split(command)
+    assert words[0] == "mercer", command
+    return mercer(*words[1:])
+
+
+def advised(*words, runs=True):
+    """The report; its first command runs, and what comes then."""
+    got = report("advise", *words)
+    assert list(got) == KEYS, list(got)
+    for entry in got["advice"]:
+        assert list(entry) == ADVICE, list(entry)
+        assert entry["memory_bytes"] > 0 and entry["seconds"] > 0
+    if runs:
+        assert got["advice"], got
+        paste(got["advice"][0]["command"])
+        if got["advice"][0]["then"]:
+            paste(got["advice"][0]["then"])
+    text = mercer("advise", *words).out
+    if runs:
+        shown = text.replace(" \\\n     ", "")
+        assert got["advice"][0]["command"] in shown, text
+    return got
+
+
+def options(got):
+    return {(m["option"], m["value"]) for m in got["mend"]}
+
+
+def wine(name="wine.csv", encoding="utf-8", mark=";", rows=90):
+    """Everything that stands in a table from an office: ids, dates, texts, gaps, a class in words."""
+    draw, lines = random.Random(1), ["Customer ID;date;Wine class;alcohol;city;note;flag;Größe"]
+    for i in range(rows):
+        kind = i % 3
+        alcohol = "" if i == 5 else f"{12 + kind + draw.gauss(0, 0.3):.2f}".replace(".", ",")
+        lines.append(f"{1000 + 7 * i};2024-{1 + i % 12:02d}-{1 + i % 28:02d};{'red white rosé'.split()[kind]};{alcohol};"
+                     f"{draw.choice(['Köln', 'Bonn', 'Ulm'])};remark {i};{draw.choice(['yes', 'no'])};"
+                     f"{draw.gauss(900, 300):.1f}".replace(".", ",").replace("remark,", "remark "))
+    pathlib.Path(name).write_bytes(("\n".join(line.replace(";", mark) for line in lines) + "\n").encode(encoding))
+    return name
+
+
+@test
+def test_a_messy_table():
+    got = advised(wine())
+    assert options(got) == {("drop", "date"), ("drop", "note"), ("label", "Wine class"), ("encode", "onehot"),
+                            ("missing", "mean"), ("id", "Customer ID")}, got["mend"]
+    assert got["goal"] == "predict" and got["classes"] == 3 and got["rows"] == 90 and got["columns"] == 6
+    assert "--label 'Wine class'" in got["advice"][0]["command"] and "--id 'Customer ID'" in got["advice"][0]["command"]
+    # Columns and roles that the caller names are taken as they are, and stand in the command.
+    got = advised("wine.csv", "--drop", "city", "--missing", "median", "--no-label", "--goal", "features")
+    assert "--drop city,date,note" in got["advice"][0]["command"].replace("'", ""), got["advice"][0]
+    assert "--missing median --" in got["advice"][0]["command"] and "--no-label" in got["advice"][0]["command"]
+    got = advised(wine("latin.csv", "latin-1"))
+    assert ("encoding", "latin1") in options(got)
+    got = advised(wine("odd name's.csv"))
+    assert "'odd name'\\''s.csv'" in got["advice"][0]["command"]
+    # What no option reads is told as other commands tell it.
+    write("ragged.csv", "a,b\n1,2\n3\n")
+    refused("advise", "ragged.csv", status=1, says=["ragged.csv:3"])
+
+
+@test
+def test_goals():
+    wine()
+    wine(rows=210)
+    for goal, word in (("features", "-n 10"), ("outliers", "--novelty 0.05"), ("pictures", "-n 2"), ("predict", "evaluate")):
+        got = advised("wine.csv", "--goal", goal)
+        assert got["goal"] == goal and word in got["advice"][0]["command"], got["advice"][0]
+    ring()
+    got = advised("ring.csv")
+    assert got["goal"] == "features" and got["mend"] == [] and got["advice"][0]["method"] == "kpca"
+    refused("advise", "ring.csv", "--goal", "predict", status=1, says=["nothing to predict", "--label"])
+    refused("advise", "ring.csv", "--goal", "money", status=2, says="features")
+    refused("advise", "-", status=2, says="file")
+
+
+@test
+def test_values_and_candidates():
+    x = cloud(80, 3)
+    np.savetxt("v.csv", np.c_[x, x[:, 0] ** 2 + x[:, 1]], delimiter=",", header="a,b,c,outcome", comments="")
+    got = advised("v.csv")
+    assert options(got) == {("target", "outcome")} and got["advice"][0]["method"] == "krr"
+    np.savetxt("c.csv", np.c_[x, x[:, 0] > 0], delimiter=",", header="a,b,c,kind", comments="")
+    got = advised("c.csv")
+    assert got["label_candidate"] == "kind" and got["mend"] == []
+    np.savetxt("s.csv", np.c_[x, x[:, 0] > 0], delimiter=",", header="a,b,c,species", comments="")
+    got = advised("s.csv")
+    assert options(got) == {("label", "species")} and got["classes"] == 2
+
+
+@test
+def test_what_is_counted():
+    x = cloud(60, 4)
+    x[:, 1] *= 1000
+    x[:, 3] = 7
+    np.savetxt("x.csv", np.r_[x, x[:6]], delimiter=",", header="a,b,c,d", comments="")
+    got = advised("x.csv")
+    assert got["repeated_rows"] == 6 and got["constant_columns"] == 1 and got["looked_at"] == 66
+    assert got["scale"] == "standard" and got["spread_ratio"] > 100
+    assert "--scale standard" in got["advice"][0]["command"]
+    np.savetxt("y.csv", cloud(569, 5), delimiter=",")
+    assert advised("y.csv")["repeated_rows"] == 0
+    # A kernel matrix, rows that are sparse, and images.
+    d = ((x[:, None, :] - x[None]) ** 2).sum(-1)
+    np.save("k.npy", np.exp(-d / d.mean()))
+    got = advised("k.npy")
+    assert got["precomputed"] and got["advice"][0]["kernel"] == "precomputed"
+    draw = random.Random(2)
+    write("t.svm", "".join(f"{i % 2} {1 + i % 2}:1 {draw.randint(3, 40)}:2 {draw.randint(41, 90)}:1\n" for i in range(60)))
+    got = advised("t.svm")
+    assert got["advice"][0]["kernel"] == "cosine" and got["goal"] == "predict" and got["entries"] == 180
+    os.mkdir("faces")
+    for folder in "ab":
+        os.mkdir("faces/" + folder)
+        for i in range(6):
+            pixels = bytes((40 * (folder == "b") + 17 * i + 3 * k) % 256 for k in range(64))
+            pathlib.Path(f"faces/{folder}/{i}.pgm").write_bytes(b"P5 8 8 255\n" + pixels)
+    got = advised("faces")
+    assert got["classes"] == 2 and got["scale"] == "none"
+
+
+@test
+def test_odd_tables():
+    """Never a crash: advice, or one line."""
+    for name, text in (("one.csv", "a,b\n1,2\n"), ("column.csv", "a\n" + "".join(f"{i % 7}.5\n" for i in range(30))),
+                       ("same.csv", "a,b\n" + "1,2\n" * 20), ("two.csv", "1,2\n3,4\n")):
+        write(name, text)
+        got = report("advise", name)
+        assert list(got) == KEYS
+        mercer("advise", name)
+    write("words.csv", "a,b\n" + "".join(f"{'xyz'[i % 3]},{'pq'[i % 2]}\n" for i in range(30)))
+    got = advised("words.csv")
+    assert options(got) == {("encode", "onehot")}
+    write("empty.csv", "")
+    refused("advise", "empty.csv", status=1)
+    write("head.csv", "a,b\n")
+    refused("advise", "head.csv", status=1)
+    refused("advise", "missing.csv", status=1)
+    np.save("wide.npy", np.random.default_rng(1).normal(size=(12, 10000)))
+    assert advised("wide.npy")["columns"] == 10000
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
