@@ -265,6 +265,8 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     struct plan plan = {.rank = &rank};
     g.rows = rows;
     g.n = n;
+    if (mrc_kernel_is_linear(g.kernel)) /* its rows are its factor */
+        rank = (double)rows->d;
     mercer_status rc = choose(&plan, &g, request, out->reason, sizeof out->reason, err);
     if (rc != MERCER_OK)
         return rc;

@@ -156,6 +156,13 @@ static void test_short_work_is_not_timed(void **state)
     assert_int_equal(told.measured, 0);
     assert_true(told.seconds_high > 0 && told.seconds_high < 30);
     assert_string_equal(told.store, "dense");
+    assert_true(told.memory_bytes > 4 * N * N && told.memory_bytes < 64 * N * N + (1 << 20));
+    options.method = "pca";
+    assert_ok(mercer_fit_forecast(ctx, &options, rows, NULL, 0, 30, &told, err));
+    assert_string_equal(told.store, "lowrank");
+    assert_int_equal(told.store_rank, 3);
+    assert_true(told.memory_bytes > 0 && told.memory_bytes < 1 << 21);
+    options.method = "kpca";
     assert_ok(mercer_fit_forecast(ctx, &options, rows, NULL, 1000000, 30, &told, err));
     assert_int_equal(told.measured, 1);
 }
