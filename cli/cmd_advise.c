@@ -496,8 +496,9 @@ static void advise_prediction(look *o, const char *kernel)
     const bool classes = target_kind(o) == MERCER_TARGET_CLASSES;
     const bool sparse = mercer_rows_is_sparse(mercer_table_rows(o->table));
     if (classes)
-        add_advice(o, "kfd", kernel, NULL, NULL,
-                   "directions that separate the classes, with its ridge chosen by itself");
+        add_advice(
+            o, "kfd", kernel, NULL, NULL,
+            "directions that separate the classes, with a ridge that is chosen automatically");
     add_advice(o, "krr", kernel, NULL, NULL,
                classes ? "regression on the classes, likewise"
                        : "regression with its ridge chosen by leave-one-out errors");

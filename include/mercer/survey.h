@@ -21,9 +21,9 @@ typedef struct mercer_survey {
     int square_symmetric;
     double largest, least; /* of all values */
     int whole_numbers;     /* 1: all values are whole */
-    /* Of the rows, scaled: the median distance of two of them, and the shares of the variance that
-     * `features` features hold: of pca, and of kpca with a Gaussian kernel of that width. Of a
-     * square matrix: of itself. NaN: undefined. */
+    /* The median distance of two scaled rows, and the shares of the variance that `features`
+     * features hold: those of pca, and of kpca with a Gaussian kernel of that width. A symmetric
+     * matrix has kernel_share alone. NaN: undefined. */
     int64_t features;
     double median_distance, linear_share, kernel_share;
 } mercer_survey;
