@@ -20,7 +20,7 @@ from . import _core, _sklearn
 from ._model import Model, take_classes
 from ._names import KERNEL_KEYS
 from ._runtime import (FLOAT32, FLOAT64, UINT8, Call, HostKernel, bytes_of, class_names, drop_context, from_arrow, give_context,
-                       progress_of, rows_of, seed_of, spec_of, take_context, text_of, threads_of,
+                       is_pandas, no_number, progress_of, rows_of, seed_of, spec_of, take_context, text_of, threads_of,
                        value_targets)
 
 KERNEL_PARAMETERS = ("gamma", "sigma", "degree", "coef0")
@@ -106,7 +106,13 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _sklearn.check_feature_names(self, X if named is None else named, reset)
         X = X if named is None else named.values
         as_bytes = isinstance(X, np.ndarray) and X.dtype == UINT8
-        X = _sklearn.check_rows(X, self, None if as_bytes else [FLOAT64, FLOAT32])
+        try:
+            X = _sklearn.check_rows(X, self, None if as_bytes else [FLOAT64, FLOAT32])
+        except (TypeError, ValueError) as error:
+            told = no_number(X) if is_pandas(X) or type(error) is ValueError else None
+            if told is None:
+                raise
+            raise told from None
         _sklearn.check_n_features(self, X, reset)
         return X
 

@@ -273,16 +273,39 @@ def is_sparse(X):
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
 
 
+def no_number(X):
+    """A DataError that names the first cell of a table that is no number; None where all are, or it is no table."""
+    names = column_names(X)
+    try:
+        cells = np.asarray(X, object)
+    except ValueError:
+        return None
+    for j in range(cells.shape[1] if cells.ndim == 2 else 0):
+        for i, cell in enumerate(cells[:, j]):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                if isinstance(cell, complex):  # which has an error of its own
+                    return None
+                where = f"column {j}" if names is None else f"column {names[j]!r}"
+                told = _core.DataError(f"{where}, row {i}: {str(cell)[:40]!r} is not a number (both counted from 0); "
+                                       "encode, impute or drop it first")
+                told.row, told.column = i, str(j if names is None else names[j])
+                return told
+    return None
+
+
 def dense(X):
     """A table of doubles, floats or bytes from whatever NumPy understands."""
-    X = np.asarray(X)
+    table, X = X, np.asarray(X)
     if X.dtype.kind == "c":
         raise _core.DataError("Complex data not supported: the table holds complex numbers")
     if X.dtype not in (FLOAT64, FLOAT32, UINT8):
         try:
             X = X.astype(FLOAT64)
         except (TypeError, ValueError) as error:
-            raise _core.DataError(f"the table holds values that are not numbers: {error}") from None
+            raise (no_number(table)
+                   or _core.DataError(f"the table holds values that are not numbers: {error}")) from None
     if X.ndim != 2:
         raise _core.DataError(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data either using "
                               "array.reshape(-1, 1) if it has one column or array.reshape(1, -1) if it is one row.")

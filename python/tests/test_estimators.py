@@ -279,6 +279,16 @@ def real_tables():
         with raises(ValueError, "order"):
             estimator.transform(turned)
         assert same(estimator.model_.transform(turned), plain.transform(X)), library
+    if "pandas" in tables:
+        import pandas
+        for column, word in ((["x", "y", "z"], "'x'"), ([1, "2x", 3], "'2x'"), ([1.0, None, pandas.NA], "row 1"),
+                             (pandas.date_range("2020-01-01", periods=3), "2020"), (pandas.Categorical(["p", "q", "p"]), "'p'")):
+            frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "word": column})
+            for use in (mercer.KernelPCA(2).fit, plain.model_.transform):
+                with raises(mercer.DataError, "'word'", word):
+                    use(frame)
+        numbers = pandas.DataFrame({"a": [1, 2, 5], "b": [True, False, True], "c": ["1", "2", "4"]}, dtype=object)
+        assert same(mercer.PCA(1).fit_transform(numbers), mercer.PCA(1).fit_transform(numbers.to_numpy().astype(float)))
     if "polars" in tables:
         import polars
         with raises(mercer.DataError, "'word'", "texts"):
@@ -318,6 +328,9 @@ def bad_input_is_told():
             mercer.KernelPCA(2).fit(wrong)
         with raises((ValueError, TypeError)):
             estimator.transform(wrong)
+    with raises(mercer.DataError, "column 1", "row 2", "'two'") as caught:
+        mercer.KernelPCA(2).fit([["1", "2"], ["3", "4"], ["5", "two"]])
+    assert caught[0].row == 2 and caught[0].column == "1"
     with raises(ValueError, "requires y"):
         mercer.KernelPLSClassifier().fit(X, None)
     with raises(ValueError, "class"):
