@@ -117,9 +117,10 @@ static void show(chart *picture)
 static chart *new_chart(void)
 {
     chart *picture = chart_new();
-    if (!picture)
+    if (picture)
+        picture->columns = 2;
+    else
         cli_out_of_memory();
-    picture->columns = 2;
     return picture;
 }
 
@@ -134,7 +135,7 @@ static chart_panel *add_rows(chart *picture, const char *title, const char *x, c
     panel->square = true;
     for (int k = 0; k < 2; k++)
         series[k] = chart_add_series(picture, panel, CHART_POINTS, NULL, k);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; rows && i < count; i++)
         chart_add(picture, series[cli_terminal_colour() && side && side[i * apart] > 0],
                   rows[i * stride], rows[i * stride + 1], NULL);
     return panel;

@@ -29,7 +29,7 @@ const char *cli_usual_kind(const chart_subject *subject)
         first = first ? first : kind->name;
         const mercer_status rc = chart_make(subject, kind->name, &picture, NULL);
         chart_free(picture);
-        if (rc == MERCER_OK)
+        if (rc != MERCER_ERR_UNSUPPORTED) /* what else is wrong is told when it is drawn */
             return kind->name;
     }
     return first;

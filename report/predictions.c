@@ -380,7 +380,8 @@ mercer_status chart_build_roc(const chart_subject *subject, chart *picture, merc
         names[k] = output_name(data, k);
     if (!picture->failed)
         chart_sort_names(names, outputs, order);
-    for (int64_t place = outputs == 2 ? 1 : 0; place < outputs && !picture->failed; place++) {
+    for (int64_t place = outputs == 2 ? 1 : 0; place < outputs && names && !picture->failed;
+         place++) {
         const int64_t k = order[place]; /* of two classes: the later name */
         int64_t positive = 0;
         for (int64_t i = 0; i < n; i++) {
@@ -437,11 +438,12 @@ mercer_status chart_build_folds(const chart_subject *subject, chart *picture, me
     picture->summary = chart_format(picture, "%s of %lld folds for %lld methods.", info.metric,
                                     (long long)info.folds, (long long)subject->entrant_count);
     chart_panel *panel = chart_add_panel(picture, NULL, NULL, info.metric);
-    const int64_t count = subject->entrant_count;
+    const int64_t room = CHART_MAX_SERIES / 2;
+    const int64_t count = subject->entrant_count < room ? subject->entrant_count : room;
     panel->x.names = chart_alloc(picture, (size_t)count, sizeof *panel->x.names);
     panel->x.name_count = panel->x.names ? count : 0;
     int64_t shown = 0;
-    for (int64_t e = 0; e < count && e < CHART_MAX_SERIES / 2 && !picture->failed; e++) {
+    for (int64_t e = 0; panel->x.names && e < count && !picture->failed; e++) {
         const chart_entrant *entrant = &subject->entrants[e];
         const int colour = chart_method_colour(entrant->method);
         mercer_evaluation_info one = {.struct_size = sizeof one};

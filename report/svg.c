@@ -727,14 +727,14 @@ mercer_status chart_svg(const chart *picture, const chart_svg_options *options, 
 
     /* One line of names above, else a column at the right. */
     const int count = find_entries(picture, entries);
-    double line = 0, column = 0;
+    double line = 0, widest_name = 0;
     for (int i = 0; i < count; i++) {
         line += entries[i].width;
-        column = fmax(column, entries[i].width);
+        widest_name = fmax(widest_name, entries[i].width);
     }
     const double title = picture->title ? (picture->subtitle ? 48 : 30) : 8;
     const bool beside = line > (o->width > 0 ? o->width - 40 : 560);
-    const double head = title + (count && !beside ? 24 : 0), right = beside ? column + 10 : 0;
+    const double head = title + (count && !beside ? 24 : 0), right = beside ? widest_name + 10 : 0;
     const bool noted = picture->note || c.raster;
     choose_size(&c, head + (noted ? 20 : 0), right);
     if (beside)
@@ -758,7 +758,8 @@ mercer_status chart_svg(const chart *picture, const chart_svg_options *options, 
     const double high = (c.height - head - (noted ? 22 : 4)) / (rows ? rows : 1);
     for (int draw = columns > 1 ? 0 : 1; draw < 2; draw++)
         for (int p = 0; p < picture->panel_count; p++) {
-            const box outer = {4 + wide * (p % columns), head + high * (p / columns), wide, high};
+            const int row = p / columns, column = p % columns;
+            const box outer = {4 + wide * column, head + high * row, wide, high};
             if (draw)
                 put_panel(&c, &picture->panels[p], outer);
             else

@@ -64,7 +64,7 @@ static void set_text(drawing *d, grid *g, int x, int y, const char *text, int mo
     chart_text safe = {0};
     chart_put_name(&safe, text, most, false);
     d->failed |= safe.failed;
-    for (const char *s = safe.bytes; s && *s; x++) {
+    for (const char *s = safe.bytes ? safe.bytes : ""; *s; x++) {
         char glyph[5] = {*s++};
         for (int i = 1; i < 4 && ((unsigned char)*s & 0xC0) == 0x80; i++)
             glyph[i] = *s++;

@@ -18,8 +18,8 @@ import zlib
 
 import numpy as np
 
-from support import (MERCER, cloud, columns_of, csv_rows, files, mercer, numbers, put_images, random_images, refused,
-                     report, ring_model, run_tests, species, table, test, write)
+from support import (MERCER, Skip, cloud, columns_of, csv_rows, files, mercer, numbers, put_images, random_images,
+                     refused, report, ring_model, run_tests, slow_test, species, table, test, write)
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = 300_000
@@ -558,6 +558,36 @@ def test_pictures_of_other_commands():
                   ["evaluate", "species.csv", "-m", "kpls"], ["compare", "species.csv", "-m", "pls", "-m", "kpls"]):
         refused(*words, "--plot", "x.pdf", says=["x.pdf", "SVG"], status=2)
     refused("transform", "k.model", "-", "--plot", "x.svg", says="--plot", status=2)
+
+
+@slow_test
+def test_memory_that_runs_out():
+    """One line and status 1 at whichever allocation it happens, or the whole picture."""
+    module = os.path.join(os.path.dirname(MERCER), "tests", "cli", "failing_malloc.so")
+    surroundings = {"LD_PRELOAD": module, "MERCER_FAIL_ALLOCATION": "0"}
+    probe = subprocess.run([MERCER, "--version"], env=dict(os.environ, **surroundings), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    if not os.path.exists(module) or probe.returncode or probe.stderr:
+        raise Skip("no allocator of our own in this build")
+    species(rows=15)
+    mercer("fit", "species.csv", "-m", "kpca", "-n", 3, "--head", "knn:k=3", "--novelty", 0.3, "-o", "s.model", "--quiet")
+    grid_report("g.json", [["kernel.sigma", [1, 2]], ["components", [3, 4]]], [0.1, 0.2, 0.3, 0.4], 0)
+    calls = [["s.model", "species.csv", "--kind", kind] for kind in ("features", "errors", "pairs", "preimages", "confusion", "roc")]
+    calls = [[*words, "-o", "-"] for words in calls + [["s.model"], ["g.json"]]] + [calls[0], calls[4]]
+    for words in calls:
+        words = ["plot", *words, "--threads", 1]
+        expected = mercer(*words).stdout
+        k = failed = whole = 0
+        while whole < 12:
+            k += 1 if k < 10 else 17
+            done = mercer(*words, status=(0, 1), env=dict(surroundings, MERCER_FAIL_ALLOCATION=str(k)))
+            if done.returncode == 0:
+                assert done.stdout == expected, f"{words}: allocation {k}: another picture"
+                whole += 1
+            else:
+                assert re.fullmatch(r"\s*(mercer|libgomp): [^\n]*([Oo]ut of memory|JSON)[^\n]*\n", done.err), (words, k, done.err)
+                failed, whole = failed + 1, 0
+        assert failed > 10, (words, failed)
 
 
 if __name__ == "__main__":
