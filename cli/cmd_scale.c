@@ -18,7 +18,6 @@ static int run_scale(cli_app *app)
 
     mercer_error err = {0};
     mercer_table *table = NULL;
-    mercer_rows *scaled = NULL;
     cli_sink sink = {0};
     char **names = NULL;
     mercer_read_options reading;
@@ -26,22 +25,21 @@ static int run_scale(cli_app *app)
     const double start = cli_now();
 
     mercer_status rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
+    if (rc == MERCER_OK)
+        rc = mercer_table_scale(app->ctx, table, kind, &err);
     if (rc != MERCER_OK)
         goto out;
     const mercer_rows *rows = mercer_table_rows(table);
     const mercer_targets *targets = mercer_table_targets(table);
     const cli_ids ids = {.table = table};
     const int64_t n = mercer_rows_count(rows), d = mercer_rows_columns(rows);
-    rc = mercer_rows_scale(app->ctx, rows, kind, &scaled, &err);
-    if (rc != MERCER_OK)
-        goto out;
     /* A table without a header stays one, unless a label has to be told from the rest. */
     const bool labelled = targets && mercer_targets_kind(targets) != MERCER_TARGET_NONE;
     names = cli_names(rows, labelled || mercer_table_id_name(table) ? "x" : NULL, d);
     rc = cli_sink_open(&sink, app, set->output, set->output_format, d, (const char *const *)names,
                        targets, &ids, &err);
     if (rc == MERCER_OK)
-        rc = cli_sink_table(&sink, app->ctx, scaled, targets, &ids, &err);
+        rc = cli_sink_table(&sink, app->ctx, rows, targets, &ids, &err);
     if (rc == MERCER_OK)
         rc = cli_sink_finish(&sink, app->ctx, &err);
     if (rc != MERCER_OK)
@@ -71,7 +69,6 @@ out:
     cli_sink_abort(&sink);
     if (names)
         cli_names_free(names, mercer_rows_columns(mercer_table_rows(table)));
-    mercer_rows_free(scaled);
     mercer_table_free(table);
     return status;
 }

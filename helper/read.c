@@ -87,7 +87,7 @@ static bool send_rows(mrc_matrix *matrix, mercer_ctx *ctx)
 static bool serve(const mrc_read_request *request, mercer_ctx *ctx)
 {
     char *file = NULL, *array = NULL, *shown = NULL;
-    mrc_budget budget = {.shown = &file, .most = ctx->memory};
+    mrc_budget budget = {.shown = &file, .most = mercer_ctx_memory(ctx)};
     mrc_matrix matrix = {.budget = &budget};
     mercer_error err = {.text = ""};
     bool alive = receive_name(request->file_bytes, &file) &&
@@ -118,7 +118,7 @@ int main(void)
         const mercer_error err = {.text = ""};
         return send_answer(NULL, NULL, MERCER_ERR_IO, &err) ? 0 : 1;
     }
-    ctx->memory = request.memory;
+    ctx->budget = request.memory;
     serve_limit(request.memory + OWN_BYTES, request.time_seconds);
     bool alive = serve(&request, ctx);
     mercer_ctx_free(ctx);

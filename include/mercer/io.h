@@ -123,6 +123,13 @@ MERCER_API const char *mercer_table_id_name(const mercer_table *table);
  * table was read without groups. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_table_groups(const mercer_table *table,
                                                                  int64_t *codes, mercer_error *err);
+/* Scale the rows of a table, as mercer_rows_scale() does, but in their own memory: numbers that are
+ * packed (floats, bytes) alone become new ones, MERCER_ERR_BUDGET where both do not fit the memory
+ * budget. What was borrowed from the table is gone. On an error the table is as it was. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_table_scale(mercer_ctx *ctx,
+                                                                mercer_table *table,
+                                                                const char *kind,
+                                                                mercer_error *err);
 MERCER_API void mercer_table_free(mercer_table *table);
 /* Set what a reader of more rows like those of a table needs: its columns by name, how many there
  * are, and how they are prepared. What is set is borrowed from the table. */

@@ -86,7 +86,8 @@ static void find_memory(void)
     memory_found = (machine < limit ? machine : limit) / 2;
 }
 
-/* Found once a process: the files take ten times as long to read as a context takes to make. */
+/* Found once a process, when a budget is first asked for: the files take ten times as long to read
+ * as a context takes to make. */
 static int64_t memory_default(void)
 {
     pthread_once(&memory_asked, find_memory);
@@ -138,7 +139,6 @@ mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
         return rc;
     }
     pthread_mutex_init(&ctx->failure.lock, NULL);
-    ctx->memory = memory_default();
     ctx->simd = mrc_simd_detect();
     ctx->comm =
         (mrc_comm){.rank = 0, .size = 1, .sum = comm_alone_sum, .broadcast = comm_alone_broadcast};
@@ -189,7 +189,7 @@ mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error
     if (bytes < (1 << 20))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "memory: %lld bytes is less than 1 MiB",
                         (long long)bytes);
-    ctx->memory = bytes;
+    ctx->budget = bytes;
     return MERCER_OK;
 }
 
@@ -197,7 +197,7 @@ int64_t mercer_ctx_memory(const mercer_ctx *ctx)
 {
     if (!ctx)
         return 0;
-    return ctx->memory;
+    return ctx->budget > 0 ? ctx->budget : memory_default();
 }
 
 void mercer_ctx_set_seed(mercer_ctx *ctx, uint64_t seed)

@@ -59,7 +59,7 @@ enum { MRC_TEMPORARIES = 4, MRC_PATH_MAX = 4096 };
 
 struct mercer_ctx {
     int threads;
-    int64_t memory;
+    int64_t budget; /* of memory; 0: what the machine offers. Ask mercer_ctx_memory() */
     uint64_t seed;
     mrc_rng rng;
     mrc_simd simd;           /* widest set the processor has; tests lower it */

@@ -213,8 +213,8 @@ mercer_status mrc_encode_rows(const mercer_prepare *prepare, const mercer_ctx *c
     int64_t d = prepare->sources, width = mrc_encode_width(prepare), first = 0;
     double *out = NULL, bytes = (double)n * (double)(width + d) * (double)sizeof *out;
     mercer_status rc = MERCER_OK;
-    if (bytes > (double)ctx->memory) {
-        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
+    if (bytes > (double)mercer_ctx_memory(ctx)) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(ctx));
         MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
                     "%s: its text columns become %lld columns, which need %s, the memory budget is "
                     "%s: raise it, or leave out columns with many texts",

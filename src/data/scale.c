@@ -20,6 +20,7 @@
  * value of every column is 0 (an entry that is not stored is 0). */
 #include "data/scale.h"
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "base/order.h"
 
@@ -404,25 +405,92 @@ static void apply_sparse(const mrc_scale *scale, int64_t n, const mrc_csr_owned 
         csr->value[k] *= scale->factor[csr->column[k]];
 }
 
+static mercer_status check_sparse(const mrc_scale *scale, const mercer_rows *rows,
+                                  mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (mercer_rows_is_sparse(rows)) {
+        MRC_TRY(check_kind_sparse(scale->kind, err));
+        MRC_TRY(check_shift_sparse(scale, rows, err));
+    }
+out:
+    return rc;
+}
+
+/* Rows that own their numbers, none of them packed. */
+static void apply_in_place(const mrc_scale *scale, mercer_rows *rows)
+{
+    if (mercer_rows_is_sparse(rows))
+        apply_sparse(scale, rows->n, &rows->owned_csr);
+    else
+        mrc_scale_apply(scale, rows->owned, rows->n, rows->ld);
+}
+
 mercer_status mrc_scale_rows(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
                              mercer_error *err)
 {
     mercer_rows *scaled = NULL;
     mercer_status rc = MERCER_OK;
     *out = NULL;
-    if (mercer_rows_is_sparse(rows)) {
-        MRC_TRY(check_kind_sparse(scale->kind, err));
-        MRC_TRY(check_shift_sparse(scale, rows, err));
-    }
+    MRC_TRY(check_sparse(scale, rows, err));
     MRC_TRY(scale->kind == MRC_SCALE_NONE || mercer_rows_is_sparse(rows)
                 ? mrc_rows_take(rows, NULL, rows->n, &scaled, err)
                 : mrc_rows_widen(rows, &scaled, err));
-    if (mercer_rows_is_sparse(rows))
-        apply_sparse(scale, scaled->n, &scaled->owned_csr);
-    else
-        mrc_scale_apply(scale, scaled->owned, scaled->n, scaled->d);
+    apply_in_place(scale, scaled);
     *out = scaled;
 out:
+    return rc;
+}
+
+/* A scaled copy with the names of the rows. */
+static mercer_status scaled_copy(const mrc_scale *scale, const mercer_rows *rows, mercer_rows **out,
+                                 mercer_error *err)
+{
+    mercer_rows *scaled = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_scale_rows(scale, rows, &scaled, err));
+    MRC_TRY(mrc_copy_names(&scaled->names, rows->names, rows->d, err));
+    *out = scaled;
+    scaled = NULL;
+out:
+    mercer_rows_free(scaled);
+    return rc;
+}
+
+mercer_status mercer_table_scale(mercer_ctx *ctx, mercer_table *table, const char *kind,
+                                 mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(table);
+    mercer_rows *rows = table->rows, *wide = NULL;
+    mrc_scale scale = {0};
+    mrc_scale_kind parsed;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_check_cancel(ctx, err));
+    MRC_TRY(mrc_scale_parse(kind, &parsed, err));
+    MRC_TRY(mrc_scale_fit(&scale, parsed, rows, err));
+    MRC_TRY(check_sparse(&scale, rows, err));
+    if (parsed == MRC_SCALE_NONE)
+        goto out;
+    if ((rows->x && rows->owned) || rows->owned_csr.start) {
+        apply_in_place(&scale, rows);
+        goto out;
+    }
+    double both = mrc_rows_bytes(rows) + (double)rows->n * (double)rows->d * sizeof(double);
+    if (both > (double)mercer_ctx_memory(ctx)) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(both, (double)mercer_ctx_memory(ctx));
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                    "scaling makes doubles of these rows and needs %s with them, the memory budget "
+                    "is %s: raise it, or read fewer rows or columns",
+                    sizes.first.text, sizes.second.text);
+    }
+    MRC_TRY(scaled_copy(&scale, rows, &wide, err));
+    wide->prepare = rows->prepare;
+    rows->prepare = NULL;
+    mercer_rows_free(rows);
+    table->rows = wide;
+out:
+    mrc_scale_destroy(&scale);
     return rc;
 }
 
@@ -435,17 +503,12 @@ mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows, const 
     MRC_NEED(rows);
     mrc_scale scale = {0};
     mrc_scale_kind parsed;
-    mercer_rows *scaled = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_check_cancel(ctx, err));
     MRC_TRY(mrc_scale_parse(kind, &parsed, err));
     MRC_TRY(mrc_scale_fit(&scale, parsed, rows, err));
-    MRC_TRY(mrc_scale_rows(&scale, rows, &scaled, err));
-    MRC_TRY(mrc_copy_names(&scaled->names, rows->names, rows->d, err));
-    *out = scaled;
-    scaled = NULL;
+    MRC_TRY(scaled_copy(&scale, rows, out, err));
 out:
-    mercer_rows_free(scaled);
     mrc_scale_destroy(&scale);
     return rc;
 }

@@ -141,13 +141,13 @@ static void run_large_folds(struct choosing *choosing)
     mrc_job *job = choosing->job;
     if (choosing->ctx != job->ctx || job->ctx->threads == 1)
         return;
-    int64_t share = job->workers[0]->memory;
-    job->workers[0]->memory = job->ctx->memory;
+    int64_t share = mercer_ctx_memory(job->workers[0]);
+    job->workers[0]->budget = mercer_ctx_memory(job->ctx);
     for (int64_t f = 0; f < choosing->inner.count; f++)
         if (choosing->folds[f].rc == MERCER_ERR_BUDGET &&
             mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
             fold_task(choosing, f, 0);
-    job->workers[0]->memory = share;
+    job->workers[0]->budget = share;
 }
 
 /* Folds of the rows. Where groups are fewer than the usual number of folds, there are as many folds

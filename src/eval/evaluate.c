@@ -132,15 +132,15 @@ static void run_large_folds(mrc_job *job)
 {
     if (job->ctx->threads == 1)
         return;
-    const int64_t share = job->workers[0]->memory;
-    job->workers[0]->memory = job->ctx->memory;
+    const int64_t share = mercer_ctx_memory(job->workers[0]);
+    job->workers[0]->budget = mercer_ctx_memory(job->ctx);
     for (int64_t f = 0; f < job->result->count; f++)
         if (job->result->folds[f].rc == MERCER_ERR_BUDGET &&
             mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
             mrc_fold_result_destroy(&job->result->folds[f]);
             fold_task(job, f, 0);
         }
-    job->workers[0]->memory = share;
+    job->workers[0]->budget = share;
 }
 
 static mercer_status run_folds(mrc_job *job, mercer_error *err)
@@ -359,8 +359,8 @@ static mercer_status make_folds(const mrc_job *job, mrc_folds *out, mercer_error
         plan.count = k;
     }
     double bytes = (double)repeats * ((double)k * sizeof(mrc_fold_result) + 8 * (double)n);
-    if (bytes > (double)job->ctx->memory) {
-        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)job->ctx->memory);
+    if (bytes > (double)mercer_ctx_memory(job->ctx)) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(job->ctx));
         MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
                     "%lld folds drawn %lld times take %s, the memory budget is %s: ask for "
                     "fewer, or raise it",

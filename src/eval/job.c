@@ -332,7 +332,7 @@ mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err)
         MRC_TRY(mercer_ctx_new(&job->workers[w], err));
         mrc_ctx_inherit(job->workers[w], ctx);
         job->workers[w]->threads = 1;
-        job->workers[w]->memory = ctx->memory / ctx->threads;
+        job->workers[w]->budget = mercer_ctx_memory(ctx) / ctx->threads;
     }
     if (job->scale == MRC_SCALE_NONE && !job->streaming &&
         mrc_job_pairs_pay(job, ctx, job->rows, steps)) {
@@ -399,7 +399,7 @@ bool mrc_job_pairs_pay(const mrc_job *job, const mercer_ctx *ctx, const mercer_r
 {
     enum { MIN_FITS = 4, MIN_COLUMNS = 8, MAX_ROWS = 4096 }; /* beyond: n^2 may not be needed */
     double bytes = mrc_pairs_bytes(rows->n, job->wanted);
-    return bytes > 0 && bytes <= (double)ctx->memory / 4 && fits >= MIN_FITS &&
+    return bytes > 0 && bytes <= (double)mercer_ctx_memory(ctx) / 4 && fits >= MIN_FITS &&
            rows->d > MIN_COLUMNS && rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) &&
            !job->precomputed && rows->gap_count == 0; /* gaps are filled anew in each fold */
 }

@@ -60,7 +60,7 @@ static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request 
 {
     double n = (double)g->n, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
     p->request = request;
-    p->budget = g->ctx->memory;
+    p->budget = mercer_ctx_memory(g->ctx);
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
     double common =
         8 * n * (prepared + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);

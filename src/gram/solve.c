@@ -75,7 +75,7 @@ double mrc_ridge_at(int index)
 
 static int64_t sample_columns(const mercer_ctx *ctx, int64_t n)
 {
-    double room = (double)ctx->memory / 3 / (8 * (double)n);
+    double room = (double)mercer_ctx_memory(ctx) / 3 / (8 * (double)n);
     int64_t most = room < SAMPLE ? (int64_t)room : SAMPLE;
     most = most < MIN_SAMPLE ? MIN_SAMPLE : most;
     return mrc_min64(n, most);

@@ -195,7 +195,7 @@ static int64_t krylov_room(const mrc_gram *g, int64_t count)
     if (g->store->work_doubles)
         fixed += 8 * (double)g->store->work_doubles(g->self, krylov_block(count) + 1);
     double copies = keeps_images(g) ? 2 : 1;
-    double room = ((double)g->ctx->memory - used - fixed) / (8 * copies * (double)g->n);
+    double room = ((double)mercer_ctx_memory(g->ctx) - used - fixed) / (8 * copies * (double)g->n);
     double most = (double)g->n / 2;
     /* More than this many columns only lengthen the orthogonalisation. */
     double enough = (double)(2 * count + 12 * krylov_block(count));
@@ -257,7 +257,7 @@ static bool lapack_fits(const mrc_gram *g)
 {
     double used = (double)mrc_gram_bytes(g, true);
     double n = (double)g->n;
-    return used + 32 * n * n <= (double)g->ctx->memory && n < 30000;
+    return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
 }
 
 mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,

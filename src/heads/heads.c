@@ -265,9 +265,9 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
                                   int64_t l, mercer_error *err)
 {
     double bytes = (double)n * (double)l * (double)sizeof(double) * (1 + def->copies);
-    if (bytes <= (double)ctx->memory)
+    if (bytes <= (double)mercer_ctx_memory(ctx))
         return MERCER_OK;
-    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
+    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(ctx));
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
                        "head %s needs the features of all rows, %lld x %lld numbers or %s; the "
                        "memory budget is %s: raise it, or ask for fewer components",

@@ -179,7 +179,7 @@ static mercer_status pose(const mercer_ctx *ctx, const struct svm_params *p,
         .gamma = p->gamma,
         .tolerance = p->tolerance,
         /* MB for kernel values, a tenth of the budget; more than 100 save few of them. */
-        .cache_mb = fmin(100, fmax(1, (double)ctx->memory / 0x1p20 / 10))};
+        .cache_mb = fmin(100, fmax(1, (double)mercer_ctx_memory(ctx) / 0x1p20 / 10))};
 out:
     return rc;
 }

@@ -49,7 +49,7 @@ mercer_status mrc_train_begin(mercer_ctx *ctx, const char *head, mrc_train_reque
     mrc_helper *trainer = &ctx->trainer;
     mercer_status rc = MERCER_OK;
     request->version = MRC_TRAIN_VERSION;
-    request->memory = ctx->memory;
+    request->memory = mercer_ctx_memory(ctx);
     MRC_TRY(mrc_check_cancel(ctx, err));
     if (!mrc_helper_is_ours(trainer)) {
         mrc_helper_stop(trainer); /* of the process that we were forked from */

@@ -131,9 +131,10 @@ mercer_status mrc_block_set_text(const mrc_block *block, mrc_row_texts *texts, i
     int64_t start = row > 0 ? texts->end[row - 1] : 0, end = start + (int64_t)length + 1;
     mercer_status rc = MERCER_OK;
     if (end > texts->room) {
-        int64_t room = 2 * end + TEXTS_FIRST;
-        if (room > mrc_budget_left(block->budget))
-            MRC_TRY(mrc_budget_fail(block->budget, "the ids of its rows", (double)room, err));
+        int64_t room = 2 * end + TEXTS_FIRST, left = mrc_budget_left(block->budget);
+        if (end > left)
+            MRC_TRY(mrc_budget_fail(block->budget, "the ids of its rows", (double)end, err));
+        room = room < left ? room : left;
         MRC_TRY(mrc_grow(&texts->bytes, room, 1, err));
         texts->room = room;
     }

@@ -116,7 +116,7 @@ static mercer_status send_request(struct remote *remote, mercer_ctx *ctx, const 
                                 .named = array != NULL,
                                 .file_bytes = (int64_t)strlen(file) + 1,
                                 .array_bytes = array ? (int64_t)strlen(array) + 1 : 0,
-                                .memory = ctx->memory,
+                                .memory = mercer_ctx_memory(ctx),
                                 .time_seconds = MIN_TIME};
     mercer_status rc = MERCER_OK;
     bool known = stat(file, &info) == 0;

@@ -315,10 +315,11 @@ static mercer_status look_at_row(struct csv *csv, const mrc_columns *columns, si
             if (outcome == CELL_MORE)
                 break;
             if (looks->count == looks->capacity) {
-                int64_t capacity = 2 * looks->capacity + 16;
-                if (capacity > mrc_budget_left(text->budget))
-                    return mrc_budget_fail(text->budget, "this number of columns", (double)capacity,
-                                           err);
+                int64_t capacity = 2 * looks->capacity + 16, left = mrc_budget_left(text->budget);
+                if (looks->count >= left)
+                    return mrc_budget_fail(text->budget, "this number of columns",
+                                           (double)looks->count + 1, err);
+                capacity = capacity < left ? capacity : left;
                 if ((rc = mrc_grow(&looks->cells, capacity, 1, err)) != MERCER_OK)
                     return rc;
                 looks->capacity = capacity;

@@ -31,6 +31,7 @@ typedef struct mrc_table_source {
     mrc_budget budget;
     mrc_classes classes;
     bool fill_blocks; /* a block waits until it is full */
+    bool whole;       /* all rows will be asked for at once */
     /* Set by the format: */
     mrc_columns
         columns; /* count and names; the rest is for roles.c, except with MRC_LABELS_FRONT */

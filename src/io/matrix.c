@@ -42,6 +42,17 @@ mercer_status mrc_matrix_take_whole(const mrc_matrix *matrix, int64_t width, mer
                            show_shape(shape, matrix->rows, matrix->columns), err);
 }
 
+mercer_status mrc_source_check_size(const mrc_table_source *source, mercer_error *err)
+{
+    double bytes = (double)source->rows * (double)source->columns.count *
+                   (double)mrc_dtype_bytes(source->dtype);
+    char shape[SHAPE_SIZE];
+    if (!source->whole || source->sparse || bytes <= (double)mrc_budget_left(&source->budget))
+        return MERCER_OK;
+    return mrc_budget_fail(&source->budget, show_shape(shape, source->rows, source->columns.count),
+                           bytes, err);
+}
+
 mrc_image_size mrc_matrix_images(int axes, const int64_t *shape)
 {
     mrc_image_size size = {0};

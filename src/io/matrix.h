@@ -31,6 +31,9 @@ mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err);
 /* Take from the budget what an array of `width` bytes per value takes that can only be read whole.
  */
 mercer_status mrc_matrix_take_whole(const mrc_matrix *matrix, int64_t width, mercer_error *err);
+/* Refuse a table that is read whole and whose announced values alone exceed what is left of the
+ * budget; before anything is made per column, of which there may be millions. */
+mercer_status mrc_source_check_size(const mrc_table_source *source, mercer_error *err);
 /* What the axes of an array say about images: rows, height, width, and channels if there are four.
  */
 mrc_image_size mrc_matrix_images(int axes, const int64_t *shape);

@@ -334,7 +334,7 @@ static mercer_status reader_alloc(const mercer_ctx *ctx, mercer_reader **out, me
         reader->source.input.fd = -1;
         reader->labels_input.fd = -1;
         reader->source.budget =
-            (mrc_budget){.shown = &reader->source.input.shown, .most = ctx->memory};
+            (mrc_budget){.shown = &reader->source.input.shown, .most = mercer_ctx_memory(ctx)};
         reader->source.classes.budget = &reader->source.budget;
     }
     return rc;
@@ -372,6 +372,12 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     *out = NULL;
     MRC_NEED(ctx);
     MRC_NEED(path);
+    return mrc_reader_open(ctx, path, options, false, out, err);
+}
+
+mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
+                              bool whole, mercer_reader **out, mercer_error *err)
+{
     mercer_reader *reader = NULL;
     mercer_read_options taken;
     mrc_table_source *source;
@@ -387,6 +393,7 @@ mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
     source->path = file;
     source->options = &taken;
     source->fill_blocks = taken.fill_blocks;
+    source->whole = whole;
     MRC_TRY(mrc_format_find(file, taken.format, &source->format, &gzip, err));
     bool folders = source->format && source->format->caps & MRC_OPENS_FOLDER;
     bool folder = S_ISDIR(info.st_mode) && (!taken.format || folders);

@@ -38,6 +38,9 @@ mercer_status mrc_labels_take(mercer_reader *reader, mercer_ctx *ctx, mrc_block 
                               mercer_error *err);
 
 /* Open a reader over bytes in memory, which must outlive it. */
+/* mercer_reader_open(); whole: for one block of all rows. */
+mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_read_options *options,
+                              bool whole, mercer_reader **out, mercer_error *err);
 mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const void *bytes,
                                      size_t count, const mercer_read_options *options,
                                      mercer_reader **out, mercer_error *err);

@@ -4,6 +4,7 @@
  * Label, targets and id are those that the caller names, else those that the preparation of a model
  * remembers, else those of the rule in io.h. Of the other columns those are data that the caller
  * wants (use_columns, drop_columns), and of these those that a model has (only). */
+#include "io/matrix.h"
 #include "io/reader.h"
 
 #include <stdio.h>
@@ -519,6 +520,8 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE,
                     "%s: columns of a sparse matrix of more than %d cannot be chosen",
                     reader->source.input.shown, MAX_LABELLED);
+    if (!chooses(options) && !options->only && !has_places(reader))
+        MRC_TRY(mrc_source_check_size(&reader->source, err));
     MRC_TRY(mrc_budget_take(&reader->source.budget, columns->count,
                             2 * (int64_t)sizeof *columns->role, "this number of columns",
                             err)); /* for their names in order, too */

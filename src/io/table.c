@@ -68,9 +68,9 @@ static mercer_status forecast(const mercer_reader *reader, const mercer_ctx *ctx
         rows = left;
     double bytes =
         (double)rows * (double)(width + reader->source.columns.data) * (double)sizeof(double);
-    if (rows == INT64_MAX || bytes <= (double)ctx->memory)
+    if (rows == INT64_MAX || bytes <= (double)mercer_ctx_memory(ctx))
         return MERCER_OK; /* a stream, whose length nobody knows, grows as it comes */
-    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)ctx->memory);
+    const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(ctx));
     return mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory resize", .names_file = 1),
                        "%s: the haar features, %lld x %lld numbers, need %s, the memory budget "
                        "is %s: raise it, or make the images smaller",
@@ -385,7 +385,7 @@ mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
     mercer_read_options_init(&taken);
     MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
     taken.fill_blocks = 1;
-    MRC_TRY(mercer_reader_open(ctx, path, &taken, &reader, err));
+    MRC_TRY(mrc_reader_open(ctx, path, &taken, true, &reader, err));
     MRC_TRY(mercer_reader_next(ctx, reader, INT64_MAX, &table, err));
     *out = table;
 out:

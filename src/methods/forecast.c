@@ -333,7 +333,7 @@ static mercer_status look(struct forecast *f, mercer_error *err)
 {
     mrc_request *r = &f->request;
     /* A quarter of the budget is for its matrix, of which half is held. */
-    double room = sqrt((double)f->ctx->memory / 16);
+    double room = sqrt((double)mercer_ctx_memory(f->ctx) / 16);
     int64_t most = f->rows->n < SAMPLE ? f->rows->n : SAMPLE;
     most = room < (double)most ? (int64_t)room : most;
     /* A few very wide rows are enough. */

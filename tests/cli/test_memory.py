@@ -181,6 +181,42 @@ def test_hdf5_is_read_within_the_budget():
 
 
 @test
+def test_columns_by_the_million_are_refused_at_once():
+    """A small file announces what no budget holds: nothing is made per column first."""
+    try:
+        import h5py
+    except ImportError:
+        raise Skip("h5py is not installed")
+    columns = 285000000
+    with h5py.File("wide.h5", "w") as file:
+        file.create_dataset("x", shape=(40, columns), dtype="f8", chunks=(1, 1000000))
+    pathlib.Path("wide.npy").write_bytes(npy_head("<f8", (40, columns)))
+    os.truncate("wide.npy", 40 * columns * 8 + 256)
+    for name in ("wide.h5", "wide.npy"):
+        done = measured(MERCER, "fit", name, "-m", "pca", "-n", 2, "--memory", "12G",
+                        env=dict(os.environ, **plain_memory()))
+        assert done.returncode == 1 and f"40 rows of {columns} columns" in done.stderr, done.stderr
+        assert done.peak < BESIDES, f"{name}: took {done.peak / 1e6:.0f} MB"
+
+
+@test
+def test_scale_holds_the_table_once():
+    big = np.ones((40000, 100))
+    big[1] = 3
+    np.save("big.npy", big)
+    np.save("few.npy", big[:10])
+    peaks = []
+    for name in ("few", "big"):
+        done = measured(MERCER, "scale", f"{name}.npy", "-o", f"{name}.out.npy", "--quiet",
+                        env=dict(os.environ, **plain_memory()))
+        assert done.returncode == 0, done.stderr
+        peaks.append(done.peak)
+    share = (peaks[1] - peaks[0]) / big.nbytes
+    assert share < 1.5, f"{share:.2f} times the table"
+    assert np.allclose(np.load("big.out.npy"), (big - big.mean(0)) / big.std(0))
+
+
+@test
 def test_images_are_read_within_the_budget():
     os.makedirs("one")
     pathlib.Path("one/a.png").write_bytes(png(np.zeros((8000, 8000, 3), "u1"), 8))

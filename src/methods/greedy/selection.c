@@ -479,7 +479,7 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
             mask[s->list[i]] = 1;
     }
     /* The columns of the terms are held where they are few: a product then is the smaller one. */
-    bool hold = mask && 8 * rule->terms <= n && 8 * rule->terms * n < ctx->memory / 4;
+    bool hold = mask && 8 * rule->terms <= n && 8 * rule->terms * n < mercer_ctx_memory(ctx) / 4;
     MRC_TRY(mrc_residual_gram_start(&s->def, mask, rule->about_mean, hold, err));
 out:
     mrc_free(mask);

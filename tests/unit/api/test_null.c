@@ -201,6 +201,8 @@ static void test_reading(void **state)
     assert_ok(mercer_reader_next(ctx, reader, 1, &table, err));
     QUIET(mercer_table_read_options, NULL, &options);
     QUIET(mercer_table_read_options, table, NULL);
+    REFUSED(mercer_table_scale, NULL, table, "unit");
+    REFUSED(mercer_table_scale, ctx, NULL, "unit");
     mercer_table_free(table);
     mercer_reader_close(reader);
     ZERO(mercer_table_rows, NULL);

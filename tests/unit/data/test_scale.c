@@ -287,12 +287,95 @@ static void test_sparse_rows_by_dense_scale(void **state)
     mercer_rows_free(dense);
 }
 
+/* A table of numbers of any width, whose memory is its own. */
+static mercer_table *table_of(const double *x, int64_t n, int64_t d, mrc_dtype dtype)
+{
+    mercer_table *table = NULL;
+    void *own = NULL;
+    static const char *const names[] = {"p", "q", "r"};
+    assert_ok(mrc_alloc(&table, 1, sizeof *table, &err));
+    assert_ok(mrc_alloc2_raw(&own, n * d, 1, mrc_dtype_bytes(dtype), &err));
+    mrc_pack(dtype, x, n * d, own, 0);
+    assert_ok(mrc_rows_adopt(dtype, own, n, d, &table->rows, &err));
+    assert_ok(mercer_rows_set_names(table->rows, names, &err));
+    return table;
+}
+
+static mercer_table *sparse_table_of(const double *x, int64_t n, int64_t d)
+{
+    mercer_table *table = NULL;
+    mrc_csr_owned csr = {0};
+    assert_ok(mrc_alloc(&table, 1, sizeof *table, &err));
+    assert_ok(mrc_alloc(&csr.start, n + 1, sizeof *csr.start, &err));
+    assert_ok(mrc_alloc(&csr.column, n * d, sizeof *csr.column, &err));
+    assert_ok(mrc_alloc(&csr.value, n * d, sizeof *csr.value, &err));
+    for (int64_t i = 0, k = 0; i < n; i++) {
+        for (int64_t j = 0; j < d; j++)
+            if (x[i * d + j] > 0) {
+                csr.column[k] = (int32_t)j;
+                csr.value[k++] = x[i * d + j];
+            }
+        csr.start[i + 1] = k;
+    }
+    assert_ok(mrc_rows_adopt_csr(&csr, n, d, &table->rows, &err));
+    return table;
+}
+
+/* In place: the same bits as a scaled copy, and doubles stay where they are. */
+static void test_tables_are_scaled_in_place(void **state)
+{
+    static const mrc_dtype dtypes[] = {MRC_F64, MRC_F32, MRC_U8, MRC_F64};
+    double x[N * D];
+    (void)state;
+    fill(x, 60, 15);
+    for (int i = 0; i < N * D; i++)
+        x[i] = floor(fmax(x[i] - (i % 3 ? 0 : 60), 0)); /* what bytes can hold */
+    for (int kind = MRC_SCALE_NONE; kind <= MRC_SCALE_ROBUST; kind++)
+        for (int t = 0; t < 4; t++) {
+            const char *name = mrc_scale_name((mrc_scale_kind)kind);
+            mercer_table *table = t < 3 ? table_of(x, N, D, dtypes[t]) : sparse_table_of(x, N, D);
+            mercer_rows *copy = NULL;
+            const double *before = table->rows->x;
+            double found[N * D], expected[N * D];
+            mercer_status rc = mercer_rows_scale(ctx, table->rows, name, &copy, &err);
+            assert_int_equal(mercer_table_scale(ctx, table, name, &err), rc);
+            if (rc == MERCER_OK) {
+                mercer_rows_copy(copy, 0, N, expected);
+                mercer_rows_copy(table->rows, 0, N, found);
+                assert_memory_equal(found, expected, sizeof found);
+                assert_true(t != 0 || table->rows->x == before);
+                assert_string_equal(t == 3 ? "q" : mercer_rows_name(table->rows, 1), "q");
+            } else { /* as it was */
+                assert_true(t == 3);
+                mercer_rows_copy(table->rows, 0, N, found);
+                assert_memory_equal(found, x, sizeof found);
+            }
+            mercer_rows_free(copy);
+            mercer_table_free(table);
+        }
+    mercer_table *bytes = table_of(x, N, D, MRC_U8);
+    ctx->budget = N * D * 9 - 1;
+    assert_int_equal(mercer_table_scale(ctx, bytes, "unit", &err), MERCER_ERR_BUDGET);
+    assert_true(bytes->rows->packed != NULL);
+    ctx->budget++;
+    assert_ok(mercer_table_scale(ctx, bytes, "unit", &err));
+    ctx->budget = 0;
+    mercer_table_free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_names),          TEST(test_columns),  TEST(test_rows),
-        TEST(test_constant),       TEST(test_extremes), TEST(test_fit_apply_undo),
-        TEST(test_names_are_kept), TEST(test_sparse),   TEST(test_sparse_rows_by_dense_scale),
+        TEST(test_names),
+        TEST(test_columns),
+        TEST(test_rows),
+        TEST(test_constant),
+        TEST(test_extremes),
+        TEST(test_fit_apply_undo),
+        TEST(test_names_are_kept),
+        TEST(test_sparse),
+        TEST(test_sparse_rows_by_dense_scale),
+        TEST(test_tables_are_scaled_in_place),
     };
     return RUN_TESTS(tests);
 }

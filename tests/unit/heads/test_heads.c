@@ -609,12 +609,12 @@ static void test_head_needs_memory_for_the_features(void **state)
     struct set s = make_set();
     mercer_model *model = fit(&s, "kpca", NULL, s.classes);
     (void)state;
-    int64_t before = ctx->memory;
-    ctx->memory = N * L * 8 - 1;
+    int64_t before = ctx->budget;
+    ctx->budget = N * L * 8 - 1;
     mrc_head_choice ls = {.def = &mrc_head_ls};
     assert_int_equal(mrc_head_learn(ctx, &ls, s.rows, s.classes, NULL, true, model, &err),
                      MERCER_ERR_BUDGET);
-    ctx->memory = before;
+    ctx->budget = before;
     mercer_model_free(model);
     free_set(&s);
 }
