@@ -4,6 +4,8 @@ import numpy as np
 
 from . import _core
 
+SHAPES = "os^DvP*X<>"
+
 
 def _axes(ax):
     if ax is not None:
@@ -29,8 +31,9 @@ def features(estimator, X, y, axes, ax):
         if y.dtype.kind == "f" and len(np.unique(y)) > 20:
             ax.figure.colorbar(ax.scatter(values[:, first], values[:, second], c=y, s=12), ax=ax)
         else:
-            for name in np.unique(y):
-                ax.scatter(values[y == name, first], values[y == name, second], s=12, label=str(name))
+            for i, name in enumerate(np.unique(y)):  # shapes, too, for those who see no colours
+                ax.scatter(values[y == name, first], values[y == name, second], s=16, label=str(name),
+                           marker=SHAPES[i % len(SHAPES)])
             ax.legend()
     ax.set_xlabel(f"feature {first + 1}")
     ax.set_ylabel(f"feature {second + 1}")
@@ -44,6 +47,7 @@ def spectrum(estimator, ax):
     numbers = np.arange(1, len(shares) + 1)
     ax.bar(numbers, shares, label="component")
     ax.plot(numbers, np.cumsum(shares), "o-", color="black", markersize=3, label="sum")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("component")
     ax.set_ylabel("share of the variance")
     ax.legend()
@@ -92,6 +96,7 @@ def evaluation(result, ax):
     ax = _axes(ax)
     ax.plot(np.arange(1, len(result.values) + 1), result.values, "o")
     ax.axhline(result.mean, color="black", linestyle="--", label=f"mean {result.mean:.4g}")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("fold")
     ax.set_ylabel(result.metric)
     ax.set_title(result.name)
