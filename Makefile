@@ -22,6 +22,8 @@ demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 
 test: ## every test but the long ones
 	@tools/install-packages build test python
+	@{ tools/install-packages browser && { command -v npm >/dev/null || tools/install-packages npm; }; } || \
+	    echo "no browser can be installed: the tests of reports in one are skipped"
 	@tools/configure $(BUILD) -Dtests=enabled -Dpython=auto
 	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 

@@ -6,7 +6,7 @@
 #define CLI_CLI_H
 
 #include "options.h"
-#include "report/chart.h"
+#include "report/page.h"
 #include "util.h"
 
 #include <jansson.h>
@@ -42,7 +42,7 @@ extern const cli_command cli_command_fit, cli_command_transform, cli_command_pre
     cli_command_evaluate, cli_command_compare, cli_command_inverse, cli_command_update,
     cli_command_info, cli_command_truncate, cli_command_scale, cli_command_generate,
     cli_command_methods, cli_command_kernels, cli_command_heads, cli_command_demo, cli_command_plot,
-    cli_command_advise;
+    cli_command_advise, cli_command_report;
 
 /* The commands there are; NULL past the last. */
 const cli_command *cli_command_at(int index);
@@ -404,6 +404,15 @@ mercer_status cli_draw_rows(cli_app *app, const chart_subject *subject, const ch
 int cli_check_picture(const char *command, const char *path);
 /* The first kind of picture of a model that there is something of. */
 const char *cli_usual_kind(const chart_subject *subject);
+
+/* The page about a subject into path, or on standard output when that is NULL; *size is its length.
+ * The paths of model and data name them in it; each may be NULL. */
+mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const char *model_path,
+                             const char *data_path, const char *path, size_t *size,
+                             mercer_error *err);
+/* Refuse a path that is not an HTML file, cannot be written, or is another file of the call;
+ * nothing to do for NULL. Returns 0 or a status after one line. */
+int cli_check_page(const char *command, const cli_settings *set, const char *path);
 
 /* A horizontal bar of share x width columns, in eighths; owned by the caller. */
 char *cli_bar(double share, int width);

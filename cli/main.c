@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_command_fit,      &cli_command_transform, &cli_command_predict,  &cli_command_evaluate,
-    &cli_command_compare,  &cli_command_advise,    &cli_command_plot,     &cli_command_inverse,
-    &cli_command_update,   &cli_command_info,      &cli_command_truncate, &cli_command_scale,
-    &cli_command_generate, &cli_command_methods,   &cli_command_kernels,  &cli_command_heads,
-    &cli_command_demo,
+    &cli_command_fit,     &cli_command_transform, &cli_command_predict, &cli_command_evaluate,
+    &cli_command_compare, &cli_command_advise,    &cli_command_plot,    &cli_command_report,
+    &cli_command_inverse, &cli_command_update,    &cli_command_info,    &cli_command_truncate,
+    &cli_command_scale,   &cli_command_generate,  &cli_command_methods, &cli_command_kernels,
+    &cli_command_heads,   &cli_command_demo,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

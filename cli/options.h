@@ -53,6 +53,8 @@ typedef struct cli_settings {
     int64_t sheet[2];               /* images across and down; 0: not given */
     cli_given given[CLI_MAX_GIVEN]; /* all of them, in their order */
     int given_count;
+    int64_t max_points; /* 0: not given */
+    bool explore;
     bool help; /* --help was among the words */
 } cli_settings;
 
