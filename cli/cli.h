@@ -405,8 +405,8 @@ int cli_check_picture(const char *command, const char *path);
 /* The first kind of picture of a model that there is something of. */
 const char *cli_usual_kind(const chart_subject *subject);
 
-/* The page about a subject into path, or on standard output when that is NULL; *size is its length.
- * The paths of model and data name them in it; each may be NULL. */
+/* The page about a subject into path, or on standard output when that is NULL; *size, unless NULL,
+ * is its length. The paths of model and data name them in it; each may be NULL. */
 mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const char *model_path,
                              const char *data_path, const char *path, size_t *size,
                              mercer_error *err);

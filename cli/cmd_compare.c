@@ -152,7 +152,7 @@ static cli_list tunes_of(cli_app *app, cli_evaluate_inputs *o, int i)
     return taken;
 }
 
-/* The picture of --plot. */
+/* The picture of --plot and the page of --report. */
 static int draw(cli_app *app, mercer_evaluation **all)
 {
     chart_entrant entrants[CLI_MAX_LIST];
@@ -162,7 +162,11 @@ static int draw(cli_app *app, mercer_evaluation **all)
         entrants[i] = (chart_entrant){methods->item[i], methods->item[i], all[i]};
     const chart_subject subject = {
         .ctx = app->ctx, .entrants = entrants, .entrant_count = methods->count};
-    const mercer_status rc = cli_draw(app, &subject, "folds", app->set.plot, &err);
+    mercer_status rc = MERCER_OK;
+    if (app->set.plot)
+        rc = cli_draw(app, &subject, "folds", app->set.plot, &err);
+    if (rc == MERCER_OK && app->set.report)
+        rc = cli_write_page(app, &subject, NULL, app->set.operand[0], app->set.report, NULL, &err);
     return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, app->set.operand[0]);
 }
 
@@ -177,6 +181,8 @@ static int run_compare(cli_app *app)
         status = cli_check_picture("compare", set->plot);
     if (status == CLI_DONE && set->plot)
         status = cli_check_overwrite(set->plot, set->operand[0], "data");
+    if (status == CLI_DONE)
+        status = cli_check_page("compare", set, set->report);
     if (status == CLI_DONE)
         status = cli_evaluate_prepare(app, &o, &err);
     for (int i = 0; i < set->methods.count && status == CLI_DONE; i++) {
@@ -196,7 +202,7 @@ static int run_compare(cli_app *app)
     }
     if (status == CLI_DONE)
         status = check_metrics(&set->methods, all);
-    if (status == CLI_DONE && set->plot)
+    if (status == CLI_DONE)
         status = draw(app, all);
     if (status == CLI_DONE) {
         cli_progress_clear();
@@ -215,6 +221,7 @@ static const cli_option options[] = {
     CLI_OPTION("method", 'm', CLI_LIST, methods, "METHOD", NULL,
                "a method to compare; give it once for each"),
     CLI_OPTION_PLOT("the metric of each fold, method by method"),
+    CLI_OPTION_REPORT,
     CLI_OPTION_EVALUATE,
 };
 

@@ -169,48 +169,47 @@ static mercer_status save_roc(cli_app *app, const double *points, int64_t count,
     return rc;
 }
 
-/* The picture of --plot where something was tuned. */
-static mercer_status draw_tuning(cli_app *app, const mercer_evaluation *e,
-                                 const mercer_evaluation_info *info, const mercer_tuning *tuning,
-                                 mercer_error *err)
+/* The picture of --plot (what was tuned, classes that are taken for each other, else the folds) and
+ * the page of --report. */
+static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
+                          mercer_error *err)
 {
-    chart_grid_axis *axes = cli_alloc((size_t)tuning->axes, sizeof *axes);
-    for (int64_t a = 0; a < tuning->axes; a++) {
+    const cli_settings *set = &app->set;
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    mercer_status rc = MERCER_OK;
+    if (!set->plot && !set->report)
+        return rc;
+    mercer_evaluation_get_info(e, &info);
+    mercer_evaluation_get_tuning(e, &tuning);
+    chart_grid_axis *axes = cli_alloc((size_t)tuning.axes, sizeof *axes);
+    for (int64_t a = 0; a < tuning.axes; a++) {
         mercer_tuning_axis axis = {.struct_size = sizeof axis};
         mercer_evaluation_get_axis(e, a, &axis);
         axes[a] = (chart_grid_axis){axis.key, axis.count, axis.values};
     }
-    const chart_grid grid = {.metric = info->metric,
-                             .method = app->set.fit.method,
-                             .larger_is_better = info->larger_is_better,
-                             .axes = tuning->axes,
-                             .cells = tuning->cells,
-                             .chosen = tuning->chosen,
+    const chart_grid grid = {.metric = info.metric,
+                             .method = set->fit.method,
+                             .larger_is_better = info.larger_is_better,
+                             .axes = tuning.axes,
+                             .cells = tuning.cells,
+                             .chosen = tuning.chosen,
                              .axis = axes,
-                             .mean = tuning->mean,
-                             .se = tuning->se};
-    const chart_subject subject = {.ctx = app->ctx, .grid = &grid};
-    const mercer_status rc = cli_draw(app, &subject, "tuning", app->set.plot, err);
+                             .mean = tuning.mean,
+                             .se = tuning.se};
+    const chart_entrant entrant = {set->fit.method, set->fit.method, e};
+    const chart_subject subject = {.ctx = app->ctx,
+                                   .entrants = &entrant,
+                                   .entrant_count = 1,
+                                   .targets = targets,
+                                   .grid = tuning.cells > 0 ? &grid : NULL};
+    const char *kind = tuning.cells > 0 ? "tuning" : info.confusion ? "confusion" : "folds";
+    if (set->plot)
+        rc = cli_draw(app, &subject, kind, set->plot, err);
+    if (rc == MERCER_OK && set->report)
+        rc = cli_write_page(app, &subject, NULL, set->operand[0], set->report, NULL, err);
     free(axes);
     return rc;
-}
-
-/* The picture of --plot: what was tuned, classes that are taken for each other, else the folds. */
-static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
-                          mercer_error *err)
-{
-    mercer_evaluation_info info = {.struct_size = sizeof info};
-    mercer_evaluation_get_info(e, &info);
-    const chart_entrant entrant = {app->set.fit.method, app->set.fit.method, e};
-    const chart_subject subject = {
-        .ctx = app->ctx, .entrants = &entrant, .entrant_count = 1, .targets = targets};
-    mercer_tuning tuning = {.struct_size = sizeof tuning};
-    mercer_evaluation_get_tuning(e, &tuning);
-    if (!app->set.plot)
-        return MERCER_OK;
-    if (tuning.cells > 0)
-        return draw_tuning(app, e, &info, &tuning, err);
-    return cli_draw(app, &subject, info.confusion ? "confusion" : "folds", app->set.plot, err);
 }
 
 /* What was asked for besides the report; nothing when part of it cannot be had. */
@@ -261,6 +260,8 @@ static int run_evaluate(cli_app *app)
         status = cli_check_picture("evaluate", set->plot);
     if (status == CLI_DONE && set->plot)
         status = cli_check_overwrite(set->plot, set->operand[0], "data");
+    if (status == CLI_DONE)
+        status = cli_check_page("evaluate", set, set->report);
     FILE *out = (set->predictions && cli_is_stdout(set->predictions)) ||
                         (set->roc && cli_is_stdout(set->roc))
                     ? stderr
@@ -328,6 +329,7 @@ static const cli_option options[] = {
                "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
     CLI_OPTION_PLOT("what --tune tried, else which classes are predicted as which, else the "
                     "metric of each fold"),
+    CLI_OPTION_REPORT,
     CLI_OPTION_EVALUATE,
 };
 

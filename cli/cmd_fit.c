@@ -207,6 +207,8 @@ static int check_call(const cli_settings *set)
         status = cli_check_picture("fit", set->plot);
     if (status == CLI_DONE && set->plot)
         status = cli_check_overwrite(set->plot, set->operand[0], "data");
+    if (status == CLI_DONE)
+        status = cli_check_page("fit", set, set->report);
     return status;
 }
 
@@ -264,13 +266,25 @@ static void print_outcome(const cli_app *app, const outcome *o)
         print_summary(out, app, o);
 }
 
-/* The picture of --plot. */
-static mercer_status draw(cli_app *app, const mercer_model *model, mercer_error *err)
+/* The picture of --plot and the page of --report; table: NULL when the rows went by. */
+static mercer_status draw(cli_app *app, const mercer_model *model, const mercer_table *table,
+                          mercer_error *err)
 {
-    const chart_subject subject = {.ctx = app->ctx, .model = model};
-    if (!app->set.plot)
-        return MERCER_OK;
-    return cli_draw(app, &subject, cli_usual_kind(&subject), app->set.plot, err);
+    const cli_settings *set = &app->set;
+    chart_subject subject = {.ctx = app->ctx, .model = model};
+    chart_data *data = NULL;
+    mercer_status rc = MERCER_OK;
+    if (set->plot)
+        rc = cli_draw(app, &subject, cli_usual_kind(&subject), set->plot, err);
+    if (rc != MERCER_OK || !set->report)
+        return rc;
+    if (table)
+        rc = chart_data_new(app->ctx, model, table, NULL, &data, err);
+    subject.data = data;
+    if (rc == MERCER_OK)
+        rc = cli_write_page(app, &subject, set->output, set->operand[0], set->report, NULL, err);
+    chart_data_free(data);
+    return rc;
 }
 
 /* Whether rows go to the method as they come, so that the table need not fit into memory. LIBSVM
@@ -367,7 +381,7 @@ static int fit_stream(cli_app *app, mercer_fit_options *options)
     if (rc == MERCER_OK)
         rc = mercer_stream_model(app->ctx, feed.stream, &o.model, &o.report, &feed.err);
     if (rc == MERCER_OK)
-        rc = draw(app, o.model, &feed.err);
+        rc = draw(app, o.model, NULL, &feed.err);
     if (rc != MERCER_OK) {
         status = cli_fail_reading(set, rc, &feed.err, feed.path);
         goto out;
@@ -525,7 +539,7 @@ static int run_fit(cli_app *app)
         o.seconds_write = cli_now() - start;
         cli_interrupt_note("the model was written");
     }
-    rc = draw(app, model, &err);
+    rc = draw(app, model, table, &err);
     if (rc != MERCER_OK)
         goto out;
     print_outcome(app, &o);
@@ -564,6 +578,7 @@ static const cli_option options[] = {
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL", NULL,
                "keep the model in this file; without it only the summary is printed"),
     CLI_OPTION_PLOT("the variance of the components, or what else there is of the model"),
+    CLI_OPTION_REPORT,
     CLI_FIT("center", 0, "HOW", NULL, NULL),
     CLI_FIT("scale", 0, "KIND", NULL, NULL),
     CLI_FIT_FILE(landmarks),

@@ -18,7 +18,7 @@ int cli_check_page(const char *command, const cli_settings *set, const char *pat
                         command, path);
     int status = cli_check_output(path);
     for (int i = 0; i < set->operands && status == CLI_DONE; i++)
-        status = cli_check_overwrite(path, set->operand[i], i ? "data" : "first file");
+        status = cli_check_overwrite(path, set->operand[i], "input");
     if (status == CLI_DONE)
         status = cli_check_overwrite_options(path, set);
     if (status == CLI_DONE && set->output && strcmp(path, set->output) == 0 && path != set->output)
@@ -67,9 +67,14 @@ mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const c
                              const char *data_path, const char *path, size_t *size,
                              mercer_error *err)
 {
-    page_command commands[3];
-    char *lines[3] = {NULL};
+    page_command commands[4];
+    char *lines[4] = {NULL};
     int64_t count = 0;
+    if (!subject->model) {
+        lines[count] = cli_copy(app->command_line);
+        commands[count].what = "The command that this comes from:";
+        count++;
+    }
     if (model_path && subject->model) {
         mercer_model_info info = {.struct_size = sizeof info};
         mercer_model_get_info(subject->model, &info);
@@ -111,9 +116,12 @@ mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const c
         .max_points = app->set.max_points,
     };
     char *text = NULL;
-    mercer_status rc = page_html(subject, &options, &text, size, err);
+    size_t length = 0;
+    mercer_status rc = page_html(subject, &options, &text, &length, err);
     if (rc == MERCER_OK)
-        rc = mercer_file_write(app->ctx, path ? path : "-", text, *size, err);
+        rc = mercer_file_write(app->ctx, path ? path : "-", text, length, err);
+    if (rc == MERCER_OK && size)
+        *size = length;
     free(text);
     free(before);
     free(after);

@@ -53,6 +53,7 @@ typedef struct cli_settings {
     int64_t sheet[2];               /* images across and down; 0: not given */
     cli_given given[CLI_MAX_GIVEN]; /* all of them, in their order */
     int given_count;
+    const char *report; /* NULL: not given */
     int64_t max_points; /* 0: not given */
     bool explore;
     bool help; /* --help was among the words */
@@ -219,6 +220,10 @@ typedef struct cli_option {
         CLI_OPTION_HELP
 #define CLI_OPTION_PLOT(what)                                                                      \
     CLI_OPTION("plot", 0, CLI_TEXT, plot, "FILE.svg", NULL, "also draw a picture: " what)
+#define CLI_OPTION_REPORT                                                                          \
+    CLI_OPTION(                                                                                    \
+        "report", 0, CLI_TEXT, report, "FILE.html", NULL,                                          \
+        "also write a page about it, to open in a browser; 'mercer help report' tells more")
 #define CLI_OPTION_CHECKPOINT                                                                      \
     CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
                "write the model whenever ROWS more rows have been learnt, at the end of a "        \

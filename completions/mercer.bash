@@ -10,7 +10,7 @@ _mercer() {
     fi
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        words='fit transform predict evaluate compare advise plot inverse update info truncate scale generate methods kernels heads demo help --help --version'
+        words='fit transform predict evaluate compare advise plot report inverse update info truncate scale generate methods kernels heads demo help --help --version'
     else
         case ${COMP_WORDS[1]}:$before in
         fit:-m|fit:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
@@ -18,6 +18,7 @@ _mercer() {
         fit:-n|fit:--components) words='' ;;
         fit:-o|fit:--output) words='files' ;;
         fit:--plot) words='files' ;;
+        fit:--report) words='' ;;
         fit:--center) words='none exact span' ;;
         fit:--scale) words='none standard minmax norm unit rowstandard robust' ;;
         fit:--landmarks) words='files' ;;
@@ -99,6 +100,7 @@ _mercer() {
         evaluate:--save-predictions) words='files' ;;
         evaluate:--roc) words='files' ;;
         evaluate:--plot) words='files' ;;
+        evaluate:--report) words='' ;;
         evaluate:-k|evaluate:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         evaluate:-n|evaluate:--components) words='' ;;
         evaluate:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
@@ -142,6 +144,7 @@ _mercer() {
         evaluate:--threads) words='' ;;
         compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         compare:--plot) words='files' ;;
+        compare:--report) words='' ;;
         compare:-k|compare:--kernel) words='linear poly rbf laplacian exponential matern rq chi2 intersection sigmoid cosine precomputed' ;;
         compare:-n|compare:--components) words='' ;;
         compare:--head) words='ls centre lad exp log knn svm linsvm direct' ;;
@@ -306,15 +309,15 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --plot --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
             advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --memory --threads --json --quiet --help' ;;
             advise:*) words='files' ;;
@@ -342,7 +345,7 @@ _mercer() {
             heads:*) words='ls centre lad exp log knn svm linsvm direct' ;;
             demo:-?*) words='--rows --seed --memory --threads --quiet --help' ;;
             demo:*) words='' ;;
-            help:*) words='fit transform predict evaluate compare advise plot inverse update info truncate scale generate methods kernels heads demo' ;;
+            help:*) words='fit transform predict evaluate compare advise plot report inverse update info truncate scale generate methods kernels heads demo' ;;
             esac
             ;;
         esac

@@ -305,6 +305,16 @@ static void put_odd_rows(page *p)
     close_section(p);
 }
 
+/* Whether there is something to rank: rows, or evaluations of two classes. */
+static bool has_ranking(const page *p)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    if (!p->subject->entrant_count)
+        return true;
+    mercer_evaluation_get_info(p->subject->entrants[0].evaluation, &info);
+    return info.kind == MERCER_TARGET_CLASSES && info.positive;
+}
+
 static void put_predictions(page *p)
 {
     static const char *const kinds[] = {"confusion", "roc", "head"};
@@ -313,7 +323,8 @@ static void put_predictions(page *p)
     chart *pictures[KINDS];
     bool any = judged.known;
     for (int i = 0; i < KINDS; i++) {
-        pictures[i] = picture_of(p, kinds[i]);
+        const bool ranks = strcmp(kinds[i], "roc") == 0;
+        pictures[i] = ranks && !has_ranking(p) ? NULL : picture_of(p, kinds[i]);
         any |= pictures[i] != NULL;
     }
     if (!any)
@@ -397,6 +408,8 @@ static void put_body(page *p)
     put_selection(p);
     put_predictions(p);
     put_explorer(p);
+    put_plain(p, "tuning", "Tuning",
+              "What was tried, and how good each was within the training rows.");
     put_plain(p, "trace", "The search for the features", "Step by step.");
     put_plain(p, "preimages", "What the features keep",
               "Rows, and below each what can be seen of it in its features only.");

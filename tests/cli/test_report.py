@@ -212,6 +212,28 @@ def test_explorer_holds_scaled_rows():
 
 
 @test
+def test_from_fit_evaluate_and_compare():
+    species()
+    words = ["species.csv", "-k", "rbf:sigma=3", "-n", 3, "--head", "ls"]
+    mercer("fit", *words, "-m", "kpca", "-o", "m", "--report", "r.html", "--quiet")
+    text = pathlib.Path("r.html").read_text()
+    assert text == page("m", "species.csv", name="s.html")
+    mercer("evaluate", *words, "-m", "kpca", "--tune", "kernel.sigma=1,2", "--report", "e.html", "--quiet")
+    text = pathlib.Path("e.html").read_text()
+    told = report("evaluate", *words, "-m", "kpca", "--tune", "kernel.sigma=1,2")
+    row = table_after(text, "Values on rows held out")[1]
+    assert row[0] == "kpca" and np.isclose(float(row[1]), told["mean"], rtol=6e-4) and 'id="tuning"' in text
+    mercer("compare", *words, "-m", "pca", "-m", "kpca", "--report", "c.html", "--quiet")
+    rows = table_after(pathlib.Path("c.html").read_text(), "Values on rows held out")
+    assert [r[0] for r in rows[1:]] == ["pca", "kpca"]
+    for command in ("fit", "evaluate"):
+        refused(command, *words, "-m", "kpca", "--report", "r.svg", says=".html", status=2)
+    ring()
+    mercer("fit", "ring.csv", "-m", "ikpca", "-n", 2, "--report", "i.html", "--quiet")
+    assert "<section" in pathlib.Path("i.html").read_text()
+
+
+@test
 def test_wrong_calls():
     ring_model()
     refused("report", "ring.model", "-o", "x.svg", says=["x.svg", ".html"], status=2)
