@@ -170,6 +170,69 @@ static int draw(cli_app *app, mercer_evaluation **all)
     return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &err, app->set.operand[0]);
 }
 
+/* Whether a method has features of straight directions that do not look at targets. */
+static bool is_pca(const char *spec)
+{
+    mercer_entry_info info = {.struct_size = sizeof info};
+    mercer_entry_get_info(mercer_method_find(spec), &info);
+    return info.linear_only && !info.learns;
+}
+
+/* Whether a method has a kernel whose width may be wrong. */
+static bool has_width(const cli_settings *set, const char *spec)
+{
+    mercer_entry_info info = {.struct_size = sizeof info};
+    mercer_parameter parameter = {.struct_size = sizeof parameter};
+    mercer_entry_get_info(mercer_method_find(spec), &info);
+    const mercer_entry *kernel =
+        mercer_kernel_find(set->fit.kernel ? set->fit.kernel : info.default_kernel);
+    for (int i = 0; !info.linear_only && kernel && mercer_entry_parameter(kernel, i, &parameter);
+         i++)
+        if (strcmp(parameter.key, "sigma") == 0)
+            return true;
+    return false;
+}
+
+/* How much better b is than a, and the standard error of that. */
+static double gain(const mercer_evaluation *a, const mercer_evaluation *b, double *error)
+{
+    const standing s = standing_of(a, b);
+    *error = isnan(s.spread) ? 0 : s.spread / sqrt((double)s.info.folds);
+    return s.info.larger_is_better ? s.difference : -s.difference;
+}
+
+/* Kernels that are no better than pca on the same rows: a reason, and what to try. */
+static void note_straight_rows(cli_app *app, const cli_evaluate_inputs *o, mercer_evaluation **all)
+{
+    const cli_list *methods = &app->set.methods;
+    int pca = -1, kernels = 0;
+    for (int i = 0; i < methods->count; i++)
+        pca = pca < 0 && is_pca(methods->item[i]) ? i : pca;
+    for (int t = 0; t < app->set.tune.count; t++)
+        if (strncmp(app->set.tune.item[t], "kernel", strlen("kernel")) == 0)
+            return; /* the width was tried */
+    for (int i = 0; pca >= 0 && i < methods->count; i++) {
+        double error;
+        if (i == pca || !has_width(&app->set, methods->item[i]))
+            continue;
+        if (!(gain(all[pca], all[i], &error) <= error))
+            return;
+        kernels++;
+    }
+    mercer_survey survey = {.struct_size = sizeof survey};
+    if (kernels == 0 ||
+        mercer_rows_survey(app->ctx, mercer_table_rows(o->table), app->set.fit.scale, &survey,
+                           NULL) != MERCER_OK ||
+        !(survey.median_distance > 0))
+        return;
+    char *text =
+        cli_format("pca is level with every kernel: linear structure, or a wrong width; try "
+                   "--tune kernel.sigma=%.2g:%.2g:*2",
+                   survey.median_distance / 2, 8 * survey.median_distance);
+    cli_notice(app, text);
+    free(text);
+}
+
 static int run_compare(cli_app *app)
 {
     const cli_settings *set = &app->set;
@@ -191,6 +254,7 @@ static int run_compare(cli_app *app)
         o.options.tune = tunes.item;
         o.options.tune_count = tunes.count;
         o.fit.method = set->methods.item[i];
+        cli_forecast_folds(app, &o);
         mercer_status rc = mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table),
                                            mercer_table_targets(o.table), &all[i], &err);
         if (rc != MERCER_OK) {
@@ -205,6 +269,7 @@ static int run_compare(cli_app *app)
     if (status == CLI_DONE)
         status = draw(app, all);
     if (status == CLI_DONE) {
+        note_straight_rows(app, &o, all);
         cli_progress_clear();
         if (set->json)
             print_comparison_json(app, all);

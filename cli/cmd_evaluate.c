@@ -272,6 +272,7 @@ static int run_evaluate(cli_app *app)
         goto out;
     const mercer_targets *targets = mercer_table_targets(o.table);
     o.options.choose = 1;
+    cli_forecast_folds(app, &o);
     mercer_status rc =
         mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table), targets, &e, &err);
     mercer_evaluation_info info = {.struct_size = sizeof info};

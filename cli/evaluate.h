@@ -26,6 +26,9 @@ void cli_evaluate_finish(cli_evaluate_inputs *o);
 /* The file that an error of the library is about. */
 const char *cli_evaluate_file_of(const cli_settings *set, const mercer_error *err);
 
+/* A note when the fits of the folds will take long, where that is known without a grid. */
+void cli_forecast_folds(cli_app *app, const cli_evaluate_inputs *o);
+
 /* A cell with a number, or an empty one for NaN. */
 void cli_table_number(cli_table *table, const char *format, double value);
 

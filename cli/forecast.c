@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a fit will cost: a note before long work, and a refusal of what takes longer than --time. */
-#include "cli.h"
+/* What fits will cost: a note before long work, and a refusal of what takes longer than --time. */
+#include "evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,4 +87,28 @@ int cli_forecast_fit(cli_app *app, const mercer_fit_options *options, const merc
     }
     free(text);
     return status;
+}
+
+void cli_forecast_folds(cli_app *app, const cli_evaluate_inputs *o)
+{
+    const mercer_evaluate_options *e = &o->options;
+    const mercer_rows *rows = mercer_table_rows(o->table);
+    const int64_t n = mercer_rows_count(rows), folds = e->folds ? e->folds : 5;
+    const int64_t fits = e->test ? 1 : folds * (e->repeats ? e->repeats : 1);
+    mercer_forecast told = {.struct_size = sizeof told};
+    mercer_error err = {0};
+    /* Grids have combinations that share their work, splits and runs of time parts of any size. */
+    if (e->tune_count || e->splits || e->ordered || folds < 0 || app->set.quiet)
+        return;
+    if (mercer_fit_forecast(app->ctx, e->fit, rows, mercer_table_targets(o->table),
+                            e->test ? n : n - n / folds, LONG_SECONDS / (double)fits, &told,
+                            &err) != MERCER_OK ||
+        !told.measured || told.seconds * (double)fits < LONG_SECONDS)
+        return;
+    char *times = fits > 1 ? cli_format("%lld times ", (long long)fits) : cli_copy("");
+    char *text = describe(e->fit, e->test ? n : n - n / folds, &told);
+    cli_progress_clear();
+    fprintf(stderr, "mercer: note: %s%s\n", times, text);
+    free(times);
+    free(text);
 }

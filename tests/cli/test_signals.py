@@ -7,6 +7,8 @@ test_signals.py MERCER [WORD...] [-jN] [--quick]
 import contextlib
 import os
 import pathlib
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -125,6 +127,53 @@ def test_a_terminal_stops_the_helper_too():
         run.kill()
     run.stdout.close()
     run.wait(LIMIT)
+
+
+@test
+def test_an_interruption_tells_what_was_written():
+    np.save("x.npy", cloud(4000, 40))
+    run = subprocess.Popen([MERCER, "fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=1", "--store", "dense", "-n", "0.999",
+                            "-o", "x.model"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.0)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=LIMIT)
+    told = told.decode()
+    assert run.returncode == 130 and told.count("\n") == 1, (run.returncode, told)
+    assert told.startswith("mercer: interrupted after ") and told.endswith("; nothing was written\n"), told
+    # A stream with checkpoints has left a model, and goes on from it.
+    run = subprocess.Popen([MERCER, "fit", "-", "-m", "ikpca", "-n", "2", "--checkpoint", "300", "-o", "s.model"],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    rows = "".join(f"{a:.4f},{b:.4f}\n" for a, b in cloud(2000, 2)).encode()
+    run.stdin.write(rows)
+    run.stdin.flush()
+    wait_for(run, lambda: os.path.exists("s.model"))
+    time.sleep(0.5)
+    run.send_signal(signal.SIGINT)
+    run.stdin.close()
+    told = run.stderr.read().decode()
+    run.stdout.close()
+    run.stderr.close()
+    assert run.wait(LIMIT) == 130 and "; s.model holds the first " in told and told.endswith("go on with --resume\n"), told
+    assert mercer("info", "s.model").out
+
+
+@test
+def test_progress_ticks_in_a_silent_phase():
+    """On a terminal: a line is drawn about each second, though LAPACK says nothing meanwhile."""
+    np.save("x.npy", cloud(3000, 40))
+    here, there = pty.openpty()
+    run = subprocess.Popen([MERCER, "fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=1", "--store", "dense", "-n", "2900"],
+                           stdout=subprocess.DEVNULL, stderr=there, env=dict(os.environ, TERM="xterm", COLUMNS="100"))
+    os.close(there)
+    seen, until = b"", time.monotonic() + 60
+    while seen.count(b"eigenvalues") < 3 and time.monotonic() < until and run.poll() is None:
+        if select.select([here], [], [], 0.1)[0]:
+            with contextlib.suppress(OSError):
+                seen += os.read(here, 1 << 16)
+    run.kill()
+    run.wait(LIMIT)
+    os.close(here)
+    assert seen.count(b"eigenvalues") >= 3, seen
 
 
 if __name__ == "__main__":
