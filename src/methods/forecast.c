@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     SAMPLE = 2000, /* rows at most: their matrix of 32 MB leaves the caches as larger ones do */
@@ -52,6 +53,7 @@ struct rates {
     double eigen;        /* order cubed of a full eigenproblem */
     double passes;       /* how many of them the eigenvalues take */
     double rank;         /* columns of a factor of all rows; infinite: too many */
+    double wall, alone;  /* what all that was timed took, and would have taken alone */
     double prepare;      /* the kernel's width and all else that is learnt from some rows first */
 };
 
@@ -66,21 +68,49 @@ static double row_entries(const mercer_rows *rows)
 /* A piece of work that is done again and again. */
 typedef mercer_status (*work_once)(void *arg, mercer_error *err);
 
-/* The mean of its seconds: on a busy machine it must be long enough to be interrupted as often as
- * the fit will be. The first time touches memory, and counts only when it is long. */
-static mercer_status time_work(work_once once, void *arg, double *out, mercer_error *err)
+/* Two clocks: short work on a busy machine is interrupted often or not at all, so single pieces are
+ * timed by the processor time that they take, and how much longer all of them took is one factor.
+ */
+struct clocks {
+    double wall, processor;
+};
+
+static struct clocks clocks_now(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (struct clocks){.wall = mrc_seconds(),
+                           .processor = (double)used.tv_sec + 1e-9 * (double)used.tv_nsec};
+}
+
+/* Seconds since then of work on so many threads, if nobody else were here. */
+static double clocks_since(struct rates *r, struct clocks start, int threads)
+{
+    struct clocks now = clocks_now();
+    double wall = now.wall - start.wall, alone = (now.processor - start.processor) / threads;
+    alone = fmin(alone, wall);
+    r->wall += wall;
+    r->alone += alone;
+    return alone;
+}
+
+/* The mean of its seconds. The first time touches memory, and counts only when it is long. */
+static mercer_status time_work(struct rates *r, int threads, work_once once, void *arg, double *out,
+                               mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    double start = mrc_seconds();
+    struct clocks start = clocks_now();
+    double spent = 0;
+    int times = 0;
     MRC_TRY(once(arg, err));
-    *out = mrc_seconds() - start;
-    if (*out > TIME_SECONDS)
+    *out = clocks_since(r, start, threads);
+    if (mrc_seconds() - start.wall > TIME_SECONDS)
         goto out;
-    start = mrc_seconds();
-    for (int times = 1; times == 1 || *out * (times - 1) < TIME_SECONDS; times++) {
+    for (start = clocks_now(); spent < TIME_SECONDS; times++) {
         MRC_TRY(once(arg, err));
-        *out = (mrc_seconds() - start) / times;
+        spent = mrc_seconds() - start.wall;
     }
+    *out = clocks_since(r, start, threads) / times;
 out:
     return rc;
 }
@@ -97,7 +127,8 @@ static mercer_status multiply(void *arg, mercer_error *err)
     return mrc_gram_apply(p->gram, p->v, p->l, p->out, err);
 }
 
-static mercer_status time_products(mrc_gram *g, int64_t l, double *out, mercer_error *err)
+static mercer_status time_products(struct rates *r, mrc_gram *g, int64_t l, double *out,
+                                   mercer_error *err)
 {
     struct product p = {.gram = g, .l = l};
     mercer_status rc = MERCER_OK;
@@ -105,7 +136,7 @@ static mercer_status time_products(mrc_gram *g, int64_t l, double *out, mercer_e
     MRC_TRY(mrc_alloc2(&p.out, g->n, l, sizeof *p.out, err));
     for (int64_t i = 0; i < g->n * l; i++)
         p.v[i] = 1 / (double)(i + 1);
-    MRC_TRY(time_work(multiply, &p, out, err));
+    MRC_TRY(time_work(r, g->threads, multiply, &p, out, err));
 out:
     mrc_free(p.v);
     mrc_free(p.out);
@@ -143,9 +174,9 @@ static mercer_status time_flops(mercer_ctx *ctx, struct rates *r, mercer_error *
     MRC_TRY(mrc_alloc(&p.values, EIGEN, sizeof *p.values, err));
     for (int64_t i = 0; i < N * EIGEN; i++)
         p.a[i] = (double)((i * 7919) % 1000) / 1000;
-    MRC_TRY(time_work(square, &p, &r->flop, err));
+    MRC_TRY(time_work(r, ctx->threads, square, &p, &r->flop, err));
     r->flop /= 2.0 * N * K * K;
-    MRC_TRY(time_work(decompose, &p, &r->eigen, err));
+    MRC_TRY(time_work(r, 1, decompose, &p, &r->eigen, err));
     r->eigen /= (double)EIGEN * EIGEN * EIGEN;
 out:
     mrc_free(p.a);
@@ -156,15 +187,15 @@ out:
 
 /* Kernel values are computed anew by each product of a stream. */
 static mercer_status time_values(mercer_ctx *ctx, const mrc_problem *problem,
-                                 const mercer_rows *rows, double *value, mercer_error *err)
+                                 const mercer_rows *rows, struct rates *r, mercer_error *err)
 {
     const mrc_gram_request request = {.store = &mrc_store_stream};
     mrc_gram *g = NULL;
     double seconds;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_gram_new(&g, ctx, problem->kernel, rows, &request, NULL, err));
-    MRC_TRY(time_products(g, 1, &seconds, err));
-    *value = 2 * seconds / ((double)rows->n * (double)rows->n);
+    MRC_TRY(time_products(r, g, 1, &seconds, err));
+    r->value = 2 * seconds / ((double)rows->n * (double)rows->n);
 out:
     mrc_gram_free(g);
     return rc;
@@ -218,8 +249,8 @@ static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const 
     mercer_status rc = MERCER_OK;
     r->m = rows->n;
     MRC_TRY(time_flops(ctx, r, err));
-    MRC_TRY(time_products(g, 1, &r->narrow, err));
-    MRC_TRY(time_products(g, WIDE, &r->wide, err));
+    MRC_TRY(time_products(r, g, 1, &r->narrow, err));
+    MRC_TRY(time_products(r, g, WIDE, &r->wide, err));
     r->wide = fmax(r->wide, r->narrow);
     r->rank = INFINITY;
     if (held && !work->bytes) {
@@ -227,6 +258,13 @@ static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const 
         if (!mrc_kernel_is_linear(problem->kernel))
             r->rank *= 1 + RANK_GROWTH * log2(fmax((double)n / (double)rows->n, 1));
     }
+    double slower = r->alone > 0 ? fmax(r->wall / r->alone, 1) : 1;
+    r->value *= slower;
+    r->narrow *= slower;
+    r->wide *= slower;
+    r->flop *= slower;
+    r->eigen *= slower;
+    r->prepare *= slower;
     r->passes = EIGEN_PASSES;
     if (work->pairs > 0 && 6 * work->pairs < (double)rows->n) {
         MRC_TRY(mrc_gram_spectrum(g, (int64_t)work->pairs, 0, &s, err));
@@ -340,15 +378,17 @@ static mercer_status look(struct forecast *f, mercer_error *err)
     double first = fmin(fmin(SMALL, (double)most), fmax(TINY, LOOK_CELLS / row_entries(f->rows)));
     int64_t m = (int64_t)first;
     mercer_status rc = MERCER_OK;
-    double start = mrc_seconds(), learnt = (double)m;
+    double learnt = (double)m;
+    struct clocks start = clocks_now();
     MRC_TRY(prepare(f->ctx, r, f->rows, m, &f->sample, &f->scaled, err));
     /* Widths are medians over pairs of WIDTH_ROWS rows. */
-    f->rates.prepare = (mrc_seconds() - start) * pow(fmin(WIDTH_ROWS, (double)f->n) / learnt, 2);
+    f->rates.prepare = clocks_since(&f->rates, start, f->ctx->threads) *
+                       pow(fmin(WIDTH_ROWS, (double)f->n) / learnt, 2);
     if (mrc_kernel_is_precomputed(&r->kernel)) {
         f->rates.value = 0;
         m = most;
     } else {
-        MRC_TRY(time_values(f->ctx, &r->problem, r->problem.rows, &f->rates.value, err));
+        MRC_TRY(time_values(f->ctx, &r->problem, r->problem.rows, &f->rates, err));
         double rows = sqrt(2 * LOOK_SECONDS / f->rates.value);
         m = rows > (double)most ? most : (int64_t)fmax(rows, first);
     }
@@ -376,12 +416,12 @@ static mercer_status build(struct forecast *f, bool centered, mercer_error *err)
     const mrc_problem *problem = &f->request.problem;
     mrc_gram_request request = {.store = holds_matrix(f) ? &mrc_store_dense : NULL,
                                 .centered = centered};
-    double start = mrc_seconds();
+    struct clocks start = clocks_now();
     mercer_status rc =
         mrc_gram_new(&f->gram, f->ctx, problem->kernel, problem->rows, &request, NULL, err);
     double m = (double)problem->rows->n;
     if (rc == MERCER_OK && request.store) /* more rows than in the first look, and larger tiles */
-        f->rates.value = 2 * (mrc_seconds() - start) / (m * m);
+        f->rates.value = 2 * clocks_since(&f->rates, start, f->ctx->threads) / (m * m);
     return rc;
 }
 
