@@ -201,7 +201,7 @@ static double gain(const mercer_evaluation *a, const mercer_evaluation *b, doubl
     return s.info.larger_is_better ? s.difference : -s.difference;
 }
 
-/* Kernels that are no better than pca on the same rows: a reason, and what to try. */
+/* Where pca does as well as every kernel: a reason, and what to try. */
 static void note_straight_rows(cli_app *app, const cli_evaluate_inputs *o, mercer_evaluation **all)
 {
     const cli_list *methods = &app->set.methods;

@@ -83,7 +83,7 @@ static struct clocks clocks_now(void)
                            .processor = (double)used.tv_sec + 1e-9 * (double)used.tv_nsec};
 }
 
-/* Seconds since then of work on so many threads, if nobody else were here. */
+/* Seconds since then of work on these threads, if nobody else were here. */
 static double clocks_since(struct rates *r, struct clocks start, int threads)
 {
     struct clocks now = clocks_now();
@@ -420,8 +420,10 @@ static mercer_status build(struct forecast *f, bool centered, mercer_error *err)
     mercer_status rc =
         mrc_gram_new(&f->gram, f->ctx, problem->kernel, problem->rows, &request, NULL, err);
     double m = (double)problem->rows->n;
-    if (rc == MERCER_OK && request.store) /* more rows than in the first look, and larger tiles */
-        f->rates.value = 2 * clocks_since(&f->rates, start, f->ctx->threads) / (m * m);
+    if (rc == MERCER_OK && request.store) { /* more rows than in the first look, and new memory */
+        double value = 2 * clocks_since(&f->rates, start, f->ctx->threads) / (m * m);
+        f->rates.value = f->rates.value > 0 ? fmin(value, f->rates.value) : value;
+    }
     return rc;
 }
 

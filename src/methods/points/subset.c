@@ -433,7 +433,7 @@ void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *c
         work->columns += m;
     else
         mrc_selection_work(&choice->rule, n, expected, work);
-    work->flops += 4 * (double)n * m * m; /* coordinates and their scatter */
+    work->flops += 9 * (double)n * m * m; /* coordinates, a point at a time, and their scatter */
     work->order = m;
 }
 
