@@ -53,8 +53,7 @@ void chart_add(chart *picture, chart_series *series, double x, double y, const c
 /* The shape and colour of a class by its number: no two of the first 30 are alike. */
 void chart_class_style(int64_t index, int *colour, chart_shape *shape);
 
-/* Numbers of names in the order that people expect: numbers by their value, texts by their letters.
- */
+/* Numbers of names in the order that people expect: numbers by value, in texts, too. */
 void chart_sort_names(const char *const *names, int64_t count, int64_t *order);
 
 /* ---- ranges and ticks ---- */

@@ -84,6 +84,8 @@ mercer_status chart_make(const chart_subject *subject, const char *kind, chart *
     return MERCER_OK;
 }
 
+enum { MOST_BARS = 1000 };
+
 static mercer_model_info info_of(const chart_subject *subject)
 {
     mercer_model_info info = {.struct_size = sizeof info};
@@ -167,13 +169,16 @@ mercer_status chart_build_spectrum(const chart_subject *subject, chart *picture,
         line->dashed = chart_method_dashed(info.method);
     }
     double so_far = 0;
+    if (info.components > MOST_BARS)
+        picture->note = chart_format(picture, "bars of the first %d components", MOST_BARS);
     for (int64_t i = 0; i < info.components; i++) {
         const double value = shares ? info.spectrum[i] / total : info.spectrum[i];
         chart_text text = {0};
         chart_putf(&text, "component %lld: ", (long long)i + 1);
         chart_put_number(&text, shares ? 100 * value : value, 3);
         chart_put(&text, shares ? " %" : "");
-        chart_add(picture, bars, (double)i + 1, value, text.bytes);
+        if (i < MOST_BARS)
+            chart_add(picture, bars, (double)i + 1, value, text.bytes);
         so_far += value;
         if (line)
             chart_add(picture, line, (double)i + 1, so_far, NULL);

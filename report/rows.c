@@ -10,6 +10,8 @@ enum {
     MOST_CLASSES = 23,    /* with a colour and shape of their own */
     MOST_NAMED = 1500,    /* rows that a pointer can ask */
     MOST_RINGS = 400,     /* novel rows that are ringed */
+    MOST_CROSSES = 1000,  /* selected rows that have a cross */
+    MOST_STACKED = 8,     /* classes in each histogram of many */
     MOST_PAIRS = 4,       /* features that are drawn against each other */
     MOST_PREIMAGES = 2000 /* rows drawn beside what their features are mapped back to */
 };
@@ -220,11 +222,14 @@ static void add_marks(chart *picture, chart_panel *panel, const chart_data *data
         chart_series *marks = chart_add_series(picture, panel, CHART_POINTS, name, CHART_INK);
         marks->shape = CHART_CROSS;
         marks->overlay = true;
-        for (int64_t i = 0; i < info->selected_count; i++) {
+        for (int64_t i = 0; i < info->selected_count && i < MOST_CROSSES; i++) {
             char *text = row_name(picture, data, info->selected[i], NULL);
             add_row(picture, marks, at, info->selected[i], text);
             free(text);
         }
+        if (info->selected_count > MOST_CROSSES && !picture->note)
+            picture->note =
+                chart_format(picture, "only the first %d selected rows have a cross", MOST_CROSSES);
         free(name);
     }
     ranked *novel = find_novel(picture, data, &count);
@@ -269,15 +274,18 @@ static void add_histogram(chart *picture, chart_panel *panel, const groups *g, p
     bins = bins > MOST_BINS ? MOST_BINS : bins;
     const double step = (high - low) / bins;
     panel->y.from_zero = panel->y.whole = true;
-    for (int k = 0; k < g->count && !picture->failed; k++) {
+    /* Stacks of many classes beside other panels would be neither small nor legible. */
+    const bool whole = !named && g->count > MOST_STACKED;
+    for (int k = 0; k < (whole ? 1 : g->count) && !picture->failed; k++) {
         double counts[MOST_BINS] = {0};
         for (int64_t i = 0; i < n; i++) {
             const int bin = (int)((at.x[i * at.stride] - low) / step);
-            if (g->of[i] == k)
+            if (whole || g->of[i] == k)
                 counts[bin < bins ? bin : bins - 1]++;
         }
-        chart_series *bars = chart_add_series(picture, panel, CHART_BARS,
-                                              named ? g->each[k].name : NULL, g->each[k].colour);
+        chart_series *bars =
+            chart_add_series(picture, panel, CHART_BARS, named ? g->each[k].name : NULL,
+                             whole ? CHART_GREY : g->each[k].colour);
         for (int b = 0; b < bins; b++) {
             char *text = chart_format(picture, "%lld row%s", (long long)counts[b],
                                       counts[b] == 1 ? "" : "s");
@@ -505,12 +513,47 @@ static mercer_status map_back(const chart_subject *subject, chart *picture, int6
     return rc;
 }
 
+enum { SHEET_BYTES = 150000 }; /* of all images: what cannot be compressed stays below 300 kB */
+
+/* Pixels of large images that become one, on a side: five pairs have room then. */
+static int64_t shrink_of(const mercer_model_info *info)
+{
+    enum { LEAST = 5 };
+    const double bytes = 2.0 * LEAST * (double)info->columns;
+    int64_t step = (int64_t)ceil(sqrt(bytes / SHEET_BYTES));
+    const int64_t side =
+        info->image_width < info->image_height ? info->image_width : info->image_height;
+    step = step < 1 ? 1 : step;
+    return step < side ? step : side;
+}
+
+/* How many pairs a sheet has room for. */
+static int64_t pairs_of(const mercer_model_info *info)
+{
+    enum { MOST = 30 };
+    const int64_t step = shrink_of(info);
+    const int64_t count = SHEET_BYTES / (2 * info->columns / (step * step) + 1);
+    return count < 1 ? 1 : count < MOST ? count : MOST;
+}
+
+/* The mean of a square of pixels. */
+static double mean_of(const double *image, const mercer_model_info *info, int64_t x, int64_t y,
+                      int64_t channel, int64_t step)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < step; j++)
+        for (int64_t i = 0; i < step; i++)
+            sum += image[((y + j) * info->image_width + x + i) * info->image_channels + channel];
+    return sum / (double)(step * step);
+}
+
 /* A sheet of pairs of images, the row above its pre-image. */
 static void add_sheet(chart *picture, const mercer_model_info *info, int64_t count,
                       const double *rows, const double *back)
 {
     enum { GAP = 2, ACROSS = 10, PAPER = 255 };
-    const int64_t wide = info->image_width, high = info->image_height, of = info->image_channels;
+    const int64_t of = info->image_channels, step = shrink_of(info);
+    const int64_t wide = info->image_width / step, high = info->image_height / step;
     const int64_t across = count < ACROSS ? count : ACROSS, lines = (count + across - 1) / across;
     const int64_t width = across * (wide + GAP) - GAP;
     const int64_t block = 2 * high + GAP + 3 * GAP, height = lines * block - 3 * GAP;
@@ -536,9 +579,12 @@ static void add_sheet(chart *picture, const mercer_model_info *info, int64_t cou
             const int64_t left = i % across * (wide + GAP);
             const int64_t over = i / across * block + half * (high + GAP);
             for (int64_t y = 0; y < high; y++)
-                for (int64_t x = 0; x < wide * of; x++)
+                for (int64_t x = 0; x < wide * of; x++) {
+                    const double value =
+                        mean_of(image, info, x / of * step, y * step, x % of, step);
                     pixels[((over + y) * width + left) * of + x] =
-                        fmin(255, fmax(0, (image[y * wide * of + x] - shift) * factor));
+                        fmin(255, fmax(0, (value - shift) * factor));
+                }
         }
 }
 
@@ -547,14 +593,14 @@ mercer_status chart_build_preimages(const chart_subject *subject, chart *picture
     const chart_data *data = subject->data;
     const mercer_model_info *info = &data->info;
     const bool images = info->image_features && strcmp(info->image_features, "pixels") == 0;
-    enum { SHEET = 30 };
     double *rows = NULL, *back = NULL;
     int64_t count, axes[2] = {0, 0};
     mercer_status rc = MERCER_OK;
     if (!images && info->columns > 1)
         rc = find_axes(subject, info->columns, "column", axes, err);
     if (rc == MERCER_OK)
-        rc = map_back(subject, picture, images ? SHEET : MOST_PREIMAGES, &count, &rows, &back, err);
+        rc = map_back(subject, picture, images ? pairs_of(info) : MOST_PREIMAGES, &count, &rows,
+                      &back, err);
     if (rc != MERCER_OK || picture->failed)
         goto out;
     chart_text title = {0};

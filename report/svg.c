@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Charts as SVG.
  *
- * Positions are written in tenths of a pixel, without a point: the same bytes in every locale, and
- * 13 bytes per dot (a path of strokes of length zero with round ends), so that 20,000 points stay
- * below 300 kB. More than that are a raster of densities: cells of two pixels, in the mean colour
- * of their classes, as opaque as the logarithm of their count.
+ * Positions are written as whole tenths of a pixel, or halves where there are many: the same bytes
+ * in every locale, and 11 bytes per dot (a path of strokes of length zero with round ends), so that
+ * 20,000 points stay below 300 kB. More than that are a raster of densities: cells of two pixels,
+ * in the mean colour of their classes, as opaque as the logarithm of their count.
  *
  * Colours are attributes, which every program knows that shows SVG, and classes, by which a style
  * turns them dark. */
@@ -172,8 +172,9 @@ static void open_marks(chart_text *out, const chart_series *series, chart_shape 
     if (shape == CHART_DOT)
         chart_putf(out,
                    "<g class=\"mc-s%d\" fill=\"none\" stroke=\"%s\" stroke-opacity=\"%s\" "
-                   "stroke-linecap=\"round\" stroke-width=\"%s\" transform=\"scale(.1)\">",
-                   series->colour, hex, many ? ".6" : ".75", many ? "34" : "48");
+                   "stroke-linecap=\"round\" stroke-width=\"%s\" transform=\"scale(%s)\">",
+                   series->colour, hex, many ? ".6" : ".75", many ? "7" : "48",
+                   many ? ".5" : ".1"); /* many dots are placed by half pixels: fewer digits */
     else if (shape >= CHART_PLUS)
         chart_putf(out,
                    "<g class=\"mc-s%d\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" "
@@ -231,7 +232,8 @@ static void put_points(canvas *c, const chart_series *series, int round, int rou
 {
     chart_text *out = &c->out;
     const chart_shape shape = c->plain && !series->overlay ? CHART_DOT : series->shape;
-    const bool titled = series->text && !series->labelled && series->count <= MOST_TITLES;
+    const bool titled =
+        series->text && !series->labelled && !c->plain && series->count <= MOST_TITLES;
     if (round >= series->count)
         return;
     open_marks(out, series, shape, c->plain);
@@ -242,7 +244,10 @@ static void put_points(canvas *c, const chart_series *series, int round, int rou
         const double y = inside.y + inside.height * (1 - chart_place(ry, series->y[i]));
         if (titled)
             chart_put(out, "<path d=\"");
-        put_mark(out, shape, x, y);
+        if (shape == CHART_DOT && c->plain)
+            chart_putf(out, "M%ld %ldh0", lround(2 * x), lround(2 * y));
+        else
+            put_mark(out, shape, x, y);
         if (titled) {
             chart_put(out, "\">");
             if (series->text[i])
@@ -292,6 +297,8 @@ static void put_bars(canvas *c, const chart_series *series, box inside, const ch
         const double base = series->base ? series->base[i] : ry->low > 0 ? ry->low : 0;
         const double low = chart_place(ry, base), high = chart_place(ry, series->y[i]);
         const double whole = inside.width * fabs(right - left);
+        if (series->y[i] == base)
+            continue;
         const double gap = whole > 6 ? 0.1 * whole : whole > 2 ? 0.5 : 0;
         chart_put(out, "<rect");
         put_attribute(out, "x", inside.x + inside.width * fmin(left, right) + gap / 2);

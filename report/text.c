@@ -195,7 +195,7 @@ static int compare_names(const void *a, const void *b, void *all)
         return x < y ? -1 : 1;
     if (first != second)
         return first ? -1 : 1;
-    const int order = strcmp(names[i], names[j]);
+    const int order = strverscmp(names[i], names[j]);
     return order ? order : (i > j) - (i < j);
 }
 

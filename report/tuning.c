@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 40 };
+enum { MOST_VALUES = 30 };
 
 /* Cells between two values of a key that stand side by side. */
 static int64_t step_of(const chart_grid *grid, int64_t axis)

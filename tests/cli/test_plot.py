@@ -88,7 +88,8 @@ def marks(panel):
             colour = group.get("stroke") if group.get("stroke") else group.get("fill")
             for x, y, rest in re.findall(r"M(-?\d+) (-?\d+)([^M]*)", path.get("d")):
                 shape, right, down = SHAPES[rest]
-                found.setdefault((colour, shape), []).append(((int(x) + right) / 10, (int(y) + down) / 10))
+                unit = float(re.fullmatch(r"scale\((.*)\)", group.get("transform"))[1])
+                found.setdefault((colour, shape), []).append(((int(x) + right) * unit, (int(y) + down) * unit))
     return {key: np.array(value) for key, value in found.items()}
 
 
@@ -340,6 +341,29 @@ def test_many_points_become_a_density():
     assert abs((counts > 0).sum() - (raster[:, :, 3] > 0).sum()) < 0.02 * (counts > 0).sum()
     assert np.corrcoef(np.log1p(counts).ravel(), raster[:, :, 3].ravel())[0, 1] > 0.9
     assert "shaded" in mercer("plot", "p.model", "x.npy").out
+
+
+@slow_test
+def test_the_largest_pictures_stay_small():
+    """Just as many points as are drawn one by one, of many classes, all of them novel or selected; large images."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(20000, 5))
+    lines = ["a,b,c,d,e,label"] + [",".join(map(repr, row)) + f",class number {i % 23}" for i, row in enumerate(x.tolist())]
+    write("x.csv", "\n".join(lines) + "\n")
+    write("few.csv", "\n".join(lines[:1201]) + "\n")
+    mercer("fit", "x.csv", "-m", "pca", "-n", 4, "--novelty", 0.9, "-o", "x.model", "--quiet")
+    for kind in "features", "pairs", "errors":
+        draw("x.model", "x.csv", "--kind", kind)
+    mercer("fit", "few.csv", "-m", "nystroem:points=1100", "-n", 4, "--novelty", 0.9, "-o", "few.model", "--quiet")
+    for kind in "features", "errors":
+        draw("few.model", "few.csv", "--kind", kind)
+    draw("few.model", "--kind", "selection")
+    mercer("fit", "few.csv", "-m", "kpca", "-n", 1100, "-o", "k.model", "--quiet")
+    assert len(list(panels(draw("k.model"))[0].iter(SVG + "rect"))) == 1000
+    for shape in (61, 47), (110, 90, 3):
+        np.save("in.npy", rng.integers(0, 256, size=(40, *shape), dtype="u1"))
+        mercer("fit", "in.npy", "-m", "pca", "-n", 5, "-o", "i.model", "--quiet")
+        draw("i.model", "in.npy", "--kind", "preimages")
 
 
 @test
