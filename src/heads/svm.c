@@ -339,8 +339,8 @@ static mercer_status functions_as_model(mercer_ctx *ctx, const struct svm_params
         model->coefficients = to;
         model->points = model->basis_points = head->rows;
         MRC_TRY(mrc_kernel_parse(&model->kernel, "rbf:gamma=1", err));
-        model->kernel.gamma = p->gamma;
-        model->kernel.sigma = sqrt(0.5 / p->gamma);
+        model->kernel.part[0].gamma = p->gamma; /* every bit of it */
+        model->kernel.part[0].sigma = sqrt(0.5 / p->gamma);
         MRC_TRY(mrc_alloc2_raw(&model->z, head->rows, l, sizeof(double), err));
         memcpy(model->z, head->points, (size_t)(head->rows * l) * sizeof(double));
     }

@@ -102,23 +102,27 @@ static const mrc_param no_params[] = {MRC_PARAM_END};
 static const mrc_kernel_def combined = {
     .entry = {"combined", "sums and products of kernels", "", no_params}};
 
-static mercer_status check_combination(mrc_kernel *kernel, const char *spec, mercer_error *err)
+bool mrc_kernel_is_combined(const mrc_kernel *kernel)
+{
+    return kernel->terms != 1 || kernel->parts != 1 || kernel->weight[0] != 1;
+}
+
+const mrc_kernel_def *mrc_kernel_def_of(const mrc_kernel *kernel)
+{
+    return mrc_kernel_is_combined(kernel) ? &combined : kernel->part[0].def;
+}
+
+static mercer_status check_combination(const mrc_kernel *kernel, const char *spec,
+                                       mercer_error *err)
 {
     if (kernel->parts == 0)
         return fail_factor(spec, 0, strlen(spec), "names no kernel", err);
-    if (kernel->terms == 1 && kernel->parts == 1 && kernel->weight[0] == 1) {
-        mrc_kernel_part named = kernel->part[0];
-        memset(kernel, 0, sizeof *kernel);
-        kernel->own = named;
-        return MERCER_OK;
-    }
-    for (int p = 0; p < kernel->parts; p++)
+    for (int p = 0; mrc_kernel_is_combined(kernel) && p < kernel->parts; p++)
         if (kernel->part[p].def->rows == MRC_ROWS_MATRIX)
             return fail_factor(spec, 0, strlen(spec),
                                "combines precomputed, which has no rows for other kernels; combine "
                                "the matrices before",
                                err);
-    kernel->def = &combined;
     return MERCER_OK;
 }
 
@@ -174,8 +178,6 @@ mercer_status mrc_kernel_format(const mrc_kernel *kernel, char *text, size_t siz
                                 mercer_error *err)
 {
     size_t used = 0;
-    if (!mrc_kernel_is_combined(kernel))
-        return mrc_part_format(&kernel->own, text, size, err);
     for (int t = 0, p = 0; t < kernel->terms; t++) {
         char number[MRC_NUMBER_SIZE], part[512];
         bool constant = p == kernel->parts || kernel->term[p] != t, first = true;
@@ -206,8 +208,6 @@ mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const merc
 {
     double median = 0;
     mercer_status rc = MERCER_OK;
-    if (!mrc_kernel_is_combined(kernel))
-        return mrc_part_resolve(&kernel->own, ctx, rows, &median, err);
     for (int p = 0; rc == MERCER_OK && p < kernel->parts; p++)
         rc = mrc_part_resolve(&kernel->part[p], ctx, rows, &median, err);
     return rc;
@@ -217,8 +217,6 @@ mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const merc
 static const mrc_kernel_part *find_part(const mrc_kernel *kernel,
                                         bool (*asks)(const mrc_kernel_part *))
 {
-    if (!mrc_kernel_is_combined(kernel))
-        return asks(&kernel->own) ? &kernel->own : NULL;
     for (int p = 0; p < kernel->parts; p++)
         if (asks(&kernel->part[p]))
             return &kernel->part[p];
@@ -247,17 +245,12 @@ static bool needs_nonnegative(const mrc_kernel_part *part)
 
 const char *mrc_kernel_name(const mrc_kernel *kernel)
 {
-    return kernel->def->entry.name;
-}
-
-bool mrc_kernel_is_combined(const mrc_kernel *kernel)
-{
-    return kernel->def == &combined;
+    return mrc_kernel_def_of(kernel)->entry.name;
 }
 
 bool mrc_kernel_is_precomputed(const mrc_kernel *kernel)
 {
-    return kernel->def->rows == MRC_ROWS_MATRIX;
+    return mrc_kernel_def_of(kernel)->rows == MRC_ROWS_MATRIX;
 }
 
 bool mrc_kernel_asks_host(const mrc_kernel *kernel)
@@ -267,31 +260,30 @@ bool mrc_kernel_asks_host(const mrc_kernel *kernel)
 
 void mrc_kernel_hold(const mrc_kernel *kernel)
 {
-    mrc_host_kernel_hold(kernel->host);
     for (int p = 0; p < kernel->parts; p++)
         mrc_host_kernel_hold(kernel->part[p].host);
 }
 
 void mrc_kernel_drop(const mrc_kernel *kernel)
 {
-    mrc_host_kernel_drop(kernel->host);
     for (int p = 0; p < kernel->parts; p++)
         mrc_host_kernel_drop(kernel->part[p].host);
 }
 
 bool mrc_kernel_is_linear(const mrc_kernel *kernel)
 {
-    return mrc_kernel_is_product(kernel) && kernel->def->rows == MRC_ROWS_AS_IS;
+    return mrc_kernel_is_product(kernel) && mrc_kernel_def_of(kernel)->rows == MRC_ROWS_AS_IS;
 }
 
 bool mrc_kernel_is_product(const mrc_kernel *kernel)
 {
-    return kernel->def->term == MRC_TERM_PRODUCT && !kernel->def->value;
+    const mrc_kernel_def *def = mrc_kernel_def_of(kernel);
+    return def->term == MRC_TERM_PRODUCT && !def->value;
 }
 
 double mrc_kernel_max_abs(const mrc_kernel *kernel)
 {
-    return kernel->def->max_abs;
+    return mrc_kernel_def_of(kernel)->max_abs;
 }
 
 bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
@@ -302,6 +294,17 @@ bool mrc_kernel_is_semidefinite(const mrc_kernel *kernel)
 bool mrc_kernel_learns_width(const mrc_kernel *kernel)
 {
     return find_part(kernel, mrc_part_learns_width) != NULL;
+}
+
+double mrc_kernel_width(const mrc_kernel *kernel)
+{
+    return mrc_kernel_is_combined(kernel) ? 0 : kernel->part[0].sigma;
+}
+
+void mrc_kernel_set_width(mrc_kernel *kernel, double sigma)
+{
+    if (mrc_kernel_width(kernel) > 0)
+        mrc_part_set_width(&kernel->part[0], sigma);
 }
 
 bool mrc_kernel_is_open(const mrc_kernel *kernel)
@@ -344,8 +347,6 @@ out:
 
 double mrc_kernel_rank_limit(const mrc_kernel *kernel, int64_t d)
 {
-    if (!mrc_kernel_is_combined(kernel))
-        return mrc_part_rank_limit(&kernel->own, d);
     double sum = 0;
     for (int t = 0, p = 0; t < kernel->terms; t++) {
         double product = 1; /* of a constant */
@@ -390,7 +391,7 @@ void mrc_kernel_tile(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points
                      int64_t ldo)
 {
     if (!mrc_kernel_is_combined(kernel)) {
-        mrc_part_tile(&kernel->own, ctx, a, a0, na, b, b0, nb, out, ldo);
+        mrc_part_tile(&kernel->part[0], ctx, a, a0, na, b, b0, nb, out, ldo);
         return;
     }
     for (int64_t i = 0; i < na; i += BLOCK_ROWS)
@@ -411,7 +412,7 @@ void mrc_kernel_diag(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points
                      int64_t first, int64_t count, double *out)
 {
     if (!mrc_kernel_is_combined(kernel)) {
-        mrc_part_diag(&kernel->own, ctx, points, first, count, out);
+        mrc_part_diag(&kernel->part[0], ctx, points, first, count, out);
         return;
     }
     for (int64_t i = 0; i < count; i++) {

@@ -16,34 +16,25 @@ typedef struct mrc_kernel_def mrc_kernel_def;
 #include "kernel/kernels.def"
 #undef MRC_KERNEL
 
-/* The union of all kernels' parameters; a kernel's schema names the ones it has. */
-#define MRC_KERNEL_FIELDS                                                                          \
-    const mrc_kernel_def *def;                                                                     \
-    double gamma; /* as in each formula; rbf, exponential: always the number really used */        \
-    double sigma; /* rbf: gamma = 1 / (2 sigma^2); exponential: gamma = 1 / sigma */               \
-    double coef0;                                                                                  \
-    double alpha;                                                                                  \
-    int64_t degree;                                                                                \
-    int nu;                /* matern: index of 0.5, 1.5, 2.5, inf */                               \
-    mrc_host_kernel *host; /* a function of the host's own, borrowed; else NULL */
-
-/* One named kernel. */
+/* One named kernel. It has room for the parameters of all; its schema names the ones it has. */
 typedef struct mrc_kernel_part {
-    MRC_KERNEL_FIELDS
+    const mrc_kernel_def *def;
+    double gamma; /* as in each formula; rbf, exponential: always the number really used */
+    double sigma; /* rbf: gamma = 1 / (2 sigma^2); exponential: gamma = 1 / sigma */
+    double coef0;
+    double alpha;
+    int64_t degree;
+    int nu;                /* matern: index of 0.5, 1.5, 2.5, inf */
+    mrc_host_kernel *host; /* a function of the host's own, borrowed; else NULL */
 } mrc_kernel_part;
 
 /* Largest number of named kernels and terms in a combination. */
 enum { MRC_KERNEL_PARTS = 8 };
 
-/* A named kernel, or the sum over terms of weight times the product of the term's parts. */
+/* The sum over terms of weight times the product of the term's parts. A named kernel is one part
+ * of weight 1, part[0]; anything else is a combination. */
 typedef struct mrc_kernel {
-    union {
-        struct {
-            MRC_KERNEL_FIELDS
-        };
-        mrc_kernel_part own; /* the same fields: a named kernel */
-    };
-    int parts, terms; /* 0 for a named kernel */
+    int parts, terms;
     mrc_kernel_part part[MRC_KERNEL_PARTS];
     int term[MRC_KERNEL_PARTS]; /* which term a part belongs to; in increasing order */
     double weight[MRC_KERNEL_PARTS];
@@ -54,6 +45,8 @@ const struct mercer_entry *mrc_kernel_entry_at(int index);
 /* Its name in messages: "combined" for all combinations, "host" for all functions of the host. */
 const char *mrc_kernel_name(const mrc_kernel *kernel);
 bool mrc_kernel_is_combined(const mrc_kernel *kernel);
+/* What is known of a named kernel; of a combination nothing but its name. */
+const mrc_kernel_def *mrc_kernel_def_of(const mrc_kernel *kernel);
 /* Whether the rows are the kernel matrix itself, so that there are no kernel values to compute. */
 bool mrc_kernel_is_precomputed(const mrc_kernel *kernel);
 /* Whether the kernel is x.y. */
@@ -85,7 +78,8 @@ mercer_status mrc_kernel_resolve(mrc_kernel *kernel, mercer_ctx *ctx, const merc
                                  mercer_error *err);
 /* Whether the width is to be learnt by a method; the median distance is where it starts from. */
 bool mrc_kernel_learns_width(const mrc_kernel *kernel);
-/* Another width for a named kernel that has one. */
+/* The width of a named kernel, 0 where there is none; and another one where there is. */
+double mrc_kernel_width(const mrc_kernel *kernel);
 void mrc_kernel_set_width(mrc_kernel *kernel, double sigma);
 /* Whether something is still open that only training rows decide. */
 bool mrc_kernel_is_open(const mrc_kernel *kernel);

@@ -251,11 +251,11 @@ bool mrc_part_learns_width(const mrc_kernel_part *kernel)
     return kernel->sigma == MRC_SIGMA_LEARN;
 }
 
-void mrc_kernel_set_width(mrc_kernel *kernel, double sigma)
+void mrc_part_set_width(mrc_kernel_part *kernel, double sigma)
 {
     kernel->sigma = sigma;
-    if (has_two_forms(&kernel->own))
-        kernel->gamma = gamma_of(&kernel->own);
+    if (has_two_forms(kernel))
+        kernel->gamma = gamma_of(kernel);
 }
 
 mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t size,

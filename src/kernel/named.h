@@ -106,6 +106,8 @@ mercer_status mrc_part_format(const mrc_kernel_part *kernel, char *text, size_t 
                               mercer_error *err);
 bool mrc_part_is_open(const mrc_kernel_part *kernel);
 bool mrc_part_learns_width(const mrc_kernel_part *kernel);
+/* As mrc_kernel_set_width. */
+void mrc_part_set_width(mrc_kernel_part *kernel, double sigma);
 bool mrc_part_is_semidefinite(const mrc_kernel_part *kernel);
 /* As mrc_kernel_rank_limit. */
 double mrc_part_rank_limit(const mrc_kernel_part *kernel, int64_t d);

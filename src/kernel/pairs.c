@@ -18,8 +18,8 @@ mrc_term mrc_pair_term(const mrc_kernel_part *part)
 
 void mrc_pairs_want(const mrc_kernel *kernel, bool wanted[MRC_TERMS])
 {
-    for (int p = -1; p < kernel->parts; p++) {
-        mrc_term term = mrc_pair_term(p < 0 ? &kernel->own : &kernel->part[p]);
+    for (int p = 0; p < kernel->parts; p++) {
+        mrc_term term = mrc_pair_term(&kernel->part[p]);
         if (term != MRC_TERM_NONE)
             wanted[term] = true;
     }

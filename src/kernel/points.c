@@ -244,17 +244,18 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
                               const mercer_rows *rows, const mrc_points *shift_from,
                               mercer_error *err)
 {
+    int parts = mrc_kernel_is_combined(kernel) ? kernel->parts : 0;
     mercer_status rc = MERCER_OK;
     memset(points, 0, sizeof *points);
-    MRC_TRY(prepare(points, ctx, kernel->def, rows, shift_from, err));
-    if (kernel->parts > 0)
-        MRC_TRY(mrc_alloc(&points->part, kernel->parts, sizeof *points->part, err));
-    for (points->parts = 0; points->parts < kernel->parts; points->parts++)
+    MRC_TRY(prepare(points, ctx, mrc_kernel_def_of(kernel), rows, shift_from, err));
+    if (parts > 0)
+        MRC_TRY(mrc_alloc(&points->part, parts, sizeof *points->part, err));
+    for (points->parts = 0; points->parts < parts; points->parts++)
         MRC_TRY(prepare(&points->part[points->parts], ctx, kernel->part[points->parts].def, rows,
                         shift_from ? &shift_from->part[points->parts] : NULL, err));
 out:
     if (rc != MERCER_OK) {
-        points->parts = points->part ? kernel->parts : 0; /* the one that failed, too */
+        points->parts = points->part ? parts : 0; /* the one that failed, too */
         mrc_points_destroy(points);
     }
     return rc;
@@ -290,8 +291,8 @@ mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer
 
 double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows)
 {
-    double parts = kernel->parts > 1 ? kernel->parts : 1;
-    if (stays_packed(ctx, kernel->def, rows))
+    double parts = kernel->parts;
+    if (stays_packed(ctx, mrc_kernel_def_of(kernel), rows))
         return parts; /* norms */
     if (!rows->csr.start)
         return parts * (double)rows->d;

@@ -159,7 +159,7 @@ static mercer_status find_shares(mercer_ctx *ctx, const mercer_rows *rows, bool 
     MRC_TRY(mrc_kernel_parse(&rbf, "rbf", err));
     MRC_TRY(find_share(ctx, &linear, rows, &s->linear_share, err));
     MRC_TRY(mrc_kernel_resolve(&rbf, ctx, rows, err));
-    s->median_distance = rbf.sigma;
+    s->median_distance = mrc_kernel_width(&rbf);
     MRC_TRY(find_share(ctx, &rbf, rows, &s->kernel_share, err));
 out:
     /* Rows that do not differ have no shares; what is wrong with them is said by a fit. */

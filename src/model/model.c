@@ -136,17 +136,20 @@ static mercer_status check_kernel(const mrc_kernel *kernel, mercer_error *err)
     /* Words are negative numbers beyond 1e299 (MRC_KEYWORD): a parameter that was never resolved.
      */
     static const double MOST = 1e290;
-    const double values[] = {kernel->gamma, kernel->sigma, kernel->coef0};
     static const char *const names[] = {"gamma", "sigma", "coef0"};
-    if (mrc_kernel_is_open(kernel) || kernel->gamma < -MOST || kernel->sigma < -MOST)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                        "model: the kernel has a parameter without a number");
-    for (int i = 0; i < 3; i++)
-        if (!(fabs(values[i]) < MOST))
+    for (int p = 0; p < kernel->parts; p++) {
+        const mrc_kernel_part *part = &kernel->part[p];
+        const double values[] = {part->gamma, part->sigma, part->coef0};
+        if (part->gamma < -MOST || part->sigma < -MOST)
             return mrc_fail(err, MERCER_ERR_ARGUMENT,
-                            "kernel: %s is %g, out of the range of a model (%.0e): distances of "
-                            "the rows are too small or too large; scale the columns",
-                            names[i], values[i], MOST);
+                            "model: the kernel has a parameter without a number");
+        for (int i = 0; i < 3; i++)
+            if (!(fabs(values[i]) < MOST))
+                return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                                "kernel: %s is %g, out of the range of a model (%.0e): distances "
+                                "of the rows are too small or too large; scale the columns",
+                                names[i], values[i], MOST);
+    }
     return MERCER_OK;
 }
 

@@ -57,7 +57,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 const mrc_preimage *mrc_preimage_of(const mrc_kernel *kernel)
 {
     for (int i = 0; i < KNOWN; i++)
-        if (known[i].kernel == kernel->def)
+        if (known[i].kernel == mrc_kernel_def_of(kernel))
             return known[i].preimage;
     return NULL;
 }
@@ -72,7 +72,7 @@ bool mrc_model_is_invertible(const mercer_model *model)
 {
     const mrc_preimage *preimage = mrc_preimage_of(&model->kernel);
     return model->orthonormal && preimage && scales_columns(model) &&
-           (!preimage->refusal || !preimage->refusal(&model->kernel));
+           (!preimage->refusal || !preimage->refusal(&model->kernel.part[0]));
 }
 
 /* "linear, poly and rbf" */
@@ -277,7 +277,7 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
                         "pre-images: not for kernel '%s' (%s have them)", mrc_kernel_name(kernel),
                         kernels);
     }
-    const char *refusal = preimage->refusal ? preimage->refusal(kernel) : NULL;
+    const char *refusal = preimage->refusal ? preimage->refusal(&kernel->part[0]) : NULL;
     if (refusal)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED, "pre-images: %s", refusal);
     for (int64_t i = 0; i < n * model->components; i++)

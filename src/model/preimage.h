@@ -49,7 +49,7 @@ struct mrc_preimage_job {
 
 /* A vector of feature space, sum_i weights_i phi(x_i). */
 typedef struct mrc_direction {
-    const mrc_kernel *kernel;
+    const mrc_kernel_part *kernel;
     const double *x;       /* m x d */
     const double *weights; /* m */
     int64_t m, d;
@@ -62,7 +62,7 @@ typedef struct mrc_direction {
  */
 struct mrc_preimage {
     /* Why there are none with these parameters; NULL: there are. The member may be NULL, too. */
-    const char *(*refusal)(const mrc_kernel *kernel);
+    const char *(*refusal)(const mrc_kernel_part *kernel);
     /* job->x from job->gamma (or y, for a model without points); NULL: by iterations. */
     mercer_status (*solve)(struct mrc_preimage_job *job, mercer_error *err);
     /* Once before all iterations, and doubles beside the slots that they need; or NULL. */
@@ -71,7 +71,7 @@ struct mrc_preimage {
     /* A task of mrc_parfor over MRC_SLOTS_ROWS rows each; arg is the job. */
     void (*iterate)(void *arg, int64_t task, int worker);
     /* One kernel value, by libm. */
-    double (*pair)(const mrc_kernel *kernel, const double *x, const double *y, int64_t d);
+    double (*pair)(const mrc_kernel_part *kernel, const double *x, const double *y, int64_t d);
     /* Move y (d + 1 doubles, the first d a row) to the row whose image lies most along a. next: as
      * many, for scratch. False: there is none. NULL: the kernel is exact, which leaves nothing to
      * search for. */

@@ -80,7 +80,7 @@ static void weighted_points(struct work *work, double a, const double c[SLOTS], 
 static double polynomial_value(struct work *work, int s, double t)
 {
     const mercer_model *model = work->slots.job->model;
-    const mrc_kernel *k = &model->kernel;
+    const mrc_kernel_part *k = &model->kernel.part[0];
     int64_t d = model->columns, m = model->points;
     const double *gamma = work->slots.job->gamma + work->slots.row[s] * m;
     const double *u = work->u + s * m, *v = work->v + s * m;
@@ -104,7 +104,7 @@ static double polynomial_value(struct work *work, int s, double t)
 /* Gauss-Newton steps of all active iterates; those that have arrived become inactive. */
 static void polynomial_steps(struct work *work)
 {
-    const mrc_kernel *k = &work->slots.job->model->kernel;
+    const mrc_kernel_part *k = &work->slots.job->model->kernel.part[0];
     int64_t d = work->slots.job->model->columns;
     double c[SLOTS], total[SLOTS];
     for (int s = 0; s < SLOTS; s++)
@@ -175,7 +175,7 @@ static void descend(struct work *work)
  * the start of the last slot of each row. */
 static void eigenvector_starts(struct work *work)
 {
-    const mrc_kernel *k = &work->slots.job->model->kernel;
+    const mrc_kernel_part *k = &work->slots.job->model->kernel.part[0];
     int64_t d = work->slots.job->model->columns;
     double root = sqrt(k->gamma), last[SLOTS] = {0}, c[SLOTS], total[SLOTS];
     double value[SLOTS] = {0}, shift[SLOTS] = {0}, largest[SLOTS] = {0};
@@ -247,7 +247,7 @@ static void polynomial_task(void *arg, int64_t task, int worker)
     work.u = work.step + SLOTS * d;
     work.v = work.u + SLOTS * m;
     memset(work.step, 0, (size_t)(SLOTS * d) * sizeof(double));
-    if (job->model->kernel.degree == 2) {
+    if (job->model->kernel.part[0].degree == 2) {
         /* With fewer points than starts the last slot is free, but belongs to the row all the
          * same. */
         for (int s = STARTS - 1; s < SLOTS; s += STARTS)
@@ -258,14 +258,15 @@ static void polynomial_task(void *arg, int64_t task, int worker)
     mrc_slots_finish(&work.slots, job);
 }
 
-static const char *polynomial_refusal(const mrc_kernel *kernel)
+static const char *polynomial_refusal(const mrc_kernel_part *kernel)
 {
     return kernel->coef0 < 0 ? "kernel 'poly' with coef0 below 0 spans no feature space" : NULL;
 }
 
 /* ---- along a direction ---- */
 
-static double polynomial_pair(const mrc_kernel *kernel, const double *x, const double *y, int64_t d)
+static double polynomial_pair(const mrc_kernel_part *kernel, const double *x, const double *y,
+                              int64_t d)
 {
     return pow(kernel->gamma * mrc_dot(x, y, d) + kernel->coef0, (double)kernel->degree);
 }
@@ -309,7 +310,7 @@ static bool power_iteration(const mrc_direction *a, double *e, double *next)
 
 static bool polynomial_along(mrc_direction *a, double *y, double *next)
 {
-    const mrc_kernel *kernel = a->kernel;
+    const mrc_kernel_part *kernel = a->kernel;
     double constant = sqrt(kernel->coef0), root = sqrt(kernel->gamma);
     for (int64_t j = 0; j < a->d; j++)
         y[j] *= root;

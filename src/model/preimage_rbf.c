@@ -71,7 +71,7 @@ static void gaussian_task(void *arg, int64_t task, int worker)
 {
     struct mrc_preimage_job *job = arg;
     int64_t d = job->model->columns;
-    double sigma2 = 0.5 / job->model->kernel.gamma, total[SLOTS], size[SLOTS];
+    double sigma2 = 0.5 / job->model->kernel.part[0].gamma, total[SLOTS], size[SLOTS];
     struct mrc_slots slots;
 
     mrc_slots_init(&slots, job, task, worker);
@@ -116,7 +116,8 @@ static double squared_distance(const double *x, const double *y, int64_t d)
     return sum;
 }
 
-static double gaussian_pair(const mrc_kernel *kernel, const double *x, const double *y, int64_t d)
+static double gaussian_pair(const mrc_kernel_part *kernel, const double *x, const double *y,
+                            int64_t d)
 {
     return exp(-kernel->gamma * squared_distance(x, y, d));
 }

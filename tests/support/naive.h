@@ -63,8 +63,6 @@ static inline double naive_part(const mrc_kernel_part *k, const double *x, const
 static inline double naive_kernel(const mrc_kernel *k, const double *x, const double *y, int64_t d)
 {
     double sum = 0;
-    if (k->parts == 0)
-        return naive_part(&k->own, x, y, d);
     for (int t = 0; t < k->terms; t++) {
         double product = k->weight[t];
         for (int p = 0; p < k->parts; p++)

@@ -112,7 +112,7 @@ static inline void make_nonnegative(const char *spec, double *x, int64_t count)
 {
     mrc_kernel kernel;
     assert_ok(mrc_kernel_parse(&kernel, spec, err));
-    bool needed = kernel.def->nonnegative;
+    bool needed = false;
     for (int p = 0; p < kernel.parts; p++)
         needed = needed || kernel.part[p].def->nonnegative;
     for (int64_t i = 0; needed && i < count; i++)

@@ -461,12 +461,12 @@ out:
 static mercer_status learn_width(struct koca *k, mercer_error *err)
 {
     static const double MIN_STEP = 0.05, MIN_GAIN = 1e-4, FARTHEST = 100;
-    double step = log(1.5), first = k->kernel.sigma;
+    double step = log(1.5), first = mrc_kernel_width(&k->kernel);
     struct koca next = {0};
     mercer_status rc = MERCER_OK;
     while (fabs(step) > MIN_STEP && k->search.best_value < 1 - MIN_GAIN &&
-           fabs(log(k->kernel.sigma / first)) < log(FARTHEST)) {
-        MRC_TRY(try_width(k, k->kernel.sigma * exp(step), &next, err));
+           fabs(log(mrc_kernel_width(&k->kernel) / first)) < log(FARTHEST)) {
+        MRC_TRY(try_width(k, mrc_kernel_width(&k->kernel) * exp(step), &next, err));
         if (next.search.best_value > k->search.best_value + MIN_GAIN) {
             MRC_TRY(go_on(k, &next, err));
             koca_destroy(k);

@@ -40,12 +40,12 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_sp
             "errors may be negative",
             s->most_negative, s->values[0]);
     /* A kernel matrix like the identity: each row resembles itself alone. */
-    if (problem->kernel->sigma > 0 && problem->rows->n >= 20 &&
+    if (mrc_kernel_width(problem->kernel) > 0 && problem->rows->n >= 20 &&
         s->values[0] * (double)problem->rows->n < 3 * s->trace)
         mrc_notice(ctx,
                    "the kernel matrix is close to the identity: sigma=%.3g is far below the "
                    "distances between rows; try a larger one, or sigma=median",
-                   problem->kernel->sigma);
+                   mrc_kernel_width(problem->kernel));
 }
 
 mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,

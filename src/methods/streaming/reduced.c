@@ -145,8 +145,8 @@ static double gain_of(const struct search *s, const double *coordinates, double 
 static void judge(struct search *s)
 {
     static const double DISTANT = 16; /* squared length, relative to the longest mapped row */
-    const mrc_kernel *kernel = s->all.kernel;
-    const mrc_preimage *preimage = mrc_preimage_of(kernel);
+    const mrc_preimage *preimage = mrc_preimage_of(s->all.kernel);
+    const mrc_kernel_part *kernel = &s->all.kernel->part[0];
     int64_t m = s->all.count, d = s->all.rows->d;
     for (int64_t i = 0; i < m; i++)
         s->image[i] = preimage->pair(kernel, s->all.rows->x + i * d, s->y, d);
@@ -188,7 +188,7 @@ static void find_starts(const struct search *s, int64_t start[STARTS])
 static void search_from(struct search *s, int64_t start)
 {
     int64_t d = s->all.rows->d;
-    mrc_direction left = {.kernel = s->all.kernel,
+    mrc_direction left = {.kernel = &s->all.kernel->part[0],
                           .x = s->all.rows->x,
                           .weights = s->weights,
                           .m = s->all.count,

@@ -95,11 +95,12 @@ static void test_spectrum_matches_lapack(void **state)
             assert_string_equal(s.solver, k->solver);
             if (k->expected > 0) /* the uncentred polynomial has the constant as sixth feature */
                 assert_int_equal(s.count,
-                                 k->expected + (kernel.def == &mrc_kernel_def_poly && !centered));
+                                 k->expected +
+                                     (kernel.part[0].def == &mrc_kernel_def_poly && !centered));
             assert_close(s.values, values, s.count, 1e-12 * values[0]);
             check_pairs(gram, k->n, &s, 1e-11, k->expected == -1 ? 1e-6 : 1e-10);
             double smallest = values[k->n - 1];
-            if (kernel.def == &mrc_kernel_def_sigmoid) {
+            if (kernel.part[0].def == &mrc_kernel_def_sigmoid) {
                 assert_true(s.most_negative < 0);
                 assert_true(s.most_negative >= smallest * (1 + 1e-9));
             } else {

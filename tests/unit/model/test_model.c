@@ -100,7 +100,7 @@ static void selected_beyond_rows(mercer_model *model)
 }
 static void open_kernel(mercer_model *model)
 {
-    model->kernel.gamma = MRC_KEYWORD(0);
+    model->kernel.part[0].gamma = MRC_KEYWORD(0);
 }
 static void scaling_without_numbers(mercer_model *model)
 {
@@ -118,7 +118,7 @@ static void weights_too(mercer_model *model)
 }
 static void precomputed_with_points(mercer_model *model)
 {
-    model->kernel.def = &mrc_kernel_def_precomputed;
+    model->kernel.part[0].def = &mrc_kernel_def_precomputed;
 }
 
 static void test_sealing_refuses_what_does_not_fit(void **state)
@@ -158,9 +158,9 @@ static void test_sealing_refuses_a_bad_collapsed_model(void **state)
         .kernel = "linear", .center = MRC_CENTER_EXACT, .n = 12, .d = 3, .l = 2, .collapse = true};
     mercer_model *model = unsealed(&recipe);
     (void)state;
-    model->kernel.def = &mrc_kernel_def_cosine;
+    model->kernel.part[0].def = &mrc_kernel_def_cosine;
     assert_fails(mrc_model_seal(model, ctx, &err), MERCER_ERR_ARGUMENT, "no weights");
-    model->kernel.def = &mrc_kernel_def_linear;
+    model->kernel.part[0].def = &mrc_kernel_def_linear;
     mrc_free(model->input_center);
     model->input_center = NULL;
     assert_fails(mrc_model_seal(model, ctx, &err), MERCER_ERR_ARGUMENT, "centre");

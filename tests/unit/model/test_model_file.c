@@ -102,11 +102,11 @@ static void assert_same_model(const mercer_model *a, const mercer_model *b)
     assert_same_text(a->command, b->command);
     assert_same_text(a->data_hash, b->data_hash);
     assert_string_equal(a->kernel_text, b->kernel_text);
-    assert_ptr_equal(a->kernel.def, b->kernel.def);
-    assert_same_real(a->kernel.gamma, b->kernel.gamma);
-    assert_same_real(a->kernel.sigma, b->kernel.sigma);
-    assert_same_real(a->kernel.coef0, b->kernel.coef0);
-    assert_int_equal(a->kernel.degree, b->kernel.degree);
+    assert_ptr_equal(a->kernel.part[0].def, b->kernel.part[0].def);
+    assert_same_real(a->kernel.part[0].gamma, b->kernel.part[0].gamma);
+    assert_same_real(a->kernel.part[0].sigma, b->kernel.part[0].sigma);
+    assert_same_real(a->kernel.part[0].coef0, b->kernel.part[0].coef0);
+    assert_int_equal(a->kernel.part[0].degree, b->kernel.part[0].degree);
     assert_int_equal(a->center, b->center);
     assert_int_equal(a->rows, b->rows);
     assert_int_equal(a->columns, b->columns);

@@ -288,7 +288,7 @@ static void test_refusals(void **state)
     mercer_model_free(model);
     recipe.kernel = "poly:gamma=1,coef0=1,degree=2";
     model = make_model(&recipe);
-    model->kernel.coef0 = -1;
+    model->kernel.part[0].coef0 = -1;
     assert_fails(mercer_model_inverse(ctx, model, features, 2, x, NULL, &err),
                  MERCER_ERR_UNSUPPORTED, "coef0");
     assert_int_equal(is_invertible(model), 0);
