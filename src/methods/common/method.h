@@ -33,6 +33,10 @@ typedef struct mrc_problem {
     double **features;
 } mrc_problem;
 
+/* What callers are promised of the features of a fit: how far they may be from those of a
+ * transform, as a share of the largest. */
+#define MRC_FEATURES_TOLERANCE 1e-12
+
 /* Build the Gram operator a method works on, as it requests, in the store the user chose. */
 mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
                                mrc_gram_request *request, mrc_gram **out, mercer_error *err);

@@ -275,6 +275,35 @@ out:
     return rc;
 }
 
+/* The features of the training rows are U, and a transform gives K[:, S] C. Rounding of the sums,
+ * and what a low-rank factor leaves out, count as often as the entries of C add up to. Where that
+ * is little beside the largest feature, U is handed over. A matrix in single precision is not the
+ * one of a transform. */
+static mercer_status keep_features(const mrc_problem *problem, const mrc_gram *gram,
+                                   const mrc_residual_gram *def, const double *c, mercer_error *err)
+{
+    int64_t l = def->count, n = def->n;
+    double off = sqrt((double)n) * DBL_EPSILON * mrc_gram_kmax(gram) + mrc_gram_left_out(gram);
+    double largest = 0, sums = 0;
+    if (problem->single)
+        return MERCER_OK;
+    for (int64_t i = 0; i < n * l; i++)
+        largest = fmax(largest, fabs(def->projections[i]));
+    for (int64_t j = 0; j < l; j++) {
+        double sum = 0;
+        for (int64_t s = 0; s <= j; s++)
+            sum += fabs(c[s * l + j]);
+        sums = fmax(sums, sum);
+    }
+    if (!(4 * off * sums <= MRC_FEATURES_TOLERANCE * largest))
+        return MERCER_OK;
+    mercer_status rc = mrc_alloc2_raw(problem->features, n, l, sizeof(double), err);
+    for (int64_t i = 0; rc == MERCER_OK && i < n; i++)
+        for (int64_t j = 0; j < l; j++)
+            (*problem->features)[i * l + j] = def->projections[j * n + i];
+    return rc;
+}
+
 static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_selection *s,
                  const struct span *p, const mercer_model *model)
 {
@@ -383,6 +412,8 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
         MRC_TRY(expand_span(&s, &p, &e, model, err));
     else
         MRC_TRY(expand_directions(&s, &e, model, err));
+    if (problem->features && !span)
+        MRC_TRY(keep_features(problem, gram, &s.def, e.coefficients, err));
     MRC_TRY(mrc_selection_describe(&s, model, err));
     model->orthonormal = true;
     model->correlated = true;

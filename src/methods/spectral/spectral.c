@@ -100,7 +100,6 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
 static bool features_are_exact(const mrc_problem *problem, const mrc_gram *gram,
                                const mrc_spectrum *s)
 {
-    static const double TOLERANCE = 1e-12; /* what callers are promised */
     /* Other solvers than krylov report a bound of n times eps, of which that root is met. */
     double n = (double)problem->rows->n, largest = 0;
     bool measured = strcmp(s->solver, "krylov") == 0;
@@ -110,7 +109,7 @@ static bool features_are_exact(const mrc_problem *problem, const mrc_gram *gram,
         largest = fmax(largest, fabs(s->values[i % s->count] * s->vectors[i]));
     double off = (measured ? s->residual : s->residual / sqrt(n)) * s->values[0] +
                  sqrt(n) * fmax(DBL_EPSILON * mrc_gram_kmax(gram), mrc_gram_left_out(gram));
-    return 4 * off <= TOLERANCE * largest * sqrt(s->values[s->count - 1]);
+    return 4 * off <= MRC_FEATURES_TOLERANCE * largest * sqrt(s->values[s->count - 1]);
 }
 
 /* From the coefficients u_j / sqrt(lambda_j). */

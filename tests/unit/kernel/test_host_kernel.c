@@ -422,16 +422,17 @@ static void test_failure_leaves_a_stream_as_it_was(void **state)
 /* Features of the training rows out of a fit cost no kernel value where the fit has them. */
 static void test_features_of_a_fit_cost_no_values(void **state)
 {
+    static const char *const methods[] = {"kpca", "akfa", "ackfa", "skfa"};
     static const char *const stores[] = {"dense", "stream"};
     double *x = numbered_rows(N);
     (void)state;
-    for (int s = 0; s < 2; s++) {
+    for (int f = 0; f < 8; f++) {
         long long calls[2];
         for (int want = 0; want < 2; want++) {
             struct picky p = willing;
             mercer_ctx *ctx = new_ctx(1);
             mercer_rows *rows = view(ctx, x, N, D);
-            mercer_fit_options options = options_for("kpca", stores[s]);
+            mercer_fit_options options = options_for(methods[f / 2], stores[f % 2]);
             mercer_fit_report report = {.struct_size = sizeof report};
             mercer_model *model = NULL;
             options.want_features = want;
