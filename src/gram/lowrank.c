@@ -95,7 +95,6 @@ static void choose_pivots(void *arg, int64_t task, int worker)
     const mrc_gram *g = f->g;
     int64_t p = f->pool_size, q = f->columns;
     double *matrix = f->pool_matrix;
-    int64_t taken[BLOCK];
     (void)task, (void)worker;
 
     mrc_points rows = mrc_points_gather(&g->points, f->pool, p, f->pool_points);
@@ -106,38 +105,15 @@ static void choose_pivots(void *arg, int64_t task, int worker)
     for (int64_t i = 0; i < p; i++)
         matrix[i * POOL + i] = f->residual[f->pool[i]];
 
-    f->pivot_count = 0;
-    double first = 0;
-    while (f->pivot_count < mrc_min64(BLOCK, p)) {
-        int64_t best = 0, k = f->pivot_count;
-        for (int64_t i = 1; i < p; i++)
-            if (matrix[i * POOL + i] > matrix[best * POOL + best])
-                best = i;
-        double pivot = matrix[best * POOL + best];
-        first = k == 0 ? pivot : first;
-        if (pivot <= f->floor || pivot < PIVOT_SHARE * first)
-            break;
-        /* Column of the pool's factor; the rows of earlier pivots give the triangle. */
-        double root = sqrt(pivot);
-        for (int64_t t = 0; t < k; t++)
-            f->triangle[k * BLOCK + t] = f->pool_rows[best * POOL + t];
-        f->triangle[k * BLOCK + k] = root;
-        double column[POOL];
-        for (int64_t i = 0; i < p; i++) {
-            double value = i == best ? root : matrix[i * POOL + best] / root;
-            column[i] = value;
-        }
-        for (int64_t i = 0; i < p; i++)
-            for (int64_t j = 0; j < p; j++)
-                matrix[i * POOL + j] -= column[i] * column[j];
-        for (int64_t i = 0; i < p; i++)
-            f->pool_rows[i * POOL + k] = column[i]; /* pool_rows is free again: POOL x BLOCK */
-        matrix[best * POOL + best] = 0;
-        for (int64_t t = 0; t < k; t++)
-            matrix[taken[t] * POOL + taken[t]] = 0;
-        taken[k] = best;
-        f->pivots[f->pivot_count++] = f->pool[best];
+    /* pool_rows is free again. The rows of the pivots are the triangle. */
+    int64_t taken[BLOCK], k = mrc_pivoted_cholesky(p, matrix, POOL, mrc_min64(BLOCK, p), f->floor,
+                                                   PIVOT_SHARE, f->pool_rows, BLOCK, taken);
+    for (int64_t t = 0; t < k; t++) {
+        memcpy(f->triangle + t * BLOCK, f->pool_rows + taken[t] * BLOCK,
+               (size_t)(t + 1) * sizeof(double));
+        f->pivots[t] = f->pool[taken[t]];
     }
+    f->pivot_count = k;
 }
 
 /* The pivots as points, and their rows of F as columns, for all strips. */

@@ -104,6 +104,14 @@ mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, 
 mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a, double *factor,
                                    mercer_error *err);
 
+/* Pivoted Cholesky factorisation of the symmetric matrix a (n x n, row stride lda): rows are taken,
+ * that of the largest diagonal entry first, while it exceeds floor and is at least `share` of the
+ * first one, and at most `most` (up to n). Gives their number q; pivot (most) has them in order, t
+ * (n x most, row stride ldt) columns with a ~ t t'; the diagonal of a becomes what they leave. One
+ * thread. */
+int64_t mrc_pivoted_cholesky(int64_t n, double *a, int64_t lda, int64_t most, double floor,
+                             double share, double *t, int64_t ldt, int64_t *pivot);
+
 /* Replace a (rows x k, tightly packed, rows >= k) by the triangular factor R of its QR
  * factorisation: the first k rows are R, upper triangular with zeroes below, the rest is not
  * defined. So rows can come in turn: put the next ones under R. */

@@ -196,28 +196,8 @@ static void cholesky_run(void *arg, int64_t task, int worker)
 {
     struct cholesky *c = arg;
     int64_t n = c->n;
-    double *r = c->residual;
     (void)task, (void)worker;
-    for (c->count = 0; c->count < n; c->count++) {
-        int64_t s = c->count, best = 0;
-        for (int64_t i = 1; i < n; i++)
-            if (r[i * n + i] > r[best * n + best])
-                best = i;
-        if (!(r[best * n + best] > c->floor))
-            break;
-        double root = sqrt(r[best * n + best]);
-        for (int64_t i = 0; i < n; i++) {
-            double value = r[i * n + best] - mrc_dot(c->t + i * n, c->t + best * n, s);
-            c->t[i * n + s] = value / root;
-        }
-        for (int64_t k = 0; k < s; k++) /* earlier pivots have nothing left */
-            c->t[c->pivot[k] * n + s] = 0;
-        c->t[best * n + s] = root;
-        for (int64_t i = 0; i < n; i++)
-            r[i * n + i] -= c->t[i * n + s] * c->t[i * n + s];
-        r[best * n + best] = 0;
-        c->pivot[s] = best;
-    }
+    c->count = mrc_pivoted_cholesky(n, c->residual, n, n, c->floor, 0, c->t, n, c->pivot);
 }
 
 static void cholesky_destroy(struct cholesky *c)
