@@ -47,7 +47,6 @@ typedef struct core_arrow {
 static void arrow_dealloc(PyObject *self)
 {
     core_arrow *table = (core_arrow *)self;
-    PyTypeObject *type = Py_TYPE(self);
     PyObject *kind = NULL, *value = NULL, *traceback = NULL;
     PyErr_Fetch(&kind, &value, &traceback); /* a producer may be written in Python */
     for (Py_ssize_t i = 0; i < table->count; i++)
@@ -57,19 +56,10 @@ static void arrow_dealloc(PyObject *self)
     if (table->schema.release)
         table->schema.release(&table->schema);
     PyErr_Restore(kind, value, traceback);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
-static PyType_Slot arrow_slots[] = {
-    {Py_tp_doc, (void *)"A table that came through the Arrow C stream interface."},
-    {Py_tp_dealloc, (void *)arrow_dealloc},
-    {0, NULL},
-};
-PyType_Spec core_arrow_spec = {.name = "mercer._core.ArrowTable",
-                               .basicsize = sizeof(core_arrow),
-                               .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                               .slots = arrow_slots};
+CORE_TYPE(arrow, "ArrowTable", "A table that came through the Arrow C stream interface.");
 
 /* One letter for each type of number that is read, as Arrow spells them; b is a bit. */
 static const char number_types[] = "bcCsSiIlLfg";

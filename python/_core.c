@@ -18,6 +18,13 @@ void *core_new(PyTypeObject *type)
     return allocate(type, 0);
 }
 
+void core_delete(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
 PyTypeObject *core_add_type(PyObject *module, PyType_Spec *spec)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
@@ -280,15 +287,13 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void context_dealloc(PyObject *self)
 {
     core_context *context = (core_context *)self;
-    PyTypeObject *type = Py_TYPE(self);
     mercer_ctx_free(context->ctx);
     Py_XDECREF(context->progress);
     Py_XDECREF(context->notices);
     Py_XDECREF(context->raised_type);
     Py_XDECREF(context->raised_value);
     Py_XDECREF(context->raised_traceback);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
 static PyType_Slot context_slots[] = {

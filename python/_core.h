@@ -88,8 +88,18 @@ PyObject *core_take_raised(core_state *state, const mercer_error *err);
 bool core_begin(core_context *context, PyThreadState **thread);
 void core_end(core_context *context, PyThreadState *thread);
 
-/* A new object of a type of ours, its members zero. */
+/* A new object of a type of ours, its members zero; and the end of one, whose members are gone. */
 void *core_new(PyTypeObject *type);
+void core_delete(PyObject *self);
+/* The description core_<what>_spec of a type that only functions of ours make objects of. */
+#define CORE_TYPE(what, title, doc)                                                                \
+    static PyType_Slot what##_slots[] = {                                                          \
+        {Py_tp_doc, (void *)(doc)}, {Py_tp_dealloc, (void *)what##_dealloc}, {0, NULL}};           \
+    PyType_Spec core_##what##_spec = {.name = "mercer._core." title,                               \
+                                      .basicsize = sizeof(core_##what),                            \
+                                      .flags =                                                     \
+                                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,  \
+                                      .slots = what##_slots}
 /* A type from its description, for core_exec(). */
 PyTypeObject *core_add_type(PyObject *module, PyType_Spec *spec);
 

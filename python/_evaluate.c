@@ -7,21 +7,11 @@
 
 static void evaluation_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     mercer_evaluation_free(((core_evaluation *)self)->evaluation);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
-static PyType_Slot evaluation_slots[] = {
-    {Py_tp_doc, (void *)"The result of an evaluation."},
-    {Py_tp_dealloc, (void *)evaluation_dealloc},
-    {0, NULL},
-};
-PyType_Spec core_evaluation_spec = {.name = "mercer._core.Evaluation",
-                                    .basicsize = sizeof(core_evaluation),
-                                    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                    .slots = evaluation_slots};
+CORE_TYPE(evaluation, "Evaluation", "The result of an evaluation.");
 
 /* What the call borrows while it runs. */
 struct inputs {
@@ -36,10 +26,8 @@ static void inputs_destroy(struct inputs *in)
 {
     PyMem_Free(in->tune);
     Py_XDECREF(in->tune_held);
-    if (in->split_start.obj)
-        PyBuffer_Release(&in->split_start);
-    if (in->split_rows.obj)
-        PyBuffer_Release(&in->split_rows);
+    PyBuffer_Release(&in->split_start);
+    PyBuffer_Release(&in->split_rows);
 }
 
 static bool read_splits(PyObject *start, PyObject *rows, struct inputs *in)

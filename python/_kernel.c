@@ -206,8 +206,7 @@ static PyObject *kernel_columns(PyObject *module, PyObject *args)
     mercer_model_free(model);
     mercer_targets_free(targets);
     PyMem_Free(zeroes);
-    if (out.obj)
-        PyBuffer_Release(&out);
+    PyBuffer_Release(&out);
     PyBuffer_Release(&index);
     if (!wanted.is_done)
         return NULL;

@@ -8,10 +8,8 @@
 
 static void model_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     mercer_model_free(((core_model *)self)->model);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
 static PyType_Slot model_slots[] = {
@@ -52,6 +50,22 @@ static mercer_model *model_of(core_model *object)
     if (!object->model)
         PyErr_SetString(PyExc_ValueError, "this model is empty: it was neither fitted nor loaded");
     return object->model;
+}
+
+/* What is known of the model of such an object; false with an exception when it has none. */
+static bool get_info(core_model *object, mercer_model_info *out)
+{
+    mercer_model_info_init(out);
+    mercer_model_get_info(model_of(object), out);
+    return object->model != NULL;
+}
+
+/* Give buffers back (those that were never got, too), and None unless an exception was raised. */
+static PyObject *release(Py_buffer *buffers, int count)
+{
+    for (int i = 0; i < count; i++)
+        PyBuffer_Release(&buffers[i]);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 bool core_rows_or_none(core_state *state, PyObject *object, const mercer_rows **out)
@@ -243,45 +257,35 @@ static PyObject *transform(PyObject *module, PyObject *args)
     core_model *model = NULL;
     core_rows *rows = NULL;
     PyObject *self_object = NULL, *out_object = NULL, *errors_object = NULL;
-    Py_buffer self = {0}, out = {0}, errors = {0};
+    Py_buffer all[3] = {0}, *self = all, *out = all + 1, *errors = all + 2;
     PyThreadState *thread = NULL;
-    mercer_status rc = MERCER_ERR_ARGUMENT;
+    mercer_model_info info;
     mercer_error err;
     if (!PyArg_ParseTuple(args, "O!O!O!OOO", state->context, &context, state->model, &model,
                           state->rows, &rows, &self_object, &out_object, &errors_object) ||
-        !model_of(model))
+        !get_info(model, &info))
         return NULL;
-    mercer_model_info info;
-    mercer_model_info_init(&info);
-    mercer_model_get_info(model->model, &info);
     const Py_ssize_t n = mercer_rows_count(rows->rows);
-    if (PyObject_GetBuffer(out_object, &out, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE))
+    if (PyObject_GetBuffer(out_object, out, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE))
         return NULL;
-    const char format = out.format && !out.format[1] ? out.format[0] : '?';
+    const char format = out->format && !out->format[1] ? out->format[0] : '?';
     mercer_array into = {.struct_size = sizeof into,
-                         .data = out.buf,
+                         .data = out->buf,
                          .dtype = format == 'f' ? MERCER_F32 : MERCER_F64,
                          .rank = 2,
                          .shape = {n, info.components}};
-    if ((format != 'd' && format != 'f') || out.len / out.itemsize != n * info.components)
+    if ((format != 'd' && format != 'f') || out->len / out->itemsize != n * info.components)
         PyErr_SetString(PyExc_ValueError, "out must be a table of doubles or floats of this size");
-    else if (core_get_buffer_or_none(self_object, "d", n, false, "self", &self) &&
-             core_get_buffer_or_none(errors_object, "d", n, true, "errors", &errors) &&
+    else if (core_get_buffer_or_none(self_object, "d", n, false, "self", self) &&
+             core_get_buffer_or_none(errors_object, "d", n, true, "errors", errors) &&
              core_begin(context, &thread)) {
-        rc = mercer_model_transform_into(context->ctx, model->model, rows->rows, self.buf, &into,
-                                         errors.buf, &err);
+        const mercer_status rc = mercer_model_transform_into(context->ctx, model->model, rows->rows,
+                                                             self->buf, &into, errors->buf, &err);
         core_end(context, thread);
         if (rc != MERCER_OK)
             core_raise(state, context, rc, &err);
     }
-    if (self.obj)
-        PyBuffer_Release(&self);
-    if (errors.obj)
-        PyBuffer_Release(&errors);
-    PyBuffer_Release(&out);
-    if (rc != MERCER_OK)
-        return NULL;
-    Py_RETURN_NONE;
+    return release(all, 3);
 }
 
 PyDoc_STRVAR(predict_doc, "predict(context, model, rows, components, scores, codes)\n--\n\n"
@@ -295,34 +299,25 @@ static PyObject *predict(PyObject *module, PyObject *args)
     core_rows *rows = NULL;
     long long components = 0;
     PyObject *scores_object = NULL, *codes_object = NULL;
-    Py_buffer scores = {0}, codes = {0};
+    Py_buffer all[2] = {0}, *scores = all, *codes = all + 1;
     PyThreadState *thread = NULL;
-    mercer_status rc = MERCER_ERR_ARGUMENT;
+    mercer_model_info info;
     mercer_error err;
     if (!PyArg_ParseTuple(args, "O!O!O!LOO", state->context, &context, state->model, &model,
                           state->rows, &rows, &components, &scores_object, &codes_object) ||
-        !model_of(model))
+        !get_info(model, &info))
         return NULL;
-    mercer_model_info info;
-    mercer_model_info_init(&info);
-    mercer_model_get_info(model->model, &info);
     const Py_ssize_t n = mercer_rows_count(rows->rows);
-    if (core_get_buffer(scores_object, "d", n * info.head_outputs, true, "scores", &scores) &&
-        core_get_buffer_or_none(codes_object, "q", n, true, "codes", &codes) &&
+    if (core_get_buffer(scores_object, "d", n * info.head_outputs, true, "scores", scores) &&
+        core_get_buffer_or_none(codes_object, "q", n, true, "codes", codes) &&
         core_begin(context, &thread)) {
-        rc = mercer_model_predict(context->ctx, model->model, rows->rows, components, scores.buf,
-                                  codes.buf, &err);
+        const mercer_status rc = mercer_model_predict(context->ctx, model->model, rows->rows,
+                                                      components, scores->buf, codes->buf, &err);
         core_end(context, thread);
         if (rc != MERCER_OK)
             core_raise(state, context, rc, &err);
     }
-    if (scores.obj)
-        PyBuffer_Release(&scores);
-    if (codes.obj)
-        PyBuffer_Release(&codes);
-    if (rc != MERCER_OK)
-        return NULL;
-    Py_RETURN_NONE;
+    return release(all, 2);
 }
 
 PyDoc_STRVAR(inverse_doc, "inverse(context, model, features, out, errors)\n--\n\n"
@@ -334,40 +329,29 @@ static PyObject *inverse(PyObject *module, PyObject *args)
     core_context *context = NULL;
     core_model *model = NULL;
     PyObject *features_object = NULL, *out_object = NULL, *errors_object = NULL;
-    Py_buffer features = {0}, out = {0}, errors = {0};
+    Py_buffer all[3] = {0}, *features = all, *out = all + 1, *errors = all + 2;
     PyThreadState *thread = NULL;
-    mercer_status rc = MERCER_ERR_ARGUMENT;
+    mercer_model_info info;
     mercer_error err;
     if (!PyArg_ParseTuple(args, "O!O!OOO", state->context, &context, state->model, &model,
                           &features_object, &out_object, &errors_object) ||
-        !model_of(model))
+        !get_info(model, &info) ||
+        !core_get_buffer(features_object, "d", -1, false, "features", features))
         return NULL;
-    mercer_model_info info;
-    mercer_model_info_init(&info);
-    mercer_model_get_info(model->model, &info);
-    if (!core_get_buffer(features_object, "d", -1, false, "features", &features))
-        return NULL;
-    const Py_ssize_t n = features.len / features.itemsize / (Py_ssize_t)info.components;
-    if (features.len / features.itemsize != n * info.components)
+    const Py_ssize_t n = features->len / features->itemsize / (Py_ssize_t)info.components;
+    if (features->len / features->itemsize != n * info.components)
         PyErr_Format(PyExc_ValueError, "features do not have the %lld columns of the model",
                      (long long)info.components);
-    else if (core_get_buffer(out_object, "d", n * info.columns, true, "out", &out) &&
-             core_get_buffer_or_none(errors_object, "d", n, true, "errors", &errors) &&
+    else if (core_get_buffer(out_object, "d", n * info.columns, true, "out", out) &&
+             core_get_buffer_or_none(errors_object, "d", n, true, "errors", errors) &&
              core_begin(context, &thread)) {
-        rc = mercer_model_inverse(context->ctx, model->model, features.buf, n, out.buf, errors.buf,
-                                  &err);
+        const mercer_status rc = mercer_model_inverse(context->ctx, model->model, features->buf, n,
+                                                      out->buf, errors->buf, &err);
         core_end(context, thread);
         if (rc != MERCER_OK)
             core_raise(state, context, rc, &err);
     }
-    if (out.obj)
-        PyBuffer_Release(&out);
-    if (errors.obj)
-        PyBuffer_Release(&errors);
-    PyBuffer_Release(&features);
-    if (rc != MERCER_OK)
-        return NULL;
-    Py_RETURN_NONE;
+    return release(all, 3);
 }
 
 PyDoc_STRVAR(truncate_doc, "truncate(context, type, model, components)\n--\n\n"
@@ -405,17 +389,15 @@ static PyObject *save(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!O&", state->context, &context, state->model, &model,
                           PyUnicode_FSConverter, &path))
         return NULL;
-    mercer_status rc = MERCER_ERR_ARGUMENT;
     if (model_of(model) && core_begin(context, &thread)) {
-        rc = mercer_model_save(context->ctx, model->model, PyBytes_AsString(path), &err);
+        const mercer_status rc =
+            mercer_model_save(context->ctx, model->model, PyBytes_AsString(path), &err);
         core_end(context, thread);
         if (rc != MERCER_OK)
             core_raise(state, context, rc, &err);
     }
     Py_DECREF(path);
-    if (rc != MERCER_OK)
-        return NULL;
-    Py_RETURN_NONE;
+    return release(NULL, 0);
 }
 
 PyDoc_STRVAR(load_doc, "load(context, type, path)\n--\n\nThe model of a file.");
@@ -555,10 +537,8 @@ static PyObject *info(PyObject *module, PyObject *model)
     mercer_model_info told;
     if (!PyObject_TypeCheck(model, core_state_of(module)->model))
         return PyErr_Format(PyExc_TypeError, "a model is needed");
-    if (!model_of((core_model *)model))
+    if (!get_info((core_model *)model, &told))
         return NULL;
-    mercer_model_info_init(&told);
-    mercer_model_get_info(((core_model *)model)->model, &told);
     return info_dict(&told);
 }
 
@@ -569,10 +549,8 @@ static PyObject *sizes(PyObject *module, PyObject *model)
     mercer_model_info told;
     if (!PyObject_TypeCheck(model, core_state_of(module)->model))
         return PyErr_Format(PyExc_TypeError, "a model is needed");
-    if (!model_of((core_model *)model))
+    if (!get_info((core_model *)model, &told))
         return NULL;
-    mercer_model_info_init(&told);
-    mercer_model_get_info(((core_model *)model)->model, &told);
     return Py_BuildValue("(LLL)", (long long)told.columns, (long long)told.components,
                          (long long)told.head_outputs);
 }
@@ -585,11 +563,9 @@ static PyObject *names(PyObject *module, PyObject *args)
     core_state *state = core_state_of(module);
     core_model *model = NULL;
     int outputs = 0;
-    if (!PyArg_ParseTuple(args, "O!p", state->model, &model, &outputs) || !model_of(model))
-        return NULL;
     mercer_model_info told;
-    mercer_model_info_init(&told);
-    mercer_model_get_info(model->model, &told);
+    if (!PyArg_ParseTuple(args, "O!p", state->model, &model, &outputs) || !get_info(model, &told))
+        return NULL;
     const int64_t count = outputs ? told.head_outputs : told.columns;
     PyObject *out = PyList_New((Py_ssize_t)count);
     for (int64_t i = 0; out && i < count; i++) {

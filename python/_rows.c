@@ -90,11 +90,9 @@ static bool describe(const Py_buffer *buffer, const char *name, mercer_array *ou
 static void view_dealloc(PyObject *self)
 {
     core_view *view = (core_view *)self;
-    PyTypeObject *type = Py_TYPE(self);
     mercer_free(view->memory);
     Py_XDECREF(view->owner);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
 static int view_get_buffer(PyObject *self, Py_buffer *out, int flags)
@@ -188,24 +186,13 @@ const char **core_names(PyObject *sequence, Py_ssize_t *count, PyObject **held)
 static void rows_dealloc(PyObject *self)
 {
     core_rows *rows = (core_rows *)self;
-    PyTypeObject *type = Py_TYPE(self);
     mercer_rows_free(rows->rows);
     for (int i = 0; i < 3; i++)
-        if (rows->buffers[i].obj)
-            PyBuffer_Release(&rows->buffers[i]);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+        PyBuffer_Release(&rows->buffers[i]);
+    core_delete(self);
 }
 
-static PyType_Slot rows_slots[] = {
-    {Py_tp_doc, (void *)"Rows of numbers, dense or sparse, borrowed from arrays."},
-    {Py_tp_dealloc, (void *)rows_dealloc},
-    {0, NULL},
-};
-PyType_Spec core_rows_spec = {.name = "mercer._core.Rows",
-                              .basicsize = sizeof(core_rows),
-                              .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                              .slots = rows_slots};
+CORE_TYPE(rows, "Rows", "Rows of numbers, dense or sparse, borrowed from arrays.");
 
 /* Give the columns names; false with an exception. */
 static bool name_columns(core_state *state, mercer_rows *rows, PyObject *names)
@@ -311,21 +298,11 @@ static PyObject *rows_csr(PyObject *module, PyObject *args)
 
 static void targets_dealloc(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
     mercer_targets_free(((core_targets *)self)->targets);
-    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
-    Py_DECREF(type);
+    core_delete(self);
 }
 
-static PyType_Slot targets_slots[] = {
-    {Py_tp_doc, (void *)"Classes or values of rows."},
-    {Py_tp_dealloc, (void *)targets_dealloc},
-    {0, NULL},
-};
-PyType_Spec core_targets_spec = {.name = "mercer._core.Targets",
-                                 .basicsize = sizeof(core_targets),
-                                 .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                 .slots = targets_slots};
+CORE_TYPE(targets, "Targets", "Classes or values of rows.");
 
 PyDoc_STRVAR(targets_classes_doc, "targets_classes(codes, names)\n--\n\n"
                                   "One class per row: int64 indices of the names.");
