@@ -19,14 +19,9 @@
 #define MERCER_TESTS_QUAD_H
 
 #include "deflation.h"
+#include "quadruple.h"
 
 #include <stdio.h>
-
-#ifdef __SIZEOF_FLOAT128__
-__extension__ typedef __float128 quad;
-#else
-typedef long double quad; /* which has 113 bits where there is no __float128 */
-#endif
 
 static const double UNIT = DBL_EPSILON / 2;
 
@@ -46,13 +41,6 @@ struct quad_deflation {
     double *residual, *score, *least, *most;
     double *low, *high; /* of the residual */
 };
-
-static inline quad *new_quads(int64_t count)
-{
-    quad *x = calloc((size_t)(count > 0 ? count : 1), sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 /* Deflation of an n x n matrix, centred first if wanted; values: errors of its entries. */
 static inline struct quad_deflation quad_start(const double *gram, int64_t n, int64_t wanted,

@@ -4,24 +4,13 @@
  * rows drawn at random that it uses, against the plain algorithm. */
 #include "support.h"
 
+#include "quadruple.h"
+
 #include "gram/sampled.h"
 #include "gram/solve.h"
 #include "gram/store.h"
 
 #include <float.h>
-
-#ifdef __SIZEOF_FLOAT128__
-__extension__ typedef __float128 quad;
-#else
-typedef long double quad;
-#endif
-
-static quad *new_quads(int64_t count)
-{
-    quad *x = calloc((size_t)count + 1, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 static void quad_center(quad *k, int64_t n)
 {
@@ -61,7 +50,7 @@ static quad *quad_linear(const double *x, int64_t n, int64_t d, double factor, b
     return k;
 }
 
-/* (K + mu I) A = Y by elimination; the matrix is positive definite, so no pivots are needed. */
+/* (K + mu I) A = Y. */
 static void quad_solve(const quad *k, int64_t n, quad mu, const quad *y, int64_t l, quad *a)
 {
     quad *m = new_quads(n * n);
@@ -69,20 +58,7 @@ static void quad_solve(const quad *k, int64_t n, quad mu, const quad *y, int64_t
     memcpy(a, y, (size_t)(n * l) * sizeof *a);
     for (int64_t i = 0; i < n; i++)
         m[i * n + i] += mu;
-    for (int64_t p = 0; p < n; p++)
-        for (int64_t i = p + 1; i < n; i++) {
-            quad factor = m[i * n + p] / m[p * n + p];
-            for (int64_t j = p; j < n; j++)
-                m[i * n + j] -= factor * m[p * n + j];
-            for (int64_t c = 0; c < l; c++)
-                a[i * l + c] -= factor * a[p * l + c];
-        }
-    for (int64_t p = n - 1; p >= 0; p--)
-        for (int64_t c = 0; c < l; c++) {
-            for (int64_t j = p + 1; j < n; j++)
-                a[p * l + c] -= m[p * n + j] * a[j * l + c];
-            a[p * l + c] /= m[p * n + p];
-        }
+    quad_eliminate(m, n, a, l);
     free(m);
 }
 

@@ -4,28 +4,21 @@
 #include "support.h"
 
 #include "fit_support.h"
+#include "quadruple.h"
 
 #include <stdio.h>
 
 enum { N = 90, NEW = 25, D = 2 };
 
-/* a becomes a^-1 b for a symmetric positive definite, n x n, b n x l. */
-static void eliminate(double *a, int64_t n, double *b, int64_t l)
+/* b (n x l) becomes a^-1 b. */
+static void solve(const double *a, int64_t n, double *b, int64_t l)
 {
-    for (int64_t p = 0; p < n; p++)
-        for (int64_t i = p + 1; i < n; i++) {
-            double factor = a[i * n + p] / a[p * n + p];
-            for (int64_t j = p; j < n; j++)
-                a[i * n + j] -= factor * a[p * n + j];
-            for (int64_t c = 0; c < l; c++)
-                b[i * l + c] -= factor * b[p * l + c];
-        }
-    for (int64_t p = n - 1; p >= 0; p--)
-        for (int64_t c = 0; c < l; c++) {
-            for (int64_t j = p + 1; j < n; j++)
-                b[p * l + c] -= a[p * n + j] * b[j * l + c];
-            b[p * l + c] /= a[p * n + p];
-        }
+    quad *matrix = quads_of(a, n * n), *sides = quads_of(b, n * l);
+    quad_eliminate(matrix, n, sides, l);
+    for (int64_t i = 0; i < n * l; i++)
+        b[i] = (double)sides[i];
+    free(matrix);
+    free(sides);
 }
 
 /* Predictions and variances of NEW rows, written from the formulas. */
@@ -72,7 +65,7 @@ static void reference(const char *spec, const double *x, const double *fresh, co
         memcpy(rest + i * l, a + i * (l + NEW), (size_t)l * sizeof *rest);
         c[i * N + i] += mu;
     }
-    eliminate(c, N, a, l + NEW);
+    solve(c, N, a, l + NEW);
     for (int64_t i = 0; i < N; i++)
         for (int64_t t = 0; t < l; t++)
             scale += rest[i * l + t] * a[i * (l + NEW) + t] / (centered ? N - 1 : N);
