@@ -106,8 +106,8 @@ static mercer_status count_values(const double *x, int64_t n, int64_t d, int64_t
 }
 
 /* Say what becomes of a text column, with its most frequent values. */
-static void tell(const mercer_ctx *ctx, const char *shown, const char *where,
-                 const mrc_encoding *encoding, int64_t *counts)
+static void notify(const mercer_ctx *ctx, const char *shown, const char *where,
+                   const mrc_encoding *encoding, int64_t *counts)
 {
     enum { SHOWN_VALUES = 3 };
     char list[SHOWN_VALUES * (MRC_SHOWN_SIZE + 24) + 8] = "", name[MRC_SHOWN_SIZE];
@@ -151,7 +151,7 @@ static mercer_status judge_column(const mercer_ctx *ctx, const char *shown, cons
                     "%s: %s has %lld values in %lld rows; leave it out, or allow that many", shown,
                     where, (long long)values, (long long)n);
     MRC_TRY(count_values(x, n, file->data, values, &counts, err));
-    tell(ctx, shown, where, encoding, counts);
+    notify(ctx, shown, where, encoding, counts);
 out:
     mrc_free(counts);
     return rc;

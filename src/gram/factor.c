@@ -75,10 +75,10 @@ static void center_strip(void *arg, int64_t task, int worker)
     for (int64_t r = 0; r < rows; r++) {
         double dot = 0, norm = 0;
         for (int64_t c = 0; c < q; c++) {
-            double centred = strip[r * q + c] - w->mean[c];
+            double centered = strip[r * q + c] - w->mean[c];
             dot += strip[r * q + c] * w->mean[c];
-            norm += centred * centred;
-            mrc_factor_panel(f, c)[(first + r) * MRC_PANEL + c % MRC_PANEL] = centred;
+            norm += centered * centered;
+            mrc_factor_panel(f, c)[(first + r) * MRC_PANEL + c % MRC_PANEL] = centered;
         }
         w->means[first + r] = dot;
         w->diag[first + r] = norm;

@@ -366,27 +366,27 @@ mercer_status mrc_gram_apply_rows(mrc_gram *g, const int64_t *rows, int64_t coun
                                   int64_t l, double *out, mercer_error *err)
 {
     const mrc_pick pick = {.rows = rows, .count = count};
-    double *centred = NULL, *means = NULL;
+    double *centered = NULL, *means = NULL;
     mercer_status rc = MERCER_OK;
 
     if (!centers_here(g))
         return store_apply(g, pick, v, l, out, err);
     MRC_TRY(mrc_gram_learn_means(g, err));
     MRC_TRY(mrc_alloc(&means, l, sizeof *means, err));
-    MRC_TRY(mrc_alloc2_raw(&centred, g->n, l, sizeof *centred, err));
-    memcpy(centred, v, (size_t)(g->n * l) * sizeof *centred);
-    center_columns(g->n, l, centred, means);
-    MRC_TRY(store_apply(g, pick, centred, l, out, err));
+    MRC_TRY(mrc_alloc2_raw(&centered, g->n, l, sizeof *centered, err));
+    memcpy(centered, v, (size_t)(g->n * l) * sizeof *centered);
+    center_columns(g->n, l, centered, means);
+    MRC_TRY(store_apply(g, pick, centered, l, out, err));
     /* (H K H V)_J = (K H V)_J - m' H V */
     memset(means, 0, (size_t)l * sizeof *means);
     for (int64_t i = 0; i < g->n; i++)
         for (int64_t j = 0; j < l; j++)
-            means[j] += g->means[i] * centred[i * l + j];
+            means[j] += g->means[i] * centered[i * l + j];
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < l; j++)
             out[i * l + j] -= means[j];
 out:
-    mrc_free(centred);
+    mrc_free(centered);
     mrc_free(means);
     return rc;
 }

@@ -212,7 +212,7 @@ static double largest_residual(const struct factorisation *f, double *sum)
 }
 
 /* Mean diagonal entry of the centred matrix, as far as the factor tells. */
-static double centred_mean(const struct factorisation *f)
+static double centered_mean(const struct factorisation *f)
 {
     const mrc_gram *g = f->g;
     double mean = 0, n = (double)g->n;
@@ -256,7 +256,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
             /* Centring removes a common part of all mapped rows: what is left out
              * must be small against the rest. */
             tightened = true;
-            f.floor = fmin(f.floor, fmax(RESIDUAL * centred_mean(&f), MIN_RESIDUAL * g->kmax));
+            f.floor = fmin(f.floor, fmax(RESIDUAL * centered_mean(&f), MIN_RESIDUAL * g->kmax));
             complete = largest <= f.floor;
         }
         if (complete || f.columns >= plan->factor_columns)

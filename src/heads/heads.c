@@ -180,7 +180,7 @@ struct trial {
 enum { TRIAL_ROWS = 1024 };
 
 /* The sum of the squares of what values miss. */
-static double miss(const mrc_head_data *lesson, int64_t row, const double *scores)
+static double squared_error(const mrc_head_data *lesson, int64_t row, const double *scores)
 {
     int64_t o = lesson->outputs;
     double sum = 0;
@@ -203,7 +203,7 @@ static void try_rows(void *arg, int64_t task, int worker)
             t->def->add_feature(t->head, t->lesson->features + i * l, l, j, scores);
             sums[j] += t->lesson->codes
                            ? mrc_head_winner(scores, t->head->outputs) != t->lesson->codes[i]
-                           : miss(t->lesson, i, scores);
+                           : squared_error(t->lesson, i, scores);
         }
     }
 }
@@ -253,7 +253,7 @@ static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
     MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
     for (int64_t i = 0; i < n; i++)
         sum += lesson->codes ? codes[i] != lesson->codes[i]
-                             : miss(lesson, i, scores + i * lesson->outputs);
+                             : squared_error(lesson, i, scores + i * lesson->outputs);
     head->errors[l - 1] = error_of(lesson, sum);
 out:
     mrc_free(scores);

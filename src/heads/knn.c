@@ -90,7 +90,7 @@ static double measure(const double *x, const double *z, int64_t k)
 }
 
 /* Take a row that comes after all those seen: at equal distance it is the farther one. */
-static void take(struct nearest *found, int64_t most, double distance, int64_t row)
+static void insert_neighbour(struct nearest *found, int64_t most, double distance, int64_t row)
 {
     int64_t at = found->count;
     if (at == most && !(distance < found->distance[most - 1]))
@@ -119,7 +119,7 @@ static void scan(const struct search *s, const double *x, double norm, const dou
         /* Squares that overflow make least NaN, which passes nothing over. */
         if (found->count == s->most && least > found->distance[s->most - 1])
             continue;
-        take(found, s->most, measure(x, s->head->points + (z0 + i) * l, k), z0 + i);
+        insert_neighbour(found, s->most, measure(x, s->head->points + (z0 + i) * l, k), z0 + i);
     }
 }
 
@@ -245,7 +245,7 @@ static void grow_query(void *arg, int64_t task, int worker)
         }
         for (int64_t i = 0; i < n; i++)
             if (found.count < s->most || squares[i] < found.distance[s->most - 1])
-                take(&found, s->most, squares[i], i);
+                insert_neighbour(&found, s->most, squares[i], i);
         write_prediction(s, p * s->query->n + task, &found);
     }
 }

@@ -153,27 +153,27 @@ static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_opti
          NULL},
     };
     mercer_status rc = MERCER_OK;
-    reader->given = options->prepare != NULL;
-    if (reader->given) {
+    reader->prepare_from_model = options->prepare != NULL;
+    if (reader->prepare_from_model) {
         MRC_TRY(mrc_prepare_clone(options->prepare, &reader->prepare, err));
     } else {
         MRC_TRY(mrc_prepare_new(&reader->prepare, err));
         MRC_TRY(mrc_missing_parse(options->missing, &reader->prepare->missing, err));
     }
-    if (!reader->given && options->encode && strcmp(options->encode, "none") != 0)
+    if (!reader->prepare_from_model && options->encode && strcmp(options->encode, "none") != 0)
         MRC_TRY(read_encode(options->encode, reader, err));
     reader->source.columns.encode =
         reader->source.columns.texts_open || reader->prepare->sources > 0;
     mrc_missing missing = reader->prepare->missing;
     reader->source.columns.missing =
-        mrc_missing_fills(missing) || (missing == MRC_MISSING_DROP && !reader->given);
-    reader->source.columns.missing_hint = hints[reader->given][missing];
-    reader->source.columns.missing_advice = reader->given ? NULL : "mean";
-    if (!reader->given)
+        mrc_missing_fills(missing) || (missing == MRC_MISSING_DROP && !reader->prepare_from_model);
+    reader->source.columns.missing_hint = hints[reader->prepare_from_model][missing];
+    reader->source.columns.missing_advice = reader->prepare_from_model ? NULL : "mean";
+    if (!reader->prepare_from_model)
         MRC_TRY(split_na(options->na, reader->prepare, err));
     reader->source.columns.na = reader->prepare->na;
     reader->source.columns.na_count = reader->prepare->na_count;
-    reader->source.columns.dress_open = !reader->given;
+    reader->source.columns.dress_open = !reader->prepare_from_model;
     reader->source.columns.style.decimal = '.';
     reader->source.columns.style.date_format = reader->prepare->date_format;
     for (int64_t j = 0; j < reader->prepare->dress_count; j++)
@@ -215,7 +215,8 @@ static mercer_status check_sparse(const mercer_reader *reader, mercer_error *err
     const mercer_prepare *prepare = reader->prepare;
     if (!reader->source.sparse)
         return MERCER_OK;
-    if (!reader->given && (reader->source.columns.encode || prepare->missing != MRC_MISSING_ERROR))
+    if (!reader->prepare_from_model &&
+        (reader->source.columns.encode || prepare->missing != MRC_MISSING_ERROR))
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT,
                            MRC_AT(.key = "missing encode", .names_file = 1),
                            "%s: its rows are sparse; missing values and texts are for dense tables",
@@ -304,19 +305,20 @@ static void know_dress(mercer_reader *reader)
 }
 
 /* The common end of opening: the format is open and its columns are known. */
-static mercer_status start(mercer_reader *reader, mercer_ctx *ctx,
-                           const mercer_read_options *options, mercer_error *err)
+static mercer_status open_finish(mercer_reader *reader, mercer_ctx *ctx,
+                                 const mercer_read_options *options, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_decide_roles(reader, ctx, options, err));
     MRC_TRY(check_sparse(reader, err));
-    MRC_TRY(reader->given ? match_model(reader, err) : start_features(reader, options, err));
+    MRC_TRY(reader->prepare_from_model ? match_model(reader, err)
+                                       : start_features(reader, options, err));
     if (reader->source.columns.encode)
         MRC_TRY(mrc_encode_load(reader->prepare, &reader->source.columns, err));
     const mrc_columns *columns = &reader->source.columns;
     for (int64_t j = 0; columns->texts && j < columns->data + columns->targets; j++)
         columns->texts[j].budget = &reader->source.budget;
-    if (reader->given)
+    if (reader->prepare_from_model)
         know_dress(reader);
     if (options->labels_file)
         MRC_TRY(mrc_labels_open(reader, ctx, options, err));
@@ -428,7 +430,7 @@ mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_re
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key, .names_file = 1),
                     "%s: is neither CSV nor TSV, so %s says nothing about it", source->input.shown,
                     key);
-    MRC_TRY(start(reader, ctx, &taken, err));
+    MRC_TRY(open_finish(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;
 out:
@@ -454,7 +456,7 @@ mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const v
     reader->source.options = &taken;
     MRC_TRY(mrc_format_find(shown, taken.format, &reader->source.format, &gzip, err));
     MRC_TRY(open_stream(reader, ctx, err));
-    MRC_TRY(start(reader, ctx, &taken, err));
+    MRC_TRY(open_finish(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;
 out:
@@ -476,7 +478,7 @@ void mercer_reader_close(mercer_reader *reader)
         mrc_classes_destroy(&columns->texts[j]);
     mrc_free(columns->texts);
     mrc_free(columns->text_lines);
-    mrc_free(reader->done.gaps);
+    mrc_free(reader->prepare_counts.gaps);
     mrc_classes_destroy(&reader->source.classes);
     mrc_free_names(reader->source.columns.names, reader->source.columns.count);
     mrc_free(reader->source.columns.role);

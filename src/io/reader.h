@@ -13,9 +13,10 @@ struct mercer_reader {
     bool with_labels;  /* classes come from a file of their own */
     bool labels_named; /* whose first line is a name */
     mercer_prepare *prepare;
-    bool given;        /* the preparation is a model's; else it is learnt from the first block */
-    mrc_prepared done; /* what it did */
-    int64_t dropped;   /* rows left out */
+    bool prepare_from_model; /* the preparation is a model's; else it is learnt from the first block
+                              */
+    mrc_prepared prepare_counts; /* what it did */
+    int64_t dropped;             /* rows left out */
     mrc_input labels_input;
     mrc_text labels;
     int64_t rows; /* read so far */

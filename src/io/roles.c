@@ -296,7 +296,7 @@ static bool recall(mercer_reader *reader)
 static bool has_places(const mercer_reader *reader)
 {
     const mrc_remembered *remembered = &reader->prepare->remembered;
-    return reader->given && remembered->places && !reader->source.columns.names &&
+    return reader->prepare_from_model && remembered->places && !reader->source.columns.names &&
            reader->source.columns.count == remembered->file_columns;
 }
 
@@ -335,7 +335,7 @@ static mercer_status decide_id(mercer_reader *reader, const mercer_ctx *ctx,
     if (id) {
         MRC_TRY(options->id_optional ? find_column(reader, id, strlen(id), &columns->id, err)
                                      : need_column(reader, id, strlen(id), &columns->id, err));
-    } else if (reader->given && remembered->id && columns->names) {
+    } else if (reader->prepare_from_model && remembered->id && columns->names) {
         columns->id = mrc_column_named(columns, remembered->id, strlen(remembered->id));
     } else if (has_places(reader)) {
         columns->id = remembered->id_place - 1;
@@ -490,7 +490,7 @@ static mercer_status decide_targets(mercer_reader *reader, const mercer_read_opt
                                     mercer_error *err)
 {
     mrc_columns *columns = &reader->source.columns;
-    bool recalls = reader->given && options->no_label != 1 && !options->labels_file;
+    bool recalls = reader->prepare_from_model && options->no_label != 1 && !options->labels_file;
     if (options->label)
         return need_column(reader, options->label, strlen(options->label), &columns->label, err);
     if (options->target)
@@ -548,7 +548,7 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
                     columns->label >= 0 ? "label"
                     : columns->targets  ? "targets"
                                         : "");
-    if (!reader->given)
+    if (!reader->prepare_from_model)
         MRC_TRY(remember(reader, options, err));
     describe_origin(reader, options->labels_file);
 out:

@@ -41,7 +41,7 @@ out:
 /* Whether what is done to columns has to be learnt from the rows that come next. */
 static bool learns(const mercer_reader *reader)
 {
-    return !reader->given && reader->rows == 0 &&
+    return !reader->prepare_from_model && reader->rows == 0 &&
            (reader->source.columns.texts_open || mrc_missing_fills(reader->prepare->missing));
 }
 
@@ -103,7 +103,7 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
             MRC_TRY(mrc_dress_learn(prepare, ctx, reader->source.input.shown, columns, block->x,
                                     block->values, block->n, err));
         MRC_TRY(mrc_prepare_rows(prepare, ctx, reader->source.input.shown, columns, &block->x,
-                                 block->n, &reader->done, err));
+                                 block->n, &reader->prepare_counts, err));
         int64_t width = mrc_prepare_width(prepare, columns->data);
         MRC_TRY(mrc_rows_adopt(MRC_F64, block->x, block->n, width, &table->rows, err));
         block->x = NULL;
@@ -114,11 +114,11 @@ static mercer_status make_table(mercer_reader *reader, mercer_ctx *ctx, mrc_bloc
         MRC_TRY(names_of_role(columns, columns->data, true, &table->rows->names, err));
     if (!mrc_prepare_is_empty(prepare))
         MRC_TRY(mrc_prepare_clone(prepare, &table->rows->prepare, err));
-    if (reader->done.gap_count > 0 && prepare->image == MRC_IMAGE_NONE) {
-        table->rows->gaps = reader->done.gaps;
-        table->rows->gap_count = reader->done.gap_count;
+    if (reader->prepare_counts.gap_count > 0 && prepare->image == MRC_IMAGE_NONE) {
+        table->rows->gaps = reader->prepare_counts.gaps;
+        table->rows->gap_count = reader->prepare_counts.gap_count;
         table->rows->gap_prepare = table->rows->prepare;
-        reader->done.gaps = NULL;
+        reader->prepare_counts.gaps = NULL;
     }
     targets->n = block->n;
     if (block->with_codes) {
@@ -223,15 +223,15 @@ static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ct
     if (reader->dropped > 0)
         mrc_notice(ctx, "%s: %lld of %lld rows have missing values and are left out",
                    reader->source.input.shown, (long long)reader->dropped, (long long)reader->rows);
-    if (reader->done.filled > 0)
+    if (reader->prepare_counts.filled > 0)
         mrc_notice(ctx, "%s: %lld missing value%s replaced by the %s of the column",
-                   reader->source.input.shown, (long long)reader->done.filled,
-                   reader->done.filled == 1 ? " is" : "s are",
+                   reader->source.input.shown, (long long)reader->prepare_counts.filled,
+                   reader->prepare_counts.filled == 1 ? " is" : "s are",
                    mrc_missing_name(reader->prepare->missing));
-    if (reader->done.unknown > 0)
+    if (reader->prepare_counts.unknown > 0)
         mrc_notice(ctx, "%s: %lld cell%s a text that the training table does not have: all 0",
-                   reader->source.input.shown, (long long)reader->done.unknown,
-                   reader->done.unknown == 1 ? " has" : "s have");
+                   reader->source.input.shown, (long long)reader->prepare_counts.unknown,
+                   reader->prepare_counts.unknown == 1 ? " has" : "s have");
     return MERCER_OK;
 }
 
@@ -303,8 +303,8 @@ static mercer_status note_ids(const mercer_reader *reader, const mercer_ctx *ctx
     const mrc_columns *columns = &reader->source.columns;
     double *sorted = NULL;
     mercer_status rc = MERCER_OK;
-    if (reader->given || reader->prepare->sources > 0 || !rows->x || rows->n < MIN_ROWS ||
-        !(reader->source.format->caps & MRC_HAS_HEADER))
+    if (reader->prepare_from_model || reader->prepare->sources > 0 || !rows->x ||
+        rows->n < MIN_ROWS || !(reader->source.format->caps & MRC_HAS_HEADER))
         return MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&sorted, rows->n, 1, sizeof *sorted, err));
     for (int64_t i = 0; i < columns->count; i++) {
@@ -346,7 +346,7 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
         goto out;
     if (block.elastic)
         max_rows = rows_to_prepare(reader, max_rows);
-    reader->done.keep_gaps = whole && !reader->given;
+    reader->prepare_counts.keep_gaps = whole && !reader->prepare_from_model;
     MRC_TRY(forecast(reader, ctx, max_rows, err));
     while (!table && !reader->ended) { /* more than once only when all rows are left out */
         mrc_block_destroy(&block);

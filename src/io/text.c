@@ -12,8 +12,8 @@
 enum {
     TEXT_FIRST = 1 << 18, /* bytes read at a time: fits the second-level cache */
     MAX_TEXT = 1 << 26,   /* longest row; a file with longer ones is not a table */
-    MOST_UTF8 = 3,        /* bytes that a byte of another encoding can become */
-    DECODED_LEAST = 64    /* room for some characters, whatever they are */
+    MAX_UTF8 = 3,         /* bytes that a byte of another encoding can become */
+    MIN_DECODED = 64      /* room for some characters, whatever they are */
 };
 
 static mercer_status make_room(mrc_text *text, size_t capacity, mercer_error *err)
@@ -118,7 +118,7 @@ static mercer_status decode_some(mrc_text *text, char *out, size_t most, size_t 
 {
     enum { RAW = 1 << 13 };
     unsigned char raw[RAW];
-    size_t there = text->raw_count, more, used, room = most / MOST_UTF8;
+    size_t there = text->raw_count, more, used, room = most / MAX_UTF8;
     mercer_status rc = MERCER_OK;
     room = room < RAW ? room : RAW;
     memcpy(raw, text->raw, there);
@@ -165,7 +165,7 @@ mercer_status mrc_text_more(mrc_text *text, mercer_error *err)
     while (!line_end && !text->ended && text->end < text->capacity) {
         char *new = text->data + text->end;
         size_t room = text->capacity - text->end;
-        if (text->encoding != MRC_UTF8 && room < DECODED_LEAST)
+        if (text->encoding != MRC_UTF8 && room < MIN_DECODED)
             break;
         mercer_status rc = text->encoding == MRC_UTF8
                                ? mrc_input_some(text->input, new, room, &got, err)
@@ -231,10 +231,10 @@ static mercer_status decode_start(mrc_text *text, mrc_encoding_kind encoding, me
     text->encoding = encoding;
     text->data = NULL;
     text->end = 0;
-    MRC_TRY(mrc_alloc2_raw(&text->data, (int64_t)text->capacity * MOST_UTF8 + 1, 1, 1, err));
-    MRC_TRY(mrc_budget_take(text->budget, (MOST_UTF8 - 1) * (int64_t)text->capacity, 1, "its text",
+    MRC_TRY(mrc_alloc2_raw(&text->data, (int64_t)text->capacity * MAX_UTF8 + 1, 1, 1, err));
+    MRC_TRY(mrc_budget_take(text->budget, (MAX_UTF8 - 1) * (int64_t)text->capacity, 1, "its text",
                             err));
-    text->capacity *= MOST_UTF8;
+    text->capacity *= MAX_UTF8;
     MRC_TRY(decode(text, (const unsigned char *)raw, count, text->data, &used, &text->end, err));
     text->raw_count = count - used;
     memcpy(text->raw, raw + used, text->raw_count);

@@ -81,7 +81,7 @@ void mrc_lad_destroy(mrc_lad *lad)
 /* ---- the vertex ---- */
 
 /* Residuals as they count: none that is rounding, none in the basis; and their signs. */
-static void settle(mrc_lad *lad)
+static void drop_rounding(mrc_lad *lad)
 {
     for (int64_t b = 0; b < lad->count; b++)
         lad->residual[lad->basis[b]] = lad->ghost[lad->basis[b]] = 0;
@@ -143,7 +143,7 @@ static mercer_status renew(mrc_lad *lad, const double *a, mercer_error *err)
     subtract_fit(lad, a, lad->y, lad->residual);
     memcpy(lad->coefficients, lad->small, (size_t)lad->columns * sizeof(double));
     lad->zero = ZERO * size_of_terms(lad);
-    settle(lad);
+    drop_rounding(lad);
 out:
     return rc;
 }
@@ -304,7 +304,7 @@ static mercer_status descend(mrc_lad *lad, const double *a, mercer_error *err)
         exchange(lad, a, b, enters, way * lad->edge[enters]);
         lad->residual[leaves] = -way * t; /* free of the rounding of the edge */
         lad->ghost[leaves] = -way * tau;
-        settle(lad);
+        drop_rounding(lad);
         lad->steps++;
         fresh++;
         idle = lad->loss < least ? 0 : idle + 1;
@@ -353,7 +353,7 @@ mercer_status mrc_lad_fit(mrc_lad *lad, const double *a, int64_t columns, mercer
         lad->zero = ZERO * size_of_terms(lad);
         memcpy(lad->residual, lad->y, (size_t)lad->n * sizeof(double));
         memcpy(lad->ghost, lad->tilt, (size_t)lad->n * sizeof(double));
-        settle(lad);
+        drop_rounding(lad);
     }
     for (int64_t j = lad->columns; j < columns; j++) {
         MRC_TRY(add_column(lad, a, j, err));

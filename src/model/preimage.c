@@ -383,7 +383,7 @@ static void job_destroy(struct mrc_preimage_job *job)
     mrc_free(job->dots);
     mrc_free(job->diag);
     mrc_free(job->center);
-    mrc_free(job->centred);
+    mrc_free(job->centered);
     mrc_free(job->scratch);
 }
 

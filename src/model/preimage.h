@@ -33,16 +33,16 @@ struct mrc_preimage_job {
     mercer_rows
         *wide; /* behind both when the model's are packed: every step goes through them all */
     mrc_points wide_points;
-    double *y;       /* batch x l, padded by zeroes: coefficients of the w_j */
-    double *gamma;   /* batch x m */
-    double *dots;    /* batch x m: <P, phi(z_i)> */
-    double *diag;    /* m: k(z_i, z_i) */
-    double *center;  /* d, Gaussian only: the mean of the points; zero when they are sparse */
-    double *centred; /* m x d, Gaussian only: z_i - center, which sum without losing digits;
+    double *y;        /* batch x l, padded by zeroes: coefficients of the w_j */
+    double *gamma;    /* batch x m */
+    double *dots;     /* batch x m: <P, phi(z_i)> */
+    double *diag;     /* m: k(z_i, z_i) */
+    double *center;   /* d, Gaussian only: the mean of the points; zero when they are sparse */
+    double *centered; /* m x d, Gaussian only: z_i - center, which sum without losing digits;
                         NULL when they are sparse, which this would fill */
-    double *x;       /* batch x d: results */
-    double *value;   /* batch: f(x) */
-    double *scratch; /* per worker */
+    double *x;        /* batch x d: results */
+    double *value;    /* batch: f(x) */
+    double *scratch;  /* per worker */
     int64_t scratch_size;
     _Atomic bool out_of_memory;
 };

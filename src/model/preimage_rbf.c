@@ -22,13 +22,13 @@ static mercer_status center_points(struct mrc_preimage_job *job, mercer_error *e
     MRC_TRY(mrc_alloc(&job->center, d, sizeof(double), err));
     if (!job->z)
         goto out;
-    MRC_TRY(mrc_alloc2_raw(&job->centred, m, d, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&job->centered, m, d, sizeof(double), err));
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
             job->center[j] += job->z[i * d + j] / (double)m;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < d; j++)
-            job->centred[i * d + j] = job->z[i * d + j] - job->center[j];
+            job->centered[i * d + j] = job->z[i * d + j] - job->center[j];
 out:
     return rc;
 }
@@ -61,7 +61,7 @@ static mercer_status gaussian_sums(struct mrc_slots *slots, double total[SLOTS],
                 size[s] += fabs(w[i]);
             }
         }
-        mrc_slots_add_points(slots, job->centred, z0, nz);
+        mrc_slots_add_points(slots, job->centered, z0, nz);
     }
     mrc_points_destroy(&points);
     return MERCER_OK;

@@ -380,8 +380,8 @@ static int64_t entry_from(const mrc_csr *csr, int64_t row, int64_t column)
 }
 
 /* tile (height x TILE) = columns [c0, c0 + nc) of a chunk, minus the centre. */
-static void centred_columns(const struct job *job, int64_t task, int64_t c0, int64_t nc,
-                            double *tile)
+static void centered_columns(const struct job *job, int64_t task, int64_t c0, int64_t nc,
+                             double *tile)
 {
     int64_t d = job->model->columns;
     const double *center = job->model->input_center;
@@ -431,7 +431,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
         project_entries(job, task, sums);
     for (int64_t c0 = 0; c0 < d && !job->sparse; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
-        centred_columns(job, task, c0, nc, tile);
+        centered_columns(job, task, c0, nc, tile);
         add_product(job, false, l, nc, 1.0, tile, TILE, model->weights + c0 * l, l, sums, l);
     }
     for (int64_t i = 0; i < rows; i++)
@@ -444,7 +444,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
     double *turned = variance_sums(job, worker);
     for (int64_t c0 = 0; c0 < d && turned; c0 += TILE) { /* errors gather |x - c|^2 first */
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
-        centred_columns(job, task, c0, nc, tile);
+        centered_columns(job, task, c0, nc, tile);
         add_variance(job, tile, c0, nc, turned);
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < nc; j++)
@@ -456,7 +456,7 @@ static void project_chunk_collapsed(void *arg, int64_t task, int worker)
         return;
     for (int64_t c0 = 0; c0 < d; c0 += TILE) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
-        centred_columns(job, task, c0, nc, tile);
+        centered_columns(job, task, c0, nc, tile);
         add_product(job, true, nc, l, -1.0, sums, l, model->weights + c0 * l, l, tile, TILE);
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < nc; j++)

@@ -429,7 +429,7 @@ out:
 }
 
 /* The search goes on in `next`: its steps follow those of k, distances added up. */
-static mercer_status go_on(struct koca *k, struct koca *next, mercer_error *err)
+static mercer_status append_trace(struct koca *k, struct koca *next, mercer_error *err)
 {
     mrc_koca_search *s = &k->search, *t = &next->search;
     int64_t all = s->steps + t->steps, columns = MERCER_TRACE_COLUMNS;
@@ -468,7 +468,7 @@ static mercer_status learn_width(struct koca *k, mercer_error *err)
            fabs(log(mrc_kernel_width(&k->kernel) / first)) < log(FARTHEST)) {
         MRC_TRY(try_width(k, mrc_kernel_width(&k->kernel) * exp(step), &next, err));
         if (next.search.best_value > k->search.best_value + MIN_GAIN) {
-            MRC_TRY(go_on(k, &next, err));
+            MRC_TRY(append_trace(k, &next, err));
             koca_destroy(k);
             *k = next;
             k->problem.kernel = &k->kernel;
@@ -487,7 +487,7 @@ out:
 /* ---- model ---- */
 
 /* Turn U to the principal axes of the rows in the subspace. */
-static mercer_status turn(struct koca *k, double *u, mercer_error *err)
+static mercer_status rotate_to_principal_axes(struct koca *k, double *u, mercer_error *err)
 {
     int64_t m = k->basis.m, r = k->r;
     double *inner = NULL, *values = NULL, *axes = NULL, *turned = NULL;
@@ -527,7 +527,7 @@ static mercer_status check_dimensions(const struct koca *k, mercer_error *err)
                                     : "ask for no more than these");
 }
 
-static void tell(const struct koca *k)
+static void notify(const struct koca *k)
 {
     const mrc_problem *problem = &k->problem;
     int64_t seen = k->objective.judged.listed;
@@ -563,11 +563,11 @@ static mercer_status koca_fit(mercer_ctx *ctx, const void *params, const mrc_pro
     }
     MRC_TRY(divide_rows(&k, err));
     MRC_TRY(make_objectives(&k, err));
-    tell(&k);
+    notify(&k);
     MRC_TRY(look_for_subspace(&k, err));
     if (problem->learn_width)
         MRC_TRY(learn_width(&k, err));
-    MRC_TRY(turn(&k, k.search.best, err));
+    MRC_TRY(rotate_to_principal_axes(&k, k.search.best, err));
     mrc_model_set_kernel(model, &k.kernel);
     MRC_TRY(mrc_basis_model(&k.basis, &k.problem, k.search.best, k.r, true, model, err));
     model->trace = k.search.trace;

@@ -108,7 +108,7 @@ struct work {
     mercer_ctx *ctx;
     const mercer_stream *stream;
     const struct ikpca_params *p;
-    bool centred;
+    bool centered;
     mrc_library lib;
     mrc_state next;      /* the counters, to begin with */
     mercer_rows *window; /* scaled */
@@ -316,7 +316,7 @@ static mercer_status add_block(struct work *w, int64_t c, mercer_error *err)
     const mrc_state *old = &w->stream->state;
     mrc_state *s = &w->next;
     int64_t m = w->lib.count, known = w->known, r = old->rank;
-    int64_t k = r + c + (w->centred ? 1 : 0);
+    int64_t k = r + c + (w->centered ? 1 : 0);
     double *scatter = NULL, *weights = NULL, sum = 0, faded = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&scatter, m, k, sizeof *scatter, err));
@@ -326,11 +326,11 @@ static mercer_status add_block(struct work *w, int64_t c, mercer_error *err)
         double *to = scatter + i * k, mean = 0, before = i < known ? w->old_mean[i] : 0;
         for (int64_t j = 0; i < known && j < r; j++)
             to[j] = w->old_basis[i * r + j] * old->singular[j] * sqrt(faded);
-        for (int64_t t = 0; w->centred && t < c; t++)
+        for (int64_t t = 0; w->centered && t < c; t++)
             mean += weights[t] * w->x[t * m + i] / sum;
         for (int64_t t = 0; t < c; t++)
             to[r + t] = (w->x[t * m + i] - mean) * sqrt(weights[t]);
-        if (w->centred)
+        if (w->centered)
             to[r + c] = sqrt(n * step) * (before - mean);
         s->mean[i] = before + step * (mean - before);
     }
@@ -400,7 +400,7 @@ static mercer_status learn_window(struct work *w, mercer_error *err)
     s->lost = 0; /* nothing of earlier truncations is left */
     for (int64_t i = 0; i < m; i++) {
         s->mean[i] = 0;
-        for (int64_t t = 0; w->centred && t < n; t++)
+        for (int64_t t = 0; w->centered && t < n; t++)
             s->mean[i] += w->x[t * m + i] / (double)n;
         for (int64_t t = 0; t < n; t++)
             scatter[i * n + t] = w->x[t * m + i] - s->mean[i];
@@ -568,7 +568,7 @@ static mercer_status ikpca_fold(mercer_ctx *ctx, mercer_stream *stream, const me
     struct work w = {.ctx = ctx, .stream = stream, .p = stream->request.params};
     int64_t most = most_points(&stream->request), c = block->n;
     mercer_status rc = MERCER_OK;
-    w.centred = stream->request.problem.center != MRC_CENTER_NONE;
+    w.centered = stream->request.problem.center != MRC_CENTER_NONE;
     mrc_state_copy_counters(&w.next, &stream->state);
     w.next.blocks++;
     MRC_TRY(mrc_alloc(&w.diag, c, sizeof *w.diag, err));

@@ -252,12 +252,12 @@ static void start_directions(const struct work *w, const mrc_state *old)
 }
 
 /* Subtract the new mean of all rows from the block; reach: longest centred mapped row, squared. */
-static void take_mean_off(const struct work *w, const mrc_state *old, bool centred)
+static void take_mean_off(const struct work *w, const mrc_state *old, bool centered)
 {
     mrc_state *s = w->s;
     int64_t n = w->n, m = w->m;
     double step = (double)n / (old->weight + (double)n);
-    for (int64_t i = 0; centred && i < m; i++) {
+    for (int64_t i = 0; centered && i < m; i++) {
         double mean = 0, before = old->mean ? old->mean[i] : 0;
         for (int64_t t = 0; t < n; t++)
             mean += w->x[t * m + i] / (double)n;
@@ -271,13 +271,13 @@ static void take_mean_off(const struct work *w, const mrc_state *old, bool centr
 
 /* Directions of the first block that there is anything along. Its rows span all m coordinates, so
  * taking their mean off can cost one of them, no more: as many as that are never asked about. */
-static mercer_status count_directions(struct work *w, bool centred, mercer_error *err)
+static mercer_status count_directions(struct work *w, bool centered, mercer_error *err)
 {
     static const double NOISE = 1e-10; /* of the scatter: TOLERANCE, squared */
     int64_t n = w->n, m = w->m;
     double *x = NULL, *scatter = NULL, *values = NULL;
     mercer_status rc = MERCER_OK;
-    if (w->r < m || !centred || m < 2)
+    if (w->r < m || !centered || m < 2)
         goto out;
     MRC_TRY(mrc_alloc2(&x, n, m, sizeof *x, err));
     MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
@@ -300,13 +300,13 @@ out:
     return rc;
 }
 
-static mercer_status learn_block(struct work *w, const mrc_state *old, bool centred,
+static mercer_status learn_block(struct work *w, const mrc_state *old, bool centered,
                                  mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     w->r = w->r < w->m ? w->r : w->m;
     if (!old->basis)
-        MRC_TRY(count_directions(w, centred, err));
+        MRC_TRY(count_directions(w, centered, err));
     else if (old->rank == w->r - 1) /* the first block had no more */
         w->r = old->rank;
     if (old->basis && old->rank != w->r) /* only a file that was tampered with says so */
@@ -320,7 +320,7 @@ static mercer_status learn_block(struct work *w, const mrc_state *old, bool cent
     MRC_TRY(mrc_alloc(&w->s->mean, w->m, sizeof(double), err));
     for (int64_t i = 0; i < w->n; i++)
         w->order[i] = i;
-    take_mean_off(w, old, centred);
+    take_mean_off(w, old, centered);
     start_directions(w, old);
     if (w->s->reach > 0)
         mrc_serial(w->ctx, block_run, w);
