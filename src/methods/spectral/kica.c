@@ -53,8 +53,10 @@ static mercer_status kica_fit(mercer_ctx *ctx, const void *params, const mrc_pro
                               mercer_model *model, mercer_error *err)
 {
     const struct kica_params *p = params;
-    /* Whitening divides rounding errors by the eigenvalue. */
-    mrc_basis_limits limits = {.floor = 1e-7, .energy = p->energy, .rank = p->rank};
+    /* Whitening divides rounding errors by the eigenvalue, of which this share of the largest
+     * leaves nine digits. A lower one takes in directions that are noise. */
+    static const double MIN_SHARE = 1e-7;
+    mrc_basis_limits limits = {.floor = MIN_SHARE, .energy = p->energy, .rank = p->rank};
     mrc_ica_options options = {
         .contrast = p->contrast, .symmetric = p->scheme == 1, .iterations = p->iterations};
     int64_t l, left;

@@ -39,9 +39,12 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_sp
             "(largest %.3g); only positive ones are used, so shares may exceed 100 %% and "
             "errors may be negative",
             s->most_negative, s->values[0]);
-    /* A kernel matrix like the identity: each row resembles itself alone. */
-    if (mrc_kernel_width(problem->kernel) > 0 && problem->rows->n >= 20 &&
-        s->values[0] * (double)problem->rows->n < 3 * s->trace)
+    /* A kernel matrix like the identity: each row resembles only itself, and the largest eigenvalue
+     * is a few mean ones. A larger factor warns about data that merely are in many directions, and
+     * few rows have no eigenvalue far above the mean. */
+    enum { FEW_MEANS = 3, ENOUGH_ROWS = 20 };
+    if (mrc_kernel_width(problem->kernel) > 0 && problem->rows->n >= ENOUGH_ROWS &&
+        s->values[0] * (double)problem->rows->n < FEW_MEANS * s->trace)
         mrc_notice(ctx,
                    "the kernel matrix is close to the identity: sigma=%.3g is far below the "
                    "distances between rows; try a larger one, or sigma=median",
