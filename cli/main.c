@@ -95,6 +95,7 @@ static void print_help(void)
            "  mercer demo                              see it work\n"
            "  mercer fit data.csv -m kpca -o my.model  learn features from your own table\n"
            "  mercer transform my.model data.csv       print them\n"
+           "  mercer plot my.model data.csv            look at them\n"
            "\n"
            "'mercer COMMAND --help' explains a command.\n"
            "Exit status: 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.\n");

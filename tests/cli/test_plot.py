@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -341,6 +342,32 @@ def test_many_points_become_a_density():
     assert abs((counts > 0).sum() - (raster[:, :, 3] > 0).sum()) < 0.02 * (counts > 0).sum()
     assert np.corrcoef(np.log1p(counts).ravel(), raster[:, :, 3].ravel())[0, 1] > 0.9
     assert "shaded" in mercer("plot", "p.model", "x.npy").out
+
+
+@test
+def test_another_program_draws_them():
+    """librsvg: every mark is there, where this test expects it, in the colour of its class."""
+    if not shutil.which("rsvg-convert"):
+        raise Skip("no rsvg-convert (librsvg2-bin)")
+    from PIL import Image
+    species()
+    mercer("fit", "species.csv", "-m", "kpls", "-n", 3, "-o", "p.model", "--quiet")
+    root = draw("p.model", "species.csv")
+    subprocess.run(["rsvg-convert", "p.svg", "-o", "p.png"], check=True)
+    pixels = np.array(Image.open("p.png").convert("RGB"), float)
+    assert pixels.shape[1] == round(float(root.get("width"))) and (pixels[2, 2] == 255).all()
+    seen = 0
+    for (colour, _), points in marks(panels(root)[0]).items():
+        wanted = np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)], float)
+        for x, y in points:
+            here = pixels[int(y), int(x)]
+            assert here.sum() < 720, (x, y, here)  # something is drawn there
+            seen += np.abs(here - (0.75 * wanted + 0.25 * 255)).max() < 60
+    assert seen > 0.8 * 90, seen  # others are below the marks of other classes
+    for words in (["p.model"], ["p.model", "--kind", "head"], ["p.model", "species.csv", "--kind", "confusion"]):
+        draw(*words)
+        subprocess.run(["rsvg-convert", "p.svg", "-o", "p.png"], check=True)
+        assert (np.array(Image.open("p.png").convert("L")) < 128).sum() > 500
 
 
 @slow_test
