@@ -208,7 +208,8 @@ void cli_top_add(cli_top *top, const mercer_table *block, const mercer_targets *
                  const double *errors, int64_t first);
 /* Write them where the settings say: id, else row (from 0); label or targets; error; novel, when
  * there is a threshold. */
-mercer_status cli_top_write(cli_top *top, cli_app *app, const double *threshold, mercer_error *err);
+mercer_status cli_top_write(cli_top *top, cli_app *app, const mercer_model *model, int extra,
+                            mercer_error *err);
 
 /* Rows of a file through a model and out to another, block by block. */
 typedef struct cli_row_pipe {
@@ -224,8 +225,8 @@ typedef struct cli_row_pipe {
     cli_gallery gallery;  /* instead of sink, when it is wanted */
     cli_top *top;         /* likewise; owned; or NULL */
     char **names;         /* of all columns going out; owned */
-    int64_t width;        /* columns going out, without 'error' and 'novel' */
-    int extra;            /* how many of these two follow */
+    int64_t width;        /* columns going out, without 'error', 'novel' and 'p' */
+    int extra;            /* how many of these three follow */
     int64_t novel;        /* rows above the model's threshold, when 'novel' does */
     bool live;            /* whoever writes the rows may wait for the answers */
     double *values;       /* of the rows at hand, `width` per row; owned */
@@ -236,6 +237,8 @@ typedef struct cli_row_pipe {
     int64_t done;         /* rows gone out */
     double error_sum;     /* over them */
     double error;         /* for the report, when the command sets it; else NaN */
+    double within;        /* likewise: share of true values in their intervals */
+    int64_t shown;        /* likewise: columns that count, when they are not `width`; else 0 */
     char note[64];        /* at the end of the summary's line */
     bool by_name;         /* only columns the model names are read: none of them holds classes */
 } cli_row_pipe;
@@ -245,7 +248,7 @@ typedef struct cli_row_pipe {
 int cli_row_pipe_start(cli_row_pipe *pipe, cli_app *app, bool images);
 
 /* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
- * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel'. */
+ * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel' and 'p'. */
 mercer_status cli_row_pipe_open(cli_row_pipe *pipe, const mercer_read_options *reading,
                                 int64_t columns, int64_t besides, char **names, int64_t width,
                                 int extra);

@@ -91,6 +91,54 @@ static void print_folds(FILE *out, const mercer_evaluation *e, const mercer_eval
         fprintf(out, "  ... and %lld more (--json lists them)\n", (long long)(info->folds - MOST));
 }
 
+/* A column and how much it matters, to be sorted. */
+typedef struct column_loss {
+    int64_t column;
+    double loss, sd;
+} column_loss;
+
+static int compare_losses(const void *a, const void *b)
+{
+    const column_loss *x = a, *y = b;
+    if (x->loss != y->loss && !(isnan(x->loss) && isnan(y->loss)))
+        return isnan(y->loss) || x->loss > y->loss ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+static void print_importance(FILE *out, const mercer_evaluation *e,
+                             const mercer_evaluation_info *info)
+{
+    enum { MOST = 20 };
+    const double *values;
+    int64_t columns;
+    mercer_evaluation_importance(e, &values, &columns);
+    if (!values)
+        return;
+    column_loss *all = cli_alloc((size_t)columns, sizeof *all);
+    for (int64_t k = 0; k < columns; k++)
+        all[k] = (column_loss){k, values[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_LOSS],
+                               values[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_SD]};
+    qsort(all, (size_t)columns, sizeof *all, compare_losses);
+    cli_table table = {.align = "lrr", .header = true};
+    cli_table_cell(&table, "column");
+    cli_table_cell(&table, "loss of %s", info->metric);
+    cli_table_cell(&table, "SD");
+    for (int64_t k = 0; k < columns && k < MOST; k++) {
+        const char *name = mercer_evaluation_column_name(e, all[k].column);
+        if (name)
+            cli_table_cell(&table, "%s", cli_visible(name));
+        else
+            cli_table_cell(&table, "%lld", (long long)all[k].column + 1);
+        cli_table_number(&table, "%.4g", all[k].loss);
+        cli_table_number(&table, "%.4g", all[k].sd);
+    }
+    fprintf(out, "\n");
+    cli_table_print(&table, out, 2);
+    if (columns > MOST)
+        fprintf(out, "  ... and %lld more (--json lists them)\n", (long long)(columns - MOST));
+    free(all);
+}
+
 static void print_value(FILE *out, const mercer_evaluation_info *info)
 {
     if (isnan(info->sd))
@@ -314,6 +362,7 @@ static int run_evaluate(cli_app *app)
         print_folds(out, e, &info);
         print_confusion(out, &info, targets);
         print_conclusion(out, app, e, &info);
+        print_importance(out, e, &info);
         cli_print_notices(app);
     }
 out:
@@ -328,6 +377,10 @@ static const cli_option options[] = {
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
                "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
+    CLI_OPTION("importance", 0, CLI_FLAG, importance, NULL, NULL,
+               "how much each column matters: by how much the metric gets worse when the column of "
+               "the rows held out is rotated by half their number; without a head, the rise of the "
+               "reconstruction error"),
     CLI_OPTION_PLOT("what --tune tried, else which classes are predicted as which, else the "
                     "metric of each fold"),
     CLI_OPTION_REPORT,

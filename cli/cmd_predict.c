@@ -13,13 +13,17 @@ typedef struct answers {
     const char **names; /* of all classes; owned, its texts borrowed from the model */
     int64_t judged;     /* rows whose true class or values were in the data */
     double missed;      /* those in the wrong class, or the sum of squares */
+    double *half;       /* of the widths of intervals, one per target; NULL: none; owned */
+    double *predicted;  /* then the predictions of the rows at hand; owned */
+    int64_t within;     /* true values in their intervals */
 } answers;
 
-/* Names of the columns after 'prediction', or instead of it; owned by the caller. */
-static char **column_names(const mercer_model *model, const mercer_model_info *info)
+/* Names of the columns after 'prediction', or instead of it, and with intervals the lower and upper
+ * end of each; owned by the caller. */
+static char **column_names(const mercer_model *model, const mercer_model_info *info, bool intervals)
 {
     const int64_t outputs = info->head_outputs;
-    char **names = cli_alloc((size_t)outputs, sizeof *names);
+    char **names = cli_alloc((size_t)(intervals ? 3 * outputs : outputs), sizeof *names);
     for (int64_t k = 0; k < outputs; k++) {
         const char *name = mercer_model_output_name(model, k);
         if (info->head_kind == MERCER_TARGET_CLASSES)
@@ -30,6 +34,11 @@ static char **column_names(const mercer_model *model, const mercer_model_info *i
             names[k] = cli_format("prediction_%s", name);
         else
             names[k] = cli_format("prediction_%lld", (long long)k + 1);
+        const char *which = names[k] + strcspn(names[k], "_"); /* "" or "_NAME" */
+        if (intervals) {
+            names[outputs + 2 * k] = cli_format("lower%s", which);
+            names[outputs + 2 * k + 1] = cli_format("upper%s", which);
+        }
     }
     return names;
 }
@@ -49,7 +58,22 @@ static void judge_values(answers *a, const mercer_targets *truth, int64_t count,
     const int64_t columns = mercer_targets_columns(truth);
     for (int64_t i = 0; i < count * columns; i++)
         a->missed += (got[i] - values[i]) * (got[i] - values[i]);
+    for (int64_t i = 0; a->half && i < count * columns; i++)
+        a->within += fabs(got[i] - values[i]) <= a->half[i % columns];
     a->judged += count;
+}
+
+/* The predictions with their intervals beside them. */
+static void join_intervals(const answers *a, int64_t count, int64_t outputs, double *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < outputs; k++) {
+            const double value = a->predicted[i * outputs + k];
+            double *row = out + i * 3 * outputs;
+            row[k] = value;
+            row[outputs + 2 * k] = value - a->half[k];
+            row[outputs + 2 * k + 1] = value + a->half[k];
+        }
 }
 
 /* Compare with what the data says, when it says anything about the same targets. */
@@ -61,7 +85,7 @@ static void judge(answers *a, const cli_row_pipe *p, int64_t count)
     if (a->codes)
         judge_classes(a, truth, count);
     else if (mercer_targets_columns(truth) == p->info.head_outputs)
-        judge_values(a, truth, count, p->values);
+        judge_values(a, truth, count, a->half ? a->predicted : p->values);
 }
 
 /* The rows at hand: predicted, judged, written. */
@@ -70,7 +94,7 @@ static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, ans
     const int64_t count = mercer_rows_count(rows);
     mercer_targets *predicted = NULL;
     mercer_status rc = mercer_model_predict(p->app->ctx, p->model, rows, p->app->set.keep,
-                                            p->values, a->codes, &p->err);
+                                            a->half ? a->predicted : p->values, a->codes, &p->err);
     if (rc == MERCER_ERR_DATA)
         cli_error_place(&p->err, p->done);
     if (rc == MERCER_OK && a->codes)
@@ -78,6 +102,8 @@ static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, ans
                                    &p->err);
     if (rc == MERCER_OK) {
         judge(a, p, count);
+        if (a->half)
+            join_intervals(a, count, p->info.head_outputs, p->values);
         rc = cli_row_pipe_write(p, predicted);
     }
     mercer_targets_free(predicted);
@@ -92,6 +118,26 @@ static void summarise(cli_row_pipe *p, const answers *a)
     if (!a->codes)
         p->error = sqrt(p->error / (double)p->info.head_outputs);
     snprintf(p->note, sizeof p->note, "; %s", cli_text_error(&p->info, p->error).text);
+    if (a->half) {
+        const size_t used = strlen(p->note);
+        p->within = (double)a->within / (double)(a->judged * p->info.head_outputs);
+        snprintf(p->note + used, sizeof p->note - used, "; %.4g %% within", 100 * p->within);
+    }
+}
+
+/* Half the widths of the intervals that --coverage asks for. Returns 0 or a status after a line. */
+static int find_intervals(cli_row_pipe *p, answers *a)
+{
+    const cli_settings *set = &p->app->set;
+    if (p->info.head_kind == MERCER_TARGET_CLASSES)
+        return cli_fail(CLI_WRONG_CALL, "predict: --coverage is for target values, and the model "
+                                        "predicts classes");
+    if (set->keep && set->keep < p->info.components)
+        return cli_fail(CLI_WRONG_CALL, "predict: --coverage requires all components, which the "
+                                        "held-out rows were predicted from; leave -n out");
+    a->half = cli_alloc((size_t)p->info.head_outputs, sizeof *a->half);
+    const mercer_status rc = mercer_model_half_widths(p->model, set->coverage, a->half, &p->err);
+    return rc == MERCER_OK ? CLI_DONE : cli_fail_library(rc, &p->err, set->operand[0]);
 }
 
 /* Fewer features than the model has, where another fit would have others. */
@@ -120,6 +166,8 @@ static int run_predict(cli_app *app)
     if (status == CLI_DONE && set->keep > p.info.components)
         status = cli_fail(CLI_WRONG_CALL, "predict: -n %lld: the model has %lld components",
                           (long long)set->keep, (long long)p.info.components);
+    if (status == CLI_DONE && set->coverage > 0)
+        status = find_intervals(&p, &a);
     if (status != CLI_DONE)
         goto out;
     if (set->keep && set->keep < p.info.components && !p.info.nested)
@@ -130,8 +178,12 @@ static int run_predict(cli_app *app)
     mercer_model_read_options(p.model, &reading);
     const int64_t outputs = p.info.head_outputs;
     const bool classes = p.info.head_kind == MERCER_TARGET_CLASSES;
-    rc = cli_row_pipe_open(&p, &reading, p.info.columns, p.info.components + outputs,
-                           column_names(p.model, &p.info), outputs, 0);
+    const int64_t width = a.half ? 3 * outputs : outputs;
+    p.shown = outputs;
+    rc = cli_row_pipe_open(&p, &reading, p.info.columns, p.info.components + width,
+                           column_names(p.model, &p.info, a.half != NULL), width, 0);
+    if (a.half)
+        a.predicted = cli_alloc((size_t)p.room, (size_t)outputs * sizeof *a.predicted);
     if (classes) {
         a.codes = cli_alloc((size_t)p.room, sizeof *a.codes);
         a.names = cli_alloc((size_t)outputs, sizeof *a.names);
@@ -154,6 +206,8 @@ static int run_predict(cli_app *app)
 out:
     free(a.codes);
     free(a.names);
+    free(a.half);
+    free(a.predicted);
     return cli_row_pipe_end(&p, rc, status);
 }
 
@@ -161,6 +215,11 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("components", 'n', CLI_COUNT, keep, "K", NULL,
                "predict from the first K features; default: all"),
+    CLI_OPTION(
+        "coverage", 0, CLI_SHARE, coverage, "SHARE", NULL,
+        "add columns 'lower' and 'upper' (of several targets lower_TARGET, upper_TARGET): an "
+        "interval that holds the true value in this share of new rows at least, e.g. 0.9; "
+        "for models fitted with --intervals on"),
     CLI_OPTION_NEW_ROWS,
     CLI_OPTION_END,
 };

@@ -88,7 +88,11 @@ static int run_transform(cli_app *app)
     cli_read_options(set, &reading);
     mercer_model_read_options(p.model, &reading);
     reading.skip_labels = !set->keep_label;
-    const int extra = set->errors + (set->errors && p.info.novelty_share > 0);
+    mercer_array held = {.struct_size = sizeof held};
+    const bool novelty = set->errors && p.info.novelty_share > 0;
+    const int extra =
+        set->errors + novelty +
+        (novelty && mercer_model_array(p.model, "held_errors", &held, NULL) == MERCER_OK);
     rc = cli_row_pipe_open(&p, &reading, p.info.columns, l, cli_names_numbered("f", l, extra), l,
                            extra);
     if (rc != MERCER_OK)
@@ -141,10 +145,10 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("errors", 0, CLI_FLAG, errors, NULL, NULL,
                "add a column 'error': the squared reconstruction error of the row; and a column "
-               "'novel', 0 or 1, when the model was fitted with --novelty"),
+               "'novel', 0 or 1, and 'p', its p-value, when the model was fitted with --novelty"),
     CLI_OPTION("top", 0, CLI_COUNT, top, "N", NULL,
                "with --errors: only the N rows of the largest errors, worst first, and of each its "
-               "id (else its row, from 0), the label with --keep-label, error and novel"),
+               "id (else its row, from 0), the label with --keep-label, error, novel and p"),
     CLI_OPTION_PLOT("the first two features, by class"),
     CLI_OPTION("keep-label", 0, CLI_FLAG, keep_label, NULL, NULL,
                "put the label column (or the target columns) in front"),

@@ -133,6 +133,7 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     o->options.tune_count = set->tune.count;
     o->options.inner_folds = set->inner;
     o->options.tune_rule = set->tune_rule;
+    o->options.importance = set->importance;
     o->options.predictions = set->roc           ? MERCER_PREDICTIONS_RANKED
                              : set->predictions ? MERCER_PREDICTIONS_ANY
                                                 : 0;

@@ -39,7 +39,9 @@ typedef struct cli_settings {
     const char *encode, *missing, *image_features; /* NULL: not given */
     bool no_label, errors, keep_label, resume, json, quiet;
     int64_t memory, threads, rows, keep, checkpoint, top; /* 0: not given */
-    int64_t resize[2];                                    /* width and height; 0: not given */
+    double coverage;                                      /* likewise */
+    bool importance;
+    int64_t resize[2]; /* width and height; 0: not given */
     uint64_t seed;
     double noise;                                      /* negative: not given */
     const char *goal;                                  /* NULL: not given */

@@ -10,7 +10,8 @@
 int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
 {
     const cli_settings *set = &app->set;
-    *p = (cli_row_pipe){.app = app, .path = set->operand[1], .start = cli_now(), .error = NAN};
+    *p = (cli_row_pipe){
+        .app = app, .path = set->operand[1], .start = cli_now(), .error = NAN, .within = NAN};
     p->live = cli_is_live(p->path);
     p->info.struct_size = sizeof p->info;
     int status = images ? cli_gallery_open(&p->gallery, set) : cli_check_output(set->output);
@@ -102,17 +103,21 @@ mercer_status cli_row_pipe_write(cli_row_pipe *p, const mercer_targets *kept)
     const cli_settings *set = &p->app->set;
     const mercer_rows *rows = mercer_table_rows(p->block);
     const int64_t count = mercer_rows_count(rows), width = p->width;
+    mercer_status rc = MERCER_OK;
     for (int64_t i = 0; p->errors && i < count; i++) {
         double *row = p->joined + i * (width + p->extra);
         memcpy(row, p->values + i * width, (size_t)width * sizeof *row);
         row[width] = p->errors[i];
         p->error_sum += p->errors[i];
-        if (p->extra == 2) {
+        if (p->extra > 1) {
             row[width + 1] = p->errors[i] > p->info.novelty_threshold;
             p->novel += p->errors[i] > p->info.novelty_threshold;
         }
+        if (p->extra > 2 && rc == MERCER_OK)
+            rc = mercer_model_p_values(p->model, p->errors + i, 1, row + width + 2, &p->err);
     }
-    mercer_status rc = MERCER_OK;
+    if (rc != MERCER_OK)
+        return rc;
     if (p->top)
         cli_top_add(p->top, p->block, kept, p->errors, p->done);
     else
@@ -137,14 +142,14 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
     if (p->done == 0)
         return cli_error(&p->err, MERCER_ERR_DATA, "has no rows");
     const bool images = p->gallery.wanted;
-    const double *threshold = p->extra == 2 ? &p->info.novelty_threshold : NULL;
-    const mercer_status rc = p->top   ? cli_top_write(p->top, p->app, threshold, &p->err)
+    const mercer_status rc = p->top   ? cli_top_write(p->top, p->app, p->model, p->extra, &p->err)
                              : images ? cli_gallery_finish(&p->gallery, p->app, &p->info, &p->err)
                                       : cli_sink_finish(&p->sink, p->app->ctx, &p->err);
     if (rc != MERCER_OK)
         return rc;
     const bool on_stdout = cli_is_stdout(set->output);
     const double seconds = cli_now() - p->start;
+    const int64_t shown = p->shown ? p->shown : p->width;
     cli_progress_clear();
     if (set->json) {
         json_t *json = json_object();
@@ -155,11 +160,13 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
                                           : p->top ? (set->output ? set->output : "-")
                                                    : p->sink.path));
         json_object_set_new(json, "rows", json_integer(p->done));
-        json_object_set_new(json, width_key, json_integer(p->width));
+        json_object_set_new(json, width_key, json_integer(shown));
         json_object_set_new(json, error_key,
                             cli_json_real(p->errors ? p->error_sum / (double)p->done : p->error));
-        if (p->extra == 2)
+        if (p->extra > 1)
             json_object_set_new(json, "novel", json_integer(p->novel));
+        if (!isnan(p->within))
+            json_object_set_new(json, "within", cli_json_real(p->within));
         json_object_set_new(json, "seconds", cli_json_real(seconds));
         json_object_set_new(json, "peak_memory_bytes", json_integer(cli_peak_memory()));
         json_object_set_new(json, "notices", cli_json_notices(p->app));
@@ -167,7 +174,7 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
         return MERCER_OK;
     }
     cli_print_notices(p->app);
-    if (p->extra == 2)
+    if (p->extra > 1)
         snprintf(p->note, sizeof p->note, "; %s novel", cli_text_count(p->novel).text);
     if (images && !set->quiet)
         printf("%s: %s image%s of %lldx%lld pixels in %s\n", cli_visible(set->output),
@@ -180,8 +187,8 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *p, const char *what, const char 
                cli_text_count(p->done).text, cli_text_seconds(seconds).text, p->note);
     else if (!on_stdout && !set->quiet)
         printf("%s: %s rows x %lld %s in %s%s\n", cli_visible(p->sink.path),
-               cli_text_count(p->done).text, (long long)p->width, what,
-               cli_text_seconds(seconds).text, p->note);
+               cli_text_count(p->done).text, (long long)shown, what, cli_text_seconds(seconds).text,
+               p->note);
     return MERCER_OK;
 }
 

@@ -249,7 +249,7 @@ char **cli_names(const mercer_rows *rows, const char *prefix, int64_t count)
 
 char **cli_names_numbered(const char *prefix, int64_t count, int extra)
 {
-    static const char *const more[] = {"error", "novel"};
+    static const char *const more[] = {"error", "novel", "p"};
     char **names = cli_alloc((size_t)(count + extra), sizeof *names);
     for (int64_t j = 0; j < count; j++)
         names[j] = cli_format("%s%lld", prefix, (long long)j + 1);

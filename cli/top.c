@@ -150,11 +150,14 @@ static int compare_worst(const void *a, const void *b)
     return is_worse(a, b) ? -1 : is_worse(b, a);
 }
 
-mercer_status cli_top_write(cli_top *top, cli_app *app, const double *threshold, mercer_error *err)
+mercer_status cli_top_write(cli_top *top, cli_app *app, const mercer_model *model, int extra,
+                            mercer_error *err)
 {
+    mercer_model_info info = {.struct_size = sizeof info};
+    mercer_model_get_info(model, &info);
     const cli_settings *set = &app->set;
     const bool numbered = !top->id_name;
-    const int64_t columns = numbered + top->values + 1 + (threshold != NULL);
+    const int64_t columns = numbered + top->values + extra;
     const char *texts[2], *text_names[2], **names = cli_alloc((size_t)columns, sizeof *names);
     double *row = cli_alloc((size_t)columns, sizeof *row);
     const char *path = set->output ? set->output : "-";
@@ -165,8 +168,10 @@ mercer_status cli_top_write(cli_top *top, cli_app *app, const double *threshold,
     for (int64_t k = 0; k < top->values; k++)
         names[at++] = top->value_names[k];
     names[at++] = "error";
-    if (threshold)
-        names[at] = "novel";
+    if (extra > 1)
+        names[at++] = "novel";
+    if (extra > 2)
+        names[at] = "p";
     if (top->id_name)
         text_names[text++] = top->id_name;
     if (top->label_name)
@@ -186,9 +191,12 @@ mercer_status cli_top_write(cli_top *top, cli_app *app, const double *threshold,
         for (int64_t k = 0; k < top->values; k++)
             row[at++] = worst->values[k];
         row[at++] = worst->error;
-        if (threshold)
-            row[at] = worst->error > *threshold;
-        rc = mercer_writer_rows(app->ctx, writer, row, 1, columns, text ? texts : NULL, err);
+        if (extra > 1)
+            row[at++] = worst->error > info.novelty_threshold;
+        if (extra > 2)
+            rc = mercer_model_p_values(model, &worst->error, 1, row + at, err);
+        if (rc == MERCER_OK)
+            rc = mercer_writer_rows(app->ctx, writer, row, 1, columns, text ? texts : NULL, err);
     }
     if (rc == MERCER_OK)
         rc = mercer_writer_finish(app->ctx, writer, err);

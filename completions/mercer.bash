@@ -54,6 +54,8 @@ _mercer() {
         fit:--na) words='' ;;
         fit:--store) words='auto dense stream lowrank' ;;
         fit:--precision) words='double single' ;;
+        fit:--intervals) words='off on' ;;
+        fit:--keep) words='refit fitted' ;;
         fit:--memory) words='' ;;
         fit:--threads) words='' ;;
         fit:--time) words='' ;;
@@ -80,6 +82,7 @@ _mercer() {
         transform:--threads) words='' ;;
         predict:-o|predict:--output) words='files' ;;
         predict:-n|predict:--components) words='' ;;
+        predict:--coverage) words='' ;;
         predict:--label) words='' ;;
         predict:--target) words='' ;;
         predict:--labels) words='files' ;;
@@ -309,13 +312,13 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --intervals --keep --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
-            predict:-?*) words='--output --components --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
+            predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
             compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;

@@ -56,6 +56,8 @@ typedef struct mercer_evaluate_options {
                               are all rows before a run; inner folds likewise. 0: no order */
     int choose;            /* 1: when the folds are done, choose on all rows, too, as for a model of
                               them: mercer_evaluation_get_tuning(). 0: not */
+    int importance; /* 1: tell how much each column matters, see mercer_evaluation_importance();
+                       without predictions metric then is reconstruction; 0: not */
 } mercer_evaluate_options;
 MERCER_VERSIONED(evaluate_options)
 
@@ -111,6 +113,17 @@ typedef struct mercer_evaluation_fold {
 MERCER_VERSIONED(evaluation_fold)
 MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,
                                            mercer_evaluation_fold *fold);
+
+/* How much each column matters: by how much the metric of the held-out rows gets worse when the
+ * column is rotated by half their number, the mean over the folds and its standard deviation.
+ * *values, *columns x MERCER_IMPORTANCE_COLUMNS numbers, lives as long as the evaluation; NULL and
+ * 0 where importance was not asked for. mercer_evaluation_column_name(): of column k, NULL when it
+ * has none. */
+enum { MERCER_IMPORTANCE_LOSS, MERCER_IMPORTANCE_SD, MERCER_IMPORTANCE_COLUMNS };
+MERCER_API void mercer_evaluation_importance(const mercer_evaluation *evaluation,
+                                             const double **values, int64_t *columns);
+MERCER_API const char *mercer_evaluation_column_name(const mercer_evaluation *evaluation,
+                                                     int64_t k);
 
 /* The ROC curve of the positive of two classes, over the rows held out by all folds: from (0,0) to
  * (1,1), a point after each distinct score. A row is counted as of that class when its score of it,

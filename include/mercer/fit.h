@@ -66,6 +66,14 @@ typedef struct mercer_fit_options {
     /* 1: mercer_fit() hands over the features of the training rows in mercer_fit_report.features;
      * 0: not. Only mercer_fit() takes it. */
     int want_features;
+    /* off, on; NULL: off. on: learn how far predictions of held-out rows are off, for
+     * mercer_model_half_widths(). Needs target values and a head; costs a second fit, to 80 % of
+     * the rows, the same as that of novelty. */
+    const char *intervals;
+    /* refit, fitted; NULL: refit. Which model is kept where rows are held out, by novelty or
+     * intervals: one that learns from all rows, or the one that learnt from 80 % of them, for which
+     * what the held-out rows promise holds exactly. */
+    const char *keep;
 #ifdef MRC_TOYS
     /* For the library's own tests: what an option of a later version would be. */
     const char *toy;

@@ -178,6 +178,20 @@ MERCER_API mercer_status mercer_model_predict(mercer_ctx *ctx, const mercer_mode
                                               const mercer_rows *rows, int64_t components,
                                               double *scores, int64_t *codes, mercer_error *err);
 
+/* What rows held out from a fit say about new ones, whatever the distribution is, as long as all
+ * rows come from the same source (split conformal prediction). p-values of reconstruction errors,
+ * p = (1 + h') / (h + 1), h' of the h held-out errors being at least as large: p is at most a with
+ * probability a at most. NaN where an error is. MERCER_ERR_UNSUPPORTED when the model was fitted
+ * without novelty, or by an early version that did not keep the errors. */
+MERCER_API mercer_status mercer_model_p_values(const mercer_model *model, const double *errors,
+                                               int64_t count, double *p, mercer_error *err);
+/* Half the widths of intervals around predictions, one per target (head_outputs): the true value of
+ * a new row lies within with this probability at least, each target on its own. The k-th
+ * smallest held-out distance, k = ceil(coverage (h + 1)). MERCER_ERR_UNSUPPORTED when the model was
+ * fitted without intervals; MERCER_ERR_ARGUMENT, naming what is possible, where h is too small. */
+MERCER_API mercer_status mercer_model_half_widths(const mercer_model *model, double coverage,
+                                                  double *half, mercer_error *err);
+
 /* Pre-images: for n feature vectors (n x l, tightly packed) rows whose images are near, out n x d
  * in the units of the input. errors, when not NULL, receives n squared distances in feature space
  * between the given vector and the image of its pre-image. Gaussian: fixed point; polynomial:

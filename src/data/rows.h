@@ -149,6 +149,10 @@ struct mercer_targets {
     char **names;   /* of the label column, or of the target columns; may be NULL */
 };
 
+/* The targets of rows which[0], ..., as targets of their own. */
+mercer_status mrc_targets_take(const mercer_targets *targets, const int64_t *which, int64_t count,
+                               mercer_targets **out, mercer_error *err);
+
 /* MERCER_ERR_DATA unless targets are two classes, or one column of -1 and +1; `what` begins the
  * message. */
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,

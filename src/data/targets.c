@@ -175,3 +175,30 @@ out:
     mercer_targets_free(scaled);
     return rc;
 }
+
+mercer_status mrc_targets_take(const mercer_targets *targets, const int64_t *which, int64_t count,
+                               mercer_targets **out, mercer_error *err)
+{
+    int64_t *codes = NULL, columns = targets->columns;
+    double *values = NULL;
+    mercer_status rc = MERCER_OK;
+    if (targets->kind == MERCER_TARGET_CLASSES) {
+        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
+        for (int64_t i = 0; i < count; i++)
+            codes[i] = targets->codes[which[i]];
+        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
+                                           targets->classes,
+                                           targets->names ? targets->names[0] : NULL, out, err));
+    } else {
+        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
+        for (int64_t i = 0; i < count; i++)
+            memcpy(values + i * columns, targets->values + which[i] * columns,
+                   (size_t)columns * sizeof *values);
+        MRC_TRY(mercer_targets_new_values(values, count, columns,
+                                          (const char *const *)targets->names, out, err));
+    }
+out:
+    mrc_free(codes);
+    mrc_free(values);
+    return rc;
+}

@@ -6,6 +6,7 @@
  * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
  * computed for all rows at once, because each sum depends only on its two rows. */
 #include "base/bytes.h"
+#include "eval/importance.h"
 #include "eval/job.h"
 #include "eval/notices.h"
 
@@ -48,6 +49,8 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows
     mercer_ctx_set_notice(ctx, mrc_notice_keep, fold);
     mrc_notice_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(mrc_job_reserve(job, test->rows->n, &fold->scores, &fold->codes, err));
+    if (job->options.importance)
+        MRC_TRY(mrc_alloc(&fold->importance, job->rows->d, sizeof *fold->importance, err));
     if (fold->codes && test->targets) {
         MRC_TRY(mrc_alloc(&fold->truth, fold->n, sizeof *fold->truth, err));
         memcpy(fold->truth, test->targets->codes, (size_t)fold->n * sizeof *fold->truth);
@@ -62,6 +65,7 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows
                        .values = &fold->value,
                        .scores = fold->scores,
                        .codes = fold->codes,
+                       .importance = fold->importance,
                        .of_test_file = !job->folds};
     MRC_TRY(mrc_trial_run(ctx, &trial, err));
     fold->components = trial.components;
@@ -395,6 +399,9 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
                            job.options.splits == 0 && folds.start[1] == 1 &&
                            job.options.repeats <= 1;
     }
+    if (job.options.importance)
+        MRC_TRY(
+            mrc_importance_check(job.result->metric, rows, job.precomputed, job.aim.together, err));
     job.result->count = tested ? 1 : folds.count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
     MRC_TRY(mrc_job_start(&job, job.result->count * (job.fits + 1) + (choose ? job.fits : 0), err));
@@ -403,6 +410,8 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_TRY(summarise(&job, err));
     if (choose)
         MRC_TRY(mrc_tune_all(&job, err));
+    if (job.options.importance)
+        MRC_TRY(mrc_importance_summarise(job.result, rows, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
     *out = job.result;
     job.result = NULL;

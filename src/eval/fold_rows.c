@@ -13,33 +13,6 @@ void mrc_fold_rows_destroy(mrc_fold_rows *portion)
     memset(portion, 0, sizeof *portion);
 }
 
-static mercer_status take_targets(const mercer_targets *targets, const int64_t *which,
-                                  int64_t count, mercer_targets **out, mercer_error *err)
-{
-    int64_t *codes = NULL, columns = targets->columns;
-    double *values = NULL;
-    mercer_status rc = MERCER_OK;
-    if (targets->kind == MERCER_TARGET_CLASSES) {
-        MRC_TRY(mrc_alloc(&codes, count, sizeof *codes, err));
-        for (int64_t i = 0; i < count; i++)
-            codes[i] = targets->codes[which[i]];
-        MRC_TRY(mercer_targets_new_classes(codes, count, (const char *const *)targets->class_names,
-                                           targets->classes,
-                                           targets->names ? targets->names[0] : NULL, out, err));
-    } else {
-        MRC_TRY(mrc_alloc2(&values, count, columns, sizeof *values, err));
-        for (int64_t i = 0; i < count; i++)
-            memcpy(values + i * columns, targets->values + which[i] * columns,
-                   (size_t)columns * sizeof *values);
-        MRC_TRY(mercer_targets_new_values(values, count, columns,
-                                          (const char *const *)targets->names, out, err));
-    }
-out:
-    mrc_free(codes);
-    mrc_free(values);
-    return rc;
-}
-
 static mercer_status take(const mercer_rows *rows, const mercer_targets *targets,
                           const int64_t *columns, int64_t columns_count, const int64_t *which,
                           int64_t count, mrc_fold_rows *out, mercer_error *err)
@@ -49,7 +22,7 @@ static mercer_status take(const mercer_rows *rows, const mercer_targets *targets
                 ? mrc_rows_take_block(rows, which, count, columns, columns_count, &out->rows, err)
                 : mrc_rows_take(rows, which, count, &out->rows, err));
     if (targets)
-        MRC_TRY(take_targets(targets, which, count, &out->targets, err));
+        MRC_TRY(mrc_targets_take(targets, which, count, &out->targets, err));
 out:
     return rc;
 }

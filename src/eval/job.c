@@ -44,7 +44,8 @@ static mercer_status decide_metric(mrc_job *job, mercer_error *err)
                     "nothing is predicted: name a head that does, for example ls");
     if (!head.def) {
         if (!name)
-            name = has_columns(job, method) ? "structure" : "reconstruction";
+            name = has_columns(job, method) && !job->options.importance ? "structure"
+                                                                        : "reconstruction";
         MRC_TRY(mrc_metric_find(name, MERCER_TARGET_NONE, 0, &result->metric, err));
         bool of_columns =
             result->metric->of == MRC_OF_COLUMNS || result->metric->of == MRC_OF_STRUCTURE;

@@ -14,6 +14,7 @@ void mrc_fold_result_destroy(mrc_fold_result *fold)
     mrc_free(fold->codes);
     mrc_free(fold->truth);
     mrc_free(fold->scores);
+    mrc_free(fold->importance);
     mrc_free(fold->why);
     for (int i = 0; i < fold->notice_count; i++)
         mrc_free(fold->notices[i]);
@@ -34,6 +35,8 @@ void mercer_evaluation_free(mercer_evaluation *evaluation)
     mrc_free(evaluation->roc);
     mrc_scores_destroy(&evaluation->tuning.scores);
     mrc_free_names(evaluation->tuning.further, evaluation->grid.axis_count);
+    mrc_free(evaluation->importance);
+    mrc_free_names(evaluation->column_names, evaluation->columns);
     mrc_grid_destroy(&evaluation->grid);
     mrc_free(evaluation);
 }
@@ -63,6 +66,22 @@ void mercer_evaluation_get_info(const mercer_evaluation *evaluation, mercer_eval
         .positive = evaluation->positive_name,
     };
     mrc_give_struct(&full, sizeof full, info);
+}
+
+void mercer_evaluation_importance(const mercer_evaluation *evaluation, const double **values,
+                                  int64_t *columns)
+{
+    if (values)
+        *values = evaluation ? evaluation->importance : NULL;
+    if (columns)
+        *columns = evaluation ? evaluation->columns : 0;
+}
+
+const char *mercer_evaluation_column_name(const mercer_evaluation *evaluation, int64_t k)
+{
+    if (!evaluation || !evaluation->column_names || k < 0 || k >= evaluation->columns)
+        return NULL;
+    return evaluation->column_names[k];
 }
 
 void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, int64_t index,

@@ -18,6 +18,7 @@ typedef struct mrc_fold_result {
     int64_t n, *rows;
     int64_t *codes, *truth; /* of its rows: predicted classes, and what they are */
     double *scores;
+    double *importance; /* of columns; NULL: not asked for */
     mercer_notice *notices[MRC_MAX_NOTICES];
     int notice_count;
     mercer_status rc;
@@ -47,6 +48,9 @@ struct mercer_evaluation {
     double mean, sd;
     double *roc; /* roc_count x MERCER_ROC_COLUMNS, once it was asked for */
     int64_t roc_count;
+    double *importance; /* columns x MERCER_IMPORTANCE_COLUMNS; NULL: not asked for */
+    int64_t columns;
+    char **column_names; /* or NULL */
 };
 
 /* Free what a fold holds, and zero it. */

@@ -114,6 +114,20 @@ static void put_confusion(mrc_json_writer *json, const mercer_evaluation *e)
     put_counts(json, "undecided", e->undecided, e->outputs);
 }
 
+static void put_importance(mrc_json_writer *json, const mercer_evaluation *e)
+{
+    mrc_json_open_array(json, "importance");
+    for (int64_t k = 0; k < e->columns; k++) {
+        const double *of = e->importance + k * MERCER_IMPORTANCE_COLUMNS;
+        mrc_json_open_object(json, NULL);
+        mrc_json_put_text(json, "column", mercer_evaluation_column_name(e, k));
+        mrc_json_put_real(json, "loss", of[MERCER_IMPORTANCE_LOSS]);
+        mrc_json_put_real(json, "sd", of[MERCER_IMPORTANCE_SD]);
+        mrc_json_close(json);
+    }
+    mrc_json_close(json);
+}
+
 mercer_status mercer_evaluation_json(const mercer_evaluation *evaluation, char **out,
                                      mercer_error *err)
 {
@@ -145,6 +159,8 @@ mercer_status mercer_evaluation_json(const mercer_evaluation *evaluation, char *
     mrc_json_close(&json);
     if (info.confusion)
         put_confusion(&json, evaluation);
+    if (evaluation->importance)
+        put_importance(&json, evaluation);
     put_tuning(&json, evaluation);
     return mrc_json_finish(&json, out);
 }

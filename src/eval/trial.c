@@ -16,6 +16,8 @@
  * distances and products keep their mean size. Cost: a fit for each group. */
 #include "eval/trial.h"
 
+#include "eval/importance.h"
+
 #include "heads/heads.h"
 #include "methods/common/registry.h"
 
@@ -61,6 +63,9 @@ static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer
                         count, trial->values + first, trial->scores, trial->codes, err);
     if (rc == MERCER_ERR_DATA && trial->of_test_file && err)
         snprintf(err->input, sizeof err->input, "test");
+    if (rc == MERCER_OK && trial->importance)
+        rc = mrc_importance_of_columns(ctx, trial->aim, model, trial->train, trial->test,
+                                       trial->numbers[first + count - 1], trial->importance, err);
     return rc;
 }
 

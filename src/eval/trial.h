@@ -31,6 +31,7 @@ typedef struct mrc_trial {
     int64_t *codes;             /* and their classes; NULL: nothing is predicted */
     const mrc_rng *start;       /* of the generator for every fit of the trial; NULL: it goes on */
     mrc_kept_features *kept;    /* of the same rows, one per number; NULL: heads do not alternate */
+    double *importance;         /* of the columns, for the last number; NULL: not asked for */
     int64_t components, points; /* result: of the model of the last number */
 } mrc_trial;
 

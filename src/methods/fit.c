@@ -234,18 +234,22 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
                    "made for: the process had loaded it first, and numbers may differ in their "
                    "last digits",
                    mercer_blas());
-    if (r.method->streaming)
+    MRC_TRY(mrc_held_out_check(&r.options, rows, targets, mrc_kernel_is_precomputed(&r.kernel),
+                               r.head.def != NULL, err));
+    if (mrc_keeps_fitted(&r.options))
+        MRC_TRY(mrc_held_out_fit(ctx, &r.options, rows, targets, &filled, &model, err));
+    else if (r.method->streaming)
         MRC_TRY(mrc_stream_fit(ctx, &r.options, rows, &filled, &model, err));
     else
         MRC_TRY(fit_at_once(ctx, &r, rows, targets, &filled, &more, &model, err));
     if (wanted && !features)
         MRC_TRY(find_features(ctx, rows, model, &features, err));
-    if (r.head.def) {
+    if (r.head.def && !mrc_keeps_fitted(&r.options)) {
         model->head.scale = r.scale_target;
         MRC_TRY(mrc_head_learn(ctx, &r.head, rows, targets, features, true, model, err));
     }
-    if (r.options.novelty > 0)
-        MRC_TRY(mrc_novelty_learn(ctx, &r.options, rows, model, err));
+    if (mrc_holds_out(&r.options) && !mrc_keeps_fitted(&r.options))
+        MRC_TRY(mrc_held_out_learn(ctx, &r.options, rows, targets, model, err));
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
     MRC_TRY(mrc_check_cancel(ctx, err));

@@ -372,11 +372,12 @@ def test_novelty_marks_outliers():
 
     ring(2000, seed=9, name="new.csv")
     names, rows = numbers(mercer("transform", "ring.model", "new.csv", "--errors").out)
-    assert names[-2:] == ["error", "novel"]
-    assert ((rows[:, -2] > fitted["novelty_threshold"]) == rows[:, -1]).all()
-    assert 0.01 < rows[:, -1].mean() < 0.1, rows[:, -1].mean()
+    assert names[-3:] == ["error", "novel", "p"]
+    assert ((rows[:, -3] > fitted["novelty_threshold"]) == rows[:, -2]).all()
+    assert ((rows[:, -1] <= 0.05) == rows[:, -2]).all() and rows[:, -1].min() > 0 and rows[:, -1].max() <= 1
+    assert 0.01 < rows[:, -2].mean() < 0.1, rows[:, -2].mean()
     write("far.csv", "x,y\n0,0\n30,0\n0,-40\n")
-    assert numbers(mercer("transform", "ring.model", "far.csv", "--errors").out)[1][:, -1].min() == 1
+    assert numbers(mercer("transform", "ring.model", "far.csv", "--errors").out)[1][:, -2].min() == 1
     assert report("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv")["novel"] == 3
     assert "3 novel" in mercer("transform", "ring.model", "far.csv", "--errors", "-o", "f.csv").out
 

@@ -37,6 +37,45 @@ def test_predict_classes():
 
 
 @test
+def test_predict_intervals():
+    """Intervals of split conformal prediction: around the prediction, of one width, holding the share asked for."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(1500, 2))
+    y = np.column_stack([np.sin(x[:, 0]) + .2 * random.normal(size=1500), 100 * x[:, 1] + random.standard_t(3, size=1500)])
+    for name, rows in (("train.csv", slice(0, 500)), ("new.csv", slice(500, 1500))):
+        table(name, np.column_stack([x, y])[rows], ["a", "b", "y", "z"])
+    fit = ["fit", "train.csv", "-m", "kpca", "-n", 20, "--head", "ls", "-q"]
+    for keep in ("refit", "fitted"):
+        mercer(*fit, "--target", "y,z", "--intervals", "on", "--keep", keep, "-o", "m")
+        told = report("predict", "m", "new.csv", "--target", "y,z", "--coverage", 0.9, "-o", "out.csv")
+        assert told["outputs"] == 2 and abs(told["within"] - .9) < .05, told
+        names, *rows = csv_rows(pathlib.Path("out.csv").read_text())
+        assert names == ["prediction_y", "prediction_z", "lower_y", "upper_y", "lower_z", "upper_z"]
+        rows = np.array(rows, float)
+        plain = np.array(csv_rows(mercer("predict", "m", "new.csv", "--target", "y,z").out)[1:], float)
+        assert (rows[:, :2] == plain).all()
+        for k in range(2):
+            low, high = rows[:, 2 + 2 * k], rows[:, 3 + 2 * k]
+            assert np.ptp(high - low) < 1e-9 * high.max() and abs((low + high) / 2 - rows[:, k]).max() < 1e-9
+        wider = csv_rows(mercer("predict", "m", "new.csv", "--target", "y,z", "--coverage", 0.99).out)
+        assert float(wider[1][3]) > rows[0, 3]
+    assert "within" in mercer("predict", "m", "new.csv", "--target", "y,z", "--coverage", 0.9, "-o", "out.csv").out
+    assert report("info", "m")["rows"] == 400
+    for name, rows in (("train.csv", slice(0, 500)), ("new.csv", slice(500, 1500))):
+        table(name, np.column_stack([x, y[:, 0]])[rows], ["a", "b", "y"])
+    mercer(*fit, "--target", "y", "--intervals", "on", "-o", "one")
+    assert csv_rows(mercer("predict", "one", "new.csv", "--coverage", .5).out)[0] == ["prediction", "lower", "upper"]
+    refused("predict", "one", "new.csv", "--coverage", 0.995, status=2, says="100 rows were held out")
+    refused("predict", "one", "new.csv", "--coverage", 1.5, status=2, says="share")
+    refused("predict", "one", "new.csv", "--coverage", 0.9, "-n", 3, status=2, says="leave -n out")
+    mercer(*fit, "--target", "y", "-o", "without")
+    refused("predict", "without", "new.csv", "--coverage", 0.9, status=1, says="--intervals on")
+    refused(*fit, "--intervals", "on", "--target", "y", "--keep", "some", status=2, says="some")
+    refused("fit", "train.csv", "-m", "kpca", "--keep", "fitted", status=2, says="no rows are held out")
+    refused("fit", "train.csv", "-m", "kpca", "--target", "y", "--intervals", "on", status=2, says="a head")
+
+
+@test
 def test_predict_by_rows_and_machines():
     """Heads that keep training rows or decision functions, through files and in blocks."""
     x, truth = species()

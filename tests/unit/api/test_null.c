@@ -330,6 +330,11 @@ static void test_models(void **state)
     REFUSED(mercer_model_transform_into, ctx, model, rows, NULL, NULL, NULL);
     into.data = NULL;
     REFUSED(mercer_model_transform_into, ctx, model, rows, NULL, &into, NULL);
+    REFUSED(mercer_model_p_values, NULL, values, 1, values);
+    REFUSED(mercer_model_p_values, model, NULL, 1, values);
+    REFUSED(mercer_model_p_values, model, values, 1, NULL);
+    REFUSED(mercer_model_half_widths, NULL, 0.9, values);
+    REFUSED(mercer_model_half_widths, model, 0.9, NULL);
     REFUSED(mercer_model_predict, NULL, model, rows, 0, values, NULL);
     REFUSED(mercer_model_predict, ctx, NULL, rows, 0, values, NULL);
     REFUSED(mercer_model_predict, ctx, model, NULL, 0, values, NULL);
@@ -442,6 +447,10 @@ static void test_evaluations(void **state)
     char *text = NULL;
     REFUSED(mercer_evaluation_json, NULL, &text);
     REFUSED(mercer_evaluation_json, out, NULL);
+    mercer_evaluation_importance(NULL, &points, &count);
+    assert_true(points == NULL && count == 0);
+    QUIET(mercer_evaluation_importance, out, NULL, NULL);
+    ZERO(mercer_evaluation_column_name, NULL, 0);
     REFUSED(mercer_evaluation_get_roc, NULL, &points, &count);
     REFUSED(mercer_evaluation_get_roc, out, NULL, &count);
     REFUSED(mercer_evaluation_get_roc, out, &points, NULL);

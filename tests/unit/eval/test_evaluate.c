@@ -794,6 +794,154 @@ static void test_metrics_without_labels_are_blind(void **state)
     free_set(&s);
 }
 
+/* What the metric loses when a column of the held-out rows is rotated, plainly: a fit, predictions
+ * of rows as they are and as they are changed. A constant column loses nothing at all. */
+static void test_importance(void **state)
+{
+    enum { HELD = 31 };
+    static const struct {
+        const char *method, *head;
+        bool classes, tuned;
+    } cases[] = {{"kpca", "ls", false, false},
+                 {"kpls", NULL, true, false},
+                 {"kpca", "knn:k=3", true, true},
+                 {"krr", NULL, false, false},
+                 {"kpca", NULL, false, false}};
+    static const char *const tune[] = {"components=1:4:+1", "kernel.sigma=1,2"};
+    int64_t held[HELD];
+    const int64_t start[] = {0, HELD};
+    (void)state;
+    for (int64_t i = 0; i < HELD; i++)
+        held[i] = 2 * i + 1;
+    for (int c = 0; c < 5; c++) {
+        struct set s = {.x = normal_rows(3, N, D, 0, 1)};
+        for (int64_t i = 0; i < N; i++)
+            s.x[i * D + 2] = 7; /* constant */
+        fill_set(&s);
+        bool none = !cases[c].head && strcmp(cases[c].method, "kpca") == 0;
+        mercer_fit_options fit = fit_options(cases[c].method);
+        mercer_evaluate_options options = options_around(&fit, 0);
+        fit.kernel = "rbf:sigma=2";
+        fit.scale = NULL;
+        fit.head = cases[c].head;
+        fit.components = strcmp(cases[c].method, "krr") == 0 ? 0 : 4;
+        options.splits = 1;
+        options.split_start = start;
+        options.split_rows = held;
+        options.importance = 1;
+        options.tune = cases[c].tuned ? tune : NULL;
+        options.tune_count = cases[c].tuned ? 2 : 0;
+        const mercer_targets *targets = none ? NULL : cases[c].classes ? s.classes : s.values;
+        mercer_evaluation *e = evaluate(&options, &s, targets);
+        const double *losses;
+        int64_t columns;
+        mercer_evaluation_importance(e, &losses, &columns);
+        assert_int_equal(columns, D);
+        mercer_evaluation_fold fold = fold_of(e, 0);
+
+        /* The same by hand. */
+        double part[(N - HELD) * D], part_y[N - HELD], rest[HELD * D];
+        int64_t part_codes[N - HELD], learn = 0, at = 0;
+        for (int64_t i = 0; i < N; i++)
+            if (at < HELD && held[at] == i)
+                memcpy(rest + D * at++, s.x + D * i, D * sizeof *rest);
+            else {
+                memcpy(part + D * learn, s.x + D * i, D * sizeof *part);
+                part_y[learn] = s.y[i];
+                part_codes[learn++] = s.codes[i];
+            }
+        static const char *const names[] = {"a", "b", "c"};
+        mercer_rows *rows = NULL, *others = NULL;
+        mercer_targets *some = NULL;
+        mercer_model *model = NULL;
+        char kernel[64] = "rbf:sigma=2";
+        if (cases[c].tuned) {
+            snprintf(kernel, sizeof kernel, "rbf:%s", strstr(fold.chosen, "sigma"));
+            fit.components = (double)fold.components;
+        }
+        fit.kernel = kernel;
+        assert_ok(view_f64(ctx, part, learn, D, D, &rows, err));
+        assert_ok(view_f64(ctx, rest, HELD, D, D, &others, err));
+        if (cases[c].classes)
+            assert_ok(mercer_targets_new_classes(part_codes, learn, names, 3, NULL, &some, err));
+        else
+            assert_ok(mercer_targets_new_values(part_y, learn, 1, NULL, &some, err));
+        assert_ok(mercer_fit(ctx, &fit, rows, none ? NULL : some, &model, NULL, err));
+        double value[D + 1];
+        for (int64_t k = -1; k < D; k++) {
+            double saved[HELD], features[HELD * 4], errors[HELD], scores[HELD * 3], sum = 0,
+                                                                                    all = 0;
+            int64_t codes[HELD];
+            for (int64_t i = 0; k >= 0 && i < HELD; i++)
+                saved[i] = rest[i * D + k];
+            for (int64_t i = 0; k >= 0 && i < HELD; i++)
+                rest[i * D + k] = saved[(i + HELD / 2) % HELD];
+            if (none) {
+                assert_ok(mercer_model_transform(ctx, model, others, NULL, features, errors, err));
+                for (int64_t i = 0; i < HELD; i++) {
+                    sum += errors[i];
+                    all += errors[i];
+                    for (int64_t j = 0; j < 4; j++)
+                        all += features[i * 4 + j] * features[i * 4 + j];
+                }
+                value[k + 1] = sum / all;
+            } else {
+                assert_ok(mercer_model_predict(ctx, model, others, 0, scores, codes, err));
+                for (int64_t i = 0; i < HELD; i++)
+                    sum += cases[c].classes ? codes[i] != s.codes[held[i]]
+                                            : pow(scores[i] - s.y[held[i]], 2);
+                value[k + 1] = cases[c].classes ? sum / HELD : sqrt(sum / HELD);
+            }
+            for (int64_t i = 0; k >= 0 && i < HELD; i++)
+                rest[i * D + k] = saved[i];
+        }
+        for (int64_t k = 0; k < D; k++) {
+            double loss = losses[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_LOSS];
+            if (!(fabs(loss - (value[k + 1] - value[0])) <= 1e-9))
+                fail_msg("case %d, column %d: loss %.12g, not %.12g", c, (int)k, loss,
+                         value[k + 1] - value[0]);
+            assert_true(k < 2 ? loss != 0 || cases[c].classes : loss == 0);
+            assert_true(isnan(losses[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_SD]));
+        }
+        mercer_evaluation_free(e);
+
+        /* Folds: means of theirs, for any number of threads. */
+        double first[D * MERCER_IMPORTANCE_COLUMNS];
+        options.splits = 0;
+        options.split_start = options.split_rows = NULL;
+        options.folds = 4;
+        fit.kernel = "rbf:sigma=2";
+        for (int threads = 1; threads <= 3; threads += 2) {
+            assert_ok(mercer_ctx_set_threads(ctx, threads, err));
+            e = evaluate(&options, &s, targets);
+            mercer_evaluation_importance(e, &losses, &columns);
+            if (threads == 1)
+                memcpy(first, losses, sizeof first);
+            assert_memory_equal(losses, first, sizeof first);
+            assert_true(losses[2 * MERCER_IMPORTANCE_COLUMNS] == 0);
+            mercer_evaluation_free(e);
+        }
+        options.folds = MERCER_LEAVE_ONE_OUT;
+        mercer_evaluation *nothing = NULL;
+        if (!none) {
+            assert_int_equal(mercer_evaluate(ctx, &options, s.rows, targets, &nothing, &why),
+                             MERCER_ERR_ARGUMENT);
+            assert_non_null(strstr(why.text, "no other row"));
+        } else {
+            options.folds = 3;
+            options.metric = "structure";
+            assert_int_equal(mercer_evaluate(ctx, &options, s.rows, targets, &nothing, &why),
+                             MERCER_ERR_ARGUMENT);
+            assert_non_null(strstr(why.text, "reconstruction"));
+        }
+        mercer_model_free(model);
+        mercer_targets_free(some);
+        mercer_rows_free(rows);
+        mercer_rows_free(others);
+        free_set(&s);
+    }
+}
+
 static void test_refusals(void **state)
 {
     struct set s = {.x = normal_rows(1, N, D, 0, 1)};
@@ -881,6 +1029,7 @@ int main(void)
         cmocka_unit_test(test_folds_are_fits),
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_choice_on_all_rows),
+        cmocka_unit_test(test_importance),
         cmocka_unit_test(test_no_leak),
         cmocka_unit_test(test_no_leak_through_pairs),
         cmocka_unit_test(test_known_pairs_and_given_matrices),

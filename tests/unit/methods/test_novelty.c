@@ -2,6 +2,8 @@
 /* The novelty threshold: the share it promises, outliers, and what must not change by it. */
 #include "support.h"
 
+#include "model/model.h"
+
 #include <mercer/mercer.h>
 
 enum { ROWS = 600, NEW_ROWS = 2000 };
@@ -209,6 +211,258 @@ static void test_refusals(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* ---- p-values and intervals ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The rows in the order of a split: first those that are fitted, then those held out. Written from
+ * the documents, not from the library. */
+static void draw(uint64_t seed, int64_t n, int64_t *order)
+{
+    mrc_rng rng;
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = mrc_rng_below(&rng, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+static void fill_targets(uint64_t seed, const double *x, int64_t n, double *y)
+{
+    mrc_rng rng;
+    mrc_rng_seed(&rng, seed);
+    for (int64_t i = 0; i < n; i++) {
+        y[2 * i] = x[2 * i] * x[2 * i + 1] / 8 + mrc_rng_normal(&rng);
+        y[2 * i + 1] = 1e3 * exp(mrc_rng_normal(&rng));
+    }
+}
+
+/* p = (1 + errors at least as large) / (h + 1), counted; ties; what is novel has p <= share. */
+static void test_p_values(void **state)
+{
+    enum { N = 300, NEW = 200 };
+    static const double shares[] = {0.05, 0.1, 0.31};
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = ring_rows(3, N), *fresh = ring_rows(4, NEW), *features = new_doubles(NEW * 6);
+    double errors[NEW], p[NEW];
+    mercer_rows *rows = view(ctx, x, N, 2), *others = view(ctx, fresh, NEW, 2);
+    (void)state;
+    for (int s = 0; s < 6; s++) {
+        mercer_fit_options options = options_of("kpca", "rbf:sigma=4", shares[s / 2]);
+        mercer_model *model = NULL;
+        mercer_model_info info = {.struct_size = sizeof info};
+        options.keep = s % 2 ? "fitted" : NULL;
+        assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+        mercer_model_get_info(model, &info);
+        assert_int_equal(info.rows, s % 2 ? N - N / 5 : N);
+        assert_ok(mercer_model_transform(ctx, model, others, NULL, features, errors, err));
+        assert_int_equal(model->held_errors_count, N / 5);
+        for (int i = 0; i < 10; i++) /* ties with held-out errors themselves */
+            errors[i] = model->held_errors[i * i % (N / 5)];
+        errors[10] = NAN;
+        errors[11] = INFINITY;
+        errors[12] = -INFINITY;
+        assert_ok(mercer_model_p_values(model, errors, NEW, p, err));
+        for (int64_t i = 0; i < NEW; i++) {
+            int64_t above = 0;
+            for (int64_t h = 0; h < N / 5; h++)
+                above += model->held_errors[h] >= errors[i];
+            if (i == 10) {
+                assert_true(isnan(p[i]));
+                continue;
+            }
+            assert_true(p[i] == (double)(1 + above) / (N / 5 + 1));
+            assert_int_equal(errors[i] > info.novelty_threshold, p[i] <= shares[s / 2] + 1e-12);
+        }
+        mrc_free(model->held_errors); /* as models of early versions are */
+        model->held_errors = NULL;
+        model->held_errors_count = 0;
+        assert_int_equal(mercer_model_p_values(model, errors, 1, p, NULL), MERCER_ERR_UNSUPPORTED);
+        mercer_model_free(model);
+    }
+    mercer_rows_free(rows);
+    mercer_rows_free(others);
+    free(x);
+    free(fresh);
+    free(features);
+    mercer_ctx_free(ctx);
+}
+
+/* 1000 draws of training rows and one new row: p <= a has probability a at most, and intervals of
+ * 80 % hold at least that share of the new targets, whatever they are. */
+static void test_promises_hold(void **state)
+{
+    enum { DRAWS = 1000, N = 45 }; /* 9 rows held out */
+    int64_t low = 0, within[2] = {0}, half = 0;
+    mercer_ctx *ctx = new_ctx(1);
+    (void)state;
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        double *x = ring_rows(seed, N + 1), y[2 * (N + 1)], features[3], error, p, got[2], width[2];
+        mercer_rows *rows = view(ctx, x, N, 2), *next = view(ctx, x + 2 * N, 1, 2);
+        mercer_targets *targets = NULL;
+        mercer_model *model = NULL;
+        fill_targets(seed + DRAWS, x, N + 1, y);
+        assert_ok(mercer_targets_new_values(y, N, 2, NULL, &targets, err));
+        mercer_fit_options options = options_of("kpca", NULL, 0.1);
+        options.components = 3;
+        options.head = "ls";
+        options.intervals = "on";
+        options.keep = "fitted";
+        mercer_ctx_set_seed(ctx, seed);
+        assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+        assert_ok(mercer_model_transform(ctx, model, next, NULL, features, &error, err));
+        assert_ok(mercer_model_p_values(model, &error, 1, &p, err));
+        low += p <= 0.1 + 1e-12;
+        half += p <= 0.5 + 1e-12;
+        assert_ok(mercer_model_predict(ctx, model, next, 0, got, NULL, err));
+        assert_ok(mercer_model_half_widths(model, 0.8, width, err));
+        for (int c = 0; c < 2; c++)
+            within[c] += fabs(got[c] - y[2 * N + c]) <= width[c];
+        mercer_model_free(model);
+        mercer_targets_free(targets);
+        mercer_rows_free(rows);
+        mercer_rows_free(next);
+        free(x);
+    }
+    print_message("p <= 0.1 in %lld, p <= 0.5 in %lld, within 80 %% in %lld and %lld of %d draws\n",
+                  (long long)low, (long long)half, (long long)within[0], (long long)within[1],
+                  DRAWS);
+    /* Exactly 0.1, 0.5 and 0.8 with 9 rows held out: three standard errors on both sides. */
+    assert_true(fabs((double)low - 100) <= 3 * sqrt(1000 * 0.09));
+    assert_true(fabs((double)half - 500) <= 3 * sqrt(1000 * 0.25));
+    for (int c = 0; c < 2; c++)
+        assert_true(fabs((double)within[c] - 800) <= 3 * sqrt(1000 * 0.16));
+    mercer_ctx_free(ctx);
+}
+
+/* Intervals against split conformal prediction written plainly: the split by the seed, a fit to one
+ * part, sorted distances of the other. */
+static void test_intervals(void **state)
+{
+    enum { N = 103, HELD = N / 5, FITTED = N - HELD };
+    static const char *const methods[] = {"kpca", "krr"};
+    static const double shares[] = {0.05, 0.5, 0.9, 0.95};
+    mercer_ctx *ctx = new_ctx(2);
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        bool fitted = seed % 2;
+        double *x = ring_rows(seed, N), y[2 * N], part[2 * FITTED], part_y[2 * FITTED];
+        double held[2 * HELD], got[2 * HELD], off[HELD], width[2];
+        int64_t order[N];
+        mercer_rows *rows = view(ctx, x, N, 2);
+        mercer_targets *targets = NULL, *some_targets = NULL;
+        mercer_model *model = NULL, *plain = NULL;
+        mercer_model_info info = {.struct_size = sizeof info};
+        fill_targets(seed, x, N, y);
+        assert_ok(mercer_targets_new_values(y, N, 2, NULL, &targets, err));
+        mercer_fit_options options = options_of(methods[seed / 4 % 2], NULL, 0);
+        options.components = seed / 4 % 2 ? 0 : 4;
+        options.head = seed / 4 % 2 ? NULL : "ls";
+        mercer_fit_options asked = options;
+        asked.intervals = "on";
+        asked.keep = fitted ? "fitted" : "refit";
+        mercer_ctx_set_seed(ctx, seed);
+        assert_ok(mercer_fit(ctx, &asked, rows, targets, &model, NULL, err));
+        mercer_model_get_info(model, &info);
+        draw(seed, N, order);
+        for (int64_t i = 0; i < N; i++) {
+            memcpy((i < FITTED ? part + 2 * i : held + 2 * (i - FITTED)), x + 2 * order[i],
+                   2 * sizeof *x);
+            if (i < FITTED)
+                memcpy(part_y + 2 * i, y + 2 * order[i], 2 * sizeof *y);
+        }
+        mercer_rows *some = view(ctx, part, FITTED, 2), *others = view(ctx, held, HELD, 2);
+        assert_ok(mercer_targets_new_values(part_y, FITTED, 2, NULL, &some_targets, err));
+        if (!fitted)
+            options.kernel = info.kernel;
+        assert_ok(mercer_fit(ctx, &options, some, some_targets, &plain, NULL, err));
+        assert_ok(mercer_model_predict(ctx, plain, others, 0, got, NULL, err));
+        for (int c = 0; c < 2; c++)
+            for (int s = 0; s < 4; s++) {
+                int64_t rank = (int64_t)ceil(shares[s] * (HELD + 1) - 1e-9);
+                for (int64_t i = 0; i < HELD; i++)
+                    off[i] = fabs(got[2 * i + c] - y[2 * order[FITTED + i] + c]);
+                qsort(off, HELD, sizeof *off, compare);
+                assert_ok(mercer_model_half_widths(model, shares[s], width, err));
+                assert_true(width[c] == off[rank - 1]);
+            }
+        mercer_error why = {0};
+        assert_int_equal(mercer_model_half_widths(model, 0.96, width, &why), MERCER_ERR_ARGUMENT);
+        assert_non_null(strstr(why.text, "20 rows were held out, which promise 0.9524 at most"));
+        assert_int_equal(mercer_model_half_widths(plain, 0.9, width, NULL), MERCER_ERR_UNSUPPORTED);
+        assert_int_equal(mercer_model_half_widths(model, 1, width, NULL), MERCER_ERR_ARGUMENT);
+        mercer_model_free(model);
+        mercer_model_free(plain);
+        mercer_targets_free(targets);
+        mercer_targets_free(some_targets);
+        mercer_rows_free(rows);
+        mercer_rows_free(some);
+        mercer_rows_free(others);
+        free(x);
+    }
+    mercer_ctx_free(ctx);
+}
+
+/* What cannot be is said before anything is fitted. */
+static void test_intervals_refused(void **state)
+{
+    enum { N = 40 };
+    static const char *const names[] = {"a", "b"};
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = ring_rows(1, N), y[2 * N], k[N * N] = {0};
+    int64_t codes[N];
+    mercer_rows *rows = view(ctx, x, N, 2), *few = view(ctx, x, 4, 2), *matrix;
+    mercer_targets *values = NULL, *classes = NULL, *four = NULL;
+    mercer_model *model = NULL;
+    mercer_error why = {0};
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        codes[i] = i % 2;
+        k[i * N + i] = 1;
+    }
+    matrix = view(ctx, k, N, N);
+    fill_targets(1, x, N, y);
+    assert_ok(mercer_targets_new_values(y, N, 2, NULL, &values, err));
+    assert_ok(mercer_targets_new_values(y, 4, 2, NULL, &four, err));
+    assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &classes, err));
+    mercer_fit_options options = options_of("kpca", NULL, 0);
+    options.keep = "fitted";
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(why.text, "no rows are held out"));
+    options.novelty = 0.2;
+    options.kernel = "precomputed";
+    assert_int_equal(mercer_fit(ctx, &options, matrix, NULL, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(why.text, "precomputed"));
+    options = options_of("kpca", NULL, 0);
+    options.intervals = "on";
+    assert_int_equal(mercer_fit(ctx, &options, rows, values, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(why.text, "target values and a head"));
+    options.head = "ls";
+    assert_int_equal(mercer_fit(ctx, &options, rows, classes, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_non_null(strstr(why.text, "not classes"));
+    options.components = 1;
+    assert_int_equal(mercer_fit(ctx, &options, few, four, &model, NULL, &why), MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "at least 5 rows"));
+    assert_null(model);
+    mercer_targets_free(values);
+    mercer_targets_free(classes);
+    mercer_targets_free(four);
+    mercer_rows_free(rows);
+    mercer_rows_free(few);
+    mercer_rows_free(matrix);
+    free(x);
+    mercer_ctx_free(ctx);
+}
+
 static void test_every_allocation_fails(void **state)
 {
     enum { N = 24 };
@@ -247,6 +501,10 @@ int main(void)
         cmocka_unit_test(test_precomputed),
         cmocka_unit_test(test_sparse),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_p_values),
+        cmocka_unit_test(test_promises_hold),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_intervals_refused),
         cmocka_unit_test(test_every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much a model needs each column. */
+#ifndef MRC_EVAL_IMPORTANCE_H
+#define MRC_EVAL_IMPORTANCE_H
+
+#include "eval/result.h"
+#include "eval/scoring.h"
+
+/* out[k], of each column of the model: by how much the metric of its test rows, with this number of
+ * components, gets worse when the column is rotated by half the number of rows. */
+mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *aim,
+                                        const mercer_model *model, const mrc_fold_rows *train,
+                                        const mrc_fold_rows *test, double number, double *out,
+                                        mercer_error *err);
+
+/* MERCER_ERR_ARGUMENT where that cannot be asked for; rows are those of the evaluation. */
+mercer_status mrc_importance_check(const mrc_metric *metric, const mercer_rows *rows,
+                                   bool precomputed, bool together, mercer_error *err);
+
+/* Means and standard deviations over the folds, and names of the columns, into the result. */
+mercer_status mrc_importance_summarise(mercer_evaluation *result, const mercer_rows *rows,
+                                       mercer_error *err);
+
+#endif
