@@ -304,7 +304,8 @@ static double eigen_seconds(const struct rates *r, const mrc_store_outlook *o, d
 static double store_seconds(const struct rates *r, const mrc_store_outlook *o, double n)
 {
     double q = (double)o->rank;
-    return o->made * r->value + (o->made > 0 ? 4 * n * q * q * r->flop : 0);
+    /* A few pivots at a time, each time through all of the factor: at the speed of memory. */
+    return o->made * r->value + (o->made > 0 ? 8 * n * q * q * r->flop : 0);
 }
 
 /* The whole fit takes this; head and novelty are learnt from features of rows after it. */

@@ -40,7 +40,8 @@ def judge(name, *words):
     if told["goal"] != "predict" or status != 0:
         return
     method = command.index("-m")
-    others = [word for rival in RIVALS for word in ("-m", rival)]
+    rivals = RIVALS if told["classes"] else [rival for rival in RIVALS if rival != "kfd"]
+    others = [word for rival in rivals for word in ("-m", rival)]
     rest = command[1:method] + command[method + 2:]
     status, table, _ = run("compare", *rest, *others, "--json")
     best = min(table["methods"], key=lambda entry: entry["mean"])
