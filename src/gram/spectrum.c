@@ -4,6 +4,7 @@
  * store with a factor: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the
  * full matrix; else block Krylov. An eigenvalue counts when it exceeds 8 n eps kmax, with the eps
  * of the store; smaller ones are rounding, and negative ones below the opposite are reported. */
+#include "base/order.h"
 #include "base/share.h"
 #include "gram/factor.h"
 #include "gram/store.h"
@@ -16,6 +17,7 @@
 enum {
     SMALL_MATRIX = 400, /* below: LAPACK at once, it takes milliseconds */
     SHARE_START = 32,   /* pairs to expect when only a share of the variance is asked for */
+    STRIP = 64,         /* rows turned at a time, which the cache holds */
 };
 
 /* Residual of an eigenpair relative to the largest eigenvalue. */
@@ -115,9 +117,13 @@ static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double **matrix
     MRC_TRY(mrc_alloc2_raw(&rows, l, m, sizeof *rows, err));
     MRC_TRY(mrc_tridiagonal_leading(g->ctx, &t, l, rows, err));
     MRC_TRY(mrc_alloc2_raw(leading, m, l, sizeof **leading, err));
-    for (int64_t j = 0; j < l; j++)
-        for (int64_t i = 0; i < m; i++)
-            (*leading)[i * l + j] = rows[(l - 1 - j) * m + i];
+    for (int64_t first = 0; first < m; first += STRIP) {
+        int64_t end = mrc_min64(m, first + STRIP);
+        for (int64_t j = 0; j < l; j++)
+            for (int64_t i = first; i < end; i++)
+                (*leading)[i * l + j] = rows[(l - 1 - j) * m + i];
+        MRC_TRY(mrc_check_pass(g->ctx, first / STRIP, STRIP * l, err));
+    }
 out:
     mrc_tridiagonal_destroy(&t);
     mrc_free(values);

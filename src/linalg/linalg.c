@@ -642,14 +642,22 @@ out:
 
 void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
 {
-    for (int64_t j = 0; j < count; j++) {
-        double largest = 0;
+    enum { GROUP = 64 }; /* columns at a time, along the rows: single ones wait for memory */
+    for (int64_t first = 0; first < count; first += GROUP) {
+        int64_t some = count - first < GROUP ? count - first : GROUP;
+        double largest[GROUP] = {0};
+        bool turn = false;
         for (int64_t i = 0; i < n; i++)
-            if (fabs(vectors[i * count + j]) > fabs(largest))
-                largest = vectors[i * count + j];
-        if (largest < 0)
-            for (int64_t i = 0; i < n; i++)
-                vectors[i * count + j] = -vectors[i * count + j];
+            for (int64_t j = 0; j < some; j++) {
+                double value = vectors[i * count + first + j];
+                largest[j] = fabs(value) > fabs(largest[j]) ? value : largest[j];
+            }
+        for (int64_t j = 0; j < some; j++)
+            turn |= largest[j] < 0;
+        for (int64_t i = 0; turn && i < n; i++)
+            for (int64_t j = 0; j < some; j++)
+                if (largest[j] < 0)
+                    vectors[i * count + first + j] = -vectors[i * count + first + j];
     }
 }
 
