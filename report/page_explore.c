@@ -70,7 +70,7 @@ static mercer_status put_rows(const chart_subject *subject, chart_text *out, int
     double *x = rc == MERCER_OK ? malloc((size_t)(count * d) * sizeof *x) : NULL;
     if (rc == MERCER_OK && !x)
         rc = chart_fail(err, MERCER_ERR_MEMORY, "out of memory for the explorer");
-    if (rc == MERCER_OK) {
+    if (x) {
         for (int64_t i = 0; i < count; i++)
             copy_scaled(data, scaled ? scaled : rows, page_sampled(data->rows, count, i),
                         x + i * d);

@@ -452,7 +452,7 @@ void page_put_columns(chart_text *out, const chart_data *data)
         chart_put(out, " columns are too many to list.</p>\n");
         return;
     }
-    column *columns = malloc((size_t)d * sizeof *columns);
+    column *columns = calloc((size_t)d, sizeof *columns);
     double *block = malloc((size_t)(size * d) * sizeof *block), mean[TOLD] = {0},
            square[TOLD] = {0};
     if (!columns || !block) {
