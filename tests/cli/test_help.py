@@ -20,8 +20,8 @@ from support import (LIMIT, MERCER, ROOT, Skip, columns_of, mercer, refused, rep
                      write)
 
 
-COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "plot", "inverse", "update", "info", "truncate",
-            "scale", "generate", "methods", "kernels", "heads", "demo"]
+COMMANDS = ["fit", "transform", "predict", "evaluate", "compare", "advise", "plot", "report", "inverse", "update",
+            "info", "truncate", "scale", "generate", "methods", "kernels", "heads", "demo"]
 
 
 @test
@@ -155,7 +155,7 @@ def test_no_command():
 @test
 def test_unknown_command():
     refused("fti", status=2, says=["'fti'", "fit", "transform", "demo"])
-    refused("report", status=2, says=["'report'", "transform"])
+    refused("polish", status=2, says=["'polish'", "transform"])
     refused("help", "nothing", status=2, says="nothing")
     refused("--memory", "4G", "fit", status=2, says="--memory")
 
