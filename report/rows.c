@@ -562,8 +562,9 @@ static void add_sheet(chart *picture, const mercer_model_info *info, int64_t cou
         low = fmin(low, rows[i]);
         top = fmax(top, rows[i]);
     }
-    /* Bytes stay what they are; other numbers from the least to the largest. */
-    const bool bytes = low >= 0 && top <= 255 && top > 1;
+    /* Bytes stay what they are; other numbers from the least to the largest, and numbers that end
+     * in the darker half of the bytes (digits from 0 to 16) are other numbers. */
+    const bool bytes = low >= 0 && top <= 255 && top > 127;
     const double shift = bytes ? 0 : low, factor = bytes ? 1 : top > low ? 255 / (top - low) : 0;
     chart_panel *panel = chart_add_panel(picture, NULL, NULL, NULL);
     double *pixels = chart_alloc(picture, (size_t)(width * height), (size_t)of * sizeof *pixels);

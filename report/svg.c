@@ -358,15 +358,39 @@ static void put_base64(chart_text *out, const unsigned char *bytes, size_t count
     }
 }
 
-/* Pixels (1, 3 or 4 channels, 0 to 255) as an image that fills a box. */
+/* Pixels as they are, each `grow` times in both directions. */
+static double *enlarge(const double *pixels, int64_t wide, int64_t high, int64_t channels,
+                       int64_t grow)
+{
+    const size_t size = (size_t)channels * sizeof *pixels;
+    double *out = calloc((size_t)(grow * wide), (size_t)(grow * high) * size);
+    for (int64_t y = 0; out && y < grow * high; y++)
+        for (int64_t x = 0; x < grow * wide; x++)
+            memcpy(out + (y * grow * wide + x) * channels,
+                   pixels + (y / grow * wide + x / grow) * channels, size);
+    return out;
+}
+
+/* Pixels (1, 3 or 4 channels, 0 to 255) as an image that fills a box. Some programs smooth what
+ * they enlarge, whatever image-rendering says: few pixels are repeated instead, to twice the box.
+ */
 static void put_image(canvas *c, const double *pixels, int64_t wide, int64_t high, int64_t channels,
                       box where)
 {
+    const double ratio = where.width / (double)wide;
+    const int64_t grow = ratio >= 2 ? (int64_t)ceil(2 * ratio) : 1;
+    double *large = NULL;
     void *png = NULL;
     size_t size = 0;
     if (c->rc != MERCER_OK)
         return;
-    c->rc = mercer_image_to_png(pixels, wide, high, channels, NULL, &png, &size, c->err);
+    if (grow > 1 && !(large = enlarge(pixels, wide, high, channels, grow))) {
+        c->out.failed = true;
+        return;
+    }
+    c->rc = mercer_image_to_png(large ? large : pixels, grow * wide, grow * high, channels, NULL,
+                                &png, &size, c->err);
+    free(large);
     if (c->rc != MERCER_OK)
         return;
     chart_put(&c->out, "<image preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\"");
