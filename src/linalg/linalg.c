@@ -92,12 +92,14 @@ void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to
 
 /* Products A'B over tall matrices are cut into at most PARTS runs of at least MIN_RUN rows, each
  * summed by one task in strips of STRIP rows; the partial products are added in order. */
-enum { PARTS = 16, STRIP = 1024, MIN_RUN = 256 };
+enum { PARTS = 16, STRIP = 1024, MIN_STRIP = 128, MIN_RUN = 256 };
+#define STRIP_FLOPS 5e9
 
 struct tall_product {
     mercer_ctx *ctx;
     const double *a, *b;
     int64_t ka, lda, kb, ldb, n, per_part;
+    int64_t strip; /* rows between two looks at cancellation */
     double *partial;
     bool symmetric;
     const mrc_panel_loops *narrow; /* NULL: BLAS */
@@ -110,8 +112,8 @@ static void tall_product_part(void *arg, int64_t part, int worker)
     int64_t end = (part + 1) * p->per_part < p->n ? (part + 1) * p->per_part : p->n;
     (void)worker;
     memset(c, 0, (size_t)(p->ka * p->kb) * sizeof *c);
-    for (int64_t i = part * p->per_part; i < end; i += STRIP) {
-        int64_t rows = end - i < STRIP ? end - i : STRIP;
+    for (int64_t i = part * p->per_part; i < end; i += p->strip) {
+        int64_t rows = end - i < p->strip ? end - i : p->strip;
         if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
             return; /* the caller sees it, too */
         if (p->symmetric)
@@ -140,8 +142,13 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     mercer_status rc = mrc_alloc2_raw(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
     if (rc != MERCER_OK)
         return rc;
-    double flops = 2 * (double)p->n * (double)p->ka * (double)p->kb;
-    mrc_parfor_sized(ctx, parts, p->symmetric ? flops / 2 : flops, tall_product_part, p);
+    double per_row = (p->symmetric ? 1 : 2) * (double)p->ka * (double)p->kb;
+    /* Of wide matrices STRIP rows are more than the tenths of a second that a cancellation may
+     * take; much shorter strips would be bound by the memory of the product. */
+    p->strip = STRIP;
+    while (p->strip > MIN_STRIP && (double)p->strip * per_row > STRIP_FLOPS)
+        p->strip /= 2;
+    mrc_parfor_sized(ctx, parts, (double)p->n * per_row, tall_product_part, p);
     MRC_TRY(mrc_check_cancel(ctx, err));
     memcpy(c, p->partial, (size_t)(p->ka * p->kb) * sizeof *c);
     for (int64_t part = 1; part < parts; part++)
