@@ -121,7 +121,7 @@ static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t siz
     if (rc != MERCER_OK)
         return rc;
     size_t alignment = bytes >= LARGE ? HUGE_PAGE : ALIGNMENT;
-    size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
+    size_t rounded = (bytes + alignment) / alignment * alignment; /* never zero */
     if (!audit_refuses())
         *out = aligned_alloc(alignment, rounded);
     /* A hint; refusal changes nothing. Of the last page only a part is wanted: no huge one. */
