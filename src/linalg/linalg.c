@@ -143,8 +143,8 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     if (rc != MERCER_OK)
         return rc;
     double per_row = (p->symmetric ? 1 : 2) * (double)p->ka * (double)p->kb;
-    /* Of wide matrices STRIP rows are more than the tenths of a second that a cancellation may
-     * take; much shorter strips would be bound by the memory of the product. */
+    /* STRIP rows of a wide matrix take longer than a cancellation may; much shorter strips would be
+     * bound by the memory of the product. */
     p->strip = STRIP;
     while (p->strip > MIN_STRIP && (double)p->strip * per_row > STRIP_FLOPS)
         p->strip /= 2;
