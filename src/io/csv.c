@@ -507,6 +507,7 @@ static bool header_by_second(const struct looks *first, const struct looks *seco
 static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct looks *header,
                                 bool certain, mrc_columns *columns, mercer_error *err)
 {
+    const int64_t shift = columns->count - header->count; /* 1: that of the row names is left out */
     mrc_text *text = &csv->text;
     struct place at = {text->data + text->start, text->line};
     int64_t numbers = 0;
@@ -516,13 +517,13 @@ static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct l
     if (rc == MERCER_OK)
         rc = mrc_alloc(&columns->names, columns->count, sizeof *columns->names, err);
     for (int64_t i = 0; i < columns->count && rc == MERCER_OK; i++) {
-        struct cell cell;
+        struct cell cell = {.text = "", .length = 0};
         char position[MRC_NUMBER_SIZE + 8] = "column";
-        if (next_cell(csv, &at, &cell, err) == CELL_BAD)
+        if (i >= shift && next_cell(csv, &at, &cell, err) == CELL_BAD)
             return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
         if ((rc = check_text(csv, &cell, at.line - (i + 1 == columns->count), err)) != MERCER_OK)
             break;
-        numbers += (header->cells[i] & LOOKS_NUMBER) != 0;
+        numbers += i >= shift && (header->cells[i - shift] & LOOKS_NUMBER) != 0;
         columns->unnamed |= i == 0 && cell.length == 0;
         if (cell.length == 0) {
             cell.length = 6 + (size_t)mrc_format_double((double)(i + 1), position + 6);
@@ -536,7 +537,7 @@ static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct l
         mrc_notice_at(ctx, MRC_AT(.advice_key = "header", .advice_value = "no", .names_file = 1),
                       "%s: the first line is read as column names, although %lld of its %lld cells "
                       "%s; header no reads it as data",
-                      text->input->shown, (long long)numbers, (long long)columns->count,
+                      text->input->shown, (long long)numbers, (long long)header->count,
                       numbers == 1 ? "is a number" : "are numbers");
     text->start += header->length;
     text->line += header->lines;
@@ -606,11 +607,49 @@ static bool is_count(const struct cell *cell, int64_t number)
     return mrc_parse_int(cell->text, cell->length, &value) && value == number;
 }
 
-/* What stands in a first column without a name, by the first LOOKED_AT rows. Of one row nothing can
- * be said, nor of a pipe, where the second may wait for an answer to the first. */
-static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, mercer_error *err)
+enum { LOOKED_AT = 20 }; /* rows, to see what the first column has */
+
+/* Whether the rows behind a header have one cell more than it: names of the rows, as R writes them,
+ * which are texts or whole numbers. Of one row, and of a pipe, nothing can be said. */
+static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
+                                    const struct looks *header, bool *yes, mercer_error *err)
 {
-    enum { LOOKED_AT = 20 };
+    mrc_text *text = &csv->text;
+    struct looks row = {0};
+    size_t offset = header->length;
+    int64_t lines = header->lines, seen = 0;
+    bool more = !is_live(csv);
+    mercer_status rc = MERCER_OK;
+    while (more && seen < LOOKED_AT) {
+        while (text->end - text->start == offset && !text->ended)
+            MRC_TRY(mrc_text_more(text, err));
+        if (text->end - text->start == offset)
+            break;
+        rc = look_at_row(csv, columns, offset, lines, &row, NULL);
+        if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_BUDGET)
+            MRC_TRY(
+                mrc_fail(err, rc, "%s: its first rows do not fit the memory", text->input->shown));
+        const bool blank = rc == MERCER_OK && row.count == 1 && (row.cells[0] & LOOKS_EMPTY);
+        more = rc == MERCER_OK &&
+               (blank || (row.count == header->count + 1 && !(row.cells[0] & LOOKS_EMPTY) &&
+                          (row.cells[0] & (LOOKS_NUMBER | LOOKS_WHOLE)) != LOOKS_NUMBER));
+        rc = MERCER_OK; /* what is wrong with a row is told when it is read */
+        seen += !blank;
+        offset += row.length;
+        lines += row.lines;
+    }
+    *yes = more && seen > 1;
+out:
+    mrc_free(row.cells);
+    return rc;
+}
+
+/* What stands in a first column without a name, by the first LOOKED_AT rows. Of one row nothing can
+ * be said, nor of a pipe, where the second may wait for an answer to the first. row_names: numbers
+ * may be names, too. */
+static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, bool row_names,
+                                     mercer_error *err)
+{
     mrc_text *text = &csv->text;
     mrc_classes texts = {.budget = text->budget};
     int64_t rows = is_live(csv) ? 0 : LOOKED_AT, seen = 0, from = 0, code;
@@ -626,10 +665,14 @@ static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, merc
         enum outcome outcome = next_cell(csv, &at, &cell, NULL);
         if (outcome == CELL_BAD)
             break; /* reading the rows says why */
+        if (outcome == CELL_LAST && cell.length == 0) { /* an empty line is no row */
+            offset = (size_t)(at.p - text->data) - text->start;
+            continue;
+        }
         from = seen == 0 && is_count(&cell, 1) ? 1 : from;
         counts &= is_count(&cell, from + seen);
         differs &= cell.length > 0 && !means_missing(columns, &cell) &&
-                   !mrc_parse_double(cell.text, cell.length, &value);
+                   (row_names || !mrc_parse_double(cell.text, cell.length, &value));
         if (differs && outcome != CELL_MORE) {
             MRC_TRY(mrc_classes_code(&texts, cell.text, cell.length, &code, err));
             differs = code == seen;
@@ -774,7 +817,7 @@ static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **
     struct csv *csv;
     struct looks first = {0};
     mercer_status rc = MERCER_OK;
-    bool end, header = false, certain = false;
+    bool end, header = false, certain = false, row_names = false;
     MRC_TRY(mrc_alloc(&csv, 1, sizeof *csv, err));
     *self = csv;
     csv->source = source;
@@ -790,13 +833,21 @@ static mercer_status csv_open(mrc_table_source *source, mercer_ctx *ctx, void **
     /* The header is not stepped over before it is known to be one. */
     MRC_TRY(decide_header(csv, ctx, source->options, columns, &first, &header, &certain, err));
     if (header) {
+        MRC_TRY(have_row_names(csv, columns, &first, &row_names, err));
+        columns->count += row_names;
         MRC_TRY(take_names(csv, ctx, &first, certain, columns, err));
         MRC_TRY(skip_blank_lines(csv, &end, err));
         if (end)
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has a header but no rows",
                         input->shown);
         if (columns->unnamed)
-            MRC_TRY(look_at_unnamed(csv, columns, err));
+            MRC_TRY(look_at_unnamed(csv, columns, row_names, err));
+        if (row_names && columns->counting == MRC_COUNTING_NONE)
+            MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_AT(.line = csv->text.line, .names_file = 1),
+                        "%s:%lld: %lld cells where %lld were expected, and the first ones do not "
+                        "name the rows",
+                        input->shown, (long long)csv->text.line, (long long)columns->count,
+                        (long long)first.count);
     }
 out:
     mrc_free(first.cells);

@@ -121,7 +121,10 @@ struct outcome {
     bool in_numbers; /* and all of these are numbers */
 };
 
-static struct outcome try_delimiter(const char *text, size_t size, char delimiter, char comment)
+/* named_rows: the first line has one cell less than the others, as R writes tables with row names.
+ */
+static struct outcome try_delimiter(const char *text, size_t size, char delimiter, char comment,
+                                    bool named_rows)
 {
     struct walk w = {
         .p = text, .end = text + size, .delimiter = delimiter, .comment = comment, .first = true};
@@ -140,6 +143,8 @@ static struct outcome try_delimiter(const char *text, size_t size, char delimite
         count++;
         if (!w.last)
             continue;
+        if (named_rows && o.lines == 1)
+            o.cells += o.cells > 0;
         o.cells = o.lines == 0 || o.cells == count ? count : 0;
         o.first = o.lines < 2 ? o.cells : o.first;
         o.lines++;
@@ -155,20 +160,26 @@ static struct outcome try_delimiter(const char *text, size_t size, char delimite
 char mrc_sniff_delimiter(const char *text, size_t size, char comment)
 {
     static const char others[] = {';', '\t', '|'};
-    struct outcome comma = try_delimiter(text, size, ',', comment);
+    struct outcome comma = try_delimiter(text, size, ',', comment, false);
     for (size_t k = 0; k < sizeof others; k++) {
-        struct outcome o = try_delimiter(text, size, others[k], comment);
+        struct outcome o = try_delimiter(text, size, others[k], comment, false);
         bool rival = (o.any_comma && o.in_numbers) || (!comma.numbers && o.numbers);
         if (o.cells > 1 && (rival || (comma.cells < 2 && (o.numbers || !o.any_comma))))
             return others[k];
     }
-    struct outcome blank = try_delimiter(text, size, ' ', comment);
+    struct outcome blank = try_delimiter(text, size, ' ', comment, false);
     if (comma.cells < 2 && blank.cells > 1 && blank.numbers)
         return ' ';
+    static const char all[] = {',', ';', '\t', '|', ' '};
+    for (size_t k = 0; k < sizeof all && comma.cells < 2; k++) {
+        struct outcome o = try_delimiter(text, size, all[k], comment, true);
+        if (o.cells > 1 && o.lines > 2 && o.numbers)
+            return all[k];
+    }
     /* No separator fits. One that fits the first two lines makes a better message than a comma that
      * does not occur. */
     for (size_t k = 0; k < sizeof others && comma.cells == 1; k++)
-        if (try_delimiter(text, size, others[k], comment).first > 1)
+        if (try_delimiter(text, size, others[k], comment, false).first > 1)
             return others[k];
     return ',';
 }

@@ -419,5 +419,31 @@ def test_pipes():
         assert p.wait(60) == 0
 
 
+@test
+def test_headers_of_r_have_one_name_fewer():
+    """write.table() with its defaults, with other separators, and of rows that have names."""
+    rows = [[5.1, 3.5, 1], [4.9, 3, 2], [4.7, 3.2, 5]]
+    def r(sep, names, decimal=".", quote='"'):
+        text = sep.join(f"{quote}{c}{quote}" for c in ("a b", "c", "d")) + "\n"
+        for name, row in zip(names, rows):
+            text += sep.join([f"{quote}{name}{quote}"] + [str(v).replace(".", decimal) for v in row]) + "\n"
+        return text
+    for sep in (" ", ",", ";", "\t"):
+        for names in ("123", "xyz", ("7", "3", "12"), ("Mazda RX4", "Fiat 128", "Honda")):
+            for decimal in (".", ",") if sep in " ;\t" else ".":
+                write("r.csv", r(sep, names, decimal))
+                head, *lines = csv_rows(mercer("scale", "r.csv", "--scale", "none").out)
+                assert head == ["id", "a b", "c", "d"], (sep, names, decimal)
+                assert [line[0] for line in lines] == list(names)
+                assert [[float(c) for c in line[1:]] for line in lines] == rows
+    # What does not name the rows is a ragged table.
+    for text, says in (("a,b\n1.5,2,3\n2.5,3,4\n", "t.csv:2: 3 cells where 2"),
+                       ("a,b\n1,2,3\n1,3,4\n", "t.csv:2: 3 cells where 2"),
+                       ("a,b\n1,2,3\n2,3\n", "t.csv:2: 3 cells where 2"),
+                       ("a,b\n1,2,3\n", "t.csv:2: 3 cells where 2")):
+        refused("scale", write("t.csv", text), "--scale", "none", status=1, says=says)
+    assert report("scale", write("end.csv", r(" ", "123") + "\n"), "--scale", "none", "-o", "o.csv")["rows"] == 3
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())
