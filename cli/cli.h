@@ -78,6 +78,10 @@ void cli_error_place_block(mercer_error *err, int64_t before);
 void cli_notice(cli_app *app, const char *text);
 void cli_notice_library(void *app, const mercer_notice *notice);
 
+/* Load a model; a table in its place is told as such, with the call that was meant: operands in the
+ * other order, or fit. Returns 0 or a status after one line. */
+int cli_load_model(const cli_app *app, const char *path, mercer_model **out, mercer_error *err);
+
 /* Print the notices on standard error, unless --quiet. */
 void cli_print_notices(const cli_app *app);
 
@@ -366,7 +370,7 @@ double cli_density(int64_t entries, int64_t rows, int64_t columns);
 char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns);
 
 /* What a model does to the columns of a file first: rows of a summary. */
-void cli_print_preparation(FILE *out, const mercer_model_info *info);
+void cli_print_preparation(FILE *out, const mercer_model *model, const mercer_model_info *info);
 /* The head of a model, when it has one: a row of a summary. */
 void cli_print_head(FILE *out, const mercer_model_info *info);
 /* What errors of a head are: "error_rate" or "rmse"; and such an error for people. */
@@ -384,11 +388,12 @@ void cli_print_selection(FILE *out, const mercer_model_info *info);
 /* The row "rows stored" of a summary. */
 void cli_print_points(FILE *out, const mercer_model_info *info);
 
-/* Spectrum, selection or both, whichever tell something; factor: share per unit of spectrum. */
-void cli_print_features(FILE *out, const mercer_model_info *info, double factor);
+/* Spectrum, selection or both, whichever tell something; factor: share per unit of spectrum; bound:
+ * the bound on new rows is told even when it says nothing. */
+void cli_print_features(FILE *out, const mercer_model_info *info, double factor, bool bound);
 
 /* What features have to do with the targets: a line each. */
-void cli_print_alignment(FILE *out, const mercer_model_info *info);
+void cli_print_alignment(FILE *out, const mercer_model_info *info, bool bound);
 
 /* A row about the search for the features, where there was one. */
 void cli_print_trace(FILE *out, const mercer_model_info *info);

@@ -113,7 +113,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     else if (o->origin)
         cli_print_row(out, "targets", "%s%s", o->origin, unused);
     free(unused);
-    cli_print_preparation(out, info);
+    cli_print_preparation(out, o->model, info);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
     cli_print_row(out, "method", "%s", info->method);
@@ -133,7 +133,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
                       report->store_reason[0] ? ": " : "", report->store_reason);
     fprintf(out, "\n");
     if (info->spectrum && info->components) {
-        cli_print_features(out, info, factor);
+        cli_print_features(out, info, factor, app->set.fit.components == MERCER_COMPONENTS_BOUND);
         fprintf(out, "\n");
     }
     if (report->total_variance > 0 && isfinite(report->reconstruction_error))
@@ -146,6 +146,8 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     if (isfinite(report->projection_variance)) /* predictions do not have one */
         cli_print_row(out, "projection variance", "%.6g of %.6g", report->projection_variance,
                       report->total_variance);
+    else if (info->spectrum) /* features of another length than the rows they are of */
+        cli_print_row(out, "projection variance", "undefined");
     cli_print_trace(out, info);
     cli_print_blocks(out, info);
     cli_print_novelty(out, info);

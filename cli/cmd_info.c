@@ -31,9 +31,9 @@ static int run_info(cli_app *app)
     mercer_error err = {0};
     mercer_model *model = NULL;
     const char *path = app->set.operand[0];
-    const mercer_status rc = mercer_model_load(app->ctx, path, &model, &err);
-    if (rc != MERCER_OK)
-        return cli_fail_library(rc, &err, path);
+    const int status = cli_load_model(app, path, &model, &err);
+    if (status != CLI_DONE)
+        return status;
     mercer_model_info info = {.struct_size = sizeof info};
     mercer_model_get_info(model, &info);
     const double total = info.weight * info.total_variance;
@@ -49,7 +49,7 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "method", "%s", info.method);
     cli_print_row(stdout, "kernel", "%s", info.kernel);
     cli_print_row(stdout, "centring", "%s", info.center);
-    cli_print_preparation(stdout, &info);
+    cli_print_preparation(stdout, model, &info);
     cli_print_row(stdout, "scaling", "%s", info.scale);
     cli_print_row(stdout, "fitted to", "%s rows", cli_text_count(info.rows).text);
     print_columns(model, info.columns);
@@ -72,7 +72,7 @@ static int run_info(cli_app *app)
         cli_print_row(stdout, "data hash", "%s", info.data_hash);
     if (info.spectrum && info.components) {
         printf("\n");
-        cli_print_features(stdout, &info, factor);
+        cli_print_features(stdout, &info, factor, false);
     }
     mercer_model_free(model);
     return CLI_DONE;

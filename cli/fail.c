@@ -95,6 +95,34 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
     return cli_fail_library(code, err, path);
 }
 
+int cli_load_model(const cli_app *app, const char *path, mercer_model **out, mercer_error *err)
+{
+    const cli_settings *set = &app->set;
+    const mercer_status rc = mercer_model_load(app->ctx, path, out, err);
+    if (rc == MERCER_OK)
+        return CLI_DONE;
+    const mercer_entry *format = mercer_format_find(path, NULL);
+    if (rc != MERCER_ERR_FORMAT || !format || !failing || path != set->operand[0])
+        return cli_fail_library(rc, err, path);
+    char *data = cli_quote(path), *model = set->operands > 1 ? cli_quote(set->operand[1]) : NULL;
+    mercer_model *other = NULL;
+    int status = CLI_FAILED;
+    if (model && mercer_model_load(app->ctx, set->operand[1], &other, NULL) == MERCER_OK)
+        status = cli_fail(CLI_WRONG_CALL, "%s is a table; did you mean: mercer %s %s %s?", path,
+                          failing->name, model, data);
+    else if (!model)
+        status = cli_fail(CLI_FAILED,
+                          "%s is a table, not a model; to make one: mercer fit %s -m kpca -o "
+                          "my.model",
+                          path, data);
+    else
+        status = cli_fail_library(rc, err, path);
+    mercer_model_free(other);
+    free(data);
+    free(model);
+    return status;
+}
+
 mercer_status cli_error(mercer_error *err, mercer_status code, const char *format, ...)
 {
     va_list args;

@@ -19,12 +19,63 @@ char *cli_sparse_text(int64_t entries, int64_t rows, int64_t columns)
                       entries == 1 ? "y" : "ies", 100 * cli_density(entries, rows, columns));
 }
 
-void cli_print_preparation(FILE *out, const mercer_model_info *info)
+/* What became of the columns of the file whose cells are not plain numbers: those with texts, or
+ * the others. NULL when there are none; owned by the caller. */
+static char *encoded_text(const json_t *columns, bool texts)
 {
+    enum { VALUES = 4 }; /* shown of a column */
+    static const char *const others[][2] = {{"grouped", "thousands separators left out"},
+                                            {"percent", "percent signs left out"},
+                                            {"boolean", "true and yes are 1, false and no 0"},
+                                            {"date", "days since 1970-01-01"}};
+    char *text = NULL;
+    FILE *out = cli_text_open(&text);
+    size_t i;
+    json_t *column;
+    json_array_foreach(columns, i, column)
+    {
+        const json_t *name = json_object_get(column, "column");
+        const json_t *values = json_object_get(column, "values");
+        const char *as = json_string_value(json_object_get(column, "as"));
+        if (texts != (values != NULL) || !as)
+            continue;
+        fputs(*text ? "; " : "", out);
+        if (json_is_string(name))
+            fprintf(out, "'%s': ", json_string_value(name));
+        else
+            fprintf(out, "column %lld: ", (long long)json_integer_value(name));
+        for (size_t k = 0; !values && k < sizeof others / sizeof *others; k++)
+            if (strcmp(as, others[k][0]) == 0)
+                fputs(others[k][1], out);
+        const size_t count = json_array_size(values);
+        for (size_t k = 0; values && k < count && k < VALUES; k++)
+            fprintf(out, "%s%s", k ? ", " : "", json_string_value(json_array_get(values, k)));
+        if (values)
+            fprintf(out, "%s (%lld values)", count > VALUES ? ", ..." : "", (long long)count);
+        fflush(out);
+    }
+    fclose(out);
+    if (*text)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void cli_print_preparation(FILE *out, const mercer_model *model, const mercer_model_info *info)
+{
+    char *told = NULL;
+    json_t *all = cli_json_take(mercer_model_info_json(model, &told, NULL), &told);
+    char *texts = encoded_text(json_object_get(all, "encoded"), true);
+    char *others = encoded_text(json_object_get(all, "encoded"), false);
     if (info->id_column)
         cli_print_row(out, "ids", "column '%s'", info->id_column);
-    if (strcmp(info->encode, "none") != 0)
-        cli_print_row(out, "text columns", "%s: a 0/1 column for each value", info->encode);
+    if (texts)
+        cli_print_row(out, "text columns", "onehot, a 0/1 column for each value of %s", texts);
+    if (others)
+        cli_print_row(out, "cells read as", "%s", others);
+    free(texts);
+    free(others);
+    json_decref(all);
     if (strcmp(info->missing, "error") != 0)
         cli_print_row(out, "missing values", "%s",
                       strcmp(info->missing, "drop") == 0     ? "rows left out"
@@ -66,10 +117,17 @@ void cli_print_head(FILE *out, const mercer_model_info *info)
     const char *plural = info->head_outputs == 1 ? "" : classes ? "es" : "s";
     const double known = info->head_errors[info->components - 1];
     const cli_text error = cli_text_error(info, known);
-    cli_print_row(out, "head", "%s, predicts %lld %s%s%s%s%s", info->head,
+    const double other = info->head_left_out;
+    const bool seen = info->alignment || info->trace; /* labels had a part in the features */
+    char *left_out = isnan(other) ? cli_copy("")
+                                  : cli_format(", %.4g%s with each row left out of its vote%s",
+                                               classes ? 100 * other : other, classes ? " %" : "",
+                                               seen ? " (the features have seen its label)" : "");
+    cli_print_row(out, "head", "%s, predicts %lld %s%s%s%s%s%s", info->head,
                   (long long)info->head_outputs, classes ? "class" : "value", plural,
                   isnan(known) ? "" : "; ", isnan(known) ? "" : error.text,
-                  isnan(known) ? "" : " on the training rows");
+                  isnan(known) ? "" : " on the training rows", left_out);
+    free(left_out);
 }
 
 /* A cell with a bar, or nothing where there is no room for one. */
@@ -165,8 +223,8 @@ void cli_print_points(FILE *out, const mercer_model_info *info)
     free(others);
 }
 
-/* What is known of the features on new rows. */
-static void print_bound(FILE *out, const mercer_model_info *info)
+/* What is known of the features on new rows. asked: the bound was to choose their number. */
+static void print_bound(FILE *out, const mercer_model_info *info, bool asked)
 {
     if (!isnan(info->kernel_alignment))
         cli_print_row(out, "kernel and labels", "alignment %.4f of the two matrices",
@@ -179,6 +237,8 @@ static void print_bound(FILE *out, const mercer_model_info *info)
     const double *bound = info->bound + (info->components - 1) * MERCER_BOUND_COLUMNS;
     const double value = bound[MERCER_BOUND_EMPIRICAL] - bound[MERCER_BOUND_COMPLEXITY] -
                          bound[MERCER_BOUND_CONFIDENCE];
+    if (value <= 0 && !asked) /* it says nothing; --json has its terms */
+        return;
     cli_print_row(out, "on new rows",
                   value > 0 ? "y²|f|² %.4g here, bound %.4g"
                             : "y²|f|² %.4g here; the bound is vacuous (%.2g)",
@@ -188,7 +248,7 @@ static void print_bound(FILE *out, const mercer_model_info *info)
                       " (--json lists more, and the terms of the bound)");
 }
 
-void cli_print_alignment(FILE *out, const mercer_model_info *info)
+void cli_print_alignment(FILE *out, const mercer_model_info *info, bool bound)
 {
     enum { MOST = 12, SHOWN = 10, BAR = 24 };
     const int64_t count = info->components, shown = count > MOST ? SHOWN : count;
@@ -225,13 +285,13 @@ void cli_print_alignment(FILE *out, const mercer_model_info *info)
             "  %sexplains: fraction of label variance;\n"
             "  covariance: cumulative squared covariance with the labels\n",
             rows ? "* rows count from 0; " : "");
-    print_bound(out, info);
+    print_bound(out, info, bound);
 }
 
-void cli_print_features(FILE *out, const mercer_model_info *info, double factor)
+void cli_print_features(FILE *out, const mercer_model_info *info, double factor, bool bound)
 {
     if (info->alignment) {
-        cli_print_alignment(out, info);
+        cli_print_alignment(out, info, bound);
         return;
     }
     const bool selection = info->selection && info->selected_count > 0;
@@ -250,7 +310,8 @@ void cli_print_trace(FILE *out, const mercer_model_info *info)
     const double *first = info->trace;
     const double *last = first + (info->trace_count - 1) * MERCER_TRACE_COLUMNS;
     cli_print_row(out, "search",
-                  "%s steps: performance %.4f to %.4f, recognition rate %.1f %% to %.1f %%",
+                  "%s steps: performance %.4f to %.4f, recognition rate %.1f %% to %.1f %% on the "
+                  "rows it searched; for new rows: mercer evaluate",
                   cli_text_count(info->trace_count - 1).text, first[MERCER_TRACE_PERFORMANCE],
                   last[MERCER_TRACE_PERFORMANCE], 100 * first[MERCER_TRACE_RATE],
                   100 * last[MERCER_TRACE_RATE]);

@@ -23,9 +23,9 @@ int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
         status = cli_check_overwrite_options(set->output, set);
     if (status != CLI_DONE)
         return status;
-    const mercer_status rc = mercer_model_load(app->ctx, set->operand[0], &p->model, &p->err);
-    if (rc != MERCER_OK)
-        return cli_fail_library(rc, &p->err, set->operand[0]);
+    status = cli_load_model(app, set->operand[0], &p->model, &p->err);
+    if (status != CLI_DONE)
+        return status;
     mercer_model_get_info(p->model, &p->info);
     return cli_gallery_check(&p->gallery, set, &p->info);
 }

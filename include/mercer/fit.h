@@ -109,7 +109,8 @@ typedef struct mercer_fit_report {
     double residual;             /* largest residual of an eigenpair over the largest eigenvalue;
                                     LAPACK and lowrank: a bound of it */
     double reconstruction_error; /* mean over the training rows; NaN when undefined */
-    double projection_variance;  /* mean squared length of the features */
+    double projection_variance;  /* mean squared length of the features; NaN where they are longer
+                                    than the mapped rows, or are predictions */
     double total_variance;       /* mean squared (centred) norm of the mapped training rows */
     double seconds;              /* the fit alone */
     double

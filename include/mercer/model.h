@@ -126,6 +126,8 @@ typedef struct mercer_model_info {
     const char *id_column;    /* the column of ids likewise, as mercer_table_id_name() */
     double left_out_share;    /* of the variance, outside the span of the rows that
                                  nystroem:sampling=rpcholesky drew; NaN: not known */
+    double head_left_out;     /* error of the head on the training rows, each left out of what
+                                 predicts it (but not of the features): knn; NaN: not known */
 } mercer_model_info;
 MERCER_VERSIONED(model_info)
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);

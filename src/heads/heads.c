@@ -237,24 +237,28 @@ out:
     return rc;
 }
 
-/* For all features together. */
+/* For all features together; and where the head can, with each row left out. */
 static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
                                 const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l;
-    mrc_head_query query = {.features = lesson->features, .n = n, .l = l, .k = l};
-    double *scores = NULL, sum = 0;
+    double *scores = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     if (choice->def->most_tried && n > choice->def->most_tried)
         return MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&scores, n, lesson->outputs, sizeof *scores, err));
     MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
-    MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
-    for (int64_t i = 0; i < n; i++)
-        sum += lesson->codes ? codes[i] != lesson->codes[i]
-                             : squared_error(lesson, i, scores + i * lesson->outputs);
-    head->errors[l - 1] = error_of(lesson, sum);
+    for (int own = 0; own <= (choice->def->leaves_out && n > 1); own++) {
+        mrc_head_query query = {
+            .features = lesson->features, .n = n, .l = l, .k = l, .own = own != 0};
+        double sum = 0;
+        MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
+        for (int64_t i = 0; i < n; i++)
+            sum += lesson->codes ? codes[i] != lesson->codes[i]
+                                 : squared_error(lesson, i, scores + i * lesson->outputs);
+        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(lesson, sum);
+    }
 out:
     mrc_free(scores);
     mrc_free(codes);
@@ -352,6 +356,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     MRC_TRY(mrc_alloc(&head->errors, lesson.l, sizeof *head->errors, err));
     for (int64_t j = 0; j < lesson.l; j++)
         head->errors[j] = NAN;
+    head->left_out = NAN;
     if (with_errors)
         MRC_TRY(def->add_feature && !def->needs_all_features
                     ? find_errors(ctx, def, &lesson, head, err)

@@ -22,6 +22,8 @@ typedef struct mrc_head_data {
 typedef struct mrc_head_query {
     const double *features; /* n x l */
     int64_t n, l, k;
+    bool own; /* they are all training rows, in their order: each is left out of what predicts it;
+                 for heads that can */
 } mrc_head_query;
 
 /* Numbers of leading features, increasing, each at least 1 and at most l. */
@@ -39,6 +41,7 @@ typedef struct mrc_head_def {
                         the values: they are not scaled. Any other head predicts values by
                         decision functions, which are scaled back */
     bool needs_all_features; /* it predicts from all features or not at all */
+    bool leaves_out;         /* predict can leave each training row out of what predicts it */
     bool of_predictions;     /* it is for features that are predictions, one per output */
     int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */

@@ -105,9 +105,10 @@ static void insert_neighbour(struct nearest *found, int64_t most, double distanc
     found->count += found->count < most;
 }
 
-/* One query against training rows [z0, z0 + count), whose products with it are known. */
+/* One query against training rows [z0, z0 + count), whose products with it are known; not against
+ * the row `left_out`, if any. */
 static void scan(const struct search *s, const double *x, double norm, const double *products,
-                 int64_t z0, int64_t count, struct nearest *found)
+                 int64_t z0, int64_t count, int64_t left_out, struct nearest *found)
 {
     int64_t l = s->query->l, k = s->query->k;
     /* The norms and the product err by k eps / 2 of `both` each at most, what we compare with by
@@ -117,7 +118,7 @@ static void scan(const struct search *s, const double *x, double norm, const dou
         double both = norm + s->norms[z0 + i];
         double least = both - 2 * products[i] - share * both;
         /* Squares that overflow make least NaN, which passes nothing over. */
-        if (found->count == s->most && least > found->distance[s->most - 1])
+        if (z0 + i == left_out || (found->count == s->most && least > found->distance[s->most - 1]))
             continue;
         insert_neighbour(found, s->most, measure(x, s->head->points + (z0 + i) * l, k), z0 + i);
     }
@@ -178,7 +179,8 @@ static void search_rows(void *arg, int64_t task, int worker)
         mrc_gemm(false, true, queries, count, k, 1, x, l, s->head->points + z0 * l, l, 0, tile,
                  TILE_ROWS);
         for (int64_t i = 0; i < queries; i++)
-            scan(s, x + i * l, norms[i], tile + i * TILE_ROWS, z0, count, &found[i]);
+            scan(s, x + i * l, norms[i], tile + i * TILE_ROWS, z0, count,
+                 s->query->own ? first + i : -1, &found[i]);
     }
     for (int64_t i = 0; i < queries; i++)
         write_prediction(s, first + i, &found[i]);
@@ -192,7 +194,7 @@ static mercer_status knn_predict(mercer_ctx *ctx, const void *params, const mrc_
     struct search s = {.params = params, .head = head, .query = query};
     int64_t n = head->rows, tasks = (query->n + QUERY_ROWS - 1) / QUERY_ROWS;
     mercer_status rc = MERCER_OK;
-    s.most = s.params->k < n ? s.params->k : n;
+    s.most = s.params->k < n - query->own ? s.params->k : n - query->own;
     s.scores = scores;
     s.codes = codes;
     MRC_TRY(mrc_alloc2_raw(&s.norms, n, 1, sizeof(double), err));
@@ -287,6 +289,7 @@ const mrc_head_def mrc_head_knn = {
     .values = true,
     .scale_free = true,
     .copies = 1,
+    .leaves_out = true,
     .most_tried = 20000, /* it takes n^2 l operations; raising it, longer fits */
     .fit = knn_fit,
     .is_complete = knn_is_complete,

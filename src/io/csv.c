@@ -664,8 +664,8 @@ static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, bool
             break;
         enum outcome outcome = next_cell(csv, &at, &cell, NULL);
         if (outcome == CELL_BAD)
-            break; /* reading the rows says why */
-        if (outcome == CELL_LAST && cell.length == 0) { /* an empty line is no row */
+            break;                                      /* reading the rows says why */
+        if (outcome == CELL_LAST && cell.length == 0) { /* an empty line is not a row */
             offset = (size_t)(at.p - text->data) - text->start;
             continue;
         }

@@ -8,6 +8,7 @@
 #include "methods/novelty.h"
 #include "methods/streaming/streaming.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -252,6 +253,9 @@ mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
         MRC_TRY(mrc_held_out_learn(ctx, &r.options, rows, targets, model, err));
     filled.reconstruction_error = model->reconstruction_error;
     filled.total_variance = model->total_variance;
+    /* Features that are not projections may be longer than the rows: there is no share to tell. */
+    if (filled.projection_variance > filled.total_variance * (1 + 1e-9))
+        filled.projection_variance = NAN;
     MRC_TRY(mrc_check_cancel(ctx, err));
     filled.seconds = mrc_seconds() - start;
     filled.features = features;

@@ -24,7 +24,7 @@ mercer_status mercer_fit_report_json(const mercer_model *model, const mercer_fit
     mrc_info_put_settings(&json, &info);
     mrc_json_put_int(&json, "rows", info.rows);
     mrc_json_put_int(&json, "columns", info.columns);
-    mrc_info_put_preparation(&json, &info);
+    mrc_info_put_preparation(&json, model, &info);
     mrc_json_put_int(&json, "components", info.components);
     mrc_info_put_history(&json, &info);
     mrc_info_put_spectrum(&json, &info);

@@ -2,6 +2,9 @@
 /* What is known of a model as JSON; docs/json.md lists the members. */
 #include "model/info_json.h"
 
+#include "data/dress.h"
+#include "model/model.h"
+
 #include <mercer/json.h>
 
 #include <math.h>
@@ -16,9 +19,55 @@ void mrc_info_put_settings(mrc_json_writer *json, const mercer_model_info *info)
     mrc_json_put_text(json, "scale", info->scale);
 }
 
-void mrc_info_put_preparation(mrc_json_writer *json, const mercer_model_info *info)
+/* A column of the file whose cells become other numbers. values: those of a text column, or NULL.
+ */
+static void put_encoded(mrc_json_writer *json, const char *name, int64_t column, const char *as,
+                        const mrc_encoding *values)
+{
+    mrc_json_open_object(json, NULL);
+    if (name)
+        mrc_json_put_text(json, "column", name);
+    else
+        mrc_json_put_int(json, "column", column + 1);
+    mrc_json_put_text(json, "as", as);
+    if (values) {
+        mrc_json_open_array(json, "values");
+        for (int64_t i = 0; i < values->count; i++)
+            mrc_json_put_text(json, NULL, values->values[i]);
+        mrc_json_close(json);
+    }
+    mrc_json_close(json);
+}
+
+/* What is done to each data column of the file, where something is. */
+static void put_columns(mrc_json_writer *json, const mercer_model *model)
+{
+    const mercer_prepare *prepare = &model->prepare;
+    const int64_t count = prepare->sources ? prepare->sources : prepare->dress_count;
+    char **names = prepare->sources ? prepare->source_names : model->column_names;
+    bool any = false;
+    for (int64_t j = 0; j < count; j++) {
+        const mrc_encoding *values = prepare->sources ? &prepare->encodings[j] : NULL;
+        const mrc_dress dress =
+            prepare->dress && j < prepare->dress_count ? prepare->dress[j] : MRC_PLAIN;
+        const bool text = values && values->count > 0;
+        if (!text && dress == MRC_PLAIN)
+            continue;
+        if (!any)
+            mrc_json_open_array(json, "encoded");
+        any = true;
+        put_encoded(json, names ? names[j] : NULL, j, text ? "onehot" : mrc_dress_name(dress),
+                    text ? values : NULL);
+    }
+    if (any)
+        mrc_json_close(json);
+}
+
+void mrc_info_put_preparation(mrc_json_writer *json, const mercer_model *model,
+                              const mercer_model_info *info)
 {
     mrc_json_put_text(json, "encode", info->encode);
+    put_columns(json, model);
     mrc_json_put_text(json, "missing", info->missing);
     if (info->id_column)
         mrc_json_put_text(json, "id_column", info->id_column);
@@ -165,6 +214,8 @@ void mrc_info_put_head(mrc_json_writer *json, const mercer_model *model,
     mrc_json_close(json);
     mrc_json_put_text(json, "head_metric", info->head ? metric : NULL);
     mrc_json_put_reals(json, "head_errors", info->head_errors, info->components, 1);
+    if (!isnan(info->head_left_out))
+        mrc_json_put_real(json, "head_error_left_out", info->head_left_out);
     mrc_json_put_text(json, "scale_target", info->scale_target);
 }
 
@@ -185,7 +236,7 @@ mercer_status mercer_model_info_json(const mercer_model *model, char **out, merc
     for (int64_t j = 0; j < info.columns && mercer_model_column_name(model, j); j++)
         mrc_json_put_text(&json, NULL, mercer_model_column_name(model, j));
     mrc_json_close(&json);
-    mrc_info_put_preparation(&json, &info);
+    mrc_info_put_preparation(&json, model, &info);
     mrc_json_put_int(&json, "components", info.components);
     mrc_json_put_int(&json, "expansion_points", info.expansion_points);
     if (info.expansion_entries >= 0) {

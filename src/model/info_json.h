@@ -9,7 +9,8 @@
 #include <mercer/model.h>
 
 void mrc_info_put_settings(mrc_json_writer *json, const mercer_model_info *info);
-void mrc_info_put_preparation(mrc_json_writer *json, const mercer_model_info *info);
+void mrc_info_put_preparation(mrc_json_writer *json, const mercer_model *model,
+                              const mercer_model_info *info);
 /* Rows that were selected, what the features have to do with targets, steps of a search, blocks of
  * a stream. */
 void mrc_info_put_history(mrc_json_writer *json, const mercer_model_info *info);

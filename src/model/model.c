@@ -491,6 +491,7 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .precomputed = mrc_kernel_is_precomputed(&model->kernel),
         .sparse = model->z_csr.start != NULL,
         .left_out_share = model->left_out_share,
+        .head_left_out = model->head.spec ? model->head.left_out : NAN,
         .label_column = prepare->remembered.label,
         .id_column = prepare->remembered.id_unnamed || prepare->remembered.id_place > 0
                          ? "id"

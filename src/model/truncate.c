@@ -102,6 +102,8 @@ static mercer_status copy_head(const mercer_ctx *ctx, mercer_model *copy, const 
     }
     MRC_TRY(mrc_numbers_copy(copy, model, MRC_GROUP_head, false, err));
     MRC_TRY(mrc_arrays_truncate(copy, model, MRC_GROUP_head, err));
+    if (copy->components < model->components)
+        copy->head.left_out = NAN; /* it is of all features */
 out:
     return rc;
 }

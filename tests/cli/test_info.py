@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """mercer info: test_info.py MERCER [WORD...] [-jN] [--quick]"""
+import pathlib
 import sys
 
-from support import cloud, mercer, report, run_tests, table, test
+from support import cloud, mercer, refused, report, run_tests, species, table, test, write
 
 
 @test
@@ -20,6 +21,38 @@ def test_info():
     text = mercer("info", "x.model").out
     for word in ["kpca", "rbf:sigma=2", "a, b, c, d", "mercer fit x.csv", "f3"]:
         assert word in text, word
+
+
+@test
+def test_info_and_transform_say_what_was_meant():
+    species(40)
+    mercer("fit", "species.csv", "-m", "pca", "-n", 2, "--head", "ls", "-o", "my model")
+    for command in ("transform", "predict"):
+        refused(command, "species.csv", "my model", status=2,
+                says=f"species.csv is a table; did you mean: mercer {command} 'my model' species.csv?")
+    refused("info", "species.csv", status=1, says="mercer fit species.csv -m kpca")
+    refused("transform", "species.csv", "species.csv", status=1, says="not a Mercer model")
+    refused("info", "nosuch.csv", status=1, says="nosuch.csv")
+
+
+@test
+def test_summaries_do_not_promise_too_much():
+    species(60)
+    plain = mercer("fit", "species.csv", "-m", "kpls", "--scale", "standard").out
+    assert "vacuous" not in plain and "largest influence" not in plain
+    told = report("fit", "species.csv", "-m", "kpls", "--scale", "standard")
+    last = told["bound"][-1]
+    assert last["empirical"] - last["complexity"] - last["confidence"] <= 0  # else it would be shown
+    assert "on new rows" in mercer("fit", "species.csv", "-m", "kpls", "--scale", "standard", "-n", "bound").out
+    two = [line for i, line in enumerate(pathlib.Path("species.csv").read_text().splitlines()) if i == 0 or i % 3]
+    write("two.csv", "\n".join(two) + "\n")
+    for data, words in (("species.csv", ["kpls"]), ("species.csv", ["kpca"]), ("species.csv", ["kica"]),
+                        ("species.csv", ["koca"]), ("species.csv", ["smc"]), ("two.csv", ["kboost", "-k", "rbf:sigma=1"])):
+        told = report("fit", data, "-m", *words, "--scale", "standard", "-n", 2)
+        variance = told["projection_variance"]
+        assert variance is None or variance <= told["total_variance"] * (1 + 1e-9), words
+    searched = " ".join(mercer("fit", "species.csv", "-m", "koca", "-n", 2).out.split())
+    assert "on the rows it searched; for new rows: mercer evaluate" in searched
 
 
 if __name__ == "__main__":

@@ -236,5 +236,39 @@ def test_head_of_a_constant_target():
     assert np.abs(got - 7).max() < 1e-12
 
 
+@test
+def test_knn_tells_its_error_with_each_row_left_out():
+    rng = np.random.default_rng(12)
+    for k, classes in ((1, True), (3, True), (5, True), (4, False), (80, True)):
+        x = rng.normal(size=(60, 3))
+        y = x[:, 0] + rng.normal(size=60)
+        kinds = np.array(["a", "b", "c"])[np.digitize(y, [-0.5, 0.5])]
+        if classes:
+            table("t.csv", x, "uvw", kinds)
+        else:
+            table("t.csv", np.c_[x, y], ["u", "v", "w", "target"])
+        told = report("fit", "t.csv", "-m", "pca", "-n", 2, "--head", f"knn:k={k}", "-o", "t.model")
+        f = numbers(mercer("transform", "t.model", "t.csv").out)[1]
+        distance = ((f[:, None] - f[None]) ** 2).sum(2)
+        np.fill_diagonal(distance, np.inf)
+        wrong = []
+        for i in range(60):
+            near = np.argsort(distance[i], kind="stable")[:min(k, 59)]
+            if classes:  # a tie goes to the class of the nearest
+                votes = {kind: sum(kinds[near] == kind) for kind in "abc"}
+                best = next(kinds[j] for j in near if votes[kinds[j]] == max(votes.values()))
+                wrong.append(float(best != kinds[i]))
+            else:
+                wrong.append((y[near].mean() - y[i]) ** 2)
+        left_out = np.mean(wrong) if classes else np.mean(wrong) ** 0.5
+        assert abs(told["head_error_left_out"] - left_out) < 1e-12, (k, classes)
+        assert report("info", "t.model")["head_error_left_out"] == told["head_error_left_out"]
+        assert "with each row left out of its vote" in " ".join(mercer("info", "t.model").out.split())
+    # It is of all features, and only of knn.
+    mercer("truncate", "t.model", "-n", 1, "-o", "short.model")
+    assert "head_error_left_out" not in report("info", "short.model")
+    assert "head_error_left_out" not in report("fit", "t.csv", "-m", "pca", "--head", "ls")
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())

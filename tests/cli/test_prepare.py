@@ -209,5 +209,26 @@ def test_text_columns():
             says=["ids.csv", "2001 columns", "--memory"])
 
 
+@test
+def test_what_was_done_to_columns_is_told():
+    write("e.csv", 'city,x,ok,price,pct,day\n' + "".join(
+        f'{c},{i},{"yes" if i % 2 else "no"},"{i + 1},{i * 7 % 10}00",{i}%,2024-01-0{i}\n' for i, c in
+        enumerate(["Rome", "Oslo", "Rome", "Bonn", "Oslo"], 1)))
+    told = report("fit", "e.csv", "-m", "pca", "-n", 2, "--encode", "onehot,dates", "-o", "e.model")
+    assert told["encoded"] == [{"column": "city", "as": "onehot", "values": ["Bonn", "Oslo", "Rome"]},
+                               {"column": "ok", "as": "boolean"}, {"column": "price", "as": "grouped"},
+                               {"column": "pct", "as": "percent"}, {"column": "day", "as": "date"}]
+    assert report("info", "e.model")["encoded"] == told["encoded"]
+    for text in (mercer("info", "e.model").out,
+                 mercer("fit", "e.csv", "-m", "pca", "-n", 2, "--encode", "onehot,dates").out):
+        text = " ".join(text.split())
+        assert "'city': Bonn, Oslo, Rome (3 values)" in text and "'pct': percent signs left out" in text
+        assert "'price': thousands separators left out" in text and "'day': days since 1970-01-01" in text
+    # Without texts the columns are those of the model; without names they are numbered.
+    write("bare.csv", "1,5%\n2,7%\n4,6%\n")
+    assert report("fit", "bare.csv", "-m", "pca", "-n", 1)["encoded"] == [{"column": 2, "as": "percent"}]
+    assert "encoded" not in report("fit", write("plain.csv", "a,b\n1,2\n2,1\n3,3\n"), "-m", "pca", "-n", 1)
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())

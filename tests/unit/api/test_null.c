@@ -208,6 +208,8 @@ static void test_reading(void **state)
     ZERO(mercer_table_rows, NULL);
     ZERO(mercer_table_targets, NULL);
     ZERO(mercer_table_target_origin, NULL);
+    int64_t group = 0;
+    REFUSED(mercer_table_groups, NULL, &group);
     ZERO(mercer_table_id, NULL, 0);
     ZERO(mercer_table_id_name, NULL);
     ZERO(mercer_format_find, NULL, NULL);
@@ -470,6 +472,36 @@ static void test_evaluations(void **state)
     mercer_evaluation_free(out);
 }
 
+static void test_tuning(void **state)
+{
+    static const char *const texts[] = {"components=1,2"};
+    mercer_evaluation *out = NULL;
+    mercer_evaluate_options options;
+    mercer_tuning tuning = {.struct_size = sizeof tuning, .cells = -7};
+    mercer_tuning_axis axis = {.struct_size = sizeof axis, .count = -7};
+    (void)state;
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.tune = texts;
+    options.tune_count = 1;
+    REFUSED(mercer_tune, NULL, &options, rows, classes, &out);
+    REFUSED(mercer_tune, ctx, NULL, rows, classes, &out);
+    REFUSED(mercer_tune, ctx, &options, NULL, classes, &out);
+    REFUSED(mercer_tune, ctx, &options, rows, classes, NULL);
+    assert_null(out);
+    assert_ok(mercer_tune(ctx, &options, rows, classes, &out, err));
+    QUIET(mercer_evaluation_get_tuning, NULL, &tuning);
+    QUIET(mercer_evaluation_get_tuning, out, NULL);
+    QUIET(mercer_evaluation_get_axis, NULL, 0, &axis);
+    QUIET(mercer_evaluation_get_axis, out, 0, NULL);
+    QUIET(mercer_evaluation_get_axis, out, 1, &axis);
+    QUIET(mercer_evaluation_get_axis, out, -1, &axis);
+    assert_true(tuning.cells == -7 && axis.count == -7);
+    QUIET(mercer_tuning_init_sized, NULL, sizeof tuning);
+    QUIET(mercer_tuning_axis_init_sized, NULL, sizeof axis);
+    mercer_evaluation_free(out);
+}
+
 /* Inside of a criterion. */
 static mercer_status choose(void *host, mercer_step *step, double *beta, mercer_error *err)
 {
@@ -561,17 +593,12 @@ static void test_no_function_is_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_context),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_fitting),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_evaluations),
-        cmocka_unit_test(test_criteria),
-        cmocka_unit_test(test_no_function_is_missing),
+        cmocka_unit_test(test_context),     cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_targets),     cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_writing),     cmocka_unit_test(test_fitting),
+        cmocka_unit_test(test_models),      cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_evaluations), cmocka_unit_test(test_tuning),
+        cmocka_unit_test(test_criteria),    cmocka_unit_test(test_no_function_is_missing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

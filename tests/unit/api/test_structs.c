@@ -69,17 +69,19 @@ static int ends_of(const field *fields, size_t count, size_t whole, size_t *out)
 
 static const field fit_fields[] = {
 #define X(name) F(mercer_fit_options, name)
-    X(method),       X(criterion), X(kernel),     X(components),         X(center), X(scale),
-    X(scale_target), X(landmarks), X(validation), X(validation_targets), X(head),   X(novelty),
-    X(store),        X(precision), X(command),    X(want_features),      X(toy),
+    X(method),        X(criterion),    X(kernel),    X(components), X(center),
+    X(scale),         X(scale_target), X(landmarks), X(validation), X(validation_targets),
+    X(head),          X(novelty),      X(store),     X(precision),  X(command),
+    X(want_features), X(intervals),    X(keep),      X(toy),
 #undef X
 };
 
 static const field evaluate_fields[] = {
 #define X(name) F(mercer_evaluate_options, name)
-    X(fit),        X(folds),       X(repeats),      X(splits),   X(split_start),
-    X(split_rows), X(test),        X(test_targets), X(metric),   X(tune),
-    X(tune_count), X(inner_folds), X(predictions),  X(positive),
+    X(fit),        X(folds),       X(repeats),      X(splits),     X(split_start),
+    X(split_rows), X(test),        X(test_targets), X(metric),     X(tune),
+    X(tune_count), X(inner_folds), X(predictions),  X(positive),   X(tune_rule),
+    X(groups),     X(ordered),     X(choose),       X(importance),
 #undef X
 };
 
@@ -114,6 +116,7 @@ static const field read_fields[] = {
     X(encoding),
     X(comment),
     X(na),
+    X(groups),
 #undef X
 };
 
@@ -213,6 +216,7 @@ static const field model_fields[] = {
     X(label_column),
     X(id_column),
     X(left_out_share),
+    X(head_left_out),
 #undef X
 };
 
@@ -266,6 +270,19 @@ static const field evaluation_fields[] = {
 static const field fold_fields[] = {
 #define X(name) F(mercer_evaluation_fold, name)
     X(value), X(inner), X(chosen), X(components), X(points), X(rows), X(row), X(codes), X(scores),
+#undef X
+};
+
+static const field tuning_fields[] = {
+#define X(name) F(mercer_tuning, name)
+    X(cells),  X(axes), X(rows),   X(folds),  X(rule),   X(mean), X(se),
+    X(values), X(best), X(chosen), X(method), X(kernel), X(head), X(components),
+#undef X
+};
+
+static const field axis_fields[] = {
+#define X(name) F(mercer_tuning_axis, name)
+    X(key), X(count), X(values), X(chosen), X(further),
 #undef X
 };
 
@@ -556,6 +573,8 @@ static void test_defaults(void **state)
     EVERY_END(stream_fields, mercer_stream_info, mercer_stream_info_init_sized)
     EVERY_END(evaluation_fields, mercer_evaluation_info, mercer_evaluation_info_init_sized)
     EVERY_END(fold_fields, mercer_evaluation_fold, mercer_evaluation_fold_init_sized)
+    EVERY_END(tuning_fields, mercer_tuning, mercer_tuning_init_sized)
+    EVERY_END(axis_fields, mercer_tuning_axis, mercer_tuning_axis_init_sized)
     EVERY_END(entry_fields, mercer_entry_info, mercer_entry_info_init_sized)
     EVERY_END(criterion_fields, mercer_criterion, mercer_criterion_init_sized)
     EVERY_END(array_fields, mercer_array, mercer_array_init_sized)
@@ -735,6 +754,19 @@ static void test_what_is_told_of_an_evaluation(void **state)
                  mercer_evaluation_get_info(result, p.at))
     EVERY_FILLED(fold_fields, mercer_evaluation_fold, &fold,
                  mercer_evaluation_get_fold(result, 1, p.at))
+    mercer_evaluation_free(result);
+    mercer_tuning tuning = {.struct_size = sizeof tuning};
+    mercer_tuning_axis axis = {.struct_size = sizeof axis};
+    static const char *const texts[] = {"components=1,2"};
+    options.tune = texts;
+    options.tune_count = 1;
+    options.folds = 0;
+    assert_ok(mercer_tune(ctx, &options, rows, classes, &result, err));
+    mercer_evaluation_get_tuning(result, &tuning);
+    mercer_evaluation_get_axis(result, 0, &axis);
+    EVERY_FILLED(tuning_fields, mercer_tuning, &tuning, mercer_evaluation_get_tuning(result, p.at))
+    EVERY_FILLED(axis_fields, mercer_tuning_axis, &axis,
+                 mercer_evaluation_get_axis(result, 0, p.at))
     mercer_evaluation_free(result);
 }
 
