@@ -411,13 +411,11 @@ static mercer_status tune(cli_app *app, const mercer_table *table, mercer_fit_op
                           mercer_evaluation **out, char **command, mercer_error *err)
 {
     const cli_settings *set = &app->set;
-    mercer_fit_options tried = *options;
     mercer_evaluate_options how;
     mercer_tuning tuning = {.struct_size = sizeof tuning};
     int64_t *groups = NULL;
     mercer_evaluate_options_init(&how);
-    tried.novelty = 0; /* costs a fit more, and changes no score */
-    how.fit = &tried;
+    how.fit = options;
     how.tune = set->tune.item;
     how.tune_count = set->tune.count;
     how.tune_rule = set->tune_rule;

@@ -72,6 +72,11 @@ mercer_status mrc_gaps_refill(mercer_rows *learn, mercer_rows *held, mercer_erro
         mrc_prepare_fill(&again, learn->owned, learn->n, learn->d);
         mrc_prepare_fill(&again, held->owned, held->n, held->d);
     }
+    if (rc == MERCER_OK && learn->prepare) { /* new rows are filled alike */
+        double *means = learn->prepare->means;
+        learn->prepare->means = again.means;
+        again.means = means;
+    }
 out:
     mrc_prepare_destroy(&again);
     return rc;

@@ -289,6 +289,8 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
     MRC_TRY(mrc_options_import("evaluate", given, &job->options, sizeof job->options, err));
     MRC_TRY(mrc_options_import("fit", job->options.fit, &job->fit, sizeof job->fit, err));
     MRC_TRY(check_call(job, err));
+    job->fit.novelty = 0; /* what else rows held out say costs a fit more, and changes no score */
+    job->fit.intervals = job->fit.keep = NULL;
     if (targets && targets->kind == MERCER_TARGET_NONE)
         job->targets = NULL;
     job->inner_folds = job->options.inner_folds;

@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/share.h"
+#include "data/prepare.h"
 #include "methods/common/options.h"
 
 #include <math.h>
@@ -74,6 +75,10 @@ static mercer_status split_rows(const mercer_ctx *ctx, const mercer_rows *rows,
     } else {
         MRC_TRY(mrc_rows_take(rows, split->order, split->fitted, &split->fit_rows, err));
         MRC_TRY(mrc_rows_take(rows, held, split->held, &split->held_rows, err));
+        /* The model of these rows may be kept: it has to read new ones as they were read. */
+        MRC_TRY(mrc_copy_names(&split->fit_rows->names, rows->names, rows->d, err));
+        MRC_TRY(mrc_prepare_clone(rows->prepare, &split->fit_rows->prepare, err));
+        MRC_TRY(mrc_gaps_refill(split->fit_rows, split->held_rows, err));
     }
     if (mercer_targets_kind(targets) != MERCER_TARGET_NONE) {
         MRC_TRY(mrc_targets_take(targets, split->order, split->fitted, &split->fit_targets, err));

@@ -200,6 +200,37 @@ def test_head_in_the_summaries():
 
 
 @test
+def test_model_kept_of_some_rows_reads_as_the_table_was_read():
+    rng = np.random.default_rng(4)
+    kinds = rng.choice(["red", "blue"], 40)
+    x = rng.normal(size=(40, 2))
+    y = x @ [1, 2] + (kinds == "red")
+    lines = [f"{'' if i % 7 == 3 else a},{kind},{'NA' if i % 9 == 4 else b},{c}"
+             for i, (a, kind, b, c) in enumerate(zip(x[:, 0], kinds, x[:, 1], y))]
+    write("t.csv", "\n".join(["u,kind,v,y", *lines]) + "\n")
+    write("turned.csv", "\n".join(",".join(reversed(line.split(","))) for line in ["u,kind,v,y", *lines]) + "\n")
+    for keep in ("refit", "fitted"):
+        for extra in (["--intervals", "on"], ["--novelty", 0.2]):
+            mercer("fit", "t.csv", "-m", "kpca", "-n", 5, "--head", "ls", "--target", "y", "--encode", "onehot",
+                   "--missing", "mean", *extra, "--keep", keep, "-o", "m")
+            told = report("info", "m")
+            assert told["column_names"] == ["u", "kind=blue", "kind=red", "v"], told["column_names"]
+            assert mercer("predict", "m", "t.csv").out == mercer("predict", "m", "turned.csv").out
+    # What fills missing values is learnt from the rows that the model is of: two of ten have no part in it.
+    write("new.csv", "u,v\n,1\n")
+    cells = rng.normal(size=(10, 3))
+    cells[:, 1] += 5
+    found = []
+    for i in [None, *range(10)]:
+        lines = [f"{'' if j in (0, 9) else a + 1000 * (i == j)},{b},{c}" for j, (a, b, c) in enumerate(cells)]
+        write("gaps.csv", "\n".join(["u,v,y", *lines]) + "\n")
+        mercer("fit", "gaps.csv", "-m", "krr", "-k", "linear", "--target", "y", "--missing", "mean", "--intervals",
+               "on", "--keep", "fitted", "-o", "m")
+        found.append(mercer("predict", "m", "new.csv").out)
+    assert found[1:].count(found[0]) == 4, found  # nor have two without a value
+
+
+@test
 def test_head_refusals():
     x, _ = species()
     table("plain.csv", x, ["p", "q", "r"])

@@ -169,6 +169,21 @@ def test_tune_ends_in_a_line_to_paste():
 
 
 @test
+def test_tune_goes_with_intervals():
+    """Held-out rows say nothing that scores are made of, whatever predicts."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(60, 2))
+    table("t.csv", np.c_[x, np.sin(x[:, 0])], ["u", "v", "y"])
+    for words in (["-m", "kpca", "--head", "ls", "--tune", "components=2,5"],
+                  ["-m", "krr", "--tune", "kernel.sigma=1,4"]):
+        fit = ["fit", "t.csv", "--target", "y", *words]
+        told = report(*fit, "--intervals", "on", "--keep", "fitted", "-o", "m")
+        assert told["grid"] == report(*fit)["grid"]
+        assert "--intervals on --keep fitted" in told["command"]
+        assert report("predict", "m", "t.csv", "--coverage", 0.8, "-o", "out.csv")["within"] > 0.5
+
+
+@test
 def test_tune_prints_the_grid_and_its_edges():
     species(90)
     words = ["evaluate", "species.csv", "-m", "kpls", "--cv", 3]
