@@ -367,19 +367,18 @@ static void add_word(FILE *out, const char *option, const char *value)
 static void add_reading(FILE *out, const look *o)
 {
     const cli_settings *s = &o->set;
-    add_word(out, "format", s->format);
-    add_word(out, "header", s->header);
-    add_word(out, "delimiter", s->delimiter);
+    char *file = cli_file_words(s);
+    fputs(file, out);
+    free(file);
     add_word(out, "decimal", s->decimal);
     add_word(out, "thousands", s->thousands);
-    add_word(out, "encoding", s->encoding);
-    add_word(out, "comment", s->comment);
     add_word(out, "id", s->id);
     add_word(out, "columns", s->columns);
     add_word(out, "drop", s->drop);
     add_word(out, "label", s->label);
     add_word(out, "target", s->target);
     add_word(out, "labels", s->labels);
+    add_word(out, "list-header", s->list_header);
     if (s->no_label)
         fprintf(out, " --no-label");
     add_word(out, "encode", s->encode);
@@ -401,7 +400,7 @@ static bool has_command(const char *name)
 static void write_command(const look *o, advice *a)
 {
     const bool predicts = strcmp(o->goal, "predict") == 0;
-    char *data = cli_quote(o->set.operand[0]), *text = NULL;
+    char *data = cli_quote_path(o->set.operand[0]), *file = cli_file_words(&o->set), *text = NULL;
     FILE *out = cli_text_open(&text);
     fprintf(out, "mercer %s %s", predicts ? "evaluate" : "fit", data);
     add_reading(out, o);
@@ -421,12 +420,13 @@ static void write_command(const look *o, advice *a)
     fclose(out);
     a->command = text;
     if (strcmp(o->goal, "outliers") == 0)
-        a->then = cli_format("mercer transform my.model %s --errors --top 20", data);
+        a->then = cli_format("mercer transform my.model %s%s --errors --top 20", data, file);
     else if (strcmp(o->goal, "pictures") == 0 && has_command("plot"))
-        a->then = cli_format("mercer plot my.model %s", data);
+        a->then = cli_format("mercer plot my.model %s%s", data, file);
     else if (!predicts)
-        a->then = cli_format("mercer transform my.model %s -o features.csv", data);
+        a->then = cli_format("mercer transform my.model %s%s -o features.csv", data, file);
     free(data);
+    free(file);
 }
 
 /* ---- advice ---- */
@@ -583,28 +583,33 @@ static void print_cost(const advice *a)
         printf(", store %s", a->cost.store);
 }
 
-/* A long command on several lines, as a shell reads them. */
+/* Length of the first word, as a shell reads it. */
+static size_t word_length(const char *text)
+{
+    const char *at = text;
+    while (*at && *at != ' ') {
+        if (*at == '\'')
+            at += 1 + strcspn(at + 1, "'");
+        else if (*at == '\\' && at[1])
+            at++;
+        at += *at != 0;
+    }
+    return (size_t)(at - text);
+}
+
+/* A long command on several lines, as a shell reads them. An option stays with its value. */
 static void print_command(const char *command)
 {
-    const int width = cli_terminal_width() - 4;
-    int column = 2;
-    char quote = 0;
-    printf("  ");
-    for (const char *at = command; *at; at++) {
-        if (*at == '\'')
-            quote = !quote;
-        if (*at == ' ' && !quote) {
-            const char *next = at + 1;
-            size_t length = strcspn(next, " ");
-            if (next[0] == '-' && next[length] == ' ' && next[length + 1] != '-')
-                length += 1 + strcspn(next + length + 1, " ");
-            if (column + (int)length + 1 > width && column > 6) {
-                printf(" \\\n     ");
-                column = 5;
-            }
-        }
-        putchar(*at);
-        column++;
+    const size_t width = (size_t)cli_terminal_width() - 4;
+    size_t column = 0;
+    for (const char *at = command; *at; at += *at == ' ') {
+        size_t length = word_length(at);
+        if (*at == '-' && at[length] == ' ' && at[length + 1] != '-')
+            length += 1 + word_length(at + length + 1);
+        const bool wraps = column > 6 && column + 1 + length > width;
+        printf("%s%.*s", column == 0 ? "  " : wraps ? " \\\n      " : " ", (int)length, at);
+        column = column == 0 ? 2 + length : wraps ? 6 + length : column + 1 + length;
+        at += length;
     }
     printf("\n");
 }

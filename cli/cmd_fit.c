@@ -65,17 +65,18 @@ static json_t *report_json(const cli_app *app, const outcome *o)
 static void print_next(FILE *out, const cli_app *app, const outcome *o)
 {
     const bool piped = strcmp(app->set.operand[0], "-") == 0;
-    char *data = piped ? cli_copy("DATA") : cli_clean(cli_quote(app->set.operand[0]));
+    char *data = piped ? cli_copy("DATA") : cli_clean(cli_quote_path(app->set.operand[0]));
+    char *file = cli_file_words(&app->set);
     fprintf(out, "\nNext:\n");
     if (!app->set.output) {
         fprintf(out, "  %s -o my.model\n", cli_visible(app->command_line));
     } else if (cli_is_stdout(app->set.output)) {
-        fprintf(out, "  mercer transform MODEL %s -o features.csv\n", data);
+        fprintf(out, "  mercer transform MODEL %s%s -o features.csv\n", data, file);
     } else {
-        char *model = cli_clean(cli_quote(app->set.output));
-        fprintf(out, "  mercer transform %s %s -o features.csv\n", model, data);
+        char *model = cli_clean(cli_quote_path(app->set.output));
+        fprintf(out, "  mercer transform %s %s%s -o features.csv\n", model, data, file);
         if (o->info.head)
-            fprintf(out, "  mercer predict %s %s -o predictions.csv\n", model, data);
+            fprintf(out, "  mercer predict %s %s%s -o predictions.csv\n", model, data, file);
         const char *images = o->info.image_features;
         if (o->info.invertible)
             fprintf(out, "  mercer inverse %s features.csv -o %s\n", model,
@@ -84,6 +85,7 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
         free(model);
     }
     free(data);
+    free(file);
 }
 
 static void print_summary(FILE *out, const cli_app *app, const outcome *o)

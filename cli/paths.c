@@ -35,6 +35,25 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->image_features = set->image_features;
 }
 
+char *cli_file_words(const cli_settings *set)
+{
+    const char *const words[][2] = {{"format", set->format},
+                                    {"header", set->header},
+                                    {"delimiter", set->delimiter},
+                                    {"encoding", set->encoding},
+                                    {"comment", set->comment}};
+    char *text = NULL;
+    FILE *out = cli_text_open(&text);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char *value = words[i][1] ? cli_quote(words[i][1]) : NULL;
+        if (value)
+            fprintf(out, " --%s %s", words[i][0], value);
+        free(value);
+    }
+    fclose(out);
+    return text;
+}
+
 bool cli_has_header(const mercer_entry *format)
 {
     mercer_entry_info info = {.struct_size = sizeof info};

@@ -321,7 +321,9 @@ char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const ch
     char *line = NULL;
     FILE *out = cli_text_open(&line);
     fputs("mercer fit", out);
-    put_word(out, strcmp(set->operand[0], "-") == 0 ? "DATA" : set->operand[0]);
+    char *data = cli_quote_path(strcmp(set->operand[0], "-") == 0 ? "DATA" : set->operand[0]);
+    fprintf(out, " %s", data);
+    free(data);
     fputs(" -m", out);
     put_word(out, v.tuning.method);
     if (set->fit.kernel || tunes(set, "kernel")) {

@@ -273,6 +273,14 @@ char *cli_quote(const char *word)
     return quoted;
 }
 
+char *cli_quote_path(const char *path)
+{
+    char *named = cli_format("%s%s", *path == '-' && path[1] ? "./" : "", path);
+    char *quoted = cli_quote(named);
+    free(named);
+    return quoted;
+}
+
 int cli_distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };

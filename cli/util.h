@@ -55,6 +55,8 @@ cli_text cli_text_number(double value);    /* 4 digits, or "undefined" for NaN *
 
 /* The word as a shell would need it: quoted only where necessary. Owned by the caller. */
 char *cli_quote(const char *word);
+/* A file's name likewise, which must not look like an option. */
+char *cli_quote_path(const char *path);
 
 /* How far two words are apart in single edits (insert, delete, replace, swap of neighbours). */
 int cli_distance(const char *a, const char *b);

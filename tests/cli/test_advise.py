@@ -165,5 +165,37 @@ def test_odd_tables():
     assert advised("wide.npy")["columns"] == 10000
 
 
+@test
+def test_commands_survive_odd_names_and_files():
+    rng = np.random.default_rng(3)
+    head = ["größe des tieres", "it's a b", "c", "my species"]
+    lines = [";".join(head), *(f"{a:.3f};{b:.3f};{c:.3f};{'uv'[int(a > 0)]}" for a, b, c in rng.normal(size=(60, 3)))]
+    name = "it's a long name for a table.csv"
+    pathlib.Path(name).write_bytes("\n".join(["% remark", *lines, ""]).encode("latin-1"))
+    for goal in ("features", "outliers", "pictures", "predict"):
+        for width in (40, 60, 80, 200):
+            os.environ["COLUMNS"] = str(width)
+            words = [name, "--goal", goal, "--comment", "%", "--drop", "it's a b"]
+            got = advised(*words)
+            text = mercer("advise", *words).out
+            for entry in got["advice"]:  # as a shell reads the lines
+                assert shlex.split(entry["command"]) in [shlex.split(part) for part in text.replace("\\\n", "").split("\n")
+                                                         if part.startswith("  mercer")], text
+    del os.environ["COLUMNS"]
+    # A list of labels whose first line is a name, and a table that looks like an option.
+    write("-t.csv", "a,b\n" + "".join(f"{a},{b}\n" for a, b in rng.normal(size=(30, 2))))
+    write("l.txt", "p\n" + "p\nq\n" * 15)
+    got = advised("./-t.csv", "--labels", "l.txt", "--list-header", "yes")
+    assert "--list-header yes" in got["advice"][0]["command"] and got["classes"] == 2
+    assert "mercer fit ./-t.csv" in mercer("advise", "--", "-t.csv").out
+    assert "mercer transform m ./-t.csv" in mercer("fit", "-m", "kpca", "-o", "m", "--", "-t.csv").out
+    assert "Next:  mercer fit ./-t.csv" in mercer("evaluate", "-m", "kpca", "--tune", "components=1,2", "--", "-t.csv").out
+    # What a fit says comes next reads the same file.
+    told = mercer("fit", name, "--comment", "%", "--encoding", "latin1", "--label", "my species", "--head", "ls", "-m",
+                  "kpca", "-n", 2, "-o", "m").out
+    for line in told[told.index("Next:"):].split("\n")[1:3]:
+        paste(line.strip())
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())
