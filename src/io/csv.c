@@ -609,8 +609,18 @@ static bool is_count(const struct cell *cell, int64_t number)
 
 enum { LOOKED_AT = 20 }; /* rows, to see what the first column has */
 
-/* Whether the rows behind a header have one cell more than it: names of the rows, as R writes them,
- * which are texts or whole numbers. Of one row, and of a pipe, nothing can be said. */
+/* Whether the first cell of a row can be its name: a text, a number in quotes, or a whole number;
+ * behind a single name not the last, since 1,5 and 1 234 are numbers, too. */
+static bool can_name_row(unsigned char first, const struct looks *header)
+{
+    if (first & LOOKS_EMPTY)
+        return false;
+    return !(first & LOOKS_NUMBER) || (first & LOOKS_QUOTED) ||
+           ((first & LOOKS_WHOLE) && header->count > 1);
+}
+
+/* Whether the rows behind a header have one cell more than it: names of the rows, as R writes them.
+ * Of one row, and of a pipe, nothing can be said. */
 static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
                                     const struct looks *header, bool *yes, mercer_error *err)
 {
@@ -631,8 +641,7 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
                 mrc_fail(err, rc, "%s: its first rows do not fit the memory", text->input->shown));
         const bool blank = rc == MERCER_OK && row.count == 1 && (row.cells[0] & LOOKS_EMPTY);
         more = rc == MERCER_OK &&
-               (blank || (row.count == header->count + 1 && !(row.cells[0] & LOOKS_EMPTY) &&
-                          (row.cells[0] & (LOOKS_NUMBER | LOOKS_WHOLE)) != LOOKS_NUMBER));
+               (blank || (row.count == header->count + 1 && can_name_row(row.cells[0], header)));
         rc = MERCER_OK; /* what is wrong with a row is told when it is read */
         seen += !blank;
         offset += row.length;
@@ -646,7 +655,8 @@ out:
 
 /* What stands in a first column without a name, by the first LOOKED_AT rows. Of one row nothing can
  * be said, nor of a pipe, where the second may wait for an answer to the first. row_names: numbers
- * may be names, too. */
+ * in quotes are names, too; without them they have to count, or may be data below a ragged header.
+ */
 static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, bool row_names,
                                      mercer_error *err)
 {
@@ -671,8 +681,9 @@ static mercer_status look_at_unnamed(struct csv *csv, mrc_columns *columns, bool
         }
         from = seen == 0 && is_count(&cell, 1) ? 1 : from;
         counts &= is_count(&cell, from + seen);
-        differs &= cell.length > 0 && !means_missing(columns, &cell) &&
-                   (row_names || !mrc_parse_double(cell.text, cell.length, &value));
+        differs &=
+            cell.length > 0 && !means_missing(columns, &cell) &&
+            ((row_names && cell.quoted) || !mrc_parse_double(cell.text, cell.length, &value));
         if (differs && outcome != CELL_MORE) {
             MRC_TRY(mrc_classes_code(&texts, cell.text, cell.length, &code, err));
             differs = code == seen;

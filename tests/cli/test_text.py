@@ -440,6 +440,11 @@ def test_headers_of_r_have_one_name_fewer():
     for text, says in (("a,b\n1.5,2,3\n2.5,3,4\n", "t.csv:2: 3 cells where 2"),
                        ("a,b\n1,2,3\n1,3,4\n", "t.csv:2: 3 cells where 2"),
                        ("a,b\n1,2,3\n2,3\n", "t.csv:2: 3 cells where 2"),
+                       ("a,b\n7,2,3\n3,3,4\n", "t.csv:2: 3 cells where 2"),
+                       # numbers with decimal commas, and with thousands separators
+                       ("a\n1,5\n2,5\n3,25\n", "t.csv:2: 2 cells where 1"),
+                       ("a\n1 234\n2 345\n3 456\n", "t.csv:2:"),
+                       ("a\n1,234\n2,345\n5,456\n", "t.csv:2: 2 cells where 1"),
                        ("a,b\n1,2,3\n", "t.csv:2: 3 cells where 2")):
         refused("scale", write("t.csv", text), "--scale", "none", status=1, says=says)
     assert report("scale", write("end.csv", r(" ", "123") + "\n"), "--scale", "none", "-o", "o.csv")["rows"] == 3
