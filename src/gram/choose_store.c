@@ -114,6 +114,12 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
         bool worth = asked || 2 * g->rows->d <= g->n;
         if (!worth || g->rows->d > most) {
             snprintf(p->why, sizeof p->why, "more columns than a low-rank factor may have");
+            if (asked && g->rows->d > g->n)
+                return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                                   "store lowrank: the factor of a linear kernel has a column per "
+                                   "column of the rows, and %lld are more than the %lld rows: use "
+                                   "store dense or stream",
+                                   (long long)g->rows->d, (long long)g->n);
             return asked ? mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "store"),
                                        "store lowrank: %lld columns of %lld rows exceed the memory "
                                        "budget of %s: use store dense or stream",

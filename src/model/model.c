@@ -258,6 +258,19 @@ static mercer_status check_variance(const mercer_model *model, mercer_error *err
     if (!(model->variance_scale >= 0 && model->variance_floor >= 0) ||
         !isfinite(model->variance_scale) || !isfinite(model->variance_floor))
         return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: the variance cannot be used");
+    int64_t q = model->points == 0 ? model->columns : model->basis_points;
+    if (model->variance && (!model->variance_offsets || model->variance_rank != q))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of the variance are missing");
+    return MERCER_OK;
+}
+
+/* Each column of what was held out, which p-values and intervals are looked up in. */
+static mercer_status check_held_out(const char *name, const double *values, int64_t rows,
+                                    int64_t columns, mercer_error *err)
+{
+    for (int64_t i = columns; values && i < rows * columns; i++)
+        if (values[i] < values[i - columns])
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: %s is not in increasing order", name);
     return MERCER_OK;
 }
 
@@ -270,6 +283,9 @@ static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
     if (model->z_packed && mrc_first_not_finite_of(model->z_dtype, model->z_packed, 0, m * d) >= 0)
         MRC_FAIL(err, MERCER_ERR_NUMERIC, "model: z holds a value that is not finite");
     MRC_TRY(mrc_arrays_check(model, MRC_GROUP_model, err));
+    MRC_TRY(check_held_out("held_errors", model->held_errors, model->held_errors_count, 1, err));
+    MRC_TRY(check_held_out("held_residuals", model->held_residuals, model->held_residuals_count,
+                           model->head.outputs, err));
     if (!isfinite(model->mean_norm2))
         MRC_TRY(mrc_model_not_finite("mean_norm2", err));
     if (!(model->weight > 0 && isfinite(model->weight)))

@@ -39,6 +39,9 @@ enum {
     GROUP_DOUBLES = 1 << 22 /* copied values per group, unless the threads need more chunks */
 };
 
+/* What the products of a trial are added to; as large as their terms, so that it hides none. */
+static const double START = 0.1;
+
 /* How few rows are transformed. */
 enum way { UNKNOWN, IN_CHUNKS, IN_SHORT_CHUNKS, ONE_BY_ONE };
 
@@ -472,9 +475,6 @@ static mercer_status check_errors(const mercer_model *model, const mercer_rows *
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "variances of predictions need a fit on the low-rank store, which this "
                         "model does not come from");
-    int64_t q = model->points == 0 ? model->columns : model->basis_points;
-    if (model->variance && (!model->variance_offsets || model->variance_rank != q))
-        return mrc_fail(err, MERCER_ERR_FORMAT, "model: parts of the variance are missing");
     if (!model->orthonormal && !model->variance)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "reconstruction errors need an orthonormal basis, which '%s' does not give",
@@ -565,35 +565,52 @@ static mercer_status find_center_dots(struct job *job, mercer_error *err)
     return rc;
 }
 
-/* Products of a full chunk beside the same made in other ways, for rows drawn at random. */
+/* Products of a full chunk beside the same made in other ways. All numbers are drawn at random, in
+ * place of the model's, too: sums of small weights would be lost beside what they are added to, and
+ * zeroes hide the order of a sum. */
 struct trial {
     const struct job *job;
     double *a, *full, *other; /* CHUNK rows of `length` numbers each */
+    double *b;                /* TILE rows of `length` numbers */
     double *window;           /* of packed points */
     int64_t length;
     bool rows_agree, short_chunks_agree;
 };
 
-static void try_product(struct trial *trial, bool transpose_b, int64_t n, int64_t k,
-                        const double *b, int64_t ldb)
+/* Whether some rows of a product are the same from `first` of the full chunk on. */
+static bool agrees(const struct trial *trial, int64_t first, int64_t rows, bool one_by_one,
+                   bool transpose_b, int64_t n, int64_t k, int64_t ldb)
 {
     int64_t length = trial->length;
-    size_t row_size = (size_t)n * sizeof(double);
-    double *full = trial->full, *other = trial->other;
+    const double *a = trial->a + first * length;
+    for (int64_t i = 0; i < rows * length; i++)
+        trial->other[i] = START;
+    if (one_by_one)
+        mrc_gemm_rows(trial->job->ctx->simd, transpose_b, rows, n, k, 1, a, length, trial->b, ldb,
+                      1, trial->other, length);
+    else
+        mrc_gemm(false, transpose_b, rows, n, k, 1, a, length, trial->b, ldb, 1, trial->other,
+                 length);
+    for (int64_t i = 0; i < rows; i++)
+        if (memcmp(trial->full + (first + i) * length, trial->other + i * length,
+                   (size_t)n * sizeof(double)) != 0)
+            return false;
+    return true;
+}
+
+/* CHUNK x k times k x n, b' with this many numbers to a row. Different loops round one sum in
+ * several alike, so that many are compared: of few columns, those of all rows. */
+static void try_product(struct trial *trial, bool transpose_b, int64_t n, int64_t k, int64_t ldb)
+{
+    int64_t length = trial->length, step = n < FEW ? 1 : FEW + 1;
     for (int64_t i = 0; i < CHUNK * length; i++)
-        full[i] = other[i] = 0.1;
-    mrc_gemm(false, transpose_b, CHUNK, n, k, 1, trial->a, length, b, ldb, 1, full, length);
-    mrc_gemm(false, transpose_b, FEW, n, k, 1, trial->a, length, b, ldb, 1, other, length);
-    for (int64_t i = 0; i < FEW; i++)
-        if (memcmp(full + i * length, other + i * length, row_size) != 0)
-            trial->short_chunks_agree = false;
-    for (int64_t i = 0; i < CHUNK && trial->rows_agree; i += FEW + 1) {
-        for (int64_t j = 0; j < n; j++)
-            other[j] = 0.1;
-        mrc_gemm_rows(trial->job->ctx->simd, transpose_b, 1, n, k, 1, trial->a + i * length, length,
-                      b, ldb, 1, other, length);
-        trial->rows_agree = memcmp(full + i * length, other, row_size) == 0;
-    }
+        trial->full[i] = START;
+    mrc_gemm(false, transpose_b, CHUNK, n, k, 1, trial->a, length, trial->b, ldb, 1, trial->full,
+             length);
+    for (int64_t i = 0; i < CHUNK && trial->rows_agree; i += step)
+        trial->rows_agree = agrees(trial, i, 1, true, transpose_b, n, k, ldb);
+    for (int64_t i = 0; i < CHUNK && trial->short_chunks_agree; i += n < FEW ? FEW : CHUNK)
+        trial->short_chunks_agree = agrees(trial, i, FEW, false, transpose_b, n, k, ldb);
 }
 
 /* The products of the first and the last tile of points, which stand for all of these. */
@@ -609,14 +626,13 @@ static void try_points(struct trial *trial, int64_t first, int64_t end)
         mrc_points own;
         const mrc_points *z = mrc_points_window(job->z, &at, nz, trial->window, &own);
         if (z->x && !z->transposed)
-            try_product(trial, true, nz, z->d, z->x + at * z->ld, z->ld);
+            try_product(trial, true, nz, z->d, z->ld);
         if (basis)
-            try_product(trial, false, model->mean ? l + 1 : l, nz, model->extended + z0 * (l + 1),
-                        l + 1);
+            try_product(trial, false, model->mean ? l + 1 : l, nz, l + 1);
         else if (model->mean)
-            try_product(trial, false, 1, nz, model->mean + z0, 1);
+            try_product(trial, false, 1, nz, 1);
         if (basis && model->variance)
-            try_product(trial, false, q, nz, model->variance + z0 * q, q);
+            try_product(trial, false, q, nz, q);
         next = z0 < last ? last : end;
     }
 }
@@ -627,10 +643,10 @@ static void try_columns(struct trial *trial)
     int64_t l = model->components, d = model->columns, last = (d - 1) / TILE * TILE;
     for (int64_t c0 = 0, next; c0 < d; c0 = next) {
         int64_t nc = d - c0 < TILE ? d - c0 : TILE;
-        try_product(trial, false, l, nc, model->weights + c0 * l, l);
-        try_product(trial, true, nc, l, model->weights + c0 * l, l);
+        try_product(trial, false, l, nc, l);
+        try_product(trial, true, nc, l, l);
         if (model->variance)
-            try_product(trial, false, d, nc, model->variance + c0 * d, d);
+            try_product(trial, false, d, nc, d);
         next = c0 < last ? last : d;
     }
 }
@@ -645,6 +661,8 @@ static void try_products(void *arg, int64_t task, int worker)
     mrc_rng_seed(&rng, 1);
     for (int64_t i = 0; i < CHUNK * trial->length; i++)
         trial->a[i] = mrc_rng_uniform(&rng) - 0.5;
+    for (int64_t i = 0; i < TILE * trial->length; i++)
+        trial->b[i] = mrc_rng_uniform(&rng) - 0.5;
     if (!model->points)
         try_columns(trial);
     try_points(trial, 0, model->basis_points);
@@ -670,6 +688,7 @@ static mercer_status choose_way(const struct job *job, enum way *way, mercer_err
     MRC_TRY(mrc_alloc2_raw(&trial.a, CHUNK, trial.length, sizeof *trial.a, err));
     MRC_TRY(mrc_alloc2_raw(&trial.full, CHUNK, trial.length, sizeof *trial.full, err));
     MRC_TRY(mrc_alloc2_raw(&trial.other, CHUNK, trial.length, sizeof *trial.other, err));
+    MRC_TRY(mrc_alloc2_raw(&trial.b, TILE, trial.length, sizeof *trial.b, err));
     MRC_TRY(mrc_alloc2_raw(&trial.window, TILE, mrc_points_window_size(job->z),
                            sizeof *trial.window, err));
     MRC_TRY(mrc_parfor_checked(job->ctx, 1, try_products, &trial, err));
@@ -679,6 +698,7 @@ out:
     mrc_free(trial.a);
     mrc_free(trial.full);
     mrc_free(trial.other);
+    mrc_free(trial.b);
     mrc_free(trial.window);
     return rc;
 }

@@ -302,6 +302,10 @@ def test_lowrank_that_cannot_be():
     np.save("x.npy", cloud(600, 30))
     refused("fit", "x.npy", "-m", "kpca", "-k", "rbf:sigma=0.5", "--store", "lowrank", "--memory",
             "4M", status=1, says=["lowrank", "rank", "stream"])
+    np.save("wide.npy", np.random.default_rng(2).normal(size=(3, 5)))
+    done = refused("fit", "wide.npy", "-m", "pca", "--store", "lowrank", status=2,
+                   says=["lowrank", "5 are more than the 3 rows"])
+    assert "budget" not in done.err
 
 
 @test

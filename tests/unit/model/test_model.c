@@ -116,6 +116,30 @@ static void weights_too(mercer_model *model)
 {
     model->weights = ref_alloc(3, 2);
 }
+static void variance_of_fewer_points(mercer_model *model)
+{
+    model->variance_rank = model->basis_points - 1;
+    model->variance = ref_alloc(model->variance_rank, model->variance_rank);
+    model->variance_offsets = ref_alloc(model->variance_rank, 1);
+}
+static void variance_without_offsets(mercer_model *model)
+{
+    model->variance_rank = model->basis_points;
+    model->variance = ref_alloc(model->variance_rank, model->variance_rank);
+}
+static void unsorted_errors(mercer_model *model)
+{
+    model->held_errors_count = 3;
+    model->held_errors = ref_alloc(3, 1);
+    model->held_errors[0] = 1;
+}
+static void unsorted_residuals(mercer_model *model)
+{
+    model->head.outputs = 2;
+    model->held_residuals_count = 2;
+    model->held_residuals = ref_alloc(2, 2);
+    model->held_residuals[1] = 1; /* of the second output */
+}
 static void precomputed_with_points(mercer_model *model)
 {
     model->kernel.part[0].def = &mrc_kernel_def_precomputed;
@@ -139,6 +163,10 @@ static void test_sealing_refuses_what_does_not_fit(void **state)
         {scaling_without_numbers, "scaling"},
         {scaling_of_other_columns, "scaling of 2 columns"},
         {weights_too, "beside"},
+        {variance_of_fewer_points, "parts of the variance"},
+        {variance_without_offsets, "parts of the variance"},
+        {unsorted_errors, "held_errors is not in increasing order"},
+        {unsorted_residuals, "held_residuals is not in increasing order"},
         {precomputed_with_points, "missing"},
     };
     (void)state;

@@ -273,6 +273,26 @@ static void test_bits_do_not_depend_on_neighbours(void **state)
     }
 }
 
+/* How few rows are transformed is found out by products that are as large for any weights. */
+static void test_bits_of_small_weights(void **state)
+{
+    static const struct recipe recipe = {
+        .kernel = "laplacian:gamma=0.1", .center = MRC_CENTER_NONE, .n = 80, .d = 20, .l = 1};
+    (void)state;
+    for (mrc_simd simd = MRC_SIMD_BASELINE; simd <= mrc_simd_detect(); simd++)
+        for (int scale = 0; scale <= 16; scale += 4) {
+            double *x = recipe_rows(&recipe);
+            mercer_model *model = unsealed_model(&recipe, x);
+            for (int64_t i = 0; i < model->basis_points * model->components; i++)
+                model->coefficients[i] *= pow(10, -scale);
+            assert_ok(mrc_model_seal(model, ctx, &err));
+            ctx->simd = simd;
+            assert_same_bits(model, 150);
+            mercer_model_free(model);
+            mrc_free(x);
+        }
+}
+
 /* Few rows go one by one, in short chunks or in full ones, by what BLAS does. Each way is right. */
 static void test_every_way_of_few_rows(void **state)
 {
@@ -504,6 +524,7 @@ int main(void)
         TEST(test_collapsed_equals_expanded),
         TEST(test_precomputed),
         TEST(test_bits_do_not_depend_on_neighbours),
+        TEST(test_bits_of_small_weights),
         TEST(test_every_way_of_few_rows),
         TEST(test_columns_by_name),
         TEST(test_scaling_is_applied),
