@@ -292,16 +292,16 @@ def test_the_worst_rows():
     mercer("fit", "t.csv", *words, "--id", "key", "-o", "id.model")
     mercer("fit", "t.csv", *words, "--drop", "key", "-o", "no.model")
     rows = csv_rows(mercer("transform", "id.model", "t.csv", "--errors", "--keep-label").out)
-    wanted = sorted(rows[1:], key=lambda row: -float(row[-2]))
+    wanted = sorted(rows[1:], key=lambda row: -float(row[-3]))
     for count in (1, 7, 499, 500, 5000):
         got = csv_rows(mercer("transform", "id.model", "t.csv", "--errors", "--top", count, "--keep-label").out)
-        assert got[0] == ["key", "kind", "error", "novel"]
-        assert got[1:] == [[row[0], row[1], row[-2], row[-1]] for row in wanted[:count]], count
+        assert got[0] == ["key", "kind", "error", "novel", "p"]
+        assert got[1:] == [row[:2] + row[-3:] for row in wanted[:count]], count
     got = csv_rows(mercer("transform", "no.model", "t.csv", "--errors", "--top", 3).out)
-    assert got[0] == ["row", "error", "novel"]
+    assert got[0] == ["row", "error", "novel", "p"]
     plain = csv_rows(mercer("transform", "no.model", "t.csv", "--errors").out)[1:]
-    order = sorted(range(500), key=lambda i: -float(plain[i][-2]))[:3]
-    assert got[1:] == [[str(i), plain[i][-2], plain[i][-1]] for i in order]
+    order = sorted(range(500), key=lambda i: -float(plain[i][-3]))[:3]
+    assert got[1:] == [[str(i)] + plain[i][-3:] for i in order]
     # Of equal errors the first row comes first, and a file takes the list, too.
     write("same.csv", "a,b,c\n" + "1,2,3\n" * 5)
     got = csv_rows(mercer("transform", "no.model", "same.csv", "--errors", "--top", 3).out)
