@@ -565,6 +565,9 @@ static char *text_of_labels(const look *o)
         most = sizes[c] > most ? sizes[c] : most;
     }
     free(sizes);
+    if (least == most)
+        return cli_format("%s: %lld of %s rows each", origin ? origin : "classes",
+                          (long long)classes, cli_text_count(least).text);
     return cli_format("%s: %lld of %s to %s rows", origin ? origin : "classes", (long long)classes,
                       cli_text_count(least).text, cli_text_count(most).text);
 }

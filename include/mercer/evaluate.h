@@ -134,9 +134,9 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_evaluation_get_roc(
     mercer_evaluation *evaluation, const double **points, int64_t *count, mercer_error *err);
 
 /* Choose without an estimate of what the choice is worth: what mercer_evaluate() does with `choose`
- * set, and no folds around it. Folds are options->inner_folds; folds, repeats, splits and test of
- * the options must not be set. *out has no folds, and mercer_evaluation_get_tuning() tells the
- * choice. MERCER_ERR_ARGUMENT when nothing is tuned. */
+ * set, and no folds around it. Folds are options->inner_folds; folds, repeats, splits, test and
+ * importance of the options must not be set. *out has no folds, and mercer_evaluation_get_tuning()
+ * tells the choice. MERCER_ERR_ARGUMENT when nothing is tuned. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status
 mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *options, const mercer_rows *rows,
             const mercer_targets *targets, mercer_evaluation **out, mercer_error *err);

@@ -162,6 +162,9 @@ mercer_status mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *given,
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: there are inner folds only");
     if (job.options.tune_count == 0)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "tune: there is nothing to choose from");
+    if (job.options.importance)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "importance"),
+                    "importance: is told by an evaluation, not by a choice");
     job.result->mean = job.result->sd = NAN;
     MRC_TRY(mrc_job_start(&job, job.fits, err));
     MRC_TRY(mrc_tune_all(&job, err));

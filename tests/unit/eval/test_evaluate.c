@@ -244,6 +244,10 @@ static void test_choice_on_all_rows(void **state)
                      MERCER_ERR_ARGUMENT); /* test rows */
     options.test = NULL;
     options.test_targets = NULL;
+    options.importance = 1;
+    assert_int_equal(mercer_tune(ctx, &options, s.rows, s.classes, &alone, NULL),
+                     MERCER_ERR_ARGUMENT);
+    options.importance = 0;
     options.tune_count = 0;
     assert_int_equal(mercer_tune(ctx, &options, s.rows, s.classes, &alone, NULL),
                      MERCER_ERR_ARGUMENT);
