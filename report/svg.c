@@ -378,7 +378,7 @@ static void put_image(canvas *c, const double *pixels, int64_t wide, int64_t hig
                       box where)
 {
     const double ratio = where.width / (double)wide;
-    const int64_t grow = ratio >= 2 ? (int64_t)ceil(2 * ratio) : 1;
+    const int64_t grow = ratio >= 4 ? (int64_t)ceil(2 * ratio) : 1;
     double *large = NULL;
     void *png = NULL;
     size_t size = 0;

@@ -121,9 +121,11 @@ static mercer_status allocate(void **out, int64_t rows, int64_t cols, size_t siz
     if (rc != MERCER_OK)
         return rc;
     size_t alignment = bytes >= LARGE ? HUGE_PAGE : ALIGNMENT;
-    size_t rounded = (bytes + alignment) / alignment * alignment; /* never zero */
-    if (!audit_refuses())
-        *out = aligned_alloc(alignment, rounded);
+    size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT; /* never zero */
+    /* aligned_alloc() wants a multiple of the alignment, which would be most of a huge page more.
+     */
+    if (!audit_refuses() && posix_memalign(out, alignment, rounded) != 0)
+        *out = NULL;
     /* A hint; refusal changes nothing. Of the last page only a part is wanted: no huge one. */
     if (*out && bytes >= LARGE)
         (void)madvise(*out, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);

@@ -628,6 +628,7 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
     struct looks row = {0};
     size_t offset = header->length;
     int64_t lines = header->lines, seen = 0;
+    mercer_error why;
     bool more = !is_live(csv);
     mercer_status rc = MERCER_OK;
     while (more && seen < LOOKED_AT) {
@@ -635,10 +636,12 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
             MRC_TRY(mrc_text_more(text, err));
         if (text->end - text->start == offset)
             break;
-        rc = look_at_row(csv, columns, offset, lines, &row, NULL);
-        if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_BUDGET)
-            MRC_TRY(
-                mrc_fail(err, rc, "%s: its first rows do not fit the memory", text->input->shown));
+        rc = look_at_row(csv, columns, offset, lines, &row, &why);
+        if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_BUDGET) {
+            if (err)
+                *err = why;
+            goto out;
+        }
         const bool blank = rc == MERCER_OK && row.count == 1 && (row.cells[0] & LOOKS_EMPTY);
         more = rc == MERCER_OK &&
                (blank || (row.count == header->count + 1 && can_name_row(row.cells[0], header)));

@@ -253,7 +253,7 @@ static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const 
     MRC_TRY(time_products(r, g, WIDE, &r->wide, err));
     r->wide = fmax(r->wide, r->narrow);
     r->rank = INFINITY;
-    if (held && !work->bytes) {
+    if (held && work->bytes == 0) {
         MRC_TRY(mrc_store_rank(g, rows->n / FACTOR_SHARE, &r->rank, err));
         if (!mrc_kernel_is_linear(problem->kernel))
             r->rank *= 1 + RANK_GROWTH * log2(fmax((double)n / (double)rows->n, 1));

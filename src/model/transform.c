@@ -766,7 +766,7 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
     if (errors)
         MRC_TRY(check_errors(model, rows, self, err));
     MRC_TRY(mrc_model_points(model, ctx, &job.z, err));
-    if (rows->n <= FEW)
+    if (rows->n <= FEW && !job.sparse) /* their tiles are not among the products tried */
         MRC_TRY(choose_way(&job, &way, err));
     job.one_by_one = way == ONE_BY_ONE;
     job.height = way == ONE_BY_ONE ? rows->n : way == IN_SHORT_CHUNKS ? FEW : CHUNK;

@@ -420,8 +420,8 @@ def on_terminal(*words, env=None):
 
 @slow_test
 def test_colours_on_a_terminal_only():
-    assert "\033[0;36m" in on_terminal("demo", "--rows", 200, "--quiet")
-    assert "\033[0;36m" not in on_terminal("demo", "--rows", 200, "--quiet", env={"NO_COLOR": "1"})
+    assert "\033[0;38;5;" in on_terminal("demo", "--rows", 200, "--quiet")
+    assert "\033[" not in on_terminal("demo", "--rows", 200, "--quiet", env={"NO_COLOR": "1"})
 
 
 @slow_test

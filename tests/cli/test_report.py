@@ -223,7 +223,7 @@ def test_from_fit_evaluate_and_compare():
     told = report("evaluate", *words, "-m", "kpca", "--tune", "kernel.sigma=1,2")
     row = table_after(text, "Values on rows held out")[1]
     assert row[0] == "kpca" and np.isclose(float(row[1]), told["mean"], rtol=6e-4) and 'id="tuning"' in text
-    mercer("compare", *words, "-m", "pca", "-m", "kpca", "--report", "c.html", "--quiet")
+    mercer("compare", "species.csv", "-n", 3, "--head", "ls", "-m", "pca", "-m", "kpca", "--report", "c.html", "--quiet")
     rows = table_after(pathlib.Path("c.html").read_text(), "Values on rows held out")
     assert [r[0] for r in rows[1:]] == ["pca", "kpca"]
     for command in ("fit", "evaluate"):
