@@ -96,7 +96,7 @@ char *cli_entry_names(cli_entry_at at);
 
 /* Input. */
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
-/* " --format csv --encoding latin1": the options given by which a file is read that a model does
+/* " --format csv --encoding latin1": the options given by which a file is read that a model may
  * not remember, for a command to paste. Owned by the caller. */
 char *cli_file_words(const cli_settings *set);
 /* Whether the first line of a file of this format may hold the names of its columns; NULL, a format

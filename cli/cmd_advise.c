@@ -122,12 +122,28 @@ static bool is_listed(const char *list, const char *column)
     return false;
 }
 
+/* How options name a column: a number alone would be a position, too. Owned by the caller. */
+static char *column_word(const char *name)
+{
+    return cli_format("%s%s", name[strspn(name, "0123456789-")] ? "" : "name:", name);
+}
+
+static void take_column(look *o, const char **field, const char *option, const char *name,
+                        const char *problem)
+{
+    char *word = column_word(name);
+    take_option(o, field, option, word, name, problem);
+    free(word);
+}
+
 static bool drop(look *o, const mercer_error *err, const char *problem)
 {
-    if (!is_nameable(err->column) || is_listed(o->set.drop, err->column))
-        return false;
-    take_option(o, &o->set.drop, "drop", err->column, err->column, problem);
-    return true;
+    char *word = column_word(err->column);
+    const bool new = is_nameable(err->column) && !is_listed(o->set.drop, word);
+    free(word);
+    if (new)
+        take_column(o, &o->set.drop, "drop", err->column, problem);
+    return new;
 }
 
 /* Add the option that an error asks for; false: there is none, or it was tried. */
@@ -151,7 +167,7 @@ static bool mend_table(look *o, const mercer_error *err)
         return drop(o, err, "is a text of too many values");
     else if (err->cause == MERCER_CAUSE_NOT_A_NUMBER && is_nameable(err->column) && !set->label &&
              !set->target && !set->labels && !set->no_label && is_class_name(err->column))
-        take_option(o, &set->label, "label", err->column, err->column, "holds classes");
+        take_column(o, &set->label, "label", err->column, "holds classes");
     else if (err->cause == MERCER_CAUSE_NOT_A_NUMBER && !set->encode)
         take_option(o, &set->encode, "encode", "onehot", err->column, "is a text");
     else if (err->cause == MERCER_CAUSE_NOT_A_NUMBER)
@@ -296,7 +312,7 @@ static bool find_id(look *o)
     for (int64_t j = 0; j < mercer_rows_columns(rows); j++) {
         const char *name = mercer_rows_name(rows, j);
         if (name && is_nameable(name) && is_id_name(name) && numbers_rows(rows, j)) {
-            take_option(o, &o->set.id, "id", name, name, "numbers the rows");
+            take_column(o, &o->set.id, "id", name, "numbers the rows");
             return true;
         }
     }
@@ -319,9 +335,9 @@ static bool find_classes(look *o)
         if (!is_class_name(name) || !is_nameable(name))
             continue;
         if (has_few_values(rows, j, MAX_CLASSES))
-            take_option(o, &o->set.label, "label", name, name, "holds classes");
+            take_column(o, &o->set.label, "label", name, "holds classes");
         else
-            take_option(o, &o->set.target, "target", name, name, "holds values to predict");
+            take_column(o, &o->set.target, "target", name, "holds values to predict");
         return true;
     }
     if (!o->candidate && is_nameable(mercer_rows_name(rows, d - 1)) && !o->survey.whole_numbers &&
@@ -343,7 +359,7 @@ static int read_table(look *o)
         if (rc != MERCER_OK)
             continue;
         if (o->id && !o->set.id) {
-            take_option(o, &o->set.id, "id", o->id, o->id, "numbers the rows");
+            take_column(o, &o->set.id, "id", o->id, "numbers the rows");
             continue;
         }
         if (find_id(o) || find_classes(o))
@@ -355,14 +371,6 @@ static int read_table(look *o)
 
 /* ---- commands ---- */
 
-static void add_word(FILE *out, const char *option, const char *value)
-{
-    char *quoted = value ? cli_quote(value) : NULL;
-    if (value)
-        fprintf(out, " --%s %s", option, quoted);
-    free(quoted);
-}
-
 /* The options by which the table is read. */
 static void add_reading(FILE *out, const look *o)
 {
@@ -370,23 +378,21 @@ static void add_reading(FILE *out, const look *o)
     char *file = cli_file_words(s);
     fputs(file, out);
     free(file);
-    add_word(out, "decimal", s->decimal);
-    add_word(out, "thousands", s->thousands);
-    add_word(out, "id", s->id);
-    add_word(out, "columns", s->columns);
-    add_word(out, "drop", s->drop);
-    add_word(out, "label", s->label);
-    add_word(out, "target", s->target);
-    add_word(out, "labels", s->labels);
-    add_word(out, "list-header", s->list_header);
+    cli_put_option(out, "id", s->id);
+    cli_put_option(out, "columns", s->columns);
+    cli_put_option(out, "drop", s->drop);
+    cli_put_option(out, "label", s->label);
+    cli_put_option(out, "target", s->target);
+    cli_put_option(out, "labels", s->labels);
+    cli_put_option(out, "list-header", s->list_header);
     if (s->no_label)
         fprintf(out, " --no-label");
-    add_word(out, "encode", s->encode);
-    add_word(out, "missing", s->missing);
-    add_word(out, "na", s->na);
+    cli_put_option(out, "encode", s->encode);
+    cli_put_option(out, "missing", s->missing);
+    cli_put_option(out, "na", s->na);
     if (s->resize[0])
         fprintf(out, " --resize %lldx%lld", (long long)s->resize[0], (long long)s->resize[1]);
-    add_word(out, "image-features", s->image_features);
+    cli_put_option(out, "image-features", s->image_features);
 }
 
 static bool has_command(const char *name)
@@ -413,8 +419,8 @@ static void write_command(const look *o, advice *a)
         fprintf(out, " -k %s", a->kernel);
     if (a->components)
         fprintf(out, " -n %s", a->components);
-    add_word(out, "head", a->head);
-    add_word(out, "novelty", a->novelty);
+    cli_put_option(out, "head", a->head);
+    cli_put_option(out, "novelty", a->novelty);
     if (!predicts)
         fprintf(out, " -o my.model");
     fclose(out);

@@ -37,19 +37,14 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
 
 char *cli_file_words(const cli_settings *set)
 {
-    const char *const words[][2] = {{"format", set->format},
-                                    {"header", set->header},
-                                    {"delimiter", set->delimiter},
-                                    {"encoding", set->encoding},
+    const char *const words[][2] = {{"format", set->format},       {"header", set->header},
+                                    {"delimiter", set->delimiter}, {"decimal", set->decimal},
+                                    {"thousands", set->thousands}, {"encoding", set->encoding},
                                     {"comment", set->comment}};
     char *text = NULL;
     FILE *out = cli_text_open(&text);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        char *value = words[i][1] ? cli_quote(words[i][1]) : NULL;
-        if (value)
-            fprintf(out, " --%s %s", words[i][0], value);
-        free(value);
-    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        cli_put_option(out, words[i][0], words[i][1]);
     fclose(out);
     return text;
 }

@@ -347,9 +347,10 @@ char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const ch
             other |= strcmp(set->given[i].name, others[k]) == 0;
         if (other)
             continue;
-        fprintf(out, " --%s", set->given[i].name);
         if (set->given[i].value)
-            put_word(out, set->given[i].value);
+            cli_put_option(out, set->given[i].name, set->given[i].value);
+        else
+            fprintf(out, " --%s", set->given[i].name);
     }
     if (output) {
         fputs(" -o", out);

@@ -281,6 +281,14 @@ char *cli_quote_path(const char *path)
     return quoted;
 }
 
+void cli_put_option(FILE *out, const char *option, const char *value)
+{
+    char *quoted = value ? cli_quote(value) : NULL;
+    if (value) /* what begins with a dash would be another option */
+        fprintf(out, " --%s%c%s", option, *value == '-' ? '=' : ' ', quoted);
+    free(quoted);
+}
+
 int cli_distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };

@@ -57,6 +57,8 @@ cli_text cli_text_number(double value);    /* 4 digits, or "undefined" for NaN *
 char *cli_quote(const char *word);
 /* A file's name likewise, which must not look like an option. */
 char *cli_quote_path(const char *path);
+/* " --option value" into a command to paste; nothing when value is NULL. */
+void cli_put_option(FILE *out, const char *option, const char *value);
 
 /* How far two words are apart in single edits (insert, delete, replace, swap of neighbours). */
 int cli_distance(const char *a, const char *b);
