@@ -192,12 +192,13 @@ def test_commands_survive_odd_names_and_files():
     assert "Next:  mercer fit ./-t.csv" in mercer("evaluate", "-m", "kpca", "--tune", "components=1,2", "--", "-t.csv").out
     # Columns that options could take for positions or options, and decimal commas that only an option tells.
     for odd, says in (("2", "--id name:2"), ("--json", "--id=--json")):
-        write("odd.csv", f"a,b,{odd}\n" + "".join(f'"{a:.2f}",{100 * b:.0f},{7 + 3 * i}\n'.replace(".", ",", 1)
+        write("odd.csv", f"a,b,c,{odd}\n" + "".join(f'"{a:.2f}",{b:.3f},{i % 7},{7 + 3 * i}\n'.replace(".", ",", 1)
                                                  for i, (a, b) in enumerate(rng.normal(size=(30, 2)))))
         command = advised("odd.csv")["advice"][0]["command"]
         assert says in command and "--decimal comma" in command, command
-        assert f" {says} --decimal comma -o my.model\n" in mercer(
-            "evaluate", "odd.csv", "-m", "pca", *says.split(), "--decimal", "comma", "--tune", "components=1,2").out
+        assert f" {says} --decimal comma --drop b -o my.model\n" in mercer(
+            "evaluate", "odd.csv", "-m", "pca", *says.split(), "--decimal", "comma", "--drop", "b", "--tune",
+            "components=1,2").out
     # What a fit says comes next reads the same file.
     told = mercer("fit", name, "--comment", "%", "--encoding", "latin1", "--label", "my species", "--head", "ls", "-m",
                   "kpca", "-n", 2, "-o", "m").out
