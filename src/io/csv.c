@@ -785,7 +785,8 @@ static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
     enum { LINES = 20 };
     const mrc_format *format = csv->source->format;
     bool sniffed = is_automatic(options->delimiter) && format->delimiter == ',';
-    bool decimal = is_automatic(options->decimal);
+    char thousands = is_automatic(options->thousands) ? 0 : character_of(options->thousands);
+    bool decimal = is_automatic(options->decimal) && thousands != '.' && thousands != ',';
     size_t size = 0;
     mercer_status rc = MERCER_OK;
     csv->delimiter =
@@ -802,9 +803,12 @@ static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
             "comments cannot begin with '%s', but with one character that numbers and names "
             "do not have",
             options->comment);
-    columns->style.decimal = decimal ? '.' : character_of(options->decimal);
-    columns->style.thousands =
-        is_automatic(options->thousands) ? 0 : character_of(options->thousands);
+    columns->style.decimal = '.';
+    if (!is_automatic(options->decimal))
+        columns->style.decimal = character_of(options->decimal);
+    else if (thousands == '.') /* which leaves the comma */
+        columns->style.decimal = ',';
+    columns->style.thousands = thousands;
     if (sniffed || decimal)
         MRC_TRY(fetch_lines(csv, is_live(csv) ? 1 : LINES, &size, err));
     if (sniffed)

@@ -83,6 +83,10 @@ def test_thousands_are_never_guessed_wrong():
     says_no("a;b\n1.065;2,5\n2.000;3,5\n", both)
     assert read("a;b\n1.065;2,5\n2.000;3,5\n", "--thousands", "point")[1] == [[1065, 2.5], [2000, 3.5]]
     says_no("a;b\n1.065;2.000\n2.500;3.125\n", ["'1.065' may be more", "--decimal", "--thousands"])
+    # Who says what separates thousands says which mark is left for decimals.
+    assert read("a;b\n1.065;2.000\n2.500;3.125\n", "--thousands", "point")[1] == [[1065, 2000], [2500, 3125]]
+    assert read("a;b\n1.500.000;2\n2.500;3\n", "--thousands", "point")[1] == [[1500000, 2], [2500, 3]]
+    says_no("a;b\n1.065;2.5\n2.000;3.5\n", "'2.5'", "--thousands", "point")
     assert read("a;b\n1.065;2.000\n2.500;3.125\n", "--decimal", "point")[1] == [[1.065, 2], [2.5, 3.125]]
     assert read("a;b\n1.065;0.125\n2.500;3.125\n")[1] == [[1.065, 0.125], [2.5, 3.125]]
     assert read("a,b\n1.065,2.000\n2.500,3.125\n")[1] == [[1.065, 2], [2.5, 3.125]]
