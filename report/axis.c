@@ -18,6 +18,19 @@ static void stretch(chart_range *range, double value)
     range->high = value > range->high ? value : range->high;
 }
 
+bool chart_is_drawable(double value)
+{
+    return fabs(value) < 1e300;
+}
+
+double chart_share(double value, double low, double high)
+{
+    const double span = high - low; /* quarters of large numbers are exact, and do not overflow */
+    const double share =
+        isfinite(span) ? (value - low) / span : (value / 4 - low / 4) / (high / 4 - low / 4);
+    return share > 0 ? fmin(share, 1) : 0;
+}
+
 /* Bars are as wide as the smallest step between them. */
 double chart_bar_width(const chart_series *series)
 {

@@ -209,7 +209,7 @@ static bool make_room(chart_series *series)
 
 void chart_add(chart *picture, chart_series *series, double x, double y, const char *text)
 {
-    if (picture->failed || !isfinite(x) || !isfinite(y))
+    if (picture->failed || !chart_is_drawable(x) || !chart_is_drawable(y))
         return;
     if (!make_room(series)) {
         picture->failed = true;

@@ -34,7 +34,9 @@ static mercer_status compare_rows(chart_data *data, const mercer_rows *rows, mer
     if (!data->info.data_hash || !*data->info.data_hash)
         return MERCER_OK;
     const mercer_status rc = mercer_rows_checksum(rows, &checksum, err);
-    data->training = rc == MERCER_OK && strcmp(checksum, data->info.data_hash) == 0;
+    /* A file may say anything, and numbers of its rows are looked up in these. */
+    data->training = rc == MERCER_OK && data->info.rows == data->rows &&
+                     strcmp(checksum, data->info.data_hash) == 0;
     mercer_free(checksum);
     return rc;
 }

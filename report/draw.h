@@ -68,6 +68,10 @@ void chart_panel_ranges(const chart_panel *panel, double width, double height, c
                         chart_range *y);
 /* How wide bars are, in units of x. */
 double chart_bar_width(const chart_series *series);
+/* Whether a number leaves room for a range around it; others are not drawn. */
+bool chart_is_drawable(double value);
+/* Where a finite value lies between two others, from 0 to 1. */
+double chart_share(double value, double low, double high);
 /* Where a value is, from 0 to 1. */
 double chart_place(const chart_range *range, double value);
 

@@ -378,8 +378,8 @@ static void measure(const chart_data *data, const mercer_rows *rows, int64_t tol
                         c[j].mean += x[j] / (double)n;
                         continue;
                     }
-                    const double off = x[j] - c[j].mean, width = c[j].high - c[j].low;
-                    const int bin = width > 0 ? (int)((x[j] - c[j].low) / width * BINS) : 0;
+                    const double off = x[j] - c[j].mean;
+                    const int bin = (int)(chart_share(x[j], c[j].low, c[j].high) * BINS);
                     c[j].bins[bin < BINS ? bin : BINS - 1]++;
                     c[j].spread += off * off;
                     for (int64_t t = 0; t < told; t++)

@@ -104,16 +104,17 @@ static void group_values(chart *picture, const double *values, int64_t columns, 
     const int count = high > low ? CHART_SHADES : 1;
     for (int k = 0; k < count; k++) {
         chart_text name = {0};
-        chart_put_number(&name, low + (high - low) * k / count, 3);
+        const double from = (double)k / count, to = (double)(k + 1) / count;
+        chart_put_number(&name, low * (1 - from) + high * from, 3);
         if (count > 1) {
             chart_put(&name, " to ");
-            chart_put_number(&name, low + (high - low) * (k + 1) / count, 3);
+            chart_put_number(&name, low * (1 - to) + high * to, 3);
         }
         picture->failed |= name.failed;
         g->each[g->count++] = (group){chart_take(&name), CHART_SHADE + k, CHART_DOT};
     }
     for (int64_t i = 0; i < n; i++) {
-        const int k = count == 1 ? 0 : (int)((values[i * columns] - low) / (high - low) * count);
+        const int k = (int)(chart_share(values[i * columns], low, high) * count);
         g->of[i] = k < count ? k : count - 1;
     }
 }
@@ -261,10 +262,13 @@ static void add_histogram(chart *picture, chart_panel *panel, const groups *g, p
 {
     enum { MOST_BINS = 60 };
     double low = INFINITY, high = -INFINITY, base[MOST_BINS] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        low = fmin(low, at.x[i * at.stride]);
-        high = fmax(high, at.x[i * at.stride]);
-    }
+    for (int64_t i = 0; i < n; i++)
+        if (chart_is_drawable(at.x[i * at.stride])) {
+            low = fmin(low, at.x[i * at.stride]);
+            high = fmax(high, at.x[i * at.stride]);
+        }
+    if (!(low <= high))
+        low = high = 0;
     if (high - low < 1e-300 + 1e-12 * fabs(high)) { /* one value: one bar in the middle */
         const double half = high == 0 ? 0.5 : 0.05 * fabs(high);
         low -= half;
@@ -279,9 +283,11 @@ static void add_histogram(chart *picture, chart_panel *panel, const groups *g, p
     for (int k = 0; k < (whole ? 1 : g->count) && !picture->failed; k++) {
         double counts[MOST_BINS] = {0};
         for (int64_t i = 0; i < n; i++) {
-            const int bin = (int)((at.x[i * at.stride] - low) / step);
-            if (whole || g->of[i] == k)
-                counts[bin < bins ? bin : bins - 1]++;
+            const double value = at.x[i * at.stride];
+            if (!chart_is_drawable(value) || (!whole && g->of[i] != k))
+                continue;
+            const int bin = (int)((value - low) / step);
+            counts[bin < bins ? bin : bins - 1]++;
         }
         chart_series *bars =
             chart_add_series(picture, panel, CHART_BARS, named ? g->each[k].name : NULL,

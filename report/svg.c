@@ -385,7 +385,7 @@ static void put_image(canvas *c, const double *pixels, int64_t wide, int64_t hig
     if (c->rc != MERCER_OK)
         return;
     if (grow > 1 && !(large = enlarge(pixels, wide, high, channels, grow))) {
-        c->out.failed = true;
+        c->rc = chart_fail(c->err, MERCER_ERR_MEMORY, "out of memory for an image");
         return;
     }
     c->rc = mercer_image_to_png(large ? large : pixels, grow * wide, grow * high, channels, NULL,

@@ -537,6 +537,10 @@ static mercer_status run_group(struct job *job, mercer_error *err)
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = job->first + i / model->components + 1),
                         "row %lld is too large: its kernel values with the training rows overflow",
                         (long long)(job->first + i / model->components + 1));
+    for (int64_t i = job->first; job->errors && i < job->first + job->count; i++)
+        if (!isfinite(job->errors[i]))
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1),
+                        "row %lld is too large: its error overflows", (long long)i + 1);
 out:
     mrc_points_destroy(&job->points);
     memset(&job->points, 0, sizeof job->points);

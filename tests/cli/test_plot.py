@@ -210,6 +210,35 @@ def test_values_and_ids():
 
 
 @test
+def test_numbers_at_the_end_of_their_range():
+    x = cloud(60, 3)
+    for top in 1.7e308, 5e-324:
+        write("t.csv", "a,b,c,target\n" + "".join(
+            f"{r[0]},{r[1]},{r[2]},{top if i % 2 else -top}\n" for i, r in enumerate(x)))
+        mercer("fit", "t.csv", "-m", "kpca", "-n", 2, "-o", "t.model", "--quiet")
+        for kind in "features", "pairs", "errors":
+            root = draw("t.model", "t.csv", "--kind", kind)
+            assert not any("inf" in name or "nan" in name for name in legend(root)), legend(root)
+            mercer("plot", "t.model", "t.csv", "--kind", kind)
+        assert sum(len(points) for points in marks(panels(draw("t.model", "t.csv"))[0]).values()) == 60
+        mercer("report", "t.model", "t.csv", "-o", "t.html")
+    # Squared errors of these rows are numbers, but ranges around them, and between them, are not.
+    write("x.csv", "a,b,c\n" + "".join(f"{r[0]},{r[1]},{r[2]}\n" for r in x))
+    write("large.csv", "a,b,c\n" + "".join(f"{1.2e154 * (i % 2)},0,1\n" for i in range(60)))
+    mercer("fit", "x.csv", "-m", "pca", "-n", 1, "-o", "x.model", "--quiet")
+    for kind in "features", "errors":
+        draw("x.model", "large.csv", "--kind", kind)
+        mercer("plot", "x.model", "large.csv", "--kind", kind)
+    mercer("report", "x.model", "large.csv", "-o", "x.html")
+    write("wide.csv", "a,b,c\n1,2,3\n1e154,1e154,1e154\n")
+    refused("transform", "x.model", "wide.csv", "--errors", says=["row 2", "too large", "overflows"])
+    refused("plot", "x.model", "wide.csv", "--kind", "errors", says=["row 2", "too large"])
+    write("columns.csv", "a,b,c\n" + "1,2,3\n1.7e308,-1.7e308,0\n-1.7e308,1.7e308,0\n" * 9)
+    mercer("fit", "x.csv", "-m", "kpca", "-n", 1, "--scale", "unit", "-o", "u.model", "--quiet")
+    mercer("report", "u.model", "columns.csv", "-o", "u.html")
+
+
+@test
 def test_pairs_and_errors():
     x, labels = species()
     mercer("fit", "species.csv", "-m", "kpca", "-n", 5, "--novelty", 0.1, "-o", "s.model", "--quiet")
