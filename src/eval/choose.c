@@ -48,10 +48,11 @@ static mercer_status note_failure(struct inner_fold *fold, const mrc_grid *grid,
 
 /* Every choice on one inner fold; values: a row of the scores. */
 static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *all,
-                                 const mrc_split *split, mrc_trial *trial, struct inner_fold *fold,
-                                 double *values, mercer_error *err)
+                                 const mrc_split *split, const mrc_trial *given,
+                                 struct inner_fold *fold, double *values, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
+    mrc_trial trial = *given; /* which gets the rows of this call */
     mrc_pair_cache known = {0};
     mrc_fold_rows learn = {0}, held = {0};
     mrc_kept_features *kept = NULL; /* one per number */
@@ -61,19 +62,19 @@ static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_r
     if (!rows->pairs && !job->streaming && mrc_job_pairs_pay(job, ctx, rows, grid->count)) {
         MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, job->scale, split, job->wanted, err));
         rows = &known.rows;
-        trial->scaled = true;
+        trial.scaled = true;
     }
     MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
-    trial->train = &learn;
-    trial->test = &held;
+    trial.train = &learn;
+    trial.test = &held;
     if (grid->heads)
-        MRC_TRY(mrc_alloc(&kept, trial->count, sizeof *kept, err));
-    trial->kept = kept;
+        MRC_TRY(mrc_alloc(&kept, trial.count, sizeof *kept, err));
+    trial.kept = kept;
     for (int64_t c = 0; c < grid->count; c++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        trial->choice = &grid->choices[c];
-        trial->values = values + c * trial->count;
-        rc = mrc_trial_run(ctx, trial, &why);
+        trial.choice = &grid->choices[c];
+        trial.values = values + c * trial.count;
+        rc = mrc_trial_run(ctx, &trial, &why);
         if (rc != MERCER_OK)
             rc = note_failure(fold, grid, c, rc, &why);
         if (rc != MERCER_OK)
@@ -83,7 +84,7 @@ static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_r
 out:
     mrc_fold_rows_destroy(&learn);
     mrc_fold_rows_destroy(&held);
-    for (int64_t k = 0; kept && k < trial->count; k++)
+    for (int64_t k = 0; kept && k < trial.count; k++)
         mercer_model_free(kept[k].model);
     mrc_free(kept);
     mrc_pair_cache_destroy(&known);

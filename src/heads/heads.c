@@ -249,7 +249,8 @@ static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
         return MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&scores, n, lesson->outputs, sizeof *scores, err));
     MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
-    for (int own = 0; own <= (choice->def->leaves_out && n > 1); own++) {
+    const int ways = choice->def->leaves_out && n > 1 ? 2 : 1;
+    for (int own = 0; own < ways; own++) {
         mrc_head_query query = {
             .features = lesson->features, .n = n, .l = l, .k = l, .own = own != 0};
         double sum = 0;

@@ -125,8 +125,8 @@ static void test_krr_matches_elimination(void **state)
                     assert_ok(fit(ctx, &options, rows, y, 2, &model, err));
                     reference(kernels[k], x, fresh, y, 2, center, ridges[r], expected, variance);
                     double size = largest_modulus(expected, NEW * 2);
-                    /* The factor leaves up to 1e-13 kmax of K; |A| <= |Y| / mu, and mu is at most
-                     * ridge n kmax: predictions may move by 1e-13 / ridge of the targets. */
+                    /* The factor leaves up to 1e-13 kmax of K; |A| <= |Y| / mu, and mu is about
+                     * ridge n kmax here: predictions may move by 1e-13 / ridge of the targets. */
                     double most = s == 2 ? fmax(1e-9, 1e-13 / ridges[r]) : 1e-9;
                     assert_ok(mercer_model_transform(ctx, model, new_rows, NULL, found, NULL, err));
                     assert_close(found, expected, NEW * 2, most * size);
