@@ -47,7 +47,7 @@ static void fill(mercer_model *model, const mrc_array_part *part)
     }
     for (int64_t i = 0; i < count; i++)
         if (part->dtype == MERCER_F64)
-            ((double *)data)[i] = 1 / (double)(i + 3);
+            ((double *)data)[i] = 1 - 1 / (double)(i + 3); /* some must be in order */
         else
             ((int64_t *)data)[i] = i % CLASSES;
 }
@@ -58,6 +58,13 @@ static void fill_with_teller(mercer_model *model, const mrc_array_part *part)
     const mrc_array_part *teller = mrc_array_parts;
     while (mrc_length_of(model, part->rows) && teller->rows != part->rows)
         teller++;
+    if (part->rows == MRC_SIZE_VARIANCE) { /* both parts of it or none, as large as the basis */
+        model->variance_rank = model->points == 0 ? model->columns : model->basis_points;
+        for (int i = 0; i < MRC_ARRAY_PARTS; i++)
+            if (mrc_array_parts[i].rows == MRC_SIZE_VARIANCE)
+                fill(model, &mrc_array_parts[i]);
+        return;
+    }
     if (mrc_length_of(model, part->rows))
         fill(model, teller);
     fill(model, part);
