@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every table and figure of the papers: run.py [--data DATA] [--build BUILD] [--only PREFIX] [--page] [--quick]
+"""Every table and figure of the papers: run.py [--data DATA] [--build BUILD] [--only PREFIX] [--page] [--draw]
+    [--quick]
 
 Runs the experiments one after the other: all, those of a paper (--only jiang_2006), or one
 (--only jiang_2006/table1). Then writes the pages from what they left in docs/results: the summary
 docs/RESULTS.md and docs/results/PAPER/README.md. Closes with "N passed, N failed". Experiments whose data
 are missing are left out, and the pages keep what they had of them. --page runs nothing and writes the
-pages again.
+pages again; --draw draws the figures again, too, from the numbers that the last runs kept.
 """
 import argparse
 import json
@@ -162,6 +163,7 @@ def run(name, script, options):
     command = [sys.executable, script, "--build", options.build, "--results", options.docs / "results"]
     command += ["--data", options.data] if options.data else []
     command += ["--quick"] if options.quick else []
+    command += ["--draw"] if options.draw else []
     status = subprocess.run(command, check=False, env={**os.environ, "PYTHONPATH": str(HERE / "common")}).returncode
     print(f"{name}: {time.monotonic() - start:.0f} s\n", flush=True)
     return status
@@ -174,12 +176,16 @@ def main():
     parser.add_argument("--docs", type=pathlib.Path, default=ROOT / "docs", help="folder of RESULTS.md and results/")
     parser.add_argument("--only", default="", help="run the experiments whose PAPER/NAME starts so")
     parser.add_argument("--page", action="store_true", help="write the pages only, from the results there are")
+    parser.add_argument("--draw", action="store_true", help="draw the figures and write the pages, from the results there are")
     parser.add_argument("--quick", action="store_true", help="a smoke run: small, limits not judged")
     options = parser.parse_args()
     scripts = experiments(options.only)
     if not scripts:
         sys.exit(f"run.py: no experiment starts with '{options.only}'; there are {', '.join(PAPERS)}, and "
                  "PAPER/table1 and the like")
+    if options.draw:
+        scripts = {name: script for name, script in scripts.items() if (options.docs / "results" / f"{name}.json").exists()
+                   and '"drawn"' in (options.docs / "results" / f"{name}.json").read_text(encoding="utf-8")}
     broken = []
     for name, script in {} if options.page else scripts.items():
         if run(name, script, options) not in (0, LEFT_LIMITS):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the experiments share: running the tool, cells that are judged, pages and figures.
 
-An experiment is a script PAPER/NAME.py that makes a Lab, adds tables, figures and notes to it in the
-order of the page, and ends by `lab.finish()`. It leaves PAPER/NAME.json (and figures as SVG) in
+An experiment is a script PAPER/NAME.py that makes a Lab, adds tables, a figure and notes to it in the
+order of the page, and ends by `lab.finish()`. It leaves PAPER/NAME.json (and the figure as SVG) in
 docs/results, from which run.py writes the pages. Numbers that have to hold are cells with limits:
-outside of them the status is 3. run.py starts the scripts, with this folder on their search path.
+outside of them the status is 3. A figure is drawn by a function of the numbers in the JSON file alone, so
+that --draw draws it again without a run. run.py starts the scripts, with this folder on their search path.
 """
 import argparse
 import json
@@ -17,6 +18,35 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERDICTS = ("yes", "in part", "no")  # whether what the paper prints or says is reproduced
 LEFT_LIMITS = 3  # status of an experiment that came to its end with a number outside its limits
+# One colour per method in every figure: that of report/chart.c, which also says whose lines are dashed.
+COLOURS = {"kpca": "#0072b2", "akfa": "#d55e00", "ackfa": "#009e73", "skfa": "#cc79a7", "sma": "#e69f00", "smc": "#56b4e9",
+           "kpls": "#882255", "koca": "#332288", "ikpca": "#44aa99", "kboost": "#117733", "skpls": "#aa4499",
+           "blf": "#999933", "pca": "#0072b2", "pls": "#882255", "rkpca": "#009e73", "tipping": "#332288"}
+DASHED = {"pca", "pls", "rkpca", "tipping"}
+GREY = "#6b6b6b"
+OTHERS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]  # of what is no method
+
+
+def style(method, **more):
+    """How matplotlib draws the line of a method."""
+    return {"color": COLOURS[method], "linestyle": "--" if method in DASHED else "-", **more}
+
+
+def paper_style(colour, **more):
+    """How the paper's own values are drawn: hollow marks of the colour that ours have."""
+    return {"linestyle": "none", "marker": "o", "markersize": 6, "markerfacecolor": "none", "color": colour, **more}
+
+
+def kept(value):
+    """Numbers of a figure as they are kept: plain lists, six digits."""
+    if isinstance(value, dict):
+        return {str(key): kept(entry) for key, entry in value.items()}
+    if isinstance(value, (str, bool)) or value is None:
+        return value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [kept(entry) for entry in value]
+    short = float(f"{float(value):.6g}")
+    return int(short) if short.is_integer() and abs(short) < 1e6 else short
 
 
 def cell(ours, paper=None, near=None, low=None, high=None, digits=3, why=None, paper_digits=None, spread=None,
@@ -65,9 +95,9 @@ class Table:
 class Lab:
     """One experiment: PAPER/NAME.py is given as file; the title opens its section. reproduced is one of
     VERDICTS; why says in a sentence or three what holds, what does not, and the reason: both are for the
-    summary of all papers."""
+    summary of all papers. draw: makes the figure, of this Lab and the numbers given to `figure`."""
 
-    def __init__(self, file, title, reproduced, why):
+    def __init__(self, file, title, reproduced, why, draw=None):
         if reproduced not in VERDICTS:
             sys.exit(f"{file}: '{reproduced}' is not one of {', '.join(VERDICTS)}")
         path = pathlib.Path(file).resolve()
@@ -80,6 +110,7 @@ class Lab:
         parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs" / "results",
                             help="where the folders of the papers go")
         parser.add_argument("--quick", action="store_true", help="a smoke run: small, limits not judged")
+        parser.add_argument("--draw", action="store_true", help="draw the figure again, from the numbers of the last run")
         options = parser.parse_args()
         self.build, self.data = options.build.resolve(), options.data and options.data.resolve()
         self.results, self.quick = options.results.resolve() / self.paper, options.quick
@@ -87,7 +118,9 @@ class Lab:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.results.mkdir(parents=True, exist_ok=True)
         self.blocks, self.passed, self.failed = [], 0, 0
-        self.title = title
+        self.title, self.draw, self.drawn = title, draw, None
+        if options.draw:
+            self.draw_again()
         print(f"{self.name}: {title}", flush=True)
 
     # ---- data ----
@@ -174,22 +207,35 @@ class Lab:
             "svg.hashsalt": "mercer", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9,
             "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
             "legend.frameon": False, "lines.linewidth": 1.4, "lines.markersize": 4,
-            "axes.prop_cycle": matplotlib.cycler(color=["#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                        "#e69f00", "#56b4e9", "#000000"])})
+            "axes.prop_cycle": matplotlib.cycler(color=OTHERS)})
         from matplotlib import pyplot
         return pyplot.subplots(rows, columns, figsize=(width * columns, height * rows), squeeze=False,
                                layout="constrained")
 
-    def figure(self, figure, caption, suffix=""):
-        """Keep a figure as SVG, the same bytes for the same numbers."""
-        path = self.results / f"{self.stem}{suffix}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        self.blocks.append({"kind": "figure", "file": path.name, "caption": " ".join(caption.split())})
+    def figure(self, caption, **drawn):
+        """Keep the numbers of the figure, and the figure as SVG: the same bytes for the same numbers."""
+        self.drawn = kept(drawn)
+        self.blocks.append({"kind": "figure", "file": self.save_figure().name, "caption": " ".join(caption.split())})
+
+    def save_figure(self):
+        path = self.results / f"{self.stem}.svg"
+        self.draw(self, self.drawn).savefig(path, metadata={"Date": None})
+        return path
+
+    def draw_again(self):
+        """Draw what the last run kept, and leave."""
+        path = self.results / f"{self.stem}.json"
+        if self.draw and path.exists():
+            self.drawn = json.loads(path.read_text(encoding="utf-8"))["drawn"]
+            print(self.save_figure())
+        sys.exit(0)
 
     def finish(self):
         result = {"name": self.name, "title": self.title, "reproduced": self.reproduced, "why": self.why,
                   "passed": self.passed, "failed": self.failed, "blocks": self.blocks}
-        path = self.results / f"{self.stem}.json"
-        path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(result, indent=1, ensure_ascii=False)
+        if self.drawn:  # thousands of numbers: on a line of their own
+            text = f'{text[:-2]},\n "drawn": {json.dumps(self.drawn, separators=(",", ":"))}\n}}'
+        (self.results / f"{self.stem}.json").write_text(text + "\n", encoding="utf-8")
         print(f"{self.name}: {self.passed} passed, {self.failed} failed")
         sys.exit(LEFT_LIMITS if self.failed else 0)

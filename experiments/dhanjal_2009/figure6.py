@@ -4,12 +4,13 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 import faces
-from lab import Lab, cell
+from lab import Lab, cell, style
 
 CHECK_SUMS = (14.2210399254, 9.0840738604)  # of the cubes of all entries
 NUMBERS = (100, 200, 300, 500, 700, 1000)
 FEW_NUMBERS, DRAWN_NUMBERS, SHOWN = (100, 300, 700, 1000), (100, 300), 300  # rectangles; columns drawn; ROC curves
 SIGMA, PAPER_SIGMA = .5, .25
+TEST_ROWS = (1214, 2250)  # faces, others
 # Area under the ROC curve on pixels by an independent implementation, C = 8.
 KNOWN = {"KPCA": ("kpca", "exact", (.9709, .9734, .9739, .9743, .9746, .9752)),
          "SMA": ("sma:norm=direction", "none", (.9687, .9725, .9736, .9738, .9741, .9740)),
@@ -23,9 +24,37 @@ MACHINES = {"RBF SVM, C = 8": (GAUSSIAN.format(1 / (2 * SIGMA**2)), .9768, 2377)
 PAPER = {"KPCA": "1000 / all rows", "SMA, 500 columns": "700 / 700", "SMC, 500 columns": "900 / 900",
          "RBF SVM, C = 8": "- / 1022"}
 
+
+
+def draw(lab, drawn):
+    figure, axes = lab.plot(columns=2, rows=2)
+    for (left, right), (rows, found) in zip(axes, drawn.items()):
+        for place, (name, areas) in enumerate(found["areas"].items()):
+            left.plot(*found["curves"][name], **style(name.lower()))
+            right.errorbar(np.array(found["numbers"]) + 8 * (place - 1), areas, standard_error(areas), elinewidth=.6,
+                           label=name, **style(name.lower(), marker="o"))
+        for name, area in found["machines"].items():
+            how = {"color": "black", "linestyle": "--" if "RBF" in name else ":"}
+            left.plot(*found["curves"][name], **how)
+            right.axhline(area, label=name, **how)
+        left.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, .15), ylim=(0, 1.02),
+                 xticks=(0, .05, .1, .15), title=f"{rows}, {found['shown']} features")
+        right.set(xlabel="features", ylabel="area under the ROC curve", title=rows)
+        right.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))  # of both panels
+    return figure
+
+
+def standard_error(area):
+    """Of an area under the ROC curve of the test rows (Hanley, McNeil 1982)."""
+    area, (faces_seen, others) = np.array(area), TEST_ROWS
+    both, neither = area / (2 - area), 2 * area**2 / (1 + area)
+    return np.sqrt((area * (1 - area) + (faces_seen - 1) * (both - area**2) + (others - 1) * (neither - area**2))
+                   / (faces_seen * others))
+
+
 lab = Lab(__file__, "Figure 6: face detection (generated non-faces stand in for the missing ones)", "in part",
           "Few kernel values come near the RBF machine, which is the message. Generated non-faces stand in for those "
-          "that are not to be had, so levels cannot be compared.")
+          "that are not to be had, so levels cannot be compared.", draw)
 lab.need(faces.CBCL, faces.TEAPOTS, "orl", "yale")
 few_numbers, drawn_numbers, shown = ((5, 10), (5, 10), 10) if lab.quick else (FEW_NUMBERS, DRAWN_NUMBERS, SHOWN)
 coordinates = 50 if lab.quick else faces.SIDE**2
@@ -41,11 +70,19 @@ def rectangles(parts):
     return [(lab.features(model, path, "--no-label"), labels) for path, (_, labels) in zip(paths, parts)]
 
 
+def seen(curve):
+    """The part of an ROC curve that is drawn."""
+    false, true = curve
+    count = np.searchsorted(false, .16) + 1
+    return false[:count], true[:count]
+
+
 class Ranking:
     """Machines on features of one kind of rows: a table, and two panels of the figure."""
 
-    def __init__(self, name, parts, panels, numbers, judged):
-        self.name, self.panels, self.numbers, self.judged = name, panels, few_numbers if lab.quick else numbers, judged
+    def __init__(self, name, parts, numbers, judged):
+        self.name, self.numbers, self.judged = name, few_numbers if lab.quick else numbers, judged
+        self.drawn = {"numbers": self.numbers, "shown": shown, "areas": {}, "machines": {}, "curves": {}}
         self.truth, self.level = parts[1][1] > 0, {}
         self.paths = [lab.write(f"{name}-{which}.csv", rows, label=labels)
                       for which, (rows, labels) in zip(("train", "test"), parts)]
@@ -73,16 +110,16 @@ class Ranking:
                        f"{np.interp(.9, *curve[::-1]):.3f}", *more)
 
     def features(self, name, method, center, known, wanted, near):
-        """A row of a method; its curves are drawn where it has all numbers of features."""
+        """A row of a method; its curves are drawn where all numbers of features are wanted."""
         cells = {}
         for number in wanted:
             found, points, curve = self.area(method, HEAD, number, "--center", center, "-k", f"rbf:sigma={SIGMA}")
             cells[number], self.level[name, number] = self.cell(found, known.get(number), near), found
             if number == shown:
                 at_shown = curve
-        if wanted == self.numbers:
-            self.panels[0].plot(*at_shown)
-            self.panels[1].plot(wanted, [cells[number]["ours"] for number in wanted], marker="o", label=name)
+        if name in KNOWN:
+            self.drawn["curves"][name] = seen(at_shown)
+            self.drawn["areas"][name] = [cells[number]["ours"] for number in wanted]
         self.row(name, cells, points, at_shown)
 
     def machine(self, name, head, known, vectors, drawn=True):
@@ -93,9 +130,7 @@ class Ranking:
             report, _ = lab.fit("machine.model", self.paths[0], "-m", "pca", "-n", coordinates, "--head", head)
             points = self.cell(report["head_rows"], vectors, 20, digits=0)
         if drawn:
-            style = "--" if "rbf" in head else ":"
-            self.panels[0].plot(*curve, linestyle=style, color="black")
-            self.panels[1].axhline(found, color="black", linestyle=style, label=name)
+            self.drawn["curves"][name], self.drawn["machines"][name] = seen(curve), found
         self.row(name, {self.numbers[-1]: self.cell(found, known, .002)}, points, curve)
 
     def behind(self):
@@ -115,10 +150,6 @@ class Ranking:
             self.features(name, method, center, dict(zip(DRAWN_NUMBERS, known)), drawn_numbers, .004)
         for name, (head, known, vectors) in MACHINES.items():
             self.machine(name, head, known, vectors)
-        self.panels[0].set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, .15), ylim=(0, 1.02),
-                           xticks=(0, .05, .1, .15), title=f"{self.name}, {shown} features")
-        self.panels[1].set(xlabel="features", ylabel="area under the ROC curve", title=self.name)
-        self.panels[1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))  # of both panels
 
 
 parts = [faces.make(lab, part)[:2] for part in (0, 1)]
@@ -137,8 +168,7 @@ for name, (rows, _), total in zip(("training", "test"), parts, CHECK_SUMS):
 if lab.quick:
     keep = np.random.default_rng(1).permutation(len(parts[1][0]))[:60]
     parts = [(rows[keep], labels[keep]) for rows, labels in parts]
-figure, axes = lab.plot(columns=2, rows=2)
-pixels = Ranking("pixels", parts, axes[0], NUMBERS, True)
+pixels = Ranking("pixels", parts, NUMBERS, True)
 pixels.run()
 if not lab.quick:
     best, plain = (pixels.level[name] for name in MACHINES)
@@ -146,12 +176,13 @@ if not lab.quick:
         found = pixels.level[name, SHOWN]
         lab.check(f"{name}, pixels, {SHOWN} features: {found:.4f}, within .006 of the RBF machine ({best:.4f}) and "
                   f".010 above the linear one ({plain:.4f})", found >= best - .006 and found >= plain + .010)
-rectangle = Ranking("rectangle features", rectangles(parts), axes[1], FEW_NUMBERS, False)
+rectangle = Ranking("rectangle features", rectangles(parts), FEW_NUMBERS, False)
 rectangle.run()
 name = f"RBF SVM, C = 8, sigma {PAPER_SIGMA}"
 rectangle.machine(name, GAUSSIAN.format(1 / (2 * PAPER_SIGMA**2)), None, None, drawn=False)
-lab.figure(figure, "Faces against generated non-faces, pixels (above) and rectangle features (below): ROC curves of "
-                   f"the test rows at {SHOWN} features, and the area under them by the number of features.")
+lab.figure("Faces against generated non-faces, pixels (above) and rectangle features (below): ROC curves of the test rows "
+           f"at {SHOWN} features, and the area under them by the number of features; bars: one standard error. The paper's "
+           "levels belong to other windows and are not drawn.", **{ranking.name: ranking.drawn for ranking in (pixels, rectangle)})
 lab.note(f"""From 300 features on SMA and SMC are at most {pixels.behind():.4f} (pixels) and {rectangle.behind():.4f}
 (rectangle features) below the RBF machine, with as many kernel values as features, where the machine needs one for
 each support vector and KPCA one for each training row: this is the paper's message. In the paper SMA needs fewer

@@ -2,15 +2,31 @@
 """Jiang et al. 2006, Figure 4: the points that stand for a cross."""
 import numpy as np
 
-from lab import Lab, cell
+from lab import COLOURS, GREY, Lab, cell
 
 # Mean distance of the vertices from the nearest point, single crosses of an independent implementation.
 LIMITS = {"outline": {"akfa": {"low": 1.3, "high": 1.7}, "skfa": {"low": 2.2, "high": 3.0}},
           "filled": {"akfa": {}, "skfa": {}}}
 
+
+
+def draw(lab, drawn):
+    figure, axes = lab.plot(columns=3, width=2.8, height=2.9)
+    corners = np.array([(12, 4), (4, 4), (4, 12), (-4, 12), (-4, 4), (-12, 4), (-12, -4), (-4, -4), (-4, -12), (4, -12),
+                        (4, -4), (12, -4), (12, 4)])
+    axes[0][0].plot(*np.transpose(drawn["points"]), ".", color=GREY, markersize=1.5)
+    for axis, (method, picked) in zip(axes[0][1:], drawn["picked"].items()):
+        axis.plot(*corners.T, color=GREY, linewidth=.8)
+        axis.plot(*np.transpose(picked), "D", markersize=5, color=COLOURS[method])
+    for axis, title in zip(axes[0], ("data", "AKFA", "SKFA")):
+        axis.set(aspect="equal", title=title, xlim=(-16, 16), ylim=(-16, 16), xticks=(-10, 0, 10), yticks=(-10, 0, 10),
+                 xlabel="first coordinate", ylabel="second coordinate")
+    return figure
+
+
 lab = Lab(__file__, "Figure 4: the points that AKFA and SKFA pick of a cross", "yes",
           "On the outline of a cross AKFA's points are closer to the vertices, on most draws. On a filled cross they "
-          "are not, so the paper's cross must be an outline.")
+          "are not, so the paper's cross must be an outline.", draw)
 rows, features, crosses = (300, 8, 2) if lab.quick else (1200, 15, 40)
 ends = [(side * 12, edge * 4) for side in (-1, 1) for edge in (-1, 1)]
 vertices = np.array(ends + [(y, x) for x, y in ends])
@@ -59,16 +75,7 @@ for cross, limits in LIMITS.items():
                     f"{each.min():.2f} to {each.max():.2f}"]
     closer = (found["akfa"] < found["skfa"]).sum()
     table.row(cross, *entries, cell(closer, digits=0, low=.9 * crosses if cross == "outline" else None))
-figure, axes = lab.plot(columns=3, width=2.8, height=2.9)
-corners = np.array([(12, 4), (4, 4), (4, 12), (-4, 12), (-4, 4), (-12, 4), (-12, -4), (-4, -4), (-4, -12), (4, -12),
-                    (4, -4), (12, -4), (12, 4)])
-axes[0][0].plot(*points("outline", 1)[1].T, ".", color="#777777", markersize=1.5)
-for axis, method in zip(axes[0][1:], ("akfa", "skfa")):
-    axis.plot(*corners.T, color="#999999", linewidth=.8)
-    axis.plot(*picks("outline", 1, method).T, "D", markersize=5)
-for axis, title in zip(axes[0], ("data", "AKFA", "SKFA")):
-    axis.set(aspect="equal", title=title, xlim=(-16, 16), ylim=(-16, 16), xticks=(-10, 0, 10), yticks=(-10, 0, 10),
-             xlabel="first coordinate", ylabel="second coordinate")
-lab.figure(figure, f"{rows} points on the first noisy cross, and the 15 of them that AKFA and SKFA pick (diamonds; the "
-                   "line is the cross without noise).")
+lab.figure(f"{rows} points on the first noisy cross, and the 15 of them that AKFA and SKFA pick (diamonds; the line is "
+           "the cross without noise). The paper prints no numbers.",
+           points=points("outline", 1)[1], picked={method: picks("outline", 1, method) for method in ("akfa", "skfa")})
 lab.finish()

@@ -11,7 +11,7 @@ import shutil
 import numpy as np
 
 from images import read_pgm
-from lab import cell
+from lab import OTHERS, cell, paper_style
 
 BETA = 0.157  # what the paper's F of raw pixels leads to
 PARTS = {"train": (0, 3), "cross validation": (2, 3), "test": (1, 3), "even": (0, 2), "odd": (1, 2)}
@@ -106,29 +106,38 @@ def mean_cells(found):
     return [mean_cell(found[:, 0]), mean_cell(found[:, 1], digits=1)]
 
 
+def draw_curves(lab, drawn):
+    """The three curves of Figures 2, 3, 4 and 6, all searches in one panel each; paper: its rate at the start."""
+    figure, axes = lab.plot(columns=3, width=3.4, height=2.8)
+    for axis, place, label in zip(axes[0], range(3), ("performance F", "recognition rate, %", "distance from start")):
+        for name, steps, curves in zip(drawn["names"], drawn["steps"], drawn["curves"]):
+            axis.plot(steps, np.array(curves)[:, place], label=name)
+        axis.set(xlabel="step", ylabel=label)
+        if max(map(max, drawn["steps"])) > 100:  # an annealing beside ascents
+            axis.set_xscale("symlog", linthresh=1)
+            axis.set_xticks([0, 1, 10, 100], ["0", "1", "10", "100"])
+        else:
+            axis.locator_params(axis="x", integer=True)
+    axes[0, 1].set_ylim(None, 101)
+    if drawn["paper"]:
+        axes[0, 1].plot(0, drawn["paper"], **paper_style(OTHERS[2]), label="the paper's kernel PCA")
+    axes[0, 2].legend(*axes[0, 1].get_legend_handles_labels(), loc="center left", bbox_to_anchor=(1, .5))
+    return figure
+
+
 def search_curves(lab, even, odd, runs, caption, first=None):
     """The three curves of Figures 2, 3, 4 and 6 for {name: (method, kernel, components, least rate, words)}; first:
     of some the paper's rate at the start and the reason of a difference."""
-    figure, axes = lab.plot(columns=3, rows=len(runs), width=3, height=2)
     table = lab.table("Where the searches begin and end", "search", "F at first", "F in the end",
                       "rate at first, %", "rate in the end, %", "steps")
-    curves = np.zeros((0, 3))
-    for line, (name, (method, kernel, components, least, words)) in zip(axes, runs.items()):
+    steps, curves = [], []
+    for name, (method, kernel, components, least, words) in runs.items():
         trace = searched(lab, even, odd, method, kernel, components, *words)["trace"]
-        steps = [step["iteration"] for step in trace]
-        drawn = np.array([(step["performance"], 100 * step["rate"], step["distance"]) for step in trace])
-        for axis, values, label in zip(line, drawn.T, ("F", "rate, %", "distance")):
-            axis.plot(steps, values)
-            axis.set(xlabel="step", ylabel=label)
-            axis.locator_params(axis="x", integer=True)
-        line[0].set_title(name, loc="left")
-        curves = np.concatenate([curves, drawn])
+        steps.append([step["iteration"] for step in trace])
+        curves.append(np.array([(step["performance"], 100 * step["rate"], step["distance"]) for step in trace]))
         paper, why = (first or {}).get(name, (None, None))
-        table.row(name, cell(drawn[0, 0]), cell(drawn[-1, 0]),
-                  cell(drawn[0, 1], paper, digits=1, paper_digits=0, why=why),
-                  cell(drawn[-1, 1], low=least, digits=1), len(trace))
-    room = .05 * np.ptp(curves, axis=0)
-    for column, low, high in zip(axes.T, curves.min(0) - room, curves.max(0) + room):
-        for axis in column:
-            axis.set_ylim(low, high)
-    lab.figure(figure, caption + " Panels of a column have one range.")
+        table.row(name, cell(curves[-1][0, 0]), cell(curves[-1][-1, 0]),
+                  cell(curves[-1][0, 1], paper, digits=1, paper_digits=0, why=why),
+                  cell(curves[-1][-1, 1], low=least, digits=1), len(trace))
+    lab.figure(caption, names=list(runs), steps=steps, curves=curves,
+               paper=next(iter(first.values()))[0] if first else None)
