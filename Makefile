@@ -78,6 +78,7 @@ install: ## install to $(DESTDIR)$(PREFIX)
 wheel: ## the Python package as one file, into $(BUILD)/wheel; needs no network
 	@tools/install-packages build python
 	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-deps --no-index -w $(BUILD)/wheel .
+	@for wheel in $(BUILD)/wheel/mercer-*.whl; do tools/complete-wheel $$wheel || exit 1; done
 	@ls -sh $(BUILD)/wheel/*.whl
 
 python: wheel ## install the Python package; PYTHON=venv/bin/python for another than Debian's

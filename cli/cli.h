@@ -53,6 +53,8 @@ int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 
 /* The command that runs: its options are spelled in messages of the library, which knows keys. */
 void cli_fail_for(const cli_command *command);
 
+/* An error as cli_fail_library() tells it, with the options it is about; owned by the caller. */
+char *cli_error_text(const mercer_error *err);
 /* The same for an error of the library. about, when not NULL, is the file the work was about; it
  * is put in front of texts that do not name it. Options that the error is about come behind it. */
 int cli_fail_library(mercer_status code, const mercer_error *err, const char *about);
@@ -99,6 +101,12 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options);
 /* " --format csv --encoding latin1": the options given by which a file is read that a model may
  * not remember, for a command to paste. Owned by the caller. */
 char *cli_file_words(const cli_settings *set);
+/* Whether a list separated by commas has this word. */
+bool cli_is_listed(const char *list, const char *column);
+/* " --no-label" or "", for a command that applies a model to the table it was fitted to: rows
+ * without a label are new rows to it, and columns called label or target that were left out would
+ * be looked for again. */
+const char *cli_unlabelled_words(const cli_settings *set);
 /* Whether the first line of a file of this format may hold the names of its columns; NULL, a format
  * that nothing tells yet, counts as one that does. */
 bool cli_has_header(const mercer_entry *format);
@@ -229,25 +237,25 @@ typedef struct cli_row_pipe {
     mercer_reader *reader; /* owned */
     mercer_table *block;   /* the rows at hand; owned */
     cli_sink sink;
-    cli_gallery gallery;  /* instead of sink, when it is wanted */
-    cli_top *top;         /* likewise; owned; or NULL */
-    char **names;         /* of all columns going out; owned */
-    int64_t width;        /* columns going out, without 'error', 'novel' and 'p' */
-    int extra;            /* how many of these three follow */
-    int64_t novel;        /* rows above the model's threshold, when 'novel' does */
-    bool live;            /* whoever writes the rows may wait for the answers */
-    double *values;       /* of the rows at hand, `width` per row; owned */
-    double *errors;       /* one per row, with --errors; owned */
-    double *joined;       /* all columns, with --errors; owned */
-    int64_t besides;      /* numbers kept for each row, besides its columns */
-    int64_t room, wanted; /* rows that values holds, and that are read next */
-    int64_t done;         /* rows gone out */
-    double error_sum;     /* over them */
-    double error;         /* for the report, when the command sets it; else NaN */
-    double within;        /* likewise: share of true values in their intervals */
-    int64_t shown;        /* likewise: columns that count, when they are not `width`; else 0 */
-    char note[64];        /* at the end of the summary's line */
-    bool by_name;         /* only columns the model names are read: none of them holds classes */
+    cli_gallery gallery;           /* instead of sink, when it is wanted */
+    cli_top *top;                  /* likewise; owned; or NULL */
+    char **names;                  /* of all columns going out; owned */
+    int64_t width;                 /* columns going out, without 'error', 'novel' and 'p' */
+    int extra;                     /* how many of these three follow */
+    int64_t novel;                 /* rows above the model's threshold, when 'novel' does */
+    bool live;                     /* whoever writes the rows may wait for the answers */
+    double *values;                /* of the rows at hand, `width` per row; owned */
+    double *errors;                /* one per row, with --errors; owned */
+    double *joined;                /* all columns, with --errors; owned */
+    int64_t extra_numbers_per_row; /* numbers kept for each row, besides its columns */
+    int64_t room, wanted;          /* rows that values holds, and that are read next */
+    int64_t done;                  /* rows gone out */
+    double error_sum;              /* over them */
+    double error;                  /* for the report, when the command sets it; else NaN */
+    double within;                 /* likewise: share of true values in their intervals */
+    int64_t shown; /* likewise: columns that count, when they are not `width`; else 0 */
+    char note[64]; /* at the end of the summary's line */
+    bool by_name;  /* only columns the model names are read: none of them holds classes */
 } cli_row_pipe;
 
 /* Refuse an output that cannot be, load the model and fill info. images: the output may be images.
@@ -257,8 +265,8 @@ int cli_row_pipe_start(cli_row_pipe *pipe, cli_app *app, bool images);
 /* Open the rows, of about `columns` columns. names (handed over) are of the `width` columns that go
  * out and the `extra` ones behind them: 'error' when that is asked for, then 'novel' and 'p'. */
 mercer_status cli_row_pipe_open(cli_row_pipe *pipe, const mercer_read_options *reading,
-                                int64_t columns, int64_t besides, char **names, int64_t width,
-                                int extra);
+                                int64_t columns, int64_t extra_numbers_per_row, char **names,
+                                int64_t width, int extra);
 
 /* The next rows, borrowed until the next call; NULL after the last. The caller then fills values
  * and, unless NULL, errors. */

@@ -16,15 +16,17 @@
 enum {
     TRIES = 60,          /* options that may be added, one after the other */
     LOOK_ROWS = 20000,   /* rows of a large table that are looked at */
-    MOST_ADVICE = 3,     /* methods that are named */
+    MAX_ADVICE = 3,      /* methods that are named */
     MAX_CLASSES = 50,    /* of a column that is called a class */
     MANY_ROWS = 3000,    /* from here on a choice of 1000 rows saves something */
     NOVELTY_ROWS = 200,  /* fewer held out would say nothing of a rare error */
     FOLDS = 5,           /* of evaluate */
+    FEW_ROWS = 30,       /* below, one row at a time may be left out instead */
     KOCA_ROWS = 3000,    /* above, its search takes too long */
     HEAD_BYTES = 1 << 20 /* of a text whose lines are measured */
 };
 static const double LARGE_BYTES = 6e7;    /* a text beyond is not read to its end */
+static const double TRY_SECONDS = 0.3;    /* a command that takes less is tried */
 static const double SHORT_SECONDS = 1;    /* a command that is done by then is not timed */
 static const double WIDE_SPREAD = 5;      /* of columns that want scaling */
 static const double LONG_SECONDS = 60;    /* an exact method beyond is not the first advice */
@@ -43,7 +45,8 @@ typedef struct advice {
     char *method, *kernel, *components, *head, *novelty;
     char *command, *then; /* to paste; the second one may be NULL */
     mercer_forecast cost;
-    double times; /* fits that the command does */
+    double times;        /* fits that the command does */
+    bool leaves_one_out; /* there are too few rows for FOLDS folds */
 } advice;
 
 typedef struct look {
@@ -51,6 +54,7 @@ typedef struct look {
     cli_settings set; /* of the call, and what was found */
     mend mends[TRIES];
     int mend_count;
+    bool marks_forgotten; /* of a column that has other texts, too */
     mercer_table *table;
     mercer_survey survey;
     int64_t rows;      /* of the whole table, */
@@ -59,8 +63,10 @@ typedef struct look {
     const char *goal;  /* features, predict, outliers, pictures */
     const char *scale; /* of the columns */
     char *candidate;   /* a column that may hold classes; or NULL */
-    char *id;          /* that a notice of the reader names; or NULL */
-    advice list[MOST_ADVICE];
+    int64_t header;    /* the notice that the first line can be read in two ways; or -1 */
+    char *id;          /* that a notice of the reader names, as options name it; or NULL */
+    char *reason;      /* why the first method that was tried is not advised; or NULL */
+    advice list[MAX_ADVICE];
     int count;
 } look;
 
@@ -71,7 +77,7 @@ static void take_option(look *o, const char **field, const char *option, const c
                         const char *column, const char *problem)
 {
     char *text = cli_copy(value);
-    if (*field && strcmp(option, "drop") == 0)
+    if (*field && (strcmp(option, "drop") == 0 || strcmp(option, "na") == 0))
         text = cli_format("%s,%s", *field, value);
     *field = text;
     if (o->mend_count < TRIES)
@@ -86,6 +92,23 @@ static bool is_nameable(const char *column)
 {
     return *column && !strpbrk(column, ",*?") &&
            strlen(column) + 1 < sizeof((mercer_error *)0)->column;
+}
+
+/* How options name a column: a number alone would be a position, too, and some names are written
+ * like a way to name columns, or cannot stand in a list. Owned by the caller. */
+static char *column_word(const char *name, int64_t position)
+{
+    const bool is_plain = name[strspn(name, "0123456789-")] && strncmp(name, "name:", 5) != 0 &&
+                          strncmp(name, "position:", 9) != 0;
+    char *number = cli_format("%lld", (long long)position), *word = NULL;
+    if (position > 0 && strcmp(number, name) == 0) /* by its name and its place */
+        word = cli_copy(number);
+    else if (is_nameable(name) && strcmp(name, "none") != 0)
+        word = cli_format("%s%s", is_plain ? "" : "name:", name);
+    else if (position > 0)
+        word = cli_format("position:%lld", (long long)position);
+    free(number);
+    return word;
 }
 
 /* Whether the last word of a name is one of a list, which ends in NULL. */
@@ -113,37 +136,77 @@ static bool is_id_name(const char *name)
     return ends_in(name, words);
 }
 
-static bool is_listed(const char *list, const char *column)
-{
-    const size_t length = strlen(column);
-    for (const char *at = list; at && (at = strstr(at, column)); at++)
-        if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length]))
-            return true;
-    return false;
-}
-
-/* How options name a column: a number alone would be a position, too. Owned by the caller. */
-static char *column_word(const char *name)
-{
-    return cli_format("%s%s", name[strspn(name, "0123456789-")] ? "" : "name:", name);
-}
-
 static void take_column(look *o, const char **field, const char *option, const char *name,
                         const char *problem)
 {
-    char *word = column_word(name);
+    char *word = column_word(name, 0);
     take_option(o, field, option, word, name, problem);
     free(word);
 }
 
+/* Take back an option that was found here: entry i of the list. */
+static void forget_mend(look *o, int i)
+{
+    free(o->mends[i].column);
+    free(o->mends[i].option);
+    free(o->mends[i].value);
+    memmove(&o->mends[i], &o->mends[i + 1], (size_t)(--o->mend_count - i) * sizeof *o->mends);
+}
+
+/* A column of marks and words has values, - and + for example: its marks mean nothing else. */
+static void forget_marks(look *o, const char *column)
+{
+    o->set.na = o->app->set.na;
+    for (int i = 0; i < o->mend_count; i++)
+        if (strcmp(o->mends[i].option, "na") == 0 && strcmp(o->mends[i].column, column) == 0) {
+            forget_mend(o, i--);
+            o->marks_forgotten = true;
+        } else if (strcmp(o->mends[i].option, "na") == 0)
+            o->set.na = o->set.na ? cli_format("%s,%s", o->set.na, o->mends[i].value)
+                                  : cli_copy(o->mends[i].value);
+}
+
+/* Take back a role that was found here, not given: its column is left out instead. */
+static void forget_role(look *o, const char **field, const char *option, const char *word)
+{
+    if (!*field || strcmp(*field, word) != 0)
+        return;
+    for (int i = 0; i < o->mend_count; i++)
+        if (strcmp(o->mends[i].option, option) == 0) {
+            *field = NULL;
+            forget_mend(o, i);
+            return;
+        }
+}
+
 static bool drop(look *o, const mercer_error *err, const char *problem)
 {
-    char *word = column_word(err->column);
-    const bool new = is_nameable(err->column) && !is_listed(o->set.drop, word);
+    char *word = column_word(err->column, err->position);
+    const bool new = word && !cli_is_listed(o->set.drop, word);
+    if (new) {
+        forget_role(o, &o->set.label, "label", word);
+        forget_role(o, &o->set.target, "target", word);
+        forget_role(o, &o->set.id, "id", word);
+        take_option(o, &o->set.drop, "drop", word, err->column, problem);
+    }
     free(word);
-    if (new)
-        take_column(o, &o->set.drop, "drop", err->column, problem);
     return new;
+}
+
+/* A column of numbers below the name of classes, which are values then. */
+static bool predict_values(look *o)
+{
+    cli_settings *set = &o->set;
+    const char *column = set->label ? set->label : "label"; /* by the rule of mercer/io.h */
+    if (set->target || set->labels)
+        return false;
+    char *word = cli_copy(column);
+    forget_role(o, &set->label, "label", word);
+    const bool taken = !set->label;
+    if (taken)
+        take_option(o, &set->target, "target", word, word, "holds values, not classes");
+    free(word);
+    return taken;
 }
 
 /* Add the option that an error asks for; false: there is none, or it was tried. */
@@ -151,18 +214,33 @@ static bool mend_table(look *o, const mercer_error *err)
 {
     cli_settings *set = &o->set;
     const char *advised = err->advice_key, *value = err->advice_value;
+    if (err->cause == MERCER_CAUSE_NOT_A_NUMBER)
+        forget_marks(o, err->column);
     if (strcmp(advised, "encoding") == 0 && !set->encoding)
         take_option(o, &set->encoding, "encoding", value, NULL, "is not UTF-8");
+    else if (strcmp(advised, "unlabelled") == 0 && !set->unlabelled)
+        take_option(o, &set->unlabelled, "unlabelled", value, err->column,
+                    "lacks the class or value of some rows");
+    else if (strcmp(advised, "na") == 0 && !cli_is_listed(set->na, value))
+        take_option(o, &set->na, "na", value, err->column, "has a mark for missing values");
+    else if (strcmp(err->key, "label target") == 0 && cli_is_listed(set->drop, "label") &&
+             !set->no_label)
+        set->no_label = true; /* neither can be read */
+    else if (strcmp(err->key, "label target") == 0 && !set->label && !set->target) {
+        take_option(o, &set->label, "label", "label", "label", "is one of two to predict");
+        take_option(o, &set->drop, "drop", "target", "target", "is the other one");
+    } else if (strcmp(advised, "drop") == 0 && !err->cause && !cli_is_listed(set->drop, value))
+        take_option(o, &set->drop, "drop", value, err->column, "is the name of two columns");
     else if (err->cause == MERCER_CAUSE_MISSING_VALUE && !set->missing)
         take_option(o, &set->missing, "missing", "mean", NULL, "has cells that are missing");
-    else if (strcmp(err->key, "target") == 0 && set->label && !set->target) {
-        const char *column = set->label;
-        set->label = NULL;
-        take_option(o, &set->target, "target", column, column, "holds values, not classes");
-    } else if (strcmp(advised, "decimal") == 0 && !set->decimal)
+    else if (strcmp(err->key, "target") == 0 && !*err->column)
+        return predict_values(o);
+    else if (strcmp(advised, "decimal") == 0 && !set->decimal)
         take_option(o, &set->decimal, "decimal", value, err->column, "has decimal commas");
-    else if (strcmp(advised, "encode") == 0 && strcmp(value, "dates") == 0)
+    else if (strcmp(err->key, "drop id") == 0)
         return drop(o, err, "holds dates");
+    else if (strcmp(err->key, "drop na") == 0)
+        return drop(o, err, "has a text among numbers");
     else if (strcmp(advised, "encode") == 0)
         return drop(o, err, "is a text of too many values");
     else if (err->cause == MERCER_CAUSE_NOT_A_NUMBER && is_nameable(err->column) && !set->label &&
@@ -176,7 +254,10 @@ static bool mend_table(look *o, const mercer_error *err)
              strcmp(err->key, "thousands decimal") == 0)
         return drop(o, err, "may have thousands separators or decimal marks");
     else
-        return err->code == MERCER_ERR_DATA && drop(o, err, "cannot be read");
+        return err->code == MERCER_ERR_DATA && drop(o, err,
+                                                    strcmp(err->key, "drop") != 0 ? "cannot be read"
+                                                    : err->line ? "has signs beside its numbers"
+                                                                : "has nothing that can be read");
     return true;
 }
 
@@ -187,8 +268,12 @@ static void hear(void *host, const mercer_notice *notice)
     look *o = host;
     if (strcmp(notice->advice_key, "id") == 0 && strcmp(notice->advice_value, "none") != 0 &&
         !o->id)
-        o->id = cli_copy(notice->advice_value);
+        o->id = column_word(notice->column, notice->position);
+    const int64_t before = o->app->notice_count;
     cli_notice_library(o->app, notice);
+    if (o->app->notice_count > before &&
+        (strcmp(notice->key, "header") == 0 || strcmp(notice->advice_key, "header") == 0))
+        o->header = before;
 }
 
 /* Bytes of a file, or 0 for what is none. */
@@ -233,6 +318,7 @@ static mercer_status read_once(look *o, mercer_error *err)
     o->table = NULL;
     free(o->id);
     o->id = NULL;
+    o->header = -1;
     if (!is_large_text(o)) {
         const mercer_status rc = mercer_table_read(ctx, path, &reading, &o->table, err);
         o->rows = rc == MERCER_OK ? mercer_rows_count(mercer_table_rows(o->table)) : 0;
@@ -346,6 +432,28 @@ static bool find_classes(look *o)
     return false;
 }
 
+/* Take back an option that was found here for a column that was left out, or given a role, later.
+ * The table is read again. */
+static mercer_status forget_needless(look *o, const char **field, const char *option,
+                                     mercer_error *err)
+{
+    const char *value = *field;
+    int i = 0;
+    while (i < o->mend_count && strcmp(o->mends[i].option, option) != 0)
+        i++;
+    if (i == o->mend_count || (i == o->mend_count - 1 && !o->marks_forgotten))
+        return MERCER_OK; /* there is none, or nothing was changed after it */
+    *field = NULL;
+    forget_notices(o->app);
+    if (read_once(o, err) == MERCER_OK) {
+        forget_mend(o, i);
+        return MERCER_OK;
+    }
+    *field = value;
+    forget_notices(o->app);
+    return read_once(o, err);
+}
+
 /* The table, with the options that it takes. Returns 0 or a status after one line. */
 static int read_table(look *o)
 {
@@ -359,11 +467,14 @@ static int read_table(look *o)
         if (rc != MERCER_OK)
             continue;
         if (o->id && !o->set.id) {
-            take_column(o, &o->set.id, "id", o->id, "numbers the rows");
+            take_option(o, &o->set.id, "id", o->id, o->id, "numbers the rows");
             continue;
         }
         if (find_id(o) || find_classes(o))
             continue;
+        if (forget_needless(o, &o->set.encode, "encode", &err) != MERCER_OK ||
+            forget_needless(o, &o->set.missing, "missing", &err) != MERCER_OK)
+            return cli_fail_reading(&o->set, err.code, &err, o->set.operand[0]);
         return CLI_DONE;
     }
     return cli_fail(CLI_FAILED, "%s: %d options do not read it", o->set.operand[0], TRIES);
@@ -389,6 +500,7 @@ static void add_reading(FILE *out, const look *o)
         fprintf(out, " --no-label");
     cli_put_option(out, "encode", s->encode);
     cli_put_option(out, "missing", s->missing);
+    cli_put_option(out, "unlabelled", s->unlabelled);
     cli_put_option(out, "na", s->na);
     if (s->resize[0])
         fprintf(out, " --resize %lldx%lld", (long long)s->resize[0], (long long)s->resize[1]);
@@ -421,21 +533,65 @@ static void write_command(const look *o, advice *a)
         fprintf(out, " -n %s", a->components);
     cli_put_option(out, "head", a->head);
     cli_put_option(out, "novelty", a->novelty);
+    if (a->leaves_one_out)
+        fprintf(out, " --cv loo");
     if (!predicts)
         fprintf(out, " -o my.model");
     fclose(out);
     a->command = text;
+    const char *all = cli_unlabelled_words(&o->set);
     if (strcmp(o->goal, "outliers") == 0)
-        a->then = cli_format("mercer transform my.model %s%s --errors --top 20", data, file);
+        a->then = cli_format("mercer transform my.model %s%s%s --errors --top 20", data, file, all);
     else if (strcmp(o->goal, "pictures") == 0 && has_command("plot"))
-        a->then = cli_format("mercer plot my.model %s%s", data, file);
+        a->then = cli_format("mercer plot my.model %s%s%s", data, file, all);
     else if (!predicts)
-        a->then = cli_format("mercer transform my.model %s%s -o features.csv", data, file);
+        a->then = cli_format("mercer transform my.model %s%s%s -o features.csv", data, file, all);
     free(data);
     free(file);
 }
 
 /* ---- advice ---- */
+
+static mercer_status evaluate_once(const look *o, const mercer_fit_options *fit, int64_t folds,
+                                   mercer_error *err)
+{
+    mercer_evaluate_options how;
+    mercer_evaluation *told = NULL;
+    mercer_evaluate_options_init(&how);
+    how.fit = fit;
+    how.folds = folds;
+    mercer_ctx_set_seed(o->app->ctx, o->app->set.seed);
+    const mercer_status rc = mercer_evaluate(o->app->ctx, &how, mercer_table_rows(o->table),
+                                             mercer_table_targets(o->table), &told, err);
+    mercer_evaluation_free(told);
+    return rc;
+}
+
+/* Whether the command would work: what takes no time is tried, so that nobody pastes in vain. */
+static bool works(look *o, const mercer_fit_options *fit, advice *a)
+{
+    mercer_ctx *ctx = o->app->ctx;
+    mercer_error err = {0};
+    mercer_status rc;
+    mercer_ctx_set_notice(ctx, NULL, NULL);
+    if (strcmp(o->goal, "predict") == 0) {
+        rc = evaluate_once(o, fit, FOLDS, &err);
+        if (rc != MERCER_OK && o->rows < FEW_ROWS) {
+            rc = evaluate_once(o, fit, MERCER_LEAVE_ONE_OUT, &err);
+            a->leaves_one_out = rc == MERCER_OK;
+        }
+    } else {
+        mercer_model *model = NULL;
+        mercer_ctx_set_seed(ctx, o->app->set.seed);
+        rc = mercer_fit(ctx, fit, mercer_table_rows(o->table), mercer_table_targets(o->table),
+                        &model, NULL, &err);
+        mercer_model_free(model);
+    }
+    mercer_ctx_set_notice(ctx, hear, o);
+    if (rc != MERCER_OK && !o->reason)
+        o->reason = cli_error_text(&err);
+    return rc == MERCER_OK;
+}
 
 /* A method for the table, with its cost; left out where the library refuses it. */
 static void add_advice(look *o, const char *method, const char *kernel, const char *components,
@@ -456,13 +612,15 @@ static void add_advice(look *o, const char *method, const char *kernel, const ch
     a.cost.struct_size = sizeof a.cost;
     const double brief = SHORT_SECONDS / a.times;
     const int64_t rows = predicts ? o->rows - o->rows / FOLDS : o->rows;
-    if (o->count == MOST_ADVICE ||
+    if (o->count == MAX_ADVICE ||
         mercer_fit_forecast(o->app->ctx, &options, mercer_table_rows(o->table),
                             mercer_table_targets(o->table), rows, brief, &a.cost,
                             &err) != MERCER_OK)
         return;
     if (!a.cost.measured && a.cost.seconds_high > 0) /* a bound of what is short */
         a.cost.seconds = a.cost.seconds_high;
+    if (!o->estimated && !(a.times * a.cost.seconds > TRY_SECONDS) && !works(o, &options, &a))
+        return;
     a.method = cli_copy(method);
     a.kernel = kernel ? cli_copy(kernel) : NULL;
     a.components = components ? cli_copy(components) : NULL;
@@ -513,7 +671,7 @@ static void advise_prediction(look *o, const char *kernel)
     else if (o->rows > MANY_ROWS)
         add_advice(o, "rkopls:subset=1000", kernel, NULL, NULL,
                    "the same on 1000 rows drawn, for very many rows");
-    if (o->count < MOST_ADVICE)
+    if (o->count < MAX_ADVICE)
         add_advice(o, "kpls", kernel, "10", NULL, "few features that have to do with the labels");
 }
 
@@ -664,10 +822,14 @@ static void print_report(look *o)
     free(labels);
     for (int i = 0; i < o->mend_count; i++) {
         const mend *m = &o->mends[i];
+        const char *mark = mercer_rows_name(rows, 0) ? "'" : "";
         char *value = cli_quote(m->value);
-        cli_print_row(stdout, i ? "" : "to mend", "%s%s%s%s: --%s %s",
-                      *m->column ? "'" : "the table", cli_visible(m->column),
-                      *m->column ? "' " : " ", m->problem, m->option, cli_visible(value));
+        cli_print_row(stdout, i ? "" : "to mend", "%s%s%s%s %s: --%s %s",
+                      !*m->column ? "the table"
+                      : *mark     ? ""
+                                  : "column ",
+                      *m->column ? mark : "", cli_visible(m->column), *m->column ? mark : "",
+                      m->problem, m->option, cli_visible(value));
         free(value);
     }
     if (s->constant_columns)
@@ -699,6 +861,8 @@ static void print_report(look *o)
                       100 * s->linear_share);
     if (o->estimated || s->looked_at < o->rows)
         cli_print_row(stdout, "looked at", "%s rows", cli_text_count(s->looked_at).text);
+    if (o->header >= 0)
+        cli_print_row(stdout, "note", "%s", cli_visible(o->app->notices[o->header]));
     for (int i = 0; i < o->count; i++) {
         const advice *a = &o->list[i];
         if (i > 0 && is_far_too_long(o, a))
@@ -711,8 +875,9 @@ static void print_report(look *o)
             printf("  %s\n", cli_visible(a->then));
     }
     if (!o->count)
-        printf("\nNo method suits: %s\n",
-               o->rows < 2 ? "there is one row only" : "see 'mercer methods'");
+        printf("\nNo method suits: %s\n", o->rows < 2 ? "there is one row only"
+                                          : o->reason ? cli_visible(o->reason)
+                                                      : "see 'mercer methods'");
     printf("\n");
     print_avoided(o);
 }
@@ -797,6 +962,7 @@ static void finish(look *o)
     }
     free(o->candidate);
     free(o->id);
+    free(o->reason);
 }
 
 /* Columns of pixels have one unit, whatever their spreads. */
@@ -866,11 +1032,10 @@ static const cli_option options[] = {
     CLI_OPTION_IMAGE_FEATURES,
     CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
+    CLI_OPTION_UNLABELLED,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_advise = {

@@ -410,9 +410,7 @@ static const cli_option options[] = {
     CLI_OPTION("rows", 0, CLI_COUNT, rows, "N", NULL, "points of the small ring; default 1000"),
     CLI_OPTION_SEED,
     CLI_OPTION_MACHINE,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_demo = {

@@ -217,8 +217,27 @@ static mercer_status save_roc(cli_app *app, const double *points, int64_t count,
     return rc;
 }
 
-/* The picture of --plot (what was tuned, classes that are taken for each other, else the folds) and
- * the page of --report. */
+/* What --importance found; names and numbers are owned by the caller, who frees them. */
+static chart_importance importance_of(const mercer_evaluation *e, const char *metric,
+                                      const char *method)
+{
+    const double *values;
+    int64_t count;
+    mercer_evaluation_importance(e, &values, &count);
+    if (!values)
+        return (chart_importance){0};
+    const char **names = cli_alloc((size_t)count, sizeof *names);
+    double *numbers = cli_alloc((size_t)count, 2 * sizeof *numbers); /* losses, then SDs */
+    for (int64_t k = 0; k < count; k++) {
+        names[k] = mercer_evaluation_column_name(e, k);
+        numbers[k] = values[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_LOSS];
+        numbers[count + k] = values[k * MERCER_IMPORTANCE_COLUMNS + MERCER_IMPORTANCE_SD];
+    }
+    return (chart_importance){metric, method, count, names, numbers, numbers + count};
+}
+
+/* The picture of --plot (what was tuned, columns that matter, classes that are taken for each
+ * other, else the folds) and the page of --report. */
 static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targets *targets,
                           mercer_error *err)
 {
@@ -245,18 +264,25 @@ static mercer_status draw(cli_app *app, mercer_evaluation *e, const mercer_targe
                              .axis = axes,
                              .mean = tuning.mean,
                              .se = tuning.se};
+    const chart_importance importance = importance_of(e, info.metric, set->fit.method);
     const chart_entrant entrant = {set->fit.method, set->fit.method, e};
     const chart_subject subject = {.ctx = app->ctx,
                                    .entrants = &entrant,
                                    .entrant_count = 1,
                                    .targets = targets,
-                                   .grid = tuning.cells > 0 ? &grid : NULL};
-    const char *kind = tuning.cells > 0 ? "tuning" : info.confusion ? "confusion" : "folds";
+                                   .grid = tuning.cells > 0 ? &grid : NULL,
+                                   .importance = importance.columns ? &importance : NULL};
+    const char *kind = subject.grid         ? "tuning"
+                       : subject.importance ? "importance"
+                       : info.confusion     ? "confusion"
+                                            : "folds";
     if (set->plot)
         rc = cli_draw(app, &subject, kind, set->plot, err);
     if (rc == MERCER_OK && set->report)
         rc = cli_write_page(app, &subject, NULL, set->operand[0], set->report, NULL, err);
     free(axes);
+    free((void *)importance.names);
+    free((void *)importance.loss);
     return rc;
 }
 
@@ -377,12 +403,13 @@ static const cli_option options[] = {
                "predictions of all rows held out, with fold, row (from 0) and scores"),
     CLI_OPTION("roc", 0, CLI_TEXT, roc, "FILE", NULL,
                "ROC curve of two classes, over all rows held out: fpr, tpr, threshold"),
-    CLI_OPTION("importance", 0, CLI_FLAG, importance, NULL, NULL,
-               "how much each column matters: by how much the metric gets worse when the column of "
-               "the rows held out is rotated by half their number; without a head, the rise of the "
-               "reconstruction error"),
-    CLI_OPTION_PLOT("what --tune tried, else which classes are predicted as which, else the "
-                    "metric of each fold"),
+    CLI_OPTION(
+        "importance", 0, CLI_FLAG, importance, NULL, NULL,
+        "how much each column matters: by how much the metric gets worse when the column of "
+        "the rows held out is shuffled, the mean of 5 times; without a head, the rise of the "
+        "reconstruction error"),
+    CLI_OPTION_PLOT("what --tune tried, else what --importance found, else which classes are "
+                    "predicted as which, else the metric of each fold"),
     CLI_OPTION_REPORT,
     CLI_OPTION_EVALUATE,
 };

@@ -66,7 +66,9 @@ static void print_next(FILE *out, const cli_app *app, const outcome *o)
 {
     const bool piped = strcmp(app->set.operand[0], "-") == 0;
     char *data = piped ? cli_copy("DATA") : cli_clean(cli_quote_path(app->set.operand[0]));
-    char *file = cli_file_words(&app->set);
+    char *words = cli_file_words(&app->set);
+    char *file = cli_format("%s%s", words, cli_unlabelled_words(&app->set));
+    free(words);
     fprintf(out, "\nNext:\n");
     if (!app->set.output) {
         fprintf(out, "  %s -o my.model\n", cli_visible(app->command_line));
@@ -118,6 +120,9 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_preparation(out, o->model, info);
     if (info->scale && strcmp(info->scale, "none") != 0)
         cli_print_row(out, "scaling", "%s", info->scale);
+    if (info->map)
+        cli_print_row(out, "map", "%s: %lld column%s for the kernel", info->map,
+                      (long long)info->map_columns, info->map_columns == 1 ? "" : "s");
     cli_print_row(out, "method", "%s", info->method);
     cli_print_row(out, "kernel", "%s", info->kernel);
     cli_print_row(out, "centring", "%s", info->center);
@@ -459,6 +464,7 @@ static int run_fit(cli_app *app)
     mercer_table *table = NULL, *landmarks = NULL, *validation = NULL;
     mercer_model *model = NULL;
     mercer_evaluation *tuning = NULL;
+    int64_t *groups = NULL;
     char *command = NULL;
     outcome o = {.report = {.struct_size = sizeof(mercer_fit_report)},
                  .info = {.struct_size = sizeof(mercer_model_info)}};
@@ -519,6 +525,12 @@ static int run_fit(cli_app *app)
     if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);
 
+    if (options.novelty > 0 || options.intervals || options.map) {
+        rc = cli_read_groups(set, table, &groups, &err);
+        if (rc != MERCER_OK)
+            goto out;
+        options.groups = groups;
+    }
     if (set->tune.count > 0) {
         rc = tune(app, table, &options, &tuning, &command, &err);
         if (rc != MERCER_OK)
@@ -550,6 +562,7 @@ out:
         status = cli_fail_reading(set, rc, &err, path);
     mercer_model_free(model);
     mercer_evaluation_free(tuning);
+    free(groups);
     free(command);
     mercer_table_free(table);
     mercer_table_free(landmarks);
@@ -609,6 +622,7 @@ static const cli_option options[] = {
     CLI_OPTION_IMAGE_FEATURES,
     CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
+    CLI_OPTION_UNLABELLED,
     CLI_FIT("store", 0, "S", NULL, ", which picks by --memory"),
     CLI_FIT("precision", 0, "P", NULL, NULL),
     CLI_FIT_OTHERS(MERCER_CALL_FIT),
@@ -616,9 +630,7 @@ static const cli_option options[] = {
     CLI_OPTION_TIME,
     CLI_OPTION_SEED,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_fit = {

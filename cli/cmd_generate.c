@@ -100,9 +100,7 @@ static const cli_option options[] = {
     CLI_OPTION_OUTPUT,
     CLI_OPTION("format", 0, CLI_FORMAT_OUT, format, "F", NULL,
                "format of the output when its extension does not say"),
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_generate = {

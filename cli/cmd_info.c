@@ -26,6 +26,47 @@ static void print_columns(const mercer_model *model, int64_t columns)
     free(list);
 }
 
+typedef struct column_weight {
+    int64_t column;
+    double weight;
+} column_weight;
+
+static int compare_weights(const void *a, const void *b)
+{
+    const column_weight *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+/* How much the columns count in the map, the first ones. */
+static void print_weights(const mercer_model *model, const mercer_model_info *info)
+{
+    enum { MOST = 20 };
+    if (!info->map_weights)
+        return;
+    column_weight *all = cli_alloc((size_t)info->columns, sizeof *all);
+    for (int64_t k = 0; k < info->columns; k++)
+        all[k] = (column_weight){k, info->map_weights[k]};
+    qsort(all, (size_t)info->columns, sizeof *all, compare_weights);
+    cli_table table = {.align = "lr", .header = true};
+    cli_table_cell(&table, "column");
+    cli_table_cell(&table, "weight");
+    for (int64_t k = 0; k < info->columns && k < MOST; k++) {
+        const char *name = mercer_model_column_name(model, all[k].column);
+        if (name)
+            cli_table_cell(&table, "%s", cli_visible(name));
+        else
+            cli_table_cell(&table, "%lld", (long long)all[k].column + 1);
+        cli_table_cell(&table, "%.4g", all[k].weight);
+    }
+    printf("\n");
+    cli_table_print(&table, stdout, 2);
+    if (info->columns > MOST)
+        printf("  ... and %lld more (--json lists them)\n", (long long)(info->columns - MOST));
+    free(all);
+}
+
 static int run_info(cli_app *app)
 {
     mercer_error err = {0};
@@ -51,6 +92,9 @@ static int run_info(cli_app *app)
     cli_print_row(stdout, "centring", "%s", info.center);
     cli_print_preparation(stdout, model, &info);
     cli_print_row(stdout, "scaling", "%s", info.scale);
+    if (info.map)
+        cli_print_row(stdout, "map", "%s: %lld column%s for the kernel", info.map,
+                      (long long)info.map_columns, info.map_columns == 1 ? "" : "s");
     cli_print_row(stdout, "fitted to", "%s rows", cli_text_count(info.rows).text);
     print_columns(model, info.columns);
     cli_print_row(stdout, "components", "%lld", (long long)info.components);
@@ -74,6 +118,7 @@ static int run_info(cli_app *app)
         printf("\n");
         cli_print_features(stdout, &info, factor, false);
     }
+    print_weights(model, &info);
     mercer_model_free(model);
     return CLI_DONE;
 }

@@ -91,9 +91,7 @@ static const cli_option options[] = {
         "or ppm for colour"),
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_inverse = {

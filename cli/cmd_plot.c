@@ -106,7 +106,45 @@ static bool read_grid(tuning *t)
     return product == t->grid.cells;
 }
 
-static int plot_tuning(cli_app *app)
+/* ---- the importance of columns, from the report of evaluate ---- */
+
+typedef struct columns {
+    const char **names; /* owned; texts borrowed from the report */
+    double *loss, *sd;  /* owned */
+    chart_importance importance;
+} columns;
+
+static void free_columns(columns *c)
+{
+    free(c->names);
+    free(c->loss);
+    free(c->sd);
+}
+
+/* Whether the report tells of columns. */
+static bool read_columns(columns *c, const json_t *report)
+{
+    const json_t *list = json_object_get(report, "importance");
+    const size_t count = json_array_size(list);
+    c->importance.metric = json_string_value(json_object_get(report, "metric"));
+    c->importance.method = json_string_value(json_object_get(report, "method"));
+    if (!c->importance.metric || count == 0)
+        return false;
+    c->importance.columns = (int64_t)count;
+    c->importance.names = c->names = cli_alloc(count, sizeof *c->names);
+    c->importance.loss = c->loss = cli_alloc(count, sizeof *c->loss);
+    c->importance.sd = c->sd = cli_alloc(count, sizeof *c->sd);
+    for (size_t k = 0; k < count; k++) {
+        const json_t *one = json_array_get(list, k);
+        c->names[k] = json_string_value(json_object_get(one, "column"));
+        c->loss[k] = real_of(json_object_get(one, "loss"));
+        c->sd[k] = real_of(json_object_get(one, "sd"));
+    }
+    return true;
+}
+
+/* The kind that was asked for, else what the report has. */
+static int plot_report(cli_app *app, const chart_kind *kind)
 {
     const cli_settings *set = &app->set;
     const char *path = set->operand[0];
@@ -114,20 +152,33 @@ static int plot_tuning(cli_app *app)
     mercer_error err = {0};
     tuning t = {.report = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &fault)
                                                  : json_load_file(path, 0, &fault)};
+    columns c = {0};
+    chart_subject subject = {.ctx = app->ctx};
     int status = CLI_DONE;
+    const bool grid = !kind || (kind->of & CHART_OF_GRID), wants_columns = !kind || !grid;
     if (!t.report)
         status = cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), fault.line,
                           fault.text);
-    else if (!read_grid(&t))
-        status = cli_fail(CLI_FAILED,
-                          "%s: has no grid; write it with mercer evaluate ... --tune ... --json",
-                          cli_shown(path));
+    else if (grid && read_grid(&t))
+        subject.grid = &t.grid;
+    else if (wants_columns && read_columns(&c, t.report))
+        subject.importance = &c.importance;
+    else
+        status = cli_fail(CLI_FAILED, "%s: has no %s; write it with mercer evaluate ... %s --json",
+                          cli_shown(path),
+                          kind && !grid ? "importance of columns"
+                          : kind        ? "grid"
+                                        : "grid and no importance of columns",
+                          kind && !grid ? "--importance"
+                          : kind        ? "--tune ..."
+                                        : "--tune ... or --importance");
     if (status == CLI_DONE) {
-        const chart_subject subject = {.ctx = app->ctx, .grid = &t.grid};
-        const mercer_status rc = cli_draw(app, &subject, "tuning", set->output, &err);
+        const mercer_status rc =
+            cli_draw(app, &subject, subject.grid ? "tuning" : "importance", set->output, &err);
         if (rc != MERCER_OK)
             status = cli_fail_library(rc, &err, path);
     }
+    free_columns(&c);
     free_tuning(&t);
     return status;
 }
@@ -154,15 +205,18 @@ static int run_plot(cli_app *app)
         status = cli_check_overwrite(set->output, data, "data");
     if (status == CLI_DONE)
         status = read_axes(set->axes, subject.axes);
-    const bool report = is_report(set->operand[0]), grid = kind && (kind->of & CHART_OF_GRID);
-    if (status == CLI_DONE && (report ? kind && !grid : grid))
-        status = cli_fail(CLI_WRONG_CALL, "plot: --kind tuning draws the JSON report of 'mercer "
-                                          "evaluate --tune', and no other kind does");
+    const bool report = is_report(set->operand[0]);
+    const bool of_report = kind && (kind->of & (CHART_OF_GRID | CHART_OF_IMPORTANCE));
+    if (status == CLI_DONE && (report ? kind && !of_report : of_report))
+        status = cli_fail(CLI_WRONG_CALL,
+                          "plot: --kind tuning and --kind importance draw the JSON report of "
+                          "'mercer evaluate' with --tune or --importance, and no other kind does");
     if (status == CLI_DONE && report && data)
         status =
-            cli_fail(CLI_WRONG_CALL, "plot: a tuning is drawn without rows; leave %s out", data);
+            cli_fail(CLI_WRONG_CALL,
+                     "plot: the report of an evaluation is drawn without rows; leave %s out", data);
     if (status == CLI_DONE && report)
-        return plot_tuning(app);
+        return plot_report(app, kind);
     if (status == CLI_DONE && kind && !data && !(kind->of & CHART_OF_MODEL))
         status = cli_fail(CLI_WRONG_CALL, "plot: --kind %s needs rows: mercer plot MODEL DATA ...",
                           set->kind);
@@ -194,21 +248,17 @@ static int run_plot(cli_app *app)
 static const cli_option options[] = {
     CLI_OPTION("kind", 0, CLI_CHOICE, kind, "KIND",
                "spectrum|selection|head|trace|features|pairs|errors|preimages|confusion|roc|"
-               "tuning",
+               "tuning|importance",
                "what to draw; default: features with DATA, else the first of spectrum, selection, "
-               "head, trace that there is"),
+               "head, trace that there is; of a JSON report tuning, else importance"),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "FILE.svg", NULL,
                "SVG file to write; default: draw in the terminal"),
     CLI_OPTION("axes", 0, CLI_TEXT, axes, "X,Y", NULL,
-               "which features (of preimages: columns) to draw, by their numbers; default 1,2"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_ID,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
+               "which features (of preimages: columns) to draw, by their numbers; default 1,2, of "
+               "preimages the first two columns that are not constant"),
+    CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_plot = {

@@ -36,29 +36,124 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* " --scale standard --label kind": what a fit like the model's takes besides kernel and
- * components; owned by the caller. */
-static char *explore_words(const chart_subject *subject, const cli_app *app)
+/* The next word of a line that is quoted for a shell, NULL after the last and at a comment; owned
+ * by the caller. */
+static char *next_word(const char **line)
 {
+    const char *at = *line + strspn(*line, " ");
+    if (!*at || *at == '#')
+        return NULL;
+    char *word = cli_alloc(strlen(at) + 1, 1);
+    size_t used = 0;
+    for (bool quoted = false; *at && (quoted || *at != ' '); at++) {
+        if (*at == '\'')
+            quoted = !quoted;
+        else if (*at != '\\' || quoted || !at[1])
+            word[used++] = *at;
+        else
+            word[used++] = *++at;
+    }
+    *line = at;
+    return word;
+}
+
+/* The value of a long option in the command of a fit, "" for a flag, NULL where it is not given;
+ * owned by the caller. */
+static char *option_of(const char *command, const char *option)
+{
+    const size_t length = strlen(option);
+    char *value = NULL;
+    for (char *word; command && !value && (word = next_word(&command)); free(word))
+        if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, option, length) == 0) {
+            if (word[2 + length] == '=')
+                value = cli_copy(word + 3 + length);
+            else if (!word[2 + length] && strcmp(option, "no-label") == 0)
+                value = cli_copy("");
+            else if (!word[2 + length])
+                value = next_word(&command);
+        }
+    return value;
+}
+
+/* Whether a file has a column of this name. */
+static bool has_column(cli_app *app, const char *path, const char *name)
+{
+    mercer_read_options reading;
+    mercer_reader *reader = NULL;
+    cli_read_options(&app->set, &reading);
+    reading.missing = "mean";
+    reading.drop_columns = name;
+    mercer_ctx_set_notice(app->ctx, NULL, NULL); /* the table was told about */
+    const bool has = strcmp(path, "-") != 0 &&
+                     mercer_reader_open(app->ctx, path, &reading, &reader, NULL) == MERCER_OK;
+    mercer_reader_close(reader);
+    mercer_ctx_set_notice(app->ctx, cli_notice_library, app);
+    return has;
+}
+
+/* The columns that a fit has to leave out where the rows are read without the labels that the model
+ * was fitted with: "day,kind" or NULL. Owned by the caller. */
+static char *unread_columns(cli_app *app, const mercer_model_info *info, const char *path)
+{
+    static const char *const usual[] = {"label", "target"}; /* by the rule of mercer/io.h */
+    char *target = option_of(info->command, "target"), *labels = option_of(info->command, "labels");
+    char *list = option_of(info->command, "drop");
+    const char *told = info->label_column ? info->label_column : target;
+    for (int i = 0; i < 2; i++) {
+        const char *name = !told ? usual[i] : i == 0 ? told : NULL;
+        if (!name || labels || cli_is_listed(list, name) || (!told && !has_column(app, path, name)))
+            continue;
+        char *longer = cli_format("%s%s%s", list ? list : "", list ? "," : "", name);
+        free(list);
+        list = longer;
+    }
+    free(target);
+    free(labels);
+    return list;
+}
+
+/* " --scale standard --drop day --label kind": what a fit to the same table takes besides kernel
+ * and components. Which columns it reads is known from the command that fitted the model, where a
+ * command did. Owned by the caller. */
+static char *explore_words(const chart_subject *subject, cli_app *app, const char *path)
+{
+    static const char *const reading[] = {"columns", "list-header", "encode",         "missing",
+                                          "na",      "resize",      "image-features", "drop",
+                                          "target",  "unlabelled"}; /* the last ones with labels
+                                                                       alone */
+    enum { COUNT = sizeof reading / sizeof *reading, ALWAYS = 7 };
+    const cli_settings *set = &app->set;
     mercer_model_info info = {.struct_size = sizeof info};
-    char *text = NULL;
+    char *text = NULL, *file = cli_file_words(set);
     FILE *out = cli_text_open(&text);
     mercer_model_get_info(subject->model, &info);
-    const struct {
-        const char *option, *value;
-    } words[] = {{"scale", strcmp(info.scale, "none") == 0 ? NULL : info.scale},
-                 {"label", app->set.label ? app->set.label : info.label_column},
-                 {"labels", app->set.labels},
-                 {"id", app->set.id ? app->set.id : info.id_column},
-                 {"encode", strcmp(info.encode, "none") == 0 ? NULL : info.encode},
-                 {"missing", strcmp(info.missing, "error") == 0 ? NULL : info.missing}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (!words[i].value)
-            continue;
-        char *word = cli_quote(words[i].value);
-        fprintf(out, " --%s %s", words[i].option, word);
-        free(word);
+    const bool fitted = info.command && strncmp(info.command, "mercer fit ", 11) == 0;
+    char *plain = fitted ? option_of(info.command, "no-label") : NULL;
+    const bool unread = fitted && !plain && set->no_label;
+    fputs(file, out);
+    free(file);
+    cli_put_option(out, "scale", strcmp(info.scale, "none") == 0 ? NULL : info.scale);
+    for (int i = 0; i < (unread ? ALWAYS : COUNT) && fitted; i++) {
+        char *value = option_of(info.command, reading[i]);
+        cli_put_option(out, reading[i], value);
+        free(value);
     }
+    if (!fitted) {
+        cli_put_option(out, "encode", strcmp(info.encode, "none") == 0 ? NULL : info.encode);
+        cli_put_option(out, "missing", strcmp(info.missing, "error") == 0 ? NULL : info.missing);
+    }
+    if (unread) {
+        char *list = unread_columns(app, &info, path);
+        cli_put_option(out, "drop", list);
+        free(list);
+    } else if (set->no_label || (plain && !set->label)) {
+        fprintf(out, " --no-label");
+    }
+    free(plain);
+    if (!unread)
+        cli_put_option(out, "label", set->label ? set->label : info.label_column);
+    cli_put_option(out, "labels", set->labels);
+    cli_put_option(out, "id", set->id ? set->id : info.id_column);
     fclose(out);
     return text;
 }
@@ -98,7 +193,7 @@ mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const c
         commands[i].line = lines[i];
     char *before = NULL, *after = NULL;
     if (app->set.explore && data_path) {
-        char *data = cli_quote(data_path), *words = explore_words(subject, app);
+        char *data = cli_quote_path(data_path), *words = explore_words(subject, app, data_path);
         before = cli_format("mercer fit %s -m kpca", data);
         after = cli_format("%s -o my.model", words);
         free(data);
@@ -131,7 +226,7 @@ mercer_status cli_write_page(cli_app *app, const chart_subject *subject, const c
 }
 
 /* What the command has done, for people or as JSON. */
-static void tell(cli_app *app, int64_t rows, size_t size, double seconds)
+static void print_summary(cli_app *app, int64_t rows, size_t size, double seconds)
 {
     const cli_settings *set = &app->set;
     const bool on_stdout = cli_is_stdout(set->output);
@@ -199,7 +294,7 @@ static int run_report(cli_app *app)
     if (rc != MERCER_OK)
         status = cli_fail_library(rc, &err, data_path ? data_path : set->operand[0]);
     else
-        tell(app, data ? data->rows : 0, size, cli_now() - start);
+        print_summary(app, data ? data->rows : 0, size, cli_now() - start);
     chart_data_free(data);
     mercer_table_free(table);
     mercer_model_free(model);
@@ -210,20 +305,15 @@ static const cli_option options[] = {
     CLI_OPTION("output", 'o', CLI_TEXT, output, "FILE.html", NULL,
                "page to write; default: standard output, unless that is a terminal"),
     CLI_OPTION("max-points", 0, CLI_COUNT, max_points, "N", NULL,
-               "points that the map has at most; of more rows it takes N at equal steps through "
+               "points that the map has at most; of more rows it takes N, one of each stretch of "
                "the table; default 200000"),
     CLI_OPTION("explore", 0, CLI_FLAG, explore, NULL, NULL,
                "add an explorer: sliders for kernel, width and number of features, computed in the "
                "browser from up to 2000 rows, which the page then holds in full"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_ID,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
+    CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_report = {

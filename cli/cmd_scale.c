@@ -87,12 +87,11 @@ static const cli_option options[] = {
     CLI_OPTION_IMAGE_FEATURES,
     CLI_OPTION_ENCODE,
     CLI_OPTION_MISSING,
+    CLI_OPTION_UNLABELLED,
     CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_MEMORY,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_scale = {

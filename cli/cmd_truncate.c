@@ -76,9 +76,7 @@ static const cli_option options[] = {
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL2", NULL,
                "file for the shorter model; without it MODEL is replaced, in one step"),
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_truncate = {

@@ -161,15 +161,10 @@ static const cli_option options[] = {
     CLI_OPTION("resume", 0, CLI_FLAG, resume, NULL, NULL,
                "go on where an update with the same DATA was interrupted: rows that it had learnt "
                "from are passed over"),
-    CLI_OPTION_LABELS,
-    CLI_OPTION_ID,
-    CLI_OPTION_FORMAT,
-    CLI_OPTION_RESIZE,
+    CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
     CLI_OPTION_JSON,
-    CLI_OPTION_QUIET,
-    CLI_OPTION_HELP,
-    CLI_OPTION_END,
+    CLI_OPTION_LAST,
 };
 
 const cli_command cli_command_update = {

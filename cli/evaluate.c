@@ -115,6 +115,9 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     if (status == CLI_DONE && set->split && set->missing && strcmp(set->missing, "drop") == 0)
         status = cli_fail(CLI_WRONG_CALL, "--missing drop with --split: row numbers would change; "
                                           "remove those rows from the file first");
+    if (status == CLI_DONE && set->split && set->unlabelled && strcmp(set->unlabelled, "drop") == 0)
+        status = cli_fail(CLI_WRONG_CALL, "--unlabelled drop with --split: row numbers would "
+                                          "change; remove those rows from the file first");
     if (status == CLI_DONE)
         status = check_outputs(set);
     return status;

@@ -80,7 +80,8 @@ char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const ch
         CLI_FIT("store", 0, "HOW", "as for fit", NULL),                                            \
         CLI_FIT("precision", 0, "P", "as for fit", NULL), CLI_FIT_OTHERS(MERCER_CALL_EVALUATE),    \
         CLI_OPTION_LABELS, CLI_OPTION_COLUMNS, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE,               \
-        CLI_OPTION_IMAGE_FEATURES, CLI_OPTION_ENCODE, CLI_OPTION_MISSING, CLI_OPTION_SEED,         \
-        CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP, CLI_OPTION_END
+        CLI_OPTION_IMAGE_FEATURES, CLI_OPTION_ENCODE, CLI_OPTION_MISSING, CLI_OPTION_UNLABELLED,   \
+        CLI_OPTION_SEED, CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP,   \
+        CLI_OPTION_END
 
 #endif

@@ -49,8 +49,9 @@ static char *spell_options(const mercer_error *err)
     char *option = failing ? cli_option_typed(failing, err->advice_key) : NULL;
     if (option) {
         char *value = *err->advice_value ? cli_quote(err->advice_value) : cli_copy("");
-        char *longer =
-            cli_format("%s%s%s%s%s", list, *list ? ", " : "", option, *value ? " " : "", value);
+        /* what begins with a dash would be another option */
+        const char *between = !*value ? "" : *err->advice_value == '-' ? "=" : " ";
+        char *longer = cli_format("%s%s%s%s%s", list, *list ? ", " : "", option, between, value);
         free(value);
         free(list);
         list = longer;
@@ -59,6 +60,13 @@ static char *spell_options(const mercer_error *err)
     char *out = *list ? cli_format(" (%s)", list) : cli_copy("");
     free(list);
     return out;
+}
+
+char *cli_error_text(const mercer_error *err)
+{
+    char *options = spell_options(err), *text = cli_format("%s%s", err->text, options);
+    free(options);
+    return text;
 }
 
 int cli_fail_library(mercer_status code, const mercer_error *err, const char *about)

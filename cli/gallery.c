@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { MOST_IN_SHEET = 1000 };
+enum { MAX_IN_SHEET = 1000 };
 
 static bool is_folder(const char *path)
 {
@@ -98,7 +98,7 @@ mercer_status cli_gallery_rows(cli_gallery *g, const cli_app *app, const mercer_
 {
     if (g->folder)
         return write_folder(g, app, info, rows, count, err);
-    const int64_t room = app->set.sheet[0] ? app->set.sheet[0] * app->set.sheet[1] : MOST_IN_SHEET;
+    const int64_t room = app->set.sheet[0] ? app->set.sheet[0] * app->set.sheet[1] : MAX_IN_SHEET;
     if (g->count + count > room)
         return cli_error(
             err, MERCER_ERR_DATA,

@@ -37,6 +37,7 @@ typedef struct cli_settings {
     const char *format, *output_format;            /* NULL: by the ending */
     const char *header, *list_header;              /* NULL: by the first line */
     const char *encode, *missing, *image_features; /* NULL: not given */
+    const char *unlabelled;                        /* likewise */
     bool no_label, errors, keep_label, resume, json, quiet;
     int64_t memory, threads, rows, keep, checkpoint, top; /* 0: not given */
     double coverage;                                      /* likewise */
@@ -168,7 +169,7 @@ typedef struct cli_option {
 #define CLI_OPTION_GROUPS                                                                          \
     CLI_OPTION("groups", 0, CLI_TEXT, groups, "COL", NULL,                                         \
                "column that says which rows belong together, by name or 1-based position: never "  \
-               "data; rows of one group are in one fold")
+               "data; rows of one group are in one fold, or held out together")
 #define CLI_OPTION_TUNE(what)                                                                      \
     CLI_OPTION("tune", 0, CLI_LIST, tune, "KEY=VALUES", NULL,                                      \
                what ": KEY is components, method.KEY, kernel.KEY or head.KEY, VALUES a,b,c or "    \
@@ -203,6 +204,9 @@ typedef struct cli_option {
         CLI_OPTION("na", 0, CLI_TEXT, na, "TEXTS", NULL,                                           \
                    "further cells of CSV and TSV that are missing, comma-separated, for example "  \
                    "-,.,-999")
+#define CLI_OPTION_UNLABELLED                                                                      \
+    CLI_OPTION("unlabelled", 0, CLI_CHOICE, unlabelled, "HOW", "error|drop",                       \
+               "rows whose class or target value is missing: leave them out; default error")
 #define CLI_OPTION_IMAGE_FEATURES                                                                  \
     CLI_OPTION(                                                                                    \
         "image-features", 0, CLI_CHOICE, image_features, "KIND", "pixels|haar",                    \
@@ -215,11 +219,11 @@ typedef struct cli_option {
 #define CLI_OPTION_OUTPUT_FORMAT                                                                   \
     CLI_OPTION("output-format", 0, CLI_FORMAT_OUT, output_format, "F", NULL,                       \
                "format of the output when its extension does not say; default: csv")
-/* What a command takes about new rows that it reads, and the table that it writes. */
+/* What a command takes about rows that it reads for a model; and with the table that it writes. */
+#define CLI_OPTION_MODEL_ROWS CLI_OPTION_LABELS, CLI_OPTION_ID, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE
 #define CLI_OPTION_NEW_ROWS                                                                        \
-    CLI_OPTION_LABELS, CLI_OPTION_ID, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE,                        \
-        CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_JSON, CLI_OPTION_QUIET,           \
-        CLI_OPTION_HELP
+    CLI_OPTION_MODEL_ROWS, CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_JSON,          \
+        CLI_OPTION_QUIET, CLI_OPTION_HELP
 #define CLI_OPTION_PLOT(what)                                                                      \
     CLI_OPTION("plot", 0, CLI_TEXT, plot, "FILE.svg", NULL, "also draw a picture: " what)
 #define CLI_OPTION_REPORT                                                                          \
@@ -252,6 +256,9 @@ typedef struct cli_option {
     {                                                                                              \
         NULL, 0, CLI_FLAG, 0, NULL, NULL, NULL, NULL, NULL                                         \
     }
+
+/* What most commands end with. */
+#define CLI_OPTION_LAST CLI_OPTION_QUIET, CLI_OPTION_HELP, CLI_OPTION_END
 
 struct cli_command;
 

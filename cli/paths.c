@@ -32,6 +32,7 @@ void cli_read_options(const cli_settings *set, mercer_read_options *options)
     options->resize_height = set->resize[1];
     options->encode = set->encode;
     options->missing = set->missing;
+    options->unlabelled = set->unlabelled;
     options->image_features = set->image_features;
 }
 
@@ -47,6 +48,23 @@ char *cli_file_words(const cli_settings *set)
         cli_put_option(out, words[i][0], words[i][1]);
     fclose(out);
     return text;
+}
+
+bool cli_is_listed(const char *list, const char *column)
+{
+    const size_t length = strlen(column);
+    for (const char *at = list; at && (at = strstr(at, column)); at++)
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+const char *cli_unlabelled_words(const cli_settings *set)
+{
+    const bool drops = set->unlabelled && strcmp(set->unlabelled, "drop") == 0;
+    return drops || cli_is_listed(set->drop, "label") || cli_is_listed(set->drop, "target")
+               ? " --no-label"
+               : "";
 }
 
 bool cli_has_header(const mercer_entry *format)

@@ -31,16 +31,16 @@ int cli_row_pipe_start(cli_row_pipe *p, cli_app *app, bool images)
 }
 
 mercer_status cli_row_pipe_open(cli_row_pipe *p, const mercer_read_options *reading,
-                                int64_t columns, int64_t besides, char **names, int64_t width,
-                                int extra)
+                                int64_t columns, int64_t extra_numbers_per_row, char **names,
+                                int64_t width, int extra)
 {
     p->by_name = reading->only != NULL;
     p->names = names;
     p->width = width;
     p->extra = extra;
-    p->besides = besides;
-    p->room = cli_block_rows(besides, INT64_MAX);
-    p->wanted = cli_block_rows(columns + besides, 0);
+    p->extra_numbers_per_row = extra_numbers_per_row;
+    p->room = cli_block_rows(extra_numbers_per_row, INT64_MAX);
+    p->wanted = cli_block_rows(columns + extra_numbers_per_row, 0);
     const mercer_status rc = mercer_reader_open(p->app->ctx, p->path, reading, &p->reader, &p->err);
     if (rc != MERCER_OK)
         return rc;
@@ -127,7 +127,8 @@ mercer_status cli_row_pipe_write(cli_row_pipe *p, const mercer_targets *kept)
     if (rc != MERCER_OK)
         return rc;
     p->done += count;
-    p->wanted = cli_block_rows(mercer_rows_entries(rows) / count + p->besides, p->room);
+    p->wanted =
+        cli_block_rows(mercer_rows_entries(rows) / count + p->extra_numbers_per_row, p->room);
     char phase[48];
     snprintf(phase, sizeof phase, "%s rows", cli_text_count(p->done).text);
     if (!p->live || !cli_is_stdout(set->output)) /* else a bar would stand between the answers */

@@ -52,10 +52,12 @@ _mercer() {
         fit:--encode) words='' ;;
         fit:--missing) words='error mean median drop' ;;
         fit:--na) words='' ;;
+        fit:--unlabelled) words='error drop' ;;
         fit:--store) words='auto dense stream lowrank' ;;
         fit:--precision) words='double single' ;;
         fit:--intervals) words='off on' ;;
         fit:--keep) words='refit fitted' ;;
+        fit:--map) words='' ;;
         fit:--memory) words='' ;;
         fit:--threads) words='' ;;
         fit:--time) words='' ;;
@@ -123,6 +125,7 @@ _mercer() {
         evaluate:--scale-target) words='none standard norm' ;;
         evaluate:--store) words='auto dense stream lowrank' ;;
         evaluate:--precision) words='double single' ;;
+        evaluate:--map) words='' ;;
         evaluate:--label) words='' ;;
         evaluate:--target) words='' ;;
         evaluate:--labels) words='files' ;;
@@ -142,6 +145,7 @@ _mercer() {
         evaluate:--encode) words='' ;;
         evaluate:--missing) words='error mean median drop' ;;
         evaluate:--na) words='' ;;
+        evaluate:--unlabelled) words='error drop' ;;
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
@@ -167,6 +171,7 @@ _mercer() {
         compare:--scale-target) words='none standard norm' ;;
         compare:--store) words='auto dense stream lowrank' ;;
         compare:--precision) words='double single' ;;
+        compare:--map) words='' ;;
         compare:--label) words='' ;;
         compare:--target) words='' ;;
         compare:--labels) words='files' ;;
@@ -186,6 +191,7 @@ _mercer() {
         compare:--encode) words='' ;;
         compare:--missing) words='error mean median drop' ;;
         compare:--na) words='' ;;
+        compare:--unlabelled) words='error drop' ;;
         compare:--seed) words='' ;;
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
@@ -209,9 +215,10 @@ _mercer() {
         advise:--encode) words='' ;;
         advise:--missing) words='error mean median drop' ;;
         advise:--na) words='' ;;
+        advise:--unlabelled) words='error drop' ;;
         advise:--memory) words='' ;;
         advise:--threads) words='' ;;
-        plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc tuning' ;;
+        plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc tuning importance' ;;
         plot:-o|plot:--output) words='files' ;;
         plot:--axes) words='' ;;
         plot:--label) words='' ;;
@@ -299,6 +306,7 @@ _mercer() {
         scale:--encode) words='' ;;
         scale:--missing) words='error mean median drop' ;;
         scale:--na) words='' ;;
+        scale:--unlabelled) words='error drop' ;;
         scale:--output-format) words='csv tsv npy libsvm' ;;
         scale:--memory) words='' ;;
         generate:--rows) words='' ;;
@@ -312,17 +320,17 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --store --precision --intervals --keep --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
-            advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --memory --threads --json --quiet --help' ;;
+            advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --memory --threads --json --quiet --help' ;;
             advise:*) words='files' ;;
             plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --quiet --help' ;;
             plot:*) words='files' ;;
@@ -336,7 +344,7 @@ _mercer() {
             info:*) words='files' ;;
             truncate:-?*) words='--components --output --json --quiet --help' ;;
             truncate:*) words='files' ;;
-            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --output-format --memory --json --quiet --help' ;;
+            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --output-format --memory --json --quiet --help' ;;
             scale:*) words='files' ;;
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;

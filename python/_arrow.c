@@ -113,10 +113,24 @@ static bool check_columns(core_state *state, const struct ArrowSchema *schema)
     return true;
 }
 
+/* The first of an array's values from first to first + count - 1, counted from there, that is null;
+ * -1: none. */
+static int64_t find_null(const struct ArrowArray *array, int64_t first, int64_t count)
+{
+    const uint8_t *valid = array->n_buffers > 0 && array->buffers ? array->buffers[0] : NULL;
+    for (int64_t i = 0; valid && array->null_count != 0 && i < count; i++) {
+        const int64_t at = array->offset + first + i;
+        if (!(valid[at / 8] >> (at % 8) & 1))
+            return i;
+    }
+    return -1;
+}
+
 /* Whether a chunk is as the schema says, and has no nulls; false with an exception. */
 static bool check_chunk(core_state *state, const core_arrow *table, const struct ArrowArray *chunk)
 {
     PyObject *error = state->errors[MERCER_ERR_DATA];
+    int64_t null = -1;
     if (chunk->n_children != table->schema.n_children || chunk->length < 0 || chunk->offset < 0 ||
         (chunk->n_children > 0 && !chunk->children)) {
         PyErr_SetString(error, "the Arrow stream is damaged: a batch is not as its schema says");
@@ -126,22 +140,25 @@ static bool check_chunk(core_state *state, const core_arrow *table, const struct
         const struct ArrowArray *column = chunk->children[i];
         const char *name = table->schema.children[i]->name;
         if (!column || column->n_buffers != 2 || !column->buffers || column->offset < 0 ||
-            column->length < chunk->offset + chunk->length ||
+            column->length - chunk->offset < chunk->length ||
             (column->length > 0 && !column->buffers[1])) {
             PyErr_Format(error, "the Arrow stream is damaged: column '%s'", name ? name : "");
             return false;
         }
-        const uint8_t *valid = column->buffers[0];
-        for (int64_t j = 0; valid && column->null_count != 0 && j < chunk->length; j++) {
-            const int64_t at = column->offset + chunk->offset + j;
-            if (!(valid[at / 8] >> (at % 8) & 1)) {
-                PyErr_Format(error,
-                             "column '%s' has a missing value (null) in row %lld; fill or "
-                             "drop missing values first",
-                             name ? name : "", (long long)(table->rows + j));
-                return false;
-            }
+        null = find_null(column, chunk->offset, chunk->length);
+        if (null >= 0) {
+            PyErr_Format(error,
+                         "column '%s' has a missing value (null) in row %lld; fill or "
+                         "drop missing values first",
+                         name ? name : "", (long long)(table->rows + null));
+            return false;
         }
+    }
+    null = find_null(chunk, 0, chunk->length);
+    if (null >= 0) {
+        PyErr_Format(error, "row %lld is missing as a whole (null); drop it first",
+                     (long long)(table->rows + null));
+        return false;
     }
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluations: methods judged by rows held out. */
+/* Evaluations: methods judged by rows held out; choices; what a fit will cost. */
 #include "_core.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct inputs {
     mercer_evaluate_options options;
     const char **tune;
     PyObject *tune_held;
-    Py_buffer split_start, split_rows;
+    Py_buffer split_start, split_rows, groups;
 };
 
 static void inputs_destroy(struct inputs *in)
@@ -28,6 +28,7 @@ static void inputs_destroy(struct inputs *in)
     Py_XDECREF(in->tune_held);
     PyBuffer_Release(&in->split_start);
     PyBuffer_Release(&in->split_rows);
+    PyBuffer_Release(&in->groups);
 }
 
 static bool read_splits(PyObject *start, PyObject *rows, struct inputs *in)
@@ -54,49 +55,79 @@ static bool read_splits(PyObject *start, PyObject *rows, struct inputs *in)
     return true;
 }
 
+/* (folds, repeats, split starts, split rows, groups, ordered) */
+static bool read_plan(PyObject *plan, int64_t n, struct inputs *in)
+{
+    PyObject *start = NULL, *rows = NULL, *groups = NULL;
+    long long folds = 0, repeats = 0;
+    if (!PyArg_ParseTuple(plan, "LLOOOp", &folds, &repeats, &start, &rows, &groups,
+                          &in->options.ordered) ||
+        !read_splits(start, rows, in) ||
+        !core_get_buffer_or_none(groups, "q", (Py_ssize_t)n, false, "groups", &in->groups))
+        return false;
+    in->options.folds = folds;
+    in->options.repeats = repeats;
+    in->options.groups = in->groups.buf;
+    return true;
+}
+
+/* (tune, inner folds, rule) */
+static bool read_choice(PyObject *choice, struct inputs *in)
+{
+    PyObject *tune = NULL;
+    Py_ssize_t count = 0;
+    long long inner = 0;
+    if (!PyArg_ParseTuple(choice, "OLz", &tune, &inner, &in->options.tune_rule) ||
+        !(in->tune = core_names(tune, &count, &in->tune_held)))
+        return false;
+    in->options.tune = in->tune;
+    in->options.tune_count = count;
+    in->options.inner_folds = inner;
+    return true;
+}
+
 PyDoc_STRVAR(
     evaluate_doc,
-    "evaluate(context, options, rows, targets, folds, repeats, splits, test, test_targets,\n"
-    "         metric, tune, inner_folds, positive)\n--\n\n"
-    "Judge a fit by rows held out. splits is None or (starts, rows); tune a list of texts;\n"
-    "targets, test, test_targets, metric, positive may be None.");
+    "evaluate(context, options, rows, targets, plan, test, judge, choice, alone)\n--\n\n"
+    "Judge a fit by rows held out. plan: (folds, repeats, split starts or None, split rows or\n"
+    "None, groups or None, rows are in order); test: (rows or None, targets or None); judge:\n"
+    "(metric or None, positive class or None, importance of columns); choice: (list of texts,\n"
+    "inner folds, rule or None), which alone ends in a choice without an evaluation.");
 static PyObject *evaluate(PyObject *module, PyObject *args)
 {
     core_state *state = core_state_of(module);
     core_context *context = NULL;
     core_rows *rows = NULL;
-    PyObject *texts = NULL, *targets = NULL, *start = NULL, *chosen = NULL, *test = NULL;
-    PyObject *test_targets = NULL, *tune = NULL;
-    long long folds = 0, repeats = 0, inner = 0;
+    PyObject *texts = NULL, *targets = NULL, *plan = NULL, *test = NULL, *test_targets = NULL;
+    PyObject *choice = NULL;
     const char *metric = NULL, *positive = NULL;
     struct inputs in = {0};
     PyThreadState *thread = NULL;
     mercer_error err;
     mercer_status rc = MERCER_ERR_ARGUMENT;
     core_evaluation *out = NULL;
-    if (!PyArg_ParseTuple(args, "O!O!O!OLL(OO)OOzOLz", state->context, &context, &PyDict_Type,
-                          &texts, state->rows, &rows, &targets, &folds, &repeats, &start, &chosen,
-                          &test, &test_targets, &metric, &tune, &inner, &positive))
+    int alone = 0, importance = 0;
+    if (!PyArg_ParseTuple(args, "O!O!O!OO!(OO)(zzp)O!p", state->context, &context, &PyDict_Type,
+                          &texts, state->rows, &rows, &targets, &PyTuple_Type, &plan, &test,
+                          &test_targets, &metric, &positive, &importance, &PyTuple_Type, &choice,
+                          &alone))
         return NULL;
     mercer_evaluate_options_init(&in.options);
-    Py_ssize_t tunes = 0;
     const mercer_targets *learnt = NULL;
     if (!core_read_options(state, texts, &in.fit) ||
         !core_targets_or_none(state, targets, &learnt) ||
         !core_rows_or_none(state, test, &in.options.test) ||
         !core_targets_or_none(state, test_targets, &in.options.test_targets) ||
-        !read_splits(start, chosen, &in) || !(in.tune = core_names(tune, &tunes, &in.tune_held)) ||
+        !read_plan(plan, mercer_rows_count(rows->rows), &in) || !read_choice(choice, &in) ||
         !(out = core_new(state->evaluation)) || !core_begin(context, &thread))
         goto out;
     in.options.fit = &in.fit;
-    in.options.folds = folds;
-    in.options.repeats = repeats;
-    in.options.inner_folds = inner;
     in.options.metric = metric;
     in.options.positive = positive;
-    in.options.tune = in.tune;
-    in.options.tune_count = tunes;
-    rc = mercer_evaluate(context->ctx, &in.options, rows->rows, learnt, &out->evaluation, &err);
+    in.options.importance = importance;
+    in.options.choose = !alone; /* where something is tuned */
+    rc = (alone ? mercer_tune : mercer_evaluate)(context->ctx, &in.options, rows->rows, learnt,
+                                                 &out->evaluation, &err);
     core_end(context, thread);
     if (rc != MERCER_OK)
         core_raise(state, context, rc, &err);
@@ -105,6 +136,38 @@ out:
     if (rc != MERCER_OK)
         Py_CLEAR(out);
     return (PyObject *)out;
+}
+
+PyDoc_STRVAR(forecast_doc, "forecast(context, options, rows, targets, n)\n--\n\n"
+                           "What a fit of n rows like these (0: of these) will cost, as a dict.");
+static PyObject *forecast(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_context *context = NULL;
+    core_rows *rows = NULL;
+    PyObject *texts = NULL, *targets = NULL;
+    const mercer_targets *learnt = NULL;
+    PyThreadState *thread = NULL;
+    mercer_fit_options options;
+    mercer_forecast told;
+    mercer_error err;
+    long long n = 0;
+    if (!PyArg_ParseTuple(args, "O!O!O!OL", state->context, &context, &PyDict_Type, &texts,
+                          state->rows, &rows, &targets, &n) ||
+        !core_read_options(state, texts, &options) ||
+        !core_targets_or_none(state, targets, &learnt) || !core_begin(context, &thread))
+        return NULL;
+    mercer_forecast_init(&told);
+    const mercer_status rc =
+        mercer_fit_forecast(context->ctx, &options, rows->rows, learnt, n, 0, &told, &err);
+    core_end(context, thread);
+    if (rc != MERCER_OK)
+        return core_raise(state, context, rc, &err);
+    return Py_BuildValue("{sdsdsdsssssLsLsssd}", "seconds", told.seconds, "seconds_low",
+                         told.seconds_low, "seconds_high", told.seconds_high, "store", told.store,
+                         "store_reason", told.store_reason, "store_rank",
+                         (long long)told.store_rank, "memory_bytes", (long long)told.memory_bytes,
+                         "cheaper", told.cheaper, "cheaper_seconds", told.cheaper_seconds);
 }
 
 /* A view of count x columns numbers (columns 0: a vector), or None where there are none. */
@@ -188,10 +251,78 @@ static PyObject *evaluation_roc(PyObject *module, PyObject *object)
                                                                (Py_ssize_t)sizeof *points);
 }
 
+/* One key that was tuned: (key, values, which is chosen, values to try beyond or None). */
+static PyObject *axis(const mercer_evaluation *evaluation, int64_t index)
+{
+    mercer_tuning_axis told;
+    mercer_tuning_axis_init(&told);
+    mercer_evaluation_get_axis(evaluation, index, &told);
+    PyObject *values = PyList_New((Py_ssize_t)told.count);
+    for (int64_t i = 0; values && i < told.count; i++) {
+        PyObject *text = core_text(told.values[i]);
+        if (!text || PyList_SetItem(values, (Py_ssize_t)i, text) < 0)
+            Py_CLEAR(values);
+    }
+    return values ? Py_BuildValue("(sNLz)", told.key, values, (long long)told.chosen, told.further)
+                  : NULL;
+}
+
+PyDoc_STRVAR(evaluation_tuning_doc,
+             "evaluation_tuning(evaluation)\n--\n\n"
+             "What was chosen on all rows, as a dict; None where nothing was.");
+static PyObject *evaluation_tuning(PyObject *module, PyObject *object)
+{
+    core_state *state = core_state_of(module);
+    mercer_tuning told;
+    if (!PyObject_TypeCheck(object, state->evaluation))
+        return PyErr_Format(PyExc_TypeError, "an Evaluation is needed");
+    const mercer_evaluation *evaluation = ((core_evaluation *)object)->evaluation;
+    mercer_tuning_init(&told);
+    mercer_evaluation_get_tuning(evaluation, &told);
+    if (told.cells == 0)
+        Py_RETURN_NONE;
+    PyObject *axes = PyList_New(0);
+    for (int64_t i = 0; axes && i < told.axes; i++) {
+        PyObject *one = axis(evaluation, i);
+        if (!one || PyList_Append(axes, one) < 0)
+            Py_CLEAR(axes);
+        Py_XDECREF(one);
+    }
+    if (!axes)
+        return NULL;
+    return Py_BuildValue("{sNsssNsNsNsLsLssszsd}", "axes", axes, "rule", told.rule, "mean",
+                         numbers(state, object, told.mean, MERCER_F64, told.cells, 0), "se",
+                         numbers(state, object, told.se, MERCER_F64, told.cells, 0), "values",
+                         numbers(state, object, told.values, MERCER_F64, told.folds, told.cells),
+                         "best", (long long)told.best, "chosen", (long long)told.chosen, "kernel",
+                         told.kernel, "head", told.head, "components", told.components);
+}
+
+PyDoc_STRVAR(evaluation_importance_doc,
+             "evaluation_importance(evaluation)\n--\n\n"
+             "Loss and standard deviation of each column; None where importance was not asked\n"
+             "for.");
+static PyObject *evaluation_importance(PyObject *module, PyObject *object)
+{
+    core_state *state = core_state_of(module);
+    const double *values = NULL;
+    int64_t columns = 0;
+    if (!PyObject_TypeCheck(object, state->evaluation))
+        return PyErr_Format(PyExc_TypeError, "an Evaluation is needed");
+    const mercer_evaluation *evaluation = ((core_evaluation *)object)->evaluation;
+    mercer_evaluation_importance(evaluation, &values, &columns);
+    if (!values)
+        Py_RETURN_NONE;
+    return numbers(state, object, values, MERCER_F64, columns, MERCER_IMPORTANCE_COLUMNS);
+}
+
 PyMethodDef core_evaluate_functions[] = {
     {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
     {"evaluation_info", evaluation_info, METH_O, evaluation_info_doc},
     {"evaluation_fold", evaluation_fold, METH_VARARGS, evaluation_fold_doc},
     {"evaluation_roc", evaluation_roc, METH_O, evaluation_roc_doc},
+    {"evaluation_tuning", evaluation_tuning, METH_O, evaluation_tuning_doc},
+    {"evaluation_importance", evaluation_importance, METH_O, evaluation_importance_doc},
+    {"forecast", forecast, METH_VARARGS, forecast_doc},
     {NULL, NULL, 0, NULL},
 };

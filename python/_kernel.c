@@ -162,7 +162,7 @@ static PyObject *kernel_columns(PyObject *module, PyObject *args)
     PyObject *index_object = NULL, *out_object = NULL;
     Py_buffer index = {0}, out = {0};
     PyThreadState *thread = NULL;
-    mercer_error err;
+    mercer_error err = {0}; /* a fit may succeed without the columns */
     if (!PyArg_ParseTuple(args, "O!sO!OO", state->context, &context, &kernel, state->rows, &rows,
                           &index_object, &out_object) ||
         !core_get_buffer(index_object, "q", -1, false, "index", &index))

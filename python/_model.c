@@ -97,10 +97,16 @@ bool core_read_options(core_state *state, PyObject *texts, mercer_fit_options *o
     mercer_error err;
     mercer_fit_options_init(options);
     while (PyDict_Next(texts, &at, &key, &value)) {
+        Py_ssize_t length = 0;
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        const char *text = name ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+        const char *text = name ? PyUnicode_AsUTF8AndSize(value, &length) : NULL;
         if (!text)
             return false;
+        if (strlen(text) != (size_t)length) {
+            PyErr_Format(state->errors[MERCER_ERR_ARGUMENT], "%s: %R holds a zero byte", name,
+                         value);
+            return false;
+        }
         if (strcmp(name, "command") == 0) { /* people do not set provenance as an option */
             options->command = text;
             continue;
@@ -320,6 +326,51 @@ static PyObject *predict(PyObject *module, PyObject *args)
     return release(all, 2);
 }
 
+PyDoc_STRVAR(p_values_doc, "p_values(model, errors, out)\n--\n\n"
+                           "p-values of reconstruction errors into out; all doubles.");
+static PyObject *p_values(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_model *model = NULL;
+    PyObject *errors_object = NULL, *out_object = NULL;
+    Py_buffer all[2] = {0}, *errors = all, *out = all + 1;
+    mercer_error err;
+    if (!PyArg_ParseTuple(args, "O!OO", state->model, &model, &errors_object, &out_object) ||
+        !model_of(model) || !core_get_buffer(errors_object, "d", -1, false, "errors", errors))
+        return NULL;
+    const Py_ssize_t count = errors->len / errors->itemsize;
+    if (core_get_buffer(out_object, "d", count, true, "out", out)) {
+        const mercer_status rc =
+            mercer_model_p_values(model->model, errors->buf, count, out->buf, &err);
+        if (rc != MERCER_OK)
+            core_raise(state, NULL, rc, &err);
+    }
+    return release(all, 2);
+}
+
+PyDoc_STRVAR(half_widths_doc, "half_widths(model, coverage, out)\n--\n\n"
+                              "Half the widths of intervals around predictions into out, doubles,\n"
+                              "one per target.");
+static PyObject *half_widths(PyObject *module, PyObject *args)
+{
+    core_state *state = core_state_of(module);
+    core_model *model = NULL;
+    PyObject *out_object = NULL;
+    Py_buffer out = {0};
+    double coverage = 0;
+    mercer_model_info info;
+    mercer_error err;
+    if (!PyArg_ParseTuple(args, "O!dO", state->model, &model, &coverage, &out_object) ||
+        !get_info(model, &info))
+        return NULL;
+    if (core_get_buffer(out_object, "d", (Py_ssize_t)info.head_outputs, true, "out", &out)) {
+        const mercer_status rc = mercer_model_half_widths(model->model, coverage, out.buf, &err);
+        if (rc != MERCER_OK)
+            core_raise(state, NULL, rc, &err);
+    }
+    return release(&out, 1);
+}
+
 PyDoc_STRVAR(inverse_doc, "inverse(context, model, features, out, errors)\n--\n\n"
                           "Pre-images of features into out, squared distances into errors unless\n"
                           "that is None; all doubles.");
@@ -520,7 +571,7 @@ static PyObject *info_dict(const mercer_model_info *info)
         put_truth(out, "correlated", info->correlated) && put_text(out, "head", info->head) &&
         put_text(out, "head_kind", info->head ? kinds[info->head_kind] : NULL) &&
         put_count(out, "head_outputs", info->head_outputs) &&
-        put_text(out, "scale_target", info->scale_target) &&
+        put_text(out, "scale_target", info->scale_target) && put_text(out, "map", info->map) &&
         put_count(out, "stream_blocks", info->stream_blocks) &&
         put_truth(out, "stream_unfinished", info->stream_unfinished) &&
         put_real(out, "weight", info->weight) && put_truth(out, "nested", info->nested) &&
@@ -623,6 +674,8 @@ PyMethodDef core_model_functions[] = {
     {"learn", learn_rows, METH_VARARGS, learn_doc},
     {"transform", transform, METH_VARARGS, transform_doc},
     {"predict", predict, METH_VARARGS, predict_doc},
+    {"p_values", p_values, METH_VARARGS, p_values_doc},
+    {"half_widths", half_widths, METH_VARARGS, half_widths_doc},
     {"inverse", inverse, METH_VARARGS, inverse_doc},
     {"truncate", truncate_model, METH_VARARGS, truncate_doc},
     {"save", save, METH_VARARGS, save_doc},

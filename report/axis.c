@@ -58,10 +58,15 @@ static chart_range range_of(const chart_panel *panel, bool is_x)
         const double *values = is_x ? series->x : series->y;
         if (series->mark == (is_x ? CHART_RULE_Y : CHART_RULE_X))
             continue;
+        const bool level = is_x && series->mark == CHART_LEVEL_BARS;
         loose |= series->mark != CHART_BARS && series->mark != CHART_CELLS;
         for (int64_t i = 0; i < series->count; i++) {
             stretch(&range, is_x ? values[i] - half : values[i]);
             stretch(&range, is_x ? values[i] + half : values[i]);
+            if (level) {
+                stretch(&range, values[i] - series->value[i]);
+                stretch(&range, values[i] + series->value[i]);
+            }
             if (!is_x && series->mark == CHART_BARS && !series->base)
                 stretch(&range, 0);
         }
@@ -76,8 +81,8 @@ static chart_range range_of(const chart_panel *panel, bool is_x)
         range.low /= room;
         range.high *= room;
     } else if (span < 1e-300 + 1e-12 * fabs(range.high)) {
-        const double half = range.high == 0 ? 0.5 : 0.5 * fabs(range.high);
-        range.low -= half;
+        const double half = axis->whole ? 1 : range.high == 0 ? 0.5 : 0.5 * fabs(range.high);
+        range.low -= axis->from_zero && range.low == 0 ? 0 : half;
         range.high += half;
     } else {
         /* Room beyond the outermost marks, but not below a zero that the axis starts at. */
@@ -152,13 +157,14 @@ static void put_tick(chart_ticks *out, double at, int64_t multiple, int power, b
     label(multiple, power, percent, out->text[out->count++]);
 }
 
-/* Powers of ten, or every second, third, ... of them; 1, 2 and 5 times them where there is room. */
+/* Powers of ten, or every second, third, ... of them; 1, 2 and 5 times them where there is room, or
+ * where there is only one decade. */
 static void find_log_ticks(const chart_axis *axis, const chart_range *range, int most,
                            chart_ticks *out)
 {
     const int first = (int)floor(log10(range->low)), last = (int)ceil(log10(range->high));
     const int step = 1 + (last - first) / most;
-    const bool fine = 3 * (last - first) <= most;
+    const bool fine = 3 * (last - first) <= most || last - first < 2;
     for (int power = first; power <= last; power += step)
         for (int m = 1; m <= (fine ? 5 : 1); m += m == 2 ? 3 : 1) {
             const double at = m * pow(10, power);
@@ -176,18 +182,9 @@ static void find_named_ticks(const chart_axis *axis, int most, chart_ticks *out)
         out->at[out->count++] = (double)i; /* the writer has the name */
 }
 
-void chart_find_ticks(const chart_axis *axis, const chart_range *range, int most, chart_ticks *out)
+static void find_even_ticks(const chart_axis *axis, const chart_range *range, int most,
+                            chart_ticks *out)
 {
-    *out = (chart_ticks){0};
-    most = most < 2 ? 2 : most > CHART_MAX_TICKS ? CHART_MAX_TICKS : most;
-    if (axis->names) {
-        find_named_ticks(axis, most, out);
-        return;
-    }
-    if (range->log) {
-        find_log_ticks(axis, range, most, out);
-        return;
-    }
     const double least = (range->high - range->low) / most;
     int power = (int)floor(log10(least));
     static const int steps[] = {1, 2, 5, 10};
@@ -201,6 +198,22 @@ void chart_find_ticks(const chart_axis *axis, const chart_range *range, int most
     const double step = steps[which] * pow(10, power);
     const int64_t first = (int64_t)ceil(range->low / step - 1e-9);
     const int64_t last = (int64_t)floor(range->high / step + 1e-9);
+    out->count = 0;
     for (int64_t k = first; k <= last; k++)
         put_tick(out, (double)k * step, k * steps[which], power, axis->percent);
+}
+
+void chart_find_ticks(const chart_axis *axis, const chart_range *range, int most, chart_ticks *out)
+{
+    *out = (chart_ticks){0};
+    most = most < 2 ? 2 : most > CHART_MAX_TICKS ? CHART_MAX_TICKS : most;
+    if (axis->names) {
+        find_named_ticks(axis, most, out);
+        return;
+    }
+    if (range->log)
+        find_log_ticks(axis, range, most, out);
+    /* One tick says nothing about the scale: then there are more than there is room for. */
+    for (int more = most; out->count < 2 && more <= CHART_MAX_TICKS; more += more)
+        find_even_ticks(axis, range, more, out);
 }

@@ -51,7 +51,8 @@ const char *chart_svg_style(void)
 #define RULES(number, light, dark)                                                                 \
     ".mc-s" #number "{stroke:" dark "}.mc-f" #number "{fill:" dark "}"
     return "@media (prefers-color-scheme:dark){.mc-bg{fill:#16181c}.mc-ink{fill:#e6e6e6}"
-           ".mc-grey{fill:#a8a8a8}.mc-grid,.mc-ax{stroke:#a8a8a8}" PALETTE(RULES) "}";
+           ".mc-halo{stroke:#16181c}.mc-grey{fill:#a8a8a8}.mc-grid,.mc-ax{stroke:#a8a8a8}" PALETTE(
+               RULES) "}";
 #undef RULES
 }
 

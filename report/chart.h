@@ -50,12 +50,14 @@ bool chart_method_dashed(const char *method);
 /* ---- the description ---- */
 
 typedef enum chart_mark {
-    CHART_POINTS, /* a mark per point, of the series' shape */
-    CHART_LINE,   /* joined; with_points: and marked */
-    CHART_BARS,   /* from base[i] (or 0) to y[i] at x[i], as wide as x steps allow */
-    CHART_CELLS,  /* a square at whole x, y, as dark as value[i] is large, with text[i] in it */
-    CHART_RULE_X, /* a line across the panel at x[0]; name stands beside it */
-    CHART_RULE_Y, /* the same at y[0] */
+    CHART_POINTS,     /* a mark per point, of the series' shape */
+    CHART_LINE,       /* joined; with_points: and marked */
+    CHART_BARS,       /* from base[i] (or 0) to y[i] at x[i], as wide as x steps allow */
+    CHART_LEVEL_BARS, /* lie from 0 to x[i] at y[i], with a line from x[i] - value[i] to + value[i]
+                       */
+    CHART_CELLS,      /* a square at whole x, y, as dark as value[i] is large, with text[i] in it */
+    CHART_RULE_X,     /* a line across the panel at x[0]; name stands beside it */
+    CHART_RULE_Y,     /* the same at y[0] */
 } chart_mark;
 
 typedef enum chart_shape {
@@ -86,6 +88,7 @@ typedef struct chart_series {
 
 typedef struct chart_axis {
     char *title;
+    bool aside;       /* another panel of the line or column has the title, where they line up */
     double low, high; /* NaN: by the data */
     bool from_zero;   /* 0 is in the range */
     bool whole;       /* ticks at whole numbers only */
@@ -100,6 +103,7 @@ typedef struct chart_axis {
 typedef struct chart_image {
     int64_t width, height, channels; /* 1: grey, 3: colour */
     double *pixels;                  /* 0 to 255 */
+    int64_t tile; /* columns from one image of a sheet to the next; 0: it is one image */
 } chart_image;
 
 enum { CHART_MAX_PANELS = 25, CHART_MAX_SERIES = 68 };
@@ -172,6 +176,15 @@ typedef struct chart_grid {
     const double *mean, *se; /* of each cell; NaN: undefined */
 } chart_grid;
 
+/* How much each column matters: as mercer_evaluation_importance() tells it, or a JSON report. */
+typedef struct chart_importance {
+    const char *metric;
+    const char *method; /* or NULL */
+    int64_t columns;
+    const char *const *names; /* an entry may be NULL: a column without a name */
+    const double *loss, *sd;  /* of each column; NaN: undefined */
+} chart_importance;
+
 /* All borrowed; what a kind does not need may be NULL. */
 typedef struct chart_subject {
     mercer_ctx *ctx;
@@ -181,10 +194,17 @@ typedef struct chart_subject {
     int64_t entrant_count;
     const mercer_targets *targets; /* that the entrants were judged by */
     const chart_grid *grid;        /* what was tuned */
-    int64_t axes[2];               /* features, or columns, to draw, from 1; 0: 1 and 2 */
+    const chart_importance *importance;
+    int64_t axes[2]; /* features, or columns, to draw, from 1; 0: 1 and 2 */
 } chart_subject;
 
-enum { CHART_OF_MODEL = 1, CHART_OF_DATA = 2, CHART_OF_EVALUATION = 4, CHART_OF_GRID = 8 };
+enum {
+    CHART_OF_MODEL = 1,
+    CHART_OF_DATA = 2,
+    CHART_OF_EVALUATION = 4,
+    CHART_OF_GRID = 8,
+    CHART_OF_IMPORTANCE = 16
+};
 
 typedef struct chart_kind {
     const char *name, *summary;

@@ -27,6 +27,8 @@ void chart_putf(chart_text *text, const char *format, ...) __attribute__((format
 void chart_put_number(chart_text *text, double value, int digits);
 /* A count with commas: 20,000. */
 void chart_put_count(chart_text *text, int64_t count);
+/* count bytes as base64. */
+void chart_put_base64(chart_text *text, const unsigned char *bytes, size_t count);
 /* A name of the user's: bytes that are not UTF-8, control characters and turns of the writing
  * direction become '?'; characters beyond `most` become one ellipsis. xml: with & < > " ' escaped.
  */
@@ -38,6 +40,8 @@ char *chart_take(chart_text *text);
 
 /* ---- building ---- */
 
+/* One more thing to say below the picture. */
+void chart_add_note(chart *picture, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Memory of the chart; NULL, and chart->failed, when there is none. */
 void *chart_alloc(chart *picture, size_t count, size_t size);
 /* Text as by chart_putf(), owned by the caller. */

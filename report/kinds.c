@@ -27,6 +27,7 @@ static const struct {
      chart_build_roc},
     {{"folds", "the metric of each fold", CHART_OF_EVALUATION}, chart_build_folds},
     {{"tuning", "what each combination of a tuning was worth", CHART_OF_GRID}, chart_build_tuning},
+    {{"importance", "how much each column matters", CHART_OF_IMPORTANCE}, chart_build_importance},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -54,7 +55,8 @@ static bool has_subject(const chart_subject *subject, const chart_kind *kind)
     return ((kind->of & CHART_OF_MODEL) && subject->model) ||
            ((kind->of & CHART_OF_DATA) && subject->data) ||
            ((kind->of & CHART_OF_EVALUATION) && subject->entrant_count > 0) ||
-           ((kind->of & CHART_OF_GRID) && subject->grid);
+           ((kind->of & CHART_OF_GRID) && subject->grid) ||
+           ((kind->of & CHART_OF_IMPORTANCE) && subject->importance);
 }
 
 mercer_status chart_make(const chart_subject *subject, const char *kind, chart **out,
@@ -66,10 +68,11 @@ mercer_status chart_make(const chart_subject *subject, const char *kind, chart *
         return chart_fail(err, MERCER_ERR_ARGUMENT, "there is no picture of kind '%s'", kind);
     if (!has_subject(subject, &kinds[which].kind))
         return chart_fail(err, MERCER_ERR_UNSUPPORTED, "a picture of kind '%s' needs %s", kind,
-                          kinds[which].kind.of & CHART_OF_DATA    ? "rows"
-                          : kinds[which].kind.of & CHART_OF_MODEL ? "a model"
-                          : kinds[which].kind.of & CHART_OF_GRID  ? "a tuning"
-                                                                  : "an evaluation");
+                          kinds[which].kind.of & CHART_OF_DATA         ? "rows"
+                          : kinds[which].kind.of & CHART_OF_MODEL      ? "a model"
+                          : kinds[which].kind.of & CHART_OF_GRID       ? "a tuning"
+                          : kinds[which].kind.of & CHART_OF_IMPORTANCE ? "the importance of columns"
+                                                                       : "an evaluation");
     chart *picture = chart_new();
     if (!picture)
         return chart_fail(err, MERCER_ERR_MEMORY, "out of memory for a picture");
@@ -84,7 +87,7 @@ mercer_status chart_make(const chart_subject *subject, const char *kind, chart *
     return MERCER_OK;
 }
 
-enum { MOST_BARS = 1000 };
+enum { MAX_BARS = 1000 };
 
 static mercer_model_info info_of(const chart_subject *subject)
 {
@@ -169,15 +172,15 @@ mercer_status chart_build_spectrum(const chart_subject *subject, chart *picture,
         line->dashed = chart_method_dashed(info.method);
     }
     double so_far = 0;
-    if (info.components > MOST_BARS)
-        picture->note = chart_format(picture, "bars of the first %d components", MOST_BARS);
+    if (info.components > MAX_BARS)
+        picture->note = chart_format(picture, "bars of the first %d components", MAX_BARS);
     for (int64_t i = 0; i < info.components; i++) {
         const double value = shares ? info.spectrum[i] / total : info.spectrum[i];
         chart_text text = {0};
         chart_putf(&text, "component %lld: ", (long long)i + 1);
         chart_put_number(&text, shares ? 100 * value : value, 3);
         chart_put(&text, shares ? " %" : "");
-        if (i < MOST_BARS)
+        if (i < MAX_BARS)
             chart_add(picture, bars, (double)i + 1, value, text.bytes);
         so_far += value;
         if (line)

@@ -23,6 +23,8 @@ mercer_status chart_build_confusion(const chart_subject *subject, chart *picture
                                     mercer_error *err);
 mercer_status chart_build_roc(const chart_subject *subject, chart *picture, mercer_error *err);
 mercer_status chart_build_tuning(const chart_subject *subject, chart *picture, mercer_error *err);
+mercer_status chart_build_importance(const chart_subject *subject, chart *picture,
+                                     mercer_error *err);
 mercer_status chart_build_folds(const chart_subject *subject, chart *picture, mercer_error *err);
 
 /* The method with its main numbers, for subtitles: "kpca, rbf:sigma=4, 10 features, 569 rows". */

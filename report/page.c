@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SECTIONS = 16 };
+enum { MAX_SECTIONS = 16 };
 
 typedef struct page {
     const chart_subject *subject;
@@ -18,7 +18,7 @@ typedef struct page {
     chart_text body;
     struct {
         const char *id, *title;
-    } sections[MOST_SECTIONS];
+    } sections[MAX_SECTIONS];
     int section_count, picture_count;
     int64_t max_points;
     mercer_status rc; /* the first that failed: nothing is drawn after it */
@@ -27,7 +27,7 @@ typedef struct page {
 
 static void open_section(page *p, const char *id, const char *title)
 {
-    if (p->section_count < MOST_SECTIONS) {
+    if (p->section_count < MAX_SECTIONS) {
         p->sections[p->section_count].id = id;
         p->sections[p->section_count++].title = title;
     }
@@ -240,9 +240,28 @@ static const char live_map[] =
     "none.</p>\n"
     "</div>\n";
 
+/* What the map does not know of its rows, since a page of very many stays small. */
+static void put_left_out(chart_text *out, page_left_out left, int64_t rows)
+{
+    if (!left.ids && !left.columns)
+        return;
+    chart_put(out, " <strong>This file has no room for ");
+    if (left.ids)
+        chart_put(out, "ids");
+    if (left.columns)
+        chart_putf(out, "%s%lld more columns (errors, predictions, further features)",
+                   left.ids ? " and " : "", (long long)left.columns);
+    chart_put(out, " of ");
+    chart_put_count(out, rows);
+    chart_putf(out, " rows%s.</strong>",
+               left.ids ? ": the map names rows by their numbers, from 0" : "");
+}
+
 static void put_map(page *p)
 {
     const chart_data *data = p->data;
+    chart_text points = {0};
+    const page_left_out left = page_put_points(&points, data, p->max_points);
     open_section(p, "map", "Map of the rows");
     chart_put(&p->body, "<p>Each point is a row of ");
     page_put_text(&p->body, p->options->data_name ? p->options->data_name : "the table");
@@ -252,15 +271,19 @@ static void put_map(page *p)
         chart_put_count(&p->body, p->max_points);
         chart_put(&p->body, " of ");
         chart_put_count(&p->body, data->rows);
-        chart_put(&p->body, " rows can be explored here, at equal steps through the table; the "
+        chart_put(&p->body, " rows can be explored here, one of each stretch of the table; the "
                             "other numbers of this page are of all rows.</strong>");
     }
+    put_left_out(&p->body, left, data->rows < p->max_points ? data->rows : p->max_points);
     chart_put(&p->body, "<span class=\"some\"></span></p>\n<div class=\"still\">\n");
     put_picture(p, picture_of(p, "features"));
     chart_put(&p->body, "</div>\n");
     chart_put(&p->body, live_map);
     chart_put(&p->body, "<script type=\"application/json\" id=\"points\">\n");
-    page_put_points(&p->body, data, p->max_points);
+    if (points.bytes)
+        chart_put_bytes(&p->body, points.bytes, points.size);
+    p->body.failed |= points.failed;
+    free(points.bytes);
     chart_put(&p->body, "\n</script>\n");
     close_section(p);
 }
@@ -320,11 +343,16 @@ static void put_predictions(page *p)
     static const char *const kinds[] = {"confusion", "roc", "head"};
     enum { KINDS = sizeof kinds / sizeof *kinds };
     const page_judgement judged = page_judge(p->data);
+    const bool unlabelled =
+        p->data &&
+        (!p->data->targets || mercer_targets_kind(p->data->targets) != MERCER_TARGET_CLASSES);
     chart *pictures[KINDS];
     bool any = judged.known;
     for (int i = 0; i < KINDS; i++) {
         const bool ranks = strcmp(kinds[i], "roc") == 0;
-        pictures[i] = ranks && !has_ranking(p) ? NULL : picture_of(p, kinds[i]);
+        const bool left_out = (ranks && !has_ranking(p)) ||
+                              (unlabelled && (ranks || strcmp(kinds[i], "confusion") == 0));
+        pictures[i] = left_out ? NULL : picture_of(p, kinds[i]);
         any |= pictures[i] != NULL;
     }
     if (!any)
@@ -410,6 +438,10 @@ static void put_body(page *p)
     put_explorer(p);
     put_plain(p, "tuning", "Tuning",
               "What was tried, and how good each was within the training rows.");
+    put_plain(
+        p, "importance", "Columns that matter",
+        "By how much predictions get worse when the values of a column are exchanged among the "
+        "rows held out; without predictions, by how much the reconstruction error rises.");
     put_plain(p, "trace", "The search for the features", "Step by step.");
     put_plain(p, "preimages", "What the features keep",
               "Rows, and below each what can be seen of it in its features only.");
@@ -426,7 +458,11 @@ static void put_title(page *p, chart_text *out)
     if (p->subject->model) {
         chart_putf(out, ": %lld feature%s by ", (long long)p->info.components,
                    p->info.components == 1 ? "" : "s");
-        chart_put_bytes(out, p->info.method, strcspn(p->info.method, ":"));
+        chart_text method = {0}; /* of a file, which may say anything */
+        chart_put_bytes(&method, p->info.method, strcspn(p->info.method, ":"));
+        page_put_text(out, method.bytes ? method.bytes : "");
+        out->failed |= method.failed;
+        free(method.bytes);
     } else if (p->subject->entrant_count == 1) {
         chart_put(out, ": ");
         chart_put_name(out, p->subject->entrants[0].method, 60, true);

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Texts and bytes of a page: escaped, as base64, and the sha256 (FIPS 180-4) by which the page's
+/* Texts and bytes of a page: escaped, and the sha256 (FIPS 180-4) by which the page's
  * policy names its script and style. */
 #include "page_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-void page_put_base64(chart_text *out, const unsigned char *bytes, size_t count)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char four[4];
-    for (size_t i = 0; i < count; i += 3) {
-        const size_t left = count - i;
-        const unsigned b = left > 1 ? bytes[i + 1] : 0, c = left > 2 ? bytes[i + 2] : 0;
-        const unsigned all = (unsigned)bytes[i] << 16 | b << 8 | c;
-        four[0] = digits[all >> 18];
-        four[1] = digits[all >> 12 & 63];
-        four[2] = left > 1 ? digits[all >> 6 & 63] : '=';
-        four[3] = left > 2 ? digits[all & 63] : '=';
-        chart_put_bytes(out, four, 4);
-    }
-}
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -107,7 +91,7 @@ void page_put_hash(chart_text *out, const char *text, size_t size)
         sha_block(state, cube, last + at);
     for (int i = 0; i < 32; i++)
         sum[i] = (unsigned char)(state[i / 4] >> (24 - 8 * (i % 4)));
-    page_put_base64(out, sum, sizeof sum);
+    chart_put_base64(out, sum, sizeof sum);
 }
 
 void page_put_json(chart_text *out, const char *text)

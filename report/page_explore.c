@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    MOST_ROWS = 2000,      /* raising it makes the script slower by the square */
-    MOST_NUMBERS = 500000, /* of all rows together: 5.3 MB of text */
-    LEAST_ROWS = 20
+    MAX_ROWS = 2000,      /* raising it makes the script slower by the square */
+    MAX_NUMBERS = 500000, /* of all rows together: 5.3 MB of text */
+    MIN_ROWS = 20
 };
 
 static const char live[] =
@@ -34,14 +34,14 @@ static const char live[] =
 
 static int64_t sample_size(const chart_data *data, int64_t columns)
 {
-    int64_t count = data->rows < MOST_ROWS ? data->rows : MOST_ROWS;
-    return count * columns > MOST_NUMBERS ? MOST_NUMBERS / columns : count;
+    int64_t count = data->rows < MAX_ROWS ? data->rows : MAX_ROWS;
+    return count * columns > MAX_NUMBERS ? MAX_NUMBERS / columns : count;
 }
 
 bool page_can_explore(const chart_data *data)
 {
     const int64_t d = data ? mercer_rows_columns(mercer_table_rows(data->table)) : 0;
-    return d > 0 && d <= MOST_NUMBERS / LEAST_ROWS && data->rows > 1 && !data->info.precomputed;
+    return d > 0 && d <= MAX_NUMBERS / MIN_ROWS && data->rows > 1 && !data->info.precomputed;
 }
 
 /* Row `row` into x, as the model would see it. */
@@ -74,7 +74,7 @@ static mercer_status put_rows(const chart_subject *subject, chart_text *out, int
         for (int64_t i = 0; i < count; i++)
             copy_scaled(data, scaled ? scaled : rows, page_sampled(data->rows, count, i),
                         x + i * d);
-        page_put_base64(out, (const unsigned char *)x, (size_t)(count * d) * sizeof *x);
+        chart_put_base64(out, (const unsigned char *)x, (size_t)(count * d) * sizeof *x);
     }
     free(x);
     mercer_rows_free(scaled);
@@ -109,14 +109,14 @@ mercer_status page_put_explorer(const chart_subject *subject, const page_options
     chart_put(out, ",\"after\":");
     page_put_json(out, options->explore_after);
     if (data->targets && mercer_targets_kind(data->targets) == MERCER_TARGET_CLASSES) {
-        unsigned char codes[MOST_ROWS];
+        unsigned char codes[MAX_ROWS];
         for (int64_t i = 0; i < count; i++) {
             const int64_t code =
                 mercer_targets_codes(data->targets)[page_sampled(data->rows, count, i)];
-            codes[i] = (unsigned char)(code < PAGE_MOST_CLASSES ? code : PAGE_MOST_CLASSES - 1);
+            codes[i] = (unsigned char)(code < PAGE_MAX_CLASSES ? code : PAGE_MAX_CLASSES - 1);
         }
         chart_put(out, ",\"codes\":\"");
-        page_put_base64(out, codes, (size_t)count);
+        chart_put_base64(out, codes, (size_t)count);
         chart_put(out, "\"");
     }
     chart_put(out, ",\n\"data\":\"");

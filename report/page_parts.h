@@ -11,8 +11,7 @@ extern const char page_style[], page_script[], page_explore_script[];
 
 /* ---- page_bytes.c ---- */
 
-/* count bytes as base64; and the sha256 of a text as base64, as a policy names it. */
-void page_put_base64(chart_text *out, const unsigned char *bytes, size_t count);
+/* The sha256 of a text as base64, as a policy names it. */
 void page_put_hash(chart_text *out, const char *text, size_t size);
 /* A text of the user's as a JSON string that may stand in a script element. */
 void page_put_json(chart_text *out, const char *text);
@@ -25,14 +24,21 @@ void page_put_cell(chart_text *out, double value);
 
 /* ---- page_points.c ---- */
 
-enum { PAGE_MOST_CLASSES = 255 }; /* the last stands for all others where there are more */
+enum { PAGE_MAX_CLASSES = 255 }; /* the last stands for all others where there are more */
 
-/* Which of n rows is number i of a sample of `count`: they lie at equal steps. The script does the
- * same. */
+/* Which of n rows is number i of a sample of `count`: one of each stretch, at places that follow
+ * the golden section, because equal steps would show one phase of rows with a period. The script
+ * does the same. */
 int64_t page_sampled(int64_t n, int64_t count, int64_t i);
 
+/* What a page of many rows has no room for. */
+typedef struct page_left_out {
+    bool ids;
+    int64_t columns; /* errors, predictions, features past the second, ... */
+} page_left_out;
+
 /* The points of the map as JSON. */
-void page_put_points(chart_text *out, const chart_data *data, int64_t most);
+page_left_out page_put_points(chart_text *out, const chart_data *data, int64_t most);
 
 /* ---- page_explore.c ---- */
 

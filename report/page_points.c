@@ -13,21 +13,25 @@
 
 enum {
     ROOM = 900000, /* bytes for all points; raising it lets pages of many rows know more of each */
-    MOST_FEATURES = 8,
-    MOST_CLASSES = PAGE_MOST_CLASSES
+    MAX_FEATURES = 8,
+    MAX_CLASSES = PAGE_MAX_CLASSES
 };
 
 typedef struct points {
     chart_text *out;
     const chart_data *data;
-    int64_t shown, used;  /* points, and bytes that they have taken */
-    int64_t items;        /* of the list at hand */
+    int64_t shown, used; /* points, and bytes that they have taken */
+    int64_t items;       /* of the list at hand */
+    page_left_out left;
     unsigned char *bytes; /* of one item: two per point */
 } points;
 
 int64_t page_sampled(int64_t n, int64_t count, int64_t i)
 {
-    return n == count ? i : (int64_t)((double)i * (double)n / (double)count);
+    static const double golden = 0.6180339887498949;
+    const double at = (double)i, rows = (double)n, shown = (double)count;
+    const double first = floor(at * rows / shown), length = floor((at + 1) * rows / shown) - first;
+    return (int64_t)(first + floor(length * fmod(at * golden, 1)));
 }
 
 static int64_t row_of(const points *p, int64_t i)
@@ -42,6 +46,7 @@ static bool fits(points *p, int64_t size)
     const int64_t bytes = (p->shown * size + 2) / 3 * 4;
     if (p->used + bytes > ROOM) {
         p->used = ROOM;
+        p->left.columns++;
         return false;
     }
     p->used += bytes;
@@ -73,7 +78,7 @@ static void put_column(points *p, const char *name, const double *values, int64_
     chart_put(p->out, ",\"high\":");
     page_put_real(p->out, high);
     chart_put(p->out, ",\"data\":\"");
-    page_put_base64(p->out, p->bytes, (size_t)(2 * p->shown));
+    chart_put_base64(p->out, p->bytes, (size_t)(2 * p->shown));
     chart_put(p->out, "\"}");
 }
 
@@ -102,7 +107,7 @@ static void put_columns(points *p)
     }
     if (data->scores && data->info.head_kind == MERCER_TARGET_VALUES && fits(p, 2))
         put_column(p, "prediction", data->scores, data->info.head_outputs);
-    put_features(p, 2, MOST_FEATURES);
+    put_features(p, 2, MAX_FEATURES);
     if (p->items < 2)
         put_column(p, "row", NULL, 0);
 }
@@ -163,9 +168,9 @@ static int64_t novel_of(const chart_data *data, int64_t row)
 
 static void put_division(points *p, const division *d)
 {
-    const bool others = d->classes > MOST_CLASSES;
-    const int64_t listed = others ? MOST_CLASSES : d->classes;
-    int64_t counts[MOST_CLASSES] = {0};
+    const bool others = d->classes > MAX_CLASSES;
+    const int64_t listed = others ? MAX_CLASSES : d->classes;
+    int64_t counts[MAX_CLASSES] = {0};
     for (int64_t i = 0; i < p->shown; i++) {
         const int64_t code = d->of(p->data, row_of(p, i));
         const int64_t at = code < listed - others ? code : listed - 1;
@@ -203,7 +208,7 @@ static void put_division(points *p, const division *d)
     chart_put(p->out, shapes.bytes ? shapes.bytes : "");
     free(shapes.bytes);
     chart_put(p->out, "],\"data\":\"");
-    page_put_base64(p->out, p->bytes, (size_t)p->shown);
+    chart_put_base64(p->out, p->bytes, (size_t)p->shown);
     chart_put(p->out, "\"}");
 }
 
@@ -238,7 +243,8 @@ static void put_ids(points *p)
     }
     for (int64_t i = 0; i < p->shown; i++)
         length += (int64_t)strlen(mercer_table_id(table, row_of(p, i))) + 3;
-    if (p->used + length > ROOM) {
+    p->left.ids = p->used + length > ROOM;
+    if (p->left.ids) {
         chart_put(p->out, "null");
         return;
     }
@@ -264,14 +270,14 @@ static void put_palette(chart_text *out, int from, int to)
     chart_put(out, "}");
 }
 
-void page_put_points(chart_text *out, const chart_data *data, int64_t most)
+page_left_out page_put_points(chart_text *out, const chart_data *data, int64_t most)
 {
     points p = {.out = out, .data = data, .shown = data->rows < most ? data->rows : most};
     p.bytes = malloc((size_t)(2 * p.shown));
     if (!p.bytes) {
         free(out->bytes);
         *out = (chart_text){.failed = true};
-        return;
+        return p.left;
     }
     p.used = (p.shown * 5 + 2) / 3 * 4; /* two features and a class */
     chart_putf(out, "{\"rows\":%lld,\"shown\":%lld,\"ids\":", (long long)data->rows,
@@ -292,4 +298,5 @@ void page_put_points(chart_text *out, const chart_data *data, int64_t most)
     put_palette(out, CHART_SHADE, CHART_SHADE + CHART_SHADES);
     chart_put(out, "}");
     free(p.bytes);
+    return p.left;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 12, MOST_COLUMNS = 100, WIDEST = 4096, TOLD = 3, BINS = 24 };
+enum { MAX_ROWS = 12, MAX_COLUMNS = 100, WIDEST = 4096, TOLD = 3, BINS = 24 };
 
 double page_captured(const mercer_model_info *info)
 {
@@ -142,7 +142,7 @@ void page_put_spectrum(chart_text *out, const mercer_model_info *info)
     open_table(out, info->correlated ? "Sums of squares of the features" : "Eigenvalues",
                info->correlated ? "feature|>sum of squares|>share|>so far"
                                 : "feature|>eigenvalue|>share|>so far");
-    for (int64_t j = 0; j < info->components && j < MOST_COLUMNS; j++) {
+    for (int64_t j = 0; j < info->components && j < MAX_COLUMNS; j++) {
         sum += info->spectrum[j] * factor;
         chart_putf(out, "<tr><td>f%lld</td>", (long long)j + 1);
         page_put_cell(out, info->spectrum[j]);
@@ -151,8 +151,8 @@ void page_put_spectrum(chart_text *out, const mercer_model_info *info)
         chart_put(out, "</tr>\n");
     }
     close_table(out);
-    if (info->components > MOST_COLUMNS)
-        chart_putf(out, "<p class=\"note\">The first %d of %lld.</p>\n", MOST_COLUMNS,
+    if (info->components > MAX_COLUMNS)
+        chart_putf(out, "<p class=\"note\">The first %d of %lld.</p>\n", MAX_COLUMNS,
                    (long long)info->components);
     chart_put(out, "</details>\n");
 }
@@ -191,7 +191,7 @@ static listed *list_rows(chart_text *out, const chart_data *data,
             list[(*all)++] = (listed){i, v};
     }
     qsort(list, (size_t)*all, sizeof *list, by_value);
-    *count = *all < MOST_ROWS ? *all : MOST_ROWS;
+    *count = *all < MAX_ROWS ? *all : MAX_ROWS;
     return list;
 }
 
@@ -309,7 +309,7 @@ void page_put_selection(chart_text *out, const mercer_model_info *info, const ch
     chart_put(&heads, info->selection ? "|>score|>residual|>error left|>captured" : "");
     open_table(out, "In the order of selection", heads.bytes ? heads.bytes : "");
     free(heads.bytes);
-    for (int64_t k = 0; k < info->selected_count && k < MOST_ROWS; k++) {
+    for (int64_t k = 0; k < info->selected_count && k < MAX_ROWS; k++) {
         const int64_t row = info->selected[k];
         chart_putf(out, "<tr><td class=\"n\">%lld</td>", (long long)k + 1);
         if (known)
@@ -323,8 +323,8 @@ void page_put_selection(chart_text *out, const mercer_model_info *info, const ch
         chart_put(out, "</tr>\n");
     }
     close_table(out);
-    if (info->selected_count > MOST_ROWS)
-        chart_putf(out, "<p class=\"note\">The first %d of %lld.</p>\n", MOST_ROWS,
+    if (info->selected_count > MAX_ROWS)
+        chart_putf(out, "<p class=\"note\">The first %d of %lld.</p>\n", MAX_ROWS,
                    (long long)info->selected_count);
 }
 
@@ -463,7 +463,7 @@ void page_put_columns(chart_text *out, const chart_data *data)
         return;
     }
     measure(data, rows, told, block, size, columns, mean, square);
-    const int64_t shown = d < MOST_COLUMNS ? d : MOST_COLUMNS;
+    const int64_t shown = d < MAX_COLUMNS ? d : MAX_COLUMNS;
     if (shown < d) {
         qsort(columns, (size_t)d, sizeof *columns, by_worth);
         qsort(columns, (size_t)shown, sizeof *columns, by_index);
@@ -496,7 +496,7 @@ static void put_folds(chart_text *out, const chart_entrant *e, const mercer_eval
     }
     chart_put(out, "</summary>\n");
     open_table(out, "Folds", ">fold|>rows|>value|>features|settings");
-    for (int64_t f = 0; f < info->folds && f < MOST_COLUMNS; f++) {
+    for (int64_t f = 0; f < info->folds && f < MAX_COLUMNS; f++) {
         mercer_evaluation_fold fold = {.struct_size = sizeof fold};
         mercer_evaluation_get_fold(e->evaluation, f, &fold);
         chart_putf(out, "<tr><td class=\"n\">%lld</td><td class=\"n\">%lld</td>", (long long)f + 1,

@@ -8,9 +8,11 @@
 #include <string.h>
 
 enum {
-    MOST_CLASSES = 30, /* of a confusion matrix; the others are taken together */
-    MOST_CURVES = 8
+    MAX_CLASSES = 30, /* of a confusion matrix; the others are taken together */
+    MAX_CURVES = 8
 };
+
+static const char of_training[] = "of the rows it learnt from: new rows fare worse";
 
 /* ---- confusion ---- */
 
@@ -120,11 +122,11 @@ static int compare_missed(const void *a, const void *b)
 /* The classes with the most errors stay; the others become one. */
 static void take_together(chart *picture, matrix *m)
 {
-    const int64_t all = m->classes, kept = MOST_CLASSES - 1;
+    const int64_t all = m->classes, kept = MAX_CLASSES - 1;
     matrix small = {.rows = m->rows, .hits = m->hits, .apart = m->apart};
     int64_t *rank = chart_alloc(picture, (size_t)all, 2 * sizeof *rank);
     int64_t *place = chart_alloc(picture, (size_t)all, sizeof *place);
-    if (!rank || !place || !make_matrix(picture, &small, MOST_CLASSES))
+    if (!rank || !place || !make_matrix(picture, &small, MAX_CLASSES))
         goto out;
     for (int64_t i = 0; i < all; i++) {
         rank[2 * i + 1] = i;
@@ -140,14 +142,13 @@ static void take_together(chart *picture, matrix *m)
     small.names[kept] = "all others";
     for (int64_t i = 0; i < all; i++)
         for (int64_t j = 0; j < all; j++)
-            small.counts[place[i] * MOST_CLASSES + place[j]] += m->counts[i * all + j];
+            small.counts[place[i] * MAX_CLASSES + place[j]] += m->counts[i * all + j];
     const matrix before = *m;
     *m = small;
     small = before;
-    picture->note = chart_format(picture,
-                                 "the %lld of %lld classes with the most errors; the "
-                                 "others are taken together",
-                                 (long long)kept, (long long)all);
+    chart_add_note(picture,
+                   "the %lld of %lld classes with the most errors; the others are taken together",
+                   (long long)kept, (long long)all);
 out:
     free_matrix(&small);
     free(rank);
@@ -193,7 +194,7 @@ mercer_status chart_build_confusion(const chart_subject *subject, chart *picture
         count_rows(picture, subject->data, &m);
         picture->subtitle = chart_describe(picture, &subject->data->info);
         if (subject->data->training)
-            picture->note = chart_copy(picture, "of the rows it learnt from: new rows fare worse");
+            chart_add_note(picture, "%s", of_training);
     } else {
         mercer_evaluation_get_info(subject->entrants[0].evaluation, &judged);
         if (!judged.confusion || judged.kind != MERCER_TARGET_CLASSES || !subject->targets)
@@ -201,9 +202,7 @@ mercer_status chart_build_confusion(const chart_subject *subject, chart *picture
         count_folds(picture, subject, &judged, &m);
         picture->subtitle = chart_copy(picture, subject->entrants[0].name);
     }
-    if (!picture->failed && m.classes > MOST_CLASSES) {
-        free(picture->note);
-        picture->note = NULL;
+    if (!picture->failed && m.classes > MAX_CLASSES) {
         take_together(picture, &m);
     } else if (!picture->failed) {
         sort_matrix(picture, &m);
@@ -337,7 +336,7 @@ static chart_panel *add_roc_panel(chart *picture)
 static mercer_status roc_of_folds(const chart_subject *subject, chart *picture, mercer_error *err)
 {
     chart_panel *panel = add_roc_panel(picture);
-    for (int64_t e = 0; e < subject->entrant_count && e < MOST_CURVES; e++) {
+    for (int64_t e = 0; e < subject->entrant_count && e < MAX_CURVES; e++) {
         const chart_entrant *entrant = &subject->entrants[e];
         const double *points;
         int64_t count;
@@ -392,7 +391,7 @@ mercer_status chart_build_roc(const chart_subject *subject, chart *picture, merc
         }
         if (positive == 0 || positive == n)
             continue;
-        if (drawn == MOST_CURVES) {
+        if (drawn == MAX_CURVES) {
             left++;
             continue;
         }
@@ -418,11 +417,11 @@ mercer_status chart_build_roc(const chart_subject *subject, chart *picture, merc
     picture->subtitle = chart_describe(picture, &data->info);
     picture->summary = chart_format(
         picture, "ROC curves of %lld classes with the areas below them.", (long long)drawn);
-    picture->note = left ? chart_format(picture, "the first %d classes; %lld more have rows",
-                                        MOST_CURVES, (long long)left)
-                    : data->training
-                        ? chart_copy(picture, "of the rows it learnt from: new rows fare worse")
-                        : NULL;
+    if (data->training)
+        chart_add_note(picture, "%s", of_training);
+    if (left)
+        chart_add_note(picture, "the first %d classes; %lld more have rows", MAX_CURVES,
+                       (long long)left);
     return MERCER_OK;
 }
 

@@ -196,11 +196,15 @@ void main() {
     const stage = root.querySelector('.stage'), back = stage.querySelector('.back'), front = stage.querySelector('.front');
     const tip = stage.querySelector('.tip'), pen = front.getContext('2d'), said = root.querySelector('.said');
     const painter = cardPainter(back, n) || plainPainter(back, n);
-    const rowOf = (i) => n === data.rows ? i : Math.floor(i * data.rows / n);
+    const rowOf = (i) => { // as page_sampled() in page_points.c
+      const first = Math.floor(i * data.rows / n), length = Math.floor((i + 1) * data.rows / n) - first;
+      return first + Math.floor(length * (i * 0.6180339887498949 % 1));
+    };
     const pointOf = (row) => {
       if (n === data.rows) return row;
-      const i = Math.ceil(row * n / data.rows);
-      return rowOf(i) === row ? i : -1;
+      const near = Math.floor(row * n / data.rows); // its stretch, or by rounding the next one
+      for (const i of [near - 1, near, near + 1]) if (i >= 0 && i < n && rowOf(i) === row) return i;
+      return -1;
     };
     const nameOf = (i) => data.ids ? data.ids.values[i] : String(rowOf(i));
     const marked = new Set((data.selected || []).map(pointOf));

@@ -7,13 +7,13 @@
 #include <string.h>
 
 enum {
-    MOST_CLASSES = 23,    /* with a colour and shape of their own */
-    MOST_NAMED = 1500,    /* rows that a pointer can ask */
-    MOST_RINGS = 400,     /* novel rows that are ringed */
-    MOST_CROSSES = 1000,  /* selected rows that have a cross */
-    MOST_STACKED = 8,     /* classes in each histogram of many */
-    MOST_PAIRS = 4,       /* features that are drawn against each other */
-    MOST_PREIMAGES = 2000 /* rows drawn beside what their features are mapped back to */
+    MAX_CLASSES = 23,    /* with a colour and shape of their own */
+    MAX_NAMED = 1500,    /* rows that a pointer can ask */
+    MAX_RINGS = 400,     /* novel rows that are ringed */
+    MAX_CROSSES = 1000,  /* selected rows that have a cross */
+    MAX_STACKED = 8,     /* classes in each histogram of many */
+    MAX_PAIRS = 4,       /* features that are drawn against each other */
+    MAX_PREIMAGES = 2000 /* rows drawn beside what their features are mapped back to */
 };
 
 /* ---- groups: classes, or ranges of a value ---- */
@@ -26,7 +26,7 @@ typedef struct group {
 
 /* Which row is in which group. */
 typedef struct groups {
-    group each[MOST_CLASSES + 1];
+    group each[MAX_CLASSES + 1];
     int count;
     int *of;          /* per row; owned */
     const char *what; /* that they stand for: the name of the label; or NULL */
@@ -65,12 +65,12 @@ static void group_classes(chart *picture, const mercer_targets *targets, int64_t
     for (int64_t i = 0; i < n; i++)
         rank[2 * place[codes[i]]]++;
     /* The largest classes keep their names where there are too many. */
-    const bool many = classes > MOST_CLASSES;
+    const bool many = classes > MAX_CLASSES;
     if (many)
         qsort(rank, (size_t)classes, 2 * sizeof *rank, compare_counts);
     for (int64_t k = 0; k < classes; k++)
-        place[k] = MOST_CLASSES - 1;
-    for (int64_t k = 0; k < (many ? MOST_CLASSES - 1 : classes); k++) {
+        place[k] = MAX_CLASSES - 1;
+    for (int64_t k = 0; k < (many ? MAX_CLASSES - 1 : classes); k++) {
         group *one = &g->each[g->count];
         chart_text name = {0};
         chart_put_name(&name, names[rank[2 * k + 1]], 60, false);
@@ -81,7 +81,7 @@ static void group_classes(chart *picture, const mercer_targets *targets, int64_t
     }
     if (many) {
         char *name =
-            chart_format(picture, "%lld other classes", (long long)(classes - MOST_CLASSES + 1));
+            chart_format(picture, "%lld other classes", (long long)(classes - MAX_CLASSES + 1));
         g->each[g->count++] = (group){name, CHART_GREY, CHART_DOT};
     }
     for (int64_t i = 0; i < n; i++)
@@ -200,14 +200,14 @@ static void add_row(chart *picture, chart_series *series, place at, int64_t row,
 static void add_groups(chart *picture, chart_panel *panel, const chart_data *data, const groups *g,
                        place at, bool named)
 {
-    chart_series *series[MOST_CLASSES + 1];
+    chart_series *series[MAX_CLASSES + 1];
     for (int k = 0; k < g->count; k++) {
         series[k] =
             chart_add_series(picture, panel, CHART_POINTS, g->each[k].name, g->each[k].colour);
         series[k]->shape = g->each[k].shape;
     }
     for (int64_t i = 0; i < data->rows && !picture->failed; i++) {
-        char *text = named && data->rows <= MOST_NAMED ? row_name(picture, data, i, g) : NULL;
+        char *text = named && data->rows <= MAX_NAMED ? row_name(picture, data, i, g) : NULL;
         add_row(picture, series[g->of[i]], at, i, text);
         free(text);
     }
@@ -223,14 +223,14 @@ static void add_marks(chart *picture, chart_panel *panel, const chart_data *data
         chart_series *marks = chart_add_series(picture, panel, CHART_POINTS, name, CHART_INK);
         marks->shape = CHART_CROSS;
         marks->overlay = true;
-        for (int64_t i = 0; i < info->selected_count && i < MOST_CROSSES; i++) {
+        for (int64_t i = 0; i < info->selected_count && i < MAX_CROSSES; i++) {
             char *text = row_name(picture, data, info->selected[i], NULL);
             add_row(picture, marks, at, info->selected[i], text);
             free(text);
         }
-        if (info->selected_count > MOST_CROSSES && !picture->note)
+        if (info->selected_count > MAX_CROSSES && !picture->note)
             picture->note =
-                chart_format(picture, "only the first %d selected rows have a cross", MOST_CROSSES);
+                chart_format(picture, "only the first %d selected rows have a cross", MAX_CROSSES);
         free(name);
     }
     ranked *novel = find_novel(picture, data, &count);
@@ -239,16 +239,16 @@ static void add_marks(chart *picture, chart_panel *panel, const chart_data *data
         chart_series *rings = chart_add_series(picture, panel, CHART_POINTS, name, 1);
         rings->shape = CHART_RING;
         rings->overlay = true;
-        for (int64_t i = 0; i < count && i < MOST_RINGS; i++) {
+        for (int64_t i = 0; i < count && i < MAX_RINGS; i++) {
             char *text = row_name(picture, data, novel[i].row, NULL);
             add_row(picture, rings, at, novel[i].row, text);
             free(text);
         }
-        if (count > MOST_RINGS && !picture->note)
+        if (count > MAX_RINGS && !picture->note)
             picture->note = chart_format(picture,
                                          "only the %d novel rows of the largest errors "
                                          "are ringed",
-                                         MOST_RINGS);
+                                         MAX_RINGS);
         free(name);
     }
     free(novel);
@@ -260,8 +260,8 @@ static void add_marks(chart *picture, chart_panel *panel, const chart_data *data
 static void add_histogram(chart *picture, chart_panel *panel, const groups *g, place at, int64_t n,
                           bool named)
 {
-    enum { MOST_BINS = 60 };
-    double low = INFINITY, high = -INFINITY, base[MOST_BINS] = {0};
+    enum { MAX_BINS = 60 };
+    double low = INFINITY, high = -INFINITY, base[MAX_BINS] = {0};
     for (int64_t i = 0; i < n; i++)
         if (chart_is_drawable(at.x[i * at.stride])) {
             low = fmin(low, at.x[i * at.stride]);
@@ -275,13 +275,13 @@ static void add_histogram(chart *picture, chart_panel *panel, const groups *g, p
         high += half;
     }
     int bins = (int)(2 * cbrt((double)n)) + 5;
-    bins = bins > MOST_BINS ? MOST_BINS : bins;
+    bins = bins > MAX_BINS ? MAX_BINS : bins;
     const double step = (high - low) / bins;
     panel->y.from_zero = panel->y.whole = true;
     /* Stacks of many classes beside other panels would be neither small nor legible. */
-    const bool whole = !named && g->count > MOST_STACKED;
+    const bool whole = !named && g->count > MAX_STACKED;
     for (int k = 0; k < (whole ? 1 : g->count) && !picture->failed; k++) {
-        double counts[MOST_BINS] = {0};
+        double counts[MAX_BINS] = {0};
         for (int64_t i = 0; i < n; i++) {
             const double value = at.x[i * at.stride];
             if (!chart_is_drawable(value) || (!whole && g->of[i] != k))
@@ -401,7 +401,7 @@ mercer_status chart_build_pairs(const chart_subject *subject, chart *picture, me
 {
     const chart_data *data = subject->data;
     const int64_t l = data->info.components;
-    const int k = l < MOST_PAIRS ? (int)l : MOST_PAIRS;
+    const int k = l < MAX_PAIRS ? (int)l : MAX_PAIRS;
     if (l < 2)
         return chart_fail(err, MERCER_ERR_UNSUPPORTED,
                           "pairs of features need two of them, and the model has one");
@@ -413,12 +413,12 @@ mercer_status chart_build_pairs(const chart_subject *subject, chart *picture, me
     picture->columns = k;
     for (int i = 0; i < k; i++)
         for (int j = 0; j < k; j++) {
-            char *x = i == k - 1 ? feature_title(picture, &data->info, j, true) : NULL;
-            char *y = j == 0 ? feature_title(picture, &data->info, i, true) : NULL;
-            chart_panel *panel = chart_add_panel(picture, NULL, j > i ? NULL : x,
-                                                 i == j  ? "rows"
-                                                 : j > i ? NULL
-                                                         : y);
+            char *x = feature_title(picture, &data->info, j, true);
+            char *y =
+                i == j ? chart_copy(picture, "rows") : feature_title(picture, &data->info, i, true);
+            chart_panel *panel = chart_add_panel(picture, NULL, j > i ? NULL : x, j > i ? NULL : y);
+            panel->x.aside = i < k - 1;
+            panel->y.aside = i != j && j > 0;
             const place at = {data->features + j, data->features + i, l};
             panel->bare = j > i;
             if (i == j)
@@ -575,7 +575,7 @@ static void add_sheet(chart *picture, const mercer_model_info *info, int64_t cou
     chart_panel *panel = chart_add_panel(picture, NULL, NULL, NULL);
     double *pixels = chart_alloc(picture, (size_t)(width * height), (size_t)of * sizeof *pixels);
     panel->bare = true;
-    panel->image = (chart_image){width, height, of, pixels};
+    panel->image = (chart_image){width, height, of, pixels, wide + GAP};
     if (!pixels)
         return;
     for (int64_t i = 0; i < width * height * of; i++)
@@ -595,6 +595,29 @@ static void add_sheet(chart *picture, const mercer_model_info *info, int64_t cou
         }
 }
 
+/* Without a wish the first two columns that are not the same in every row drawn. */
+static void skip_constants(const chart_subject *subject, const double *rows, int64_t count,
+                           int64_t columns, int64_t axes[2])
+{
+    int found = 0;
+    for (int64_t j = 0; j < columns && found < 2 && !subject->axes[0]; j++)
+        for (int64_t i = 1; i < count; i++)
+            if (rows[i * columns + j] != rows[j]) {
+                axes[found++] = j;
+                break;
+            }
+    if (found == 1) /* and one beside it */
+        axes[1] = axes[0] ? 0 : 1;
+}
+
+/* The name of a column, or its number; owned by the caller. */
+static char *column_title(chart *picture, const chart_data *data, int64_t column)
+{
+    const char *name = mercer_model_column_name(data->model, column);
+    return name ? chart_copy(picture, name)
+                : chart_format(picture, "column %lld", (long long)column + 1);
+}
+
 mercer_status chart_build_preimages(const chart_subject *subject, chart *picture, mercer_error *err)
 {
     const chart_data *data = subject->data;
@@ -606,7 +629,7 @@ mercer_status chart_build_preimages(const chart_subject *subject, chart *picture
     if (!images && info->columns > 1)
         rc = find_axes(subject, info->columns, "column", axes, err);
     if (rc == MERCER_OK)
-        rc = map_back(subject, picture, images ? pairs_of(info) : MOST_PREIMAGES, &count, &rows,
+        rc = map_back(subject, picture, images ? pairs_of(info) : MAX_PREIMAGES, &count, &rows,
                       &back, err);
     if (rc != MERCER_OK || picture->failed)
         goto out;
@@ -627,13 +650,12 @@ mercer_status chart_build_preimages(const chart_subject *subject, chart *picture
         add_sheet(picture, info, count, rows, back);
         goto out;
     }
-    char *x = chart_copy(picture, mercer_model_column_name(data->model, axes[0]));
-    char *y = chart_copy(picture, mercer_model_column_name(data->model, axes[1]));
-    chart_panel *panel = chart_add_panel(picture, NULL,
-                                         info->columns == 1 ? "row"
-                                         : x                ? x
-                                                            : "column",
-                                         y ? y : "column");
+    if (info->columns > 2)
+        skip_constants(subject, rows, count, info->columns, axes);
+    char *x =
+        info->columns == 1 ? chart_copy(picture, "row") : column_title(picture, data, axes[0]);
+    char *y = column_title(picture, data, axes[1]);
+    chart_panel *panel = chart_add_panel(picture, NULL, x, y);
     chart_series *series[2];
     series[0] = chart_add_series(picture, panel, CHART_POINTS, "rows", CHART_GREY);
     series[1] = chart_add_series(picture, panel, CHART_POINTS, "pre-images",

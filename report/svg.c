@@ -16,11 +16,11 @@
 #include <string.h>
 
 enum {
-    MOST_DOTS = 20000,  /* of a picture; above it is a raster */
-    MOST_SHAPES = 2500, /* of a picture; above it every mark is a dot */
-    MOST_TITLES = 400,  /* marks of a series that a pointer can ask */
-    ROUNDS = 6,         /* in which classes take turns */
-    CELL = 2,           /* pixels of a raster's cell */
+    MAX_DOTS = 20000,  /* of a picture; above it is a raster */
+    MAX_SHAPES = 2500, /* of a picture; above it every mark is a dot */
+    MAX_TITLES = 400,  /* marks of a series that a pointer can ask */
+    ROUNDS = 6,        /* in which classes take turns */
+    CELL = 2,          /* pixels of a raster's cell */
     FONT = 12,
     LINE_HEIGHT = 18,  /* of the legend */
     LONGEST_NAME = 26, /* characters of a name in the legend */
@@ -96,6 +96,9 @@ static void put_text(chart_text *out, double x, double y, anchor where, const ch
     put_attribute(out, "y", y);
     if (size != FONT)
         put_attribute(out, "font-size", size);
+    if (strstr(class, "mc-halo"))
+        chart_put(out, " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" "
+                       "paint-order=\"stroke\"");
     if (turn != 0) {
         chart_put(out, " transform=\"rotate(");
         put_tenths(out, turn);
@@ -198,31 +201,37 @@ static void put_title(chart_text *out, const char *title)
 static void put_labels(canvas *c, const chart_series *series, box inside, const chart_range *rx,
                        const chart_range *ry)
 {
-    enum { MOST_LABELS = 16, SIZE = 11 };
-    static const int shifts[] = {4, -7, 15};
-    box taken[MOST_LABELS];
-    int count = 0;
-    for (int64_t i = 0; i < series->count && count < MOST_LABELS; i++) {
-        if (!series->text || !series->text[i])
-            continue;
+    enum { MAX_LABELS = 16, SIZE = 11, TRIES = 6 };
+    static const int shifts[TRIES / 2] = {4, -7, 15};
+    box taken[2 * MAX_LABELS]; /* first the marks themselves */
+    const int marks = series->count < MAX_LABELS ? (int)series->count : MAX_LABELS;
+    int count = marks;
+    for (int i = 0; i < marks; i++) {
         const double x = inside.x + inside.width * chart_place(rx, series->x[i]);
         const double y = inside.y + inside.height * (1 - chart_place(ry, series->y[i]));
+        taken[i] = (box){x - 5, y + shifts[0], 10, SIZE};
+    }
+    for (int i = 0; i < marks; i++) {
+        if (!series->text || !series->text[i])
+            continue;
+        const double x = taken[i].x + 5, y = taken[i].y - shifts[0];
         const double wide = fmin(text_width(series->text[i], SIZE), 20 * 0.6 * SIZE);
-        const bool right = x + 10 + wide > inside.x + inside.width;
-        box here = {right ? x - 9 - wide : x + 9, y, wide, SIZE};
-        bool fits = false;
-        for (size_t k = 0; k < sizeof shifts / sizeof *shifts && !fits; k++) {
-            here.y = y + shifts[k];
-            fits = true;
-            for (int j = 0; j < count && fits; j++)
-                fits = fabs(here.y - taken[j].y) >= SIZE || here.x > taken[j].x + taken[j].width ||
-                       here.x + here.width < taken[j].x;
+        box here = {0, 0, wide, SIZE};
+        bool fits = false, right = false;
+        for (int k = 0; k < 2 * TRIES && !fits; k++) { /* beside all marks, else over some */
+            right = (k % TRIES < TRIES / 2) == (x + 10 + wide > inside.x + inside.width);
+            here.x = right ? x - 9 - wide : x + 9;
+            here.y = y + shifts[k % (TRIES / 2)];
+            fits = here.x >= inside.x && here.x + wide <= inside.x + inside.width + 10;
+            for (int j = k < TRIES ? 0 : marks; j < count && fits; j++)
+                fits = j == i || fabs(here.y - taken[j].y) >= SIZE ||
+                       here.x > taken[j].x + taken[j].width || here.x + here.width < taken[j].x;
         }
         if (!fits)
             continue;
         taken[count++] = here;
-        put_text(&c->out, right ? x - 9 : x + 9, here.y, right ? END : START, "mc-ink", CHART_INK,
-                 SIZE, 0, series->text[i], 20);
+        put_text(&c->out, right ? x - 9 : x + 9, here.y, right ? END : START, "mc-ink mc-halo",
+                 CHART_INK, SIZE, 0, series->text[i], 20);
     }
 }
 
@@ -233,7 +242,7 @@ static void put_points(canvas *c, const chart_series *series, int round, int rou
     chart_text *out = &c->out;
     const chart_shape shape = c->plain && !series->overlay ? CHART_DOT : series->shape;
     const bool titled =
-        series->text && !series->labelled && !c->plain && series->count <= MOST_TITLES;
+        series->text && !series->labelled && !c->plain && series->count <= MAX_TITLES;
     if (round >= series->count)
         return;
     open_marks(out, series, shape, c->plain);
@@ -305,7 +314,7 @@ static void put_bars(canvas *c, const chart_series *series, box inside, const ch
         put_attribute(out, "y", inside.y + inside.height * (1 - fmax(low, high)));
         put_attribute(out, "width", fmax(0.3, whole - gap));
         put_attribute(out, "height", inside.height * fabs(high - low));
-        if (series->text && series->text[i] && series->count <= MOST_TITLES) {
+        if (series->text && series->text[i] && series->count <= MAX_TITLES) {
             chart_put(out, ">");
             put_title(out, series->text[i]);
             chart_put(out, "</rect>");
@@ -314,6 +323,41 @@ static void put_bars(canvas *c, const chart_series *series, box inside, const ch
         }
     }
     chart_put(out, "</g>\n");
+}
+
+static void put_level_bars(canvas *c, const chart_series *series, box inside, const chart_range *rx,
+                           const chart_range *ry)
+{
+    chart_text *out = &c->out;
+    const double high = 0.7 * inside.height / (ry->high - ry->low);
+    const double from = inside.x + inside.width * chart_place(rx, 0);
+    const char *hex = chart_colour_hex(series->colour, false);
+    chart_putf(out, "<g class=\"mc-f%d\" fill=\"%s\" fill-opacity=\".85\">", series->colour, hex);
+    for (int64_t i = 0; i < series->count; i++) {
+        const double to = inside.x + inside.width * chart_place(rx, series->x[i]);
+        const double y = inside.y + inside.height * (1 - chart_place(ry, series->y[i]));
+        chart_put(out, "<rect");
+        put_attribute(out, "x", fmin(from, to));
+        put_attribute(out, "y", y - high / 2);
+        put_attribute(out, "width", fmax(0.3, fabs(to - from)));
+        put_attribute(out, "height", high);
+        chart_put(out, ">");
+        if (series->text && series->text[i])
+            put_title(out, series->text[i]);
+        chart_put(out, "</rect>");
+    }
+    chart_put(out, "</g>\n");
+    char class[16];
+    snprintf(class, sizeof class, "mc-s%d", CHART_INK);
+    for (int64_t i = 0; i < series->count; i++) {
+        const double y = inside.y + inside.height * (1 - chart_place(ry, series->y[i]));
+        if (series->value[i] > 0)
+            put_rule(out, class, CHART_INK,
+                     inside.x + inside.width * chart_place(rx, series->x[i] - series->value[i]), y,
+                     inside.x + inside.width * chart_place(rx, series->x[i] + series->value[i]), y,
+                     false);
+    }
+    put_rule(out, "mc-ax", CHART_GREY, from, inside.y, from, inside.y + inside.height, false);
 }
 
 /* Squares as dark as their values, which are from 0 to 1. */
@@ -344,19 +388,6 @@ static void put_cells(canvas *c, const chart_series *series, box inside, const c
 }
 
 /* ---- rasters ---- */
-
-static void put_base64(chart_text *out, const unsigned char *bytes, size_t count)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < count; i += 3) {
-        const size_t left = count - i;
-        const unsigned b = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                           (left > 2 ? bytes[i + 2] : 0);
-        const char four[] = {digits[b >> 18], digits[b >> 12 & 63],
-                             left > 1 ? digits[b >> 6 & 63] : '=', left > 2 ? digits[b & 63] : '='};
-        chart_put_bytes(out, four, sizeof four);
-    }
-}
 
 /* Pixels as they are, each `grow` times in both directions. */
 static double *enlarge(const double *pixels, int64_t wide, int64_t high, int64_t channels,
@@ -399,7 +430,7 @@ static void put_image(canvas *c, const double *pixels, int64_t wide, int64_t hig
     put_attribute(&c->out, "width", where.width);
     put_attribute(&c->out, "height", where.height);
     chart_put(&c->out, " href=\"data:image/png;base64,");
-    put_base64(&c->out, png, size);
+    chart_put_base64(&c->out, png, size);
     chart_put(&c->out, "\"/>\n");
     mercer_free(png);
 }
@@ -490,12 +521,19 @@ static double widest(const chart_axis *axis, const chart_ticks *ticks, int64_t m
     return width;
 }
 
-enum { NAME_LENGTH = 14 }; /* characters of a name at an axis */
+/* The title of an axis, unless another panel has it. */
+static const char *title_of(const chart_axis *axis)
+{
+    return axis->aside ? NULL : axis->title;
+}
+
+enum { NAME_LENGTH = 14, LEVEL_NAME = 24 }; /* characters of a name below an axis, and beside one */
 
 static void lay_out(const canvas *c, const chart_panel *panel, box outer, frame *f)
 {
     const double top = panel->title ? 22 : 8, right = 12;
-    double needed = 14 + (panel->y.title ? 18 : 0), below = 22 + (panel->x.title ? 18 : 0);
+    double needed = 14 + (title_of(&panel->y) ? 18 : 0);
+    double below = 22 + (title_of(&panel->x) ? 18 : 0);
     f->turned = false;
     if (panel->bare) {
         f->inside = (box){outer.x + 4, outer.y + top, outer.width - 8, outer.height - top - 4};
@@ -515,7 +553,7 @@ static void lay_out(const canvas *c, const chart_panel *panel, box outer, frame 
                          &f->tx);
         if (pass == 1)
             break;
-        needed += widest(&panel->y, &f->ty, NAME_LENGTH);
+        needed += widest(&panel->y, &f->ty, LEVEL_NAME);
         if (panel->x.names &&
             widest(&panel->x, &f->tx, NAME_LENGTH) + 6 > f->inside.width / fmax(1, f->tx.count)) {
             f->turned = true;
@@ -546,7 +584,7 @@ static void put_axes(canvas *c, const chart_panel *panel, const frame *f)
         if (!cells)
             put_rule(out, "mc-grid", CHART_GREY, b.x, y, b.x + b.width, y, false);
         put_text(out, b.x - 6, y + 4, END, "mc-ink", CHART_INK, FONT, 0,
-                 tick_name(&panel->y, &f->ty, i), NAME_LENGTH);
+                 tick_name(&panel->y, &f->ty, i), LEVEL_NAME);
     }
     for (int i = 0; i < f->tx.count; i++) {
         const double x = b.x + b.width * chart_place(&f->rx, f->tx.at[i]);
@@ -563,10 +601,10 @@ static void put_axes(canvas *c, const chart_panel *panel, const frame *f)
 static void put_axis_titles(canvas *c, const chart_panel *panel, const frame *f, box outer)
 {
     const box b = f->inside;
-    if (panel->x.title)
+    if (title_of(&panel->x))
         put_text(&c->out, b.x + b.width / 2, outer.y + outer.height - 5, MIDDLE, "mc-ink",
                  CHART_INK, FONT, 0, panel->x.title, 80);
-    if (panel->y.title)
+    if (title_of(&panel->y))
         put_text(&c->out, outer.x + 14, b.y + b.height / 2, MIDDLE, "mc-ink", CHART_INK, FONT, -90,
                  panel->y.title, 60);
 }
@@ -605,7 +643,7 @@ static void put_panel(canvas *c, const chart_panel *panel, box outer)
     }
     if (!panel->bare)
         put_axes(c, panel, &f);
-    const bool dense = c->raster && points_of(panel) > MOST_DOTS / c->picture->panel_count;
+    const bool dense = c->raster && points_of(panel) > MAX_DOTS / c->picture->panel_count;
     if (dense)
         put_density(c, panel, f.inside, &f.rx, &f.ry);
     /* Classes take turns, or the last one would lie on top of all others. */
@@ -622,6 +660,8 @@ static void put_panel(canvas *c, const chart_panel *panel, box outer)
             put_line(c, series, f.inside, &f.rx, &f.ry);
         else if (series->mark == CHART_BARS)
             put_bars(c, series, f.inside, &f.rx, &f.ry);
+        else if (series->mark == CHART_LEVEL_BARS)
+            put_level_bars(c, series, f.inside, &f.rx, &f.ry);
         else if (series->mark == CHART_CELLS)
             put_cells(c, series, f.inside, &f.rx, &f.ry);
         else if (series->mark != CHART_POINTS)
@@ -665,7 +705,8 @@ static void put_entry(canvas *c, const chart_series *series, double x, double y)
                    "<path class=\"mc-s%d\" stroke=\"%s\" stroke-width=\"2\"%s d=\"M%ld %ldh20\"/>",
                    series->colour, chart_colour_hex(series->colour, false),
                    series->dashed ? " stroke-dasharray=\"6 4\"" : "", lround(x), lround(y - 4));
-    if (series->mark == CHART_BARS || series->mark == CHART_CELLS) {
+    if (series->mark == CHART_BARS || series->mark == CHART_LEVEL_BARS ||
+        series->mark == CHART_CELLS) {
         chart_putf(out, "<rect class=\"mc-f%d\" fill=\"%s\" fill-opacity=\".85\"", series->colour,
                    chart_colour_hex(series->colour, false));
         put_attribute(out, "x", x + 4);
@@ -720,6 +761,9 @@ static void choose_size(canvas *c, double head, double legend_right)
     const chart_panel *first = &picture->panels[0];
     const bool cells =
         picture->panel_count == 1 && first->count && first->series[0].mark == CHART_CELLS;
+    if (picture->panel_count == 1 && first->count && first->series[0].mark == CHART_LEVEL_BARS &&
+        c->height <= 0)
+        c->height = head + 60 + 20 * (double)first->y.name_count;
     if (cells && c->width <= 0)
         c->width = fmax(560, 110 + 26 * (double)first->x.name_count);
     if (cells && c->height <= 0)
@@ -753,8 +797,8 @@ mercer_status chart_svg(const chart *picture, const chart_svg_options *options, 
     *out = NULL;
     for (int p = 0; p < picture->panel_count; p++)
         points += points_of(&picture->panels[p]);
-    c.raster = points > MOST_DOTS;
-    c.plain = points > MOST_SHAPES;
+    c.raster = points > MAX_DOTS;
+    c.plain = points > MAX_SHAPES;
 
     /* One line of names above, else a column at the right. */
     const int count = find_entries(picture, entries);

@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum {
-    LEAST_PANEL = 34,  /* columns of a panel that stands beside another */
+    MIN_PANEL = 34,    /* columns of a panel that stands beside another */
     WIDEST_PANEL = 96, /* wider ones are not easier to read */
-    MOST_DOTS = 20000, /* of a panel; above it is shaded by density */
-    MOST_BARS = 24,    /* that lie one below the other */
+    MAX_DOTS = 20000,  /* of a panel; above it is shaded by density */
+    MAX_BARS = 24,     /* that lie one below the other */
     LABEL_ROOM = 10,
 };
 
@@ -195,8 +195,10 @@ static void put_frame(drawing *d, const chart_panel *panel, view *v)
     }
     if (panel->x.title) {
         const int length = (int)chart_characters(panel->x.title);
-        const int from = v->left + (v->wide - length) / 2;
-        set_text(d, g, from < 0 ? 0 : from, g->height - 1, panel->x.title, g->width, CHART_GREY);
+        int from = v->left + (v->wide - length) / 2;
+        from = from + length > g->width ? g->width - length : from;
+        from = from < 0 ? 0 : from;
+        set_text(d, g, from, g->height - 1, panel->x.title, g->width - from, CHART_GREY);
     }
 }
 
@@ -239,13 +241,21 @@ static void put_segment(canvas *c, int series, int of, bool dashed, int x0, int 
                 y0 + (int)lround((double)(y1 - y0) * i / (steps ? steps : 1)));
 }
 
+/* Whether a reader has to tell a series from others of its kind: by its colour, else by a letter.
+ */
+static bool is_told(const chart_series *series)
+{
+    return series->mark == CHART_POINTS
+               ? !series->overlay
+               : series->mark == CHART_LINE && series->name && !series->dashed;
+}
+
 /* How many series of a panel a reader has to tell apart. */
-static int named_points(const chart_panel *panel)
+static int count_told(const chart_panel *panel)
 {
     int count = 0;
     for (int s = 0; s < panel->count; s++)
-        count += panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay &&
-                 panel->series[s].count > 0;
+        count += is_told(&panel->series[s]) && panel->series[s].count > 0;
     return count;
 }
 
@@ -255,7 +265,7 @@ static bool is_dense(const chart_panel *panel)
     for (int s = 0; s < panel->count; s++)
         if (panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay)
             count += panel->series[s].count;
-    return count > MOST_DOTS;
+    return count > MAX_DOTS;
 }
 
 /* The glyph of a series in a drawing without colours, and in its legend: its name, if all names are
@@ -265,7 +275,7 @@ static void letter_of(const chart_panel *panel, int series, char out[2])
     int number = 0;
     bool single = true;
     for (int s = 0; s < panel->count && single; s++)
-        if (panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay) {
+        if (is_told(&panel->series[s])) {
             const char *name = panel->series[s].name;
             single = name && name[0] > ' ' && name[0] < 0x7f && !name[1];
         }
@@ -275,7 +285,7 @@ static void letter_of(const chart_panel *panel, int series, char out[2])
         return;
     }
     for (int s = 0; s < series; s++)
-        number += panel->series[s].mark == CHART_POINTS && !panel->series[s].overlay;
+        number += is_told(&panel->series[s]);
     out[0] = (char)(number < 26 ? 'a' + number : number < 36 ? '0' + number - 26 : '*');
     out[1] = 0;
 }
@@ -300,8 +310,8 @@ static void put_rules(view *v, const chart_panel *panel)
     }
 }
 
-static void put_character(drawing *d, canvas *c, const chart_panel *panel, int at, bool letters,
-                          bool dense, double most)
+static void put_character(canvas *c, const chart_panel *panel, int at, bool letters, bool dense,
+                          double most)
 {
     static const char *const shades[] = {"░", "▒", "▓", "█"};
     const int of = panel->count, *counts = c->counts + at * of;
@@ -317,11 +327,36 @@ static void put_character(drawing *d, canvas *c, const chart_panel *panel, int a
     letter_of(panel, best, letter);
     const int shade = (int)(3.999 * log(1 + sum) / log(1 + most));
     set(c->v->g, c->v->left + at % c->v->wide, c->v->top + at / c->v->wide,
-        dense     ? shades[shade]
-        : letters ? letter
-                  : braille,
+        dense                                      ? shades[shade]
+        : letters && is_told(&panel->series[best]) ? letter
+                                                   : braille,
         panel->series[best].colour);
-    (void)d;
+}
+
+/* Whether nothing stands in some characters of a line. */
+static bool is_blank(const grid *g, int x, int y, int length)
+{
+    for (int i = 0; i < length; i++)
+        if (x + i < 0 || x + i >= g->width ||
+            strcmp(g->cells[y * g->width + x + i].glyph, " ") != 0)
+            return false;
+    return true;
+}
+
+/* Names beside marks, where nothing else is. */
+static void put_labels(drawing *d, view *v, const chart_series *series)
+{
+    enum { LONGEST = 12 };
+    for (int64_t i = 0; series->text && i < series->count; i++) {
+        const int x = v->left + dot_x(v, series->x[i]) / 2, y = v->top + dot_y(v, series->y[i]) / 4;
+        const int all = series->text[i] ? (int)chart_characters(series->text[i]) : 0;
+        const int length = all < LONGEST ? all : LONGEST;
+        if (length && is_blank(v->g, x + 1, y, length + 1))
+            set_text(d, v->g, x + 2, y, series->text[i], length, -1);
+        else if (length && x - length - 1 > v->left &&
+                 is_blank(v->g, x - length - 1, y, length + 1))
+            set_text(d, v->g, x - length - 1, y, series->text[i], length, -1);
+    }
 }
 
 static void put_marks(drawing *d, const chart_panel *panel, view *v)
@@ -330,7 +365,7 @@ static void put_marks(drawing *d, const chart_panel *panel, view *v)
     canvas c = {v, calloc((size_t)cells + 1, 1),
                 calloc((size_t)cells * (size_t)of + 1, sizeof(int))};
     const bool dense = is_dense(panel);
-    const bool letters = !d->colour && named_points(panel) > 1 && !dense;
+    const bool letters = !d->colour && count_told(panel) > 1 && !dense;
     d->failed |= !c.dots || !c.counts;
     for (int s = 0; s < of && !d->failed; s++) {
         const chart_series *series = &panel->series[s];
@@ -354,7 +389,7 @@ static void put_marks(drawing *d, const chart_panel *panel, view *v)
     }
     for (int i = 0; i < cells && !d->failed; i++)
         if (c.dots[i])
-            put_character(d, &c, panel, i, letters, dense, most);
+            put_character(&c, panel, i, letters, dense, most);
     for (int s = 0; s < of; s++) {
         const chart_series *series = &panel->series[s];
         for (int64_t i = 0; i < series->count && series->mark == CHART_POINTS && series->overlay;
@@ -362,6 +397,9 @@ static void put_marks(drawing *d, const chart_panel *panel, view *v)
             set(v->g, v->left + dot_x(v, series->x[i]) / 2, v->top + dot_y(v, series->y[i]) / 4,
                 overlay_of(series->shape), series->colour);
     }
+    for (int s = 0; s < of && !d->failed; s++)
+        if (panel->series[s].labelled)
+            put_labels(d, v, &panel->series[s]);
     free(c.dots);
     free(c.counts);
 }
@@ -397,44 +435,73 @@ static void put_columns(const chart_panel *panel, view *v)
 /* Whether a panel is a few bars, which then lie one below the other with their numbers. */
 static bool is_list(const chart_panel *panel)
 {
-    return panel->count == 1 && panel->series[0].mark == CHART_BARS &&
-           panel->series[0].count <= MOST_BARS && (panel->x.whole || panel->x.names);
+    const chart_series *first = &panel->series[0];
+    return panel->count == 1 && first->count <= MAX_BARS &&
+           (first->mark == CHART_LEVEL_BARS ||
+            (first->mark == CHART_BARS && (panel->x.whole || panel->x.names)));
+}
+
+/* The name of bar i of a list: that of its place, or its number. */
+static void put_bar_name(chart_text *out, const chart_panel *panel, int64_t i)
+{
+    const chart_series *series = &panel->series[0];
+    const bool level = series->mark == CHART_LEVEL_BARS;
+    const chart_axis *axis = level ? &panel->y : &panel->x;
+    const double at = level ? series->y[i] : series->x[i];
+    if (axis->names)
+        chart_put(out, axis->names[(int64_t)at]);
+    else
+        chart_put_number(out, at, 6);
 }
 
 static grid draw_list(drawing *d, const chart_panel *panel, int width)
 {
     static const char *const part[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    enum { SHORT = 8, NUMBER = 10, WITH_SD = 21, WIDE = 60 };
     const chart_series *series = &panel->series[0];
-    const int head = 1 + (panel->title != NULL);
+    const bool level = series->mark == CHART_LEVEL_BARS;
+    const chart_axis *axis = level ? &panel->x : &panel->y;
+    const double *values = level ? series->x : series->y;
+    const int head = 1 + (panel->title != NULL), widest = width / 3 > 24 ? 24 : width / 3;
     grid g = make_grid(d, width, head + (int)series->count);
+    const int numbers = level && width >= WIDE ? WITH_SD : NUMBER;
     double most = 0;
-    for (int64_t i = 0; i < series->count; i++)
-        most = fmax(most, series->y[i]);
+    int names = SHORT;
+    for (int64_t i = 0; i < series->count; i++) {
+        chart_text name = {0};
+        put_bar_name(&name, panel, i);
+        const int length = name.bytes ? 1 + (int)chart_characters(name.bytes) : 0;
+        names = level && length > names ? (length < widest ? length : widest) : names;
+        most = fmax(most, values[i]);
+        d->failed |= name.failed;
+        free(name.bytes);
+    }
     if (panel->title)
         set_text(d, &g, 0, 0, panel->title, width, -1);
-    set_text(d, &g, 0, head - 1, panel->y.title ? panel->y.title : "", width, CHART_GREY);
-    enum { NAME = 8, NUMBER = 10 };
-    const int room = width - NAME - NUMBER - 2;
+    set_text(d, &g, 0, head - 1, axis->title ? axis->title : "", width, CHART_GREY);
+    const int room = width - names - numbers - 2;
     for (int64_t i = 0; i < series->count && !d->failed; i++) {
         const int y = head + (int)i;
         chart_text number = {0}, name = {0};
-        if (panel->x.names)
-            chart_put(&name, panel->x.names[(int64_t)series->x[i]]);
-        else
-            chart_put_number(&name, series->x[i], 6);
-        chart_put_number(&number, (panel->y.percent ? 100 : 1) * series->y[i], 3);
-        chart_put(&number, panel->y.percent ? " %" : "");
+        put_bar_name(&name, panel, i);
+        chart_put_number(&number, (axis->percent ? 100 : 1) * values[i], 3);
+        chart_put(&number, axis->percent ? " %" : "");
+        if (numbers == WITH_SD && series->value[i] > 0) {
+            chart_put(&number, " \xc2\xb1 ");
+            chart_put_number(&number, series->value[i], 2);
+        }
         d->failed |= number.failed || name.failed;
         if (!d->failed) {
             const int length = (int)chart_characters(number.bytes);
             const int before = (int)chart_characters(name.bytes);
-            set_text(d, &g, before < 4 ? 4 - before : 0, y, name.bytes, NAME - 1, -1);
-            set_text(d, &g, NAME + NUMBER - length, y, number.bytes, NUMBER, -1);
-            const int eighths = most > 0 ? (int)lround(8 * room * series->y[i] / most) : 0;
+            set_text(d, &g, before < 4 && !level ? 4 - before : 0, y, name.bytes, names - 1, -1);
+            set_text(d, &g, names + numbers - length, y, number.bytes, numbers, -1);
+            const int eighths =
+                most > 0 && values[i] > 0 ? (int)lround(8 * room * (values[i] / most)) : 0;
             for (int x = 0; x < eighths / 8; x++)
-                set(&g, NAME + NUMBER + 2 + x, y, "█", series->colour);
+                set(&g, names + numbers + 2 + x, y, "█", series->colour);
             if (eighths > 0 && eighths % 8)
-                set(&g, NAME + NUMBER + 2 + eighths / 8, y, part[eighths % 8], series->colour);
+                set(&g, names + numbers + 2 + eighths / 8, y, part[eighths % 8], series->colour);
         }
         free(number.bytes);
         free(name.bytes);
@@ -501,12 +568,22 @@ static grid draw_cells(drawing *d, const chart_panel *panel, int width)
     return g;
 }
 
+/* How many columns of pixels are drawn: of a sheet as many images as can be told. */
+static int64_t shown_width(const chart_image *image, int width)
+{
+    enum { LEAST = 16 }; /* characters of an image */
+    const int64_t each = image->tile < LEAST ? image->tile : LEAST;
+    const int64_t room = each > 0 && width / each > 1 ? width / each * image->tile : image->tile;
+    return image->tile > 0 && room < image->width ? room : image->width;
+}
+
 /* Two pixels per character, one above the other; without colours by how much ink they take. */
 static void put_image(drawing *d, const chart_image *image, int width)
 {
     static const char ramp[] = " .:-=+*#%@";
-    const int wide = image->width < width ? (int)image->width : width;
-    const double scale = (double)image->width / wide;
+    const int64_t shown = shown_width(image, width);
+    const int wide = shown < width ? (int)shown : width;
+    const double scale = (double)shown / wide;
     const int high = (int)ceil((double)image->height / scale / 2);
     for (int y = 0; y < high; y++) {
         for (int x = 0; x < wide; x++) {
@@ -520,7 +597,7 @@ static void put_image(drawing *d, const chart_image *image, int width)
                 to_y = to_y > from_y ? to_y : from_y + 1;
                 double count = 0;
                 for (int64_t py = from_y; py < to_y && py < image->height; py++)
-                    for (int64_t px = from_x; px < to_x && px < image->width; px++, count++)
+                    for (int64_t px = from_x; px < to_x && px < shown; px++, count++)
                         for (int k = 0; k < 3; k++)
                             value[half][k] += fmin(
                                 255,
@@ -603,16 +680,16 @@ static void put_legend(drawing *d, int width)
             if (known)
                 continue;
             seen[count++] = series->name;
-            const bool plain = series->mark == CHART_POINTS && !series->overlay;
+            const bool letters = !d->colour && count_told(panel) > 1 && !is_dense(panel);
             char letter[2];
             letter_of(panel, s, letter);
-            const char *glyph = series->mark == CHART_RULE_X   ? "┊"
+            const char *glyph = letters && is_told(series)     ? letter
+                                : series->mark == CHART_RULE_X ? "┊"
                                 : series->mark == CHART_RULE_Y ? "┈"
-                                : series->mark == CHART_LINE   ? "─"
+                                : series->mark == CHART_LINE   ? (series->dashed ? "╌" : "─")
                                 : series->mark != CHART_POINTS ? "█"
-                                : !plain                       ? overlay_of(series->shape)
-                                : !d->colour && named_points(panel) > 1 && !is_dense(panel) ? letter
-                                                                                            : "●";
+                                : series->overlay              ? overlay_of(series->shape)
+                                                               : "●";
             int length = (int)chart_characters(series->name);
             const int most = width - 2 < 24 ? width - 2 : 24;
             length = length > most ? most : length;
@@ -639,7 +716,7 @@ mercer_status chart_terminal(const chart *picture, int width, bool colour, char 
 {
     drawing d = {.picture = picture, .colour = colour, .failed = picture->failed};
     grid beside[CHART_MAX_PANELS];
-    bool dense = false;
+    bool dense = false, cropped = false;
     *out = NULL;
     if (picture->title)
         put_paragraph(&d, picture->title, width);
@@ -647,28 +724,32 @@ mercer_status chart_terminal(const chart *picture, int width, bool colour, char 
         put_paragraph(&d, picture->subtitle, width);
     if (picture->title)
         chart_put(&d.out, "\n");
-    int columns = width / LEAST_PANEL;
+    int columns = width / MIN_PANEL;
     columns = columns > picture->columns ? picture->columns : columns < 1 ? 1 : columns;
     int each = width / columns - (columns > 1);
     each = each > WIDEST_PANEL ? WIDEST_PANEL : each;
     int high = picture->panel_count && picture->panels[0].square ? each / 2 : each / 3 + 3;
     high = high > 24 ? 24 : high < 12 ? 12 : high;
-    for (int p = 0; p < picture->panel_count && !d.failed; p += columns) {
+    for (int p = 0; p < picture->panel_count && !d.failed;) {
         int count = 0;
-        for (; count < columns && p + count < picture->panel_count; count++) {
-            const chart_panel *panel = &picture->panels[p + count];
+        for (; count < columns && p < picture->panel_count; p++) {
+            const chart_panel *panel = &picture->panels[p];
+            const int room = each + (count < columns - 1);
+            dense |= is_dense(panel);
             if (panel->image.pixels) {
                 if (panel->title)
                     put_paragraph(&d, panel->title, width);
                 put_image(&d, &panel->image, width);
-                beside[count] = (grid){0};
-            } else {
-                beside[count] = draw_panel(&d, panel, each + (count + 1 < columns), high);
+                cropped |= shown_width(&panel->image, width) < panel->image.width;
+                beside[count++] = (grid){0};
+            } else if (!panel->bare) {
+                beside[count++] = draw_panel(&d, panel, room, high);
+            } else if (columns == picture->columns) { /* where nothing is, others line up */
+                beside[count++] = make_grid(&d, room, 1);
             }
-            dense |= is_dense(panel);
         }
         put_grids(&d, beside, count);
-        if (p + columns < picture->panel_count)
+        if (p < picture->panel_count)
             chart_put(&d.out, "\n");
         for (int i = 0; i < count; i++)
             free(beside[i].cells);
@@ -676,6 +757,8 @@ mercer_status chart_terminal(const chart *picture, int width, bool colour, char 
     put_legend(&d, width);
     if (picture->note)
         put_paragraph(&d, picture->note, width);
+    if (cropped)
+        put_paragraph(&d, "as many of each line as there is room for", width);
     if (dense)
         put_paragraph(&d, "many points: shaded by how many there are (logarithmic)", width);
     if (d.failed || d.out.failed) {

@@ -92,6 +92,22 @@ void chart_put_count(chart_text *text, int64_t count)
     }
 }
 
+void chart_put_base64(chart_text *text, const unsigned char *bytes, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char four[4];
+    for (size_t i = 0; i < count; i += 3) {
+        const size_t left = count - i;
+        const unsigned b = left > 1 ? bytes[i + 1] : 0, c = left > 2 ? bytes[i + 2] : 0;
+        const unsigned all = (unsigned)bytes[i] << 16 | b << 8 | c;
+        four[0] = digits[all >> 18];
+        four[1] = digits[all >> 12 & 63];
+        four[2] = left > 1 ? digits[all >> 6 & 63] : '=';
+        four[3] = left > 2 ? digits[all & 63] : '=';
+        chart_put_bytes(text, four, 4);
+    }
+}
+
 /* The character at s: its bytes, and what it is; -1 where there is none in UTF-8. */
 static size_t read_character(const unsigned char *s, int32_t *code)
 {
@@ -173,6 +189,22 @@ char *chart_format(chart *picture, const char *format, ...)
     va_end(args);
     picture->failed |= text.failed;
     return chart_take(&text);
+}
+
+void chart_add_note(chart *picture, const char *format, ...)
+{
+    chart_text text = {0};
+    if (picture->note) {
+        chart_put(&text, picture->note);
+        chart_put(&text, "; ");
+    }
+    va_list args;
+    va_start(args, format);
+    put_list(&text, format, args);
+    va_end(args);
+    picture->failed |= text.failed;
+    free(picture->note);
+    picture->note = chart_take(&text);
 }
 
 /* A whole number of up to 18 digits, which a class mostly is when it is a number. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 30 };
+enum { MAX_VALUES = 30 };
 
 /* Cells between two values of a key that stand side by side. */
 static int64_t step_of(const chart_grid *grid, int64_t axis)
@@ -105,10 +105,10 @@ mercer_status chart_build_tuning(const chart_subject *subject, chart *picture, m
     if (grid->axes == 0 || grid->cells == 0 || grid->chosen < 0)
         return chart_fail(err, MERCER_ERR_UNSUPPORTED, "nothing was tuned");
     for (int64_t a = grid->axes > 1 ? grid->axes - 2 : 0; a < grid->axes; a++)
-        if (grid->axis[a].count > MOST_VALUES)
+        if (grid->axis[a].count > MAX_VALUES)
             return chart_fail(err, MERCER_ERR_UNSUPPORTED,
                               "'%s' has %lld values, and a picture has room for %d",
-                              grid->axis[a].key, (long long)grid->axis[a].count, MOST_VALUES);
+                              grid->axis[a].key, (long long)grid->axis[a].count, MAX_VALUES);
     chart_text title = {0}, note = {0};
     chart_putf(&title, "%s by ", grid->metric);
     for (int64_t a = 0; a < grid->axes; a++)
@@ -117,9 +117,11 @@ mercer_status chart_build_tuning(const chart_subject *subject, chart *picture, m
     for (int64_t a = 0; a < grid->axes; a++)
         chart_putf(&note, "%s%s=%s", a ? ", " : "", grid->axis[a].key,
                    grid->axis[a].values[place_of(grid, a, grid->chosen)]);
-    chart_put(&note, ": ");
-    chart_put_number(&note, grid->mean[grid->chosen], 4);
-    chart_put(&note, ", optimistic: it was chosen by that");
+    if (isfinite(grid->mean[grid->chosen])) {
+        chart_put(&note, ": ");
+        chart_put_number(&note, grid->mean[grid->chosen], 4);
+        chart_put(&note, ", optimistic: it was chosen by that");
+    }
     picture->failed |= title.failed || note.failed;
     picture->title = chart_take(&title);
     picture->note = chart_take(&note);

@@ -115,7 +115,8 @@ MERCER_API void mercer_evaluation_get_fold(const mercer_evaluation *evaluation, 
                                            mercer_evaluation_fold *fold);
 
 /* How much each column matters: by how much the metric of the held-out rows gets worse when the
- * column is rotated by half their number, the mean over the folds and its standard deviation.
+ * column is shuffled, so that each row has the value of another one: of each fold the mean of five
+ * times, of these the mean over the folds and its standard deviation.
  * *values, *columns x MERCER_IMPORTANCE_COLUMNS numbers, lives as long as the evaluation; NULL and
  * 0 where importance was not asked for. mercer_evaluation_column_name(): of column k, NULL when it
  * has none. */

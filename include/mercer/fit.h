@@ -74,6 +74,15 @@ typedef struct mercer_fit_options {
      * intervals: one that learns from all rows, or the one that learnt from 80 % of them, for which
      * what the held-out rows promise holds exactly. */
     const char *keep;
+    /* Where rows are held out, by novelty or intervals: one number per row, from 0 to rows - 1.
+     * Rows of one number are a group, for example those of one patient: groups are held out, not
+     * rows, and of each one row, drawn by the seed, is judged. What is promised is promised for
+     * rows of new groups. The folds that a map is chosen by keep groups together, too. NULL: each
+     * row is its own. Borrowed for the call. */
+    const int64_t *groups;
+    /* NAME[:key=value,...], a linear map of the scaled columns that is learnt from the targets
+     * before the method runs: agop; none; NULL: none. Not for a stream. */
+    const char *map;
 #ifdef MRC_TOYS
     /* For the library's own tests: what an option of a later version would be. */
     const char *toy;

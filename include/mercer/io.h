@@ -74,22 +74,25 @@ typedef struct mercer_read_options {
                         all different: then with a notice */
     int id_optional; /* 1: no error when there is no column `id` */
     /* How CSV and TSV are written; NULL stands for the first word: */
-    const char *delimiter; /* "auto", by the first 20 lines (of a pipe whose rows are answered as
-                              they come, the first); "comma", "semicolon", "tab", "space" (any run
-                              of blanks), or one character */
-    const char *decimal;   /* "auto", likewise; "point", "comma" */
-    const char *thousands; /* "auto": separators of groups of three digits where a whole column
-                              agrees, and nothing else can be meant; "none"; "comma", "point",
-                              "apostrophe", "space" (no-break ones and plain ones) */
-    const char *encoding;  /* "utf8": bytes that are not UTF-8 are refused, except in columns that
-                              are left out; a mark of UTF-16 is obeyed; "latin1" (Windows-1252);
-                              "utf16", with or without a mark */
-    const char *comment;   /* lines that start with this character are skipped; NULL: none */
-    const char *na;        /* further cells that are missing, comma-separated ("-,.,-999"); numbers
-                              by their value; kept in prepare */
-    const char *groups;    /* column that says which rows belong together, by name or position as a
-                              label: never data, see mercer_table_groups(); it may be that of the
-                              ids; NULL: none */
+    const char *delimiter;  /* "auto", by the first 20 lines (of a pipe whose rows are answered as
+                               they come, the first); "comma", "semicolon", "tab", "space" (any run
+                               of blanks), or one character */
+    const char *decimal;    /* "auto", likewise; "point", "comma" */
+    const char *thousands;  /* "auto": separators of groups of three digits where a whole column
+                               agrees, and nothing else can be meant; "none"; "comma", "point",
+                               "apostrophe", "space" (no-break ones and plain ones) */
+    const char *encoding;   /* "utf8": bytes that are not UTF-8 are refused, except in columns that
+                               are left out; a mark of UTF-16 is obeyed; "latin1" (Windows-1252);
+                               "utf16", with or without a mark */
+    const char *comment;    /* lines that start with this character are skipped; NULL: none */
+    const char *na;         /* further cells that are missing, comma-separated ("-,.,-999"); numbers
+                               by their value; kept in prepare */
+    const char *groups;     /* column that says which rows belong together, by name or position as a
+                               label: never data, see mercer_table_groups(); it may be that of the
+                               ids; NULL: none */
+    const char *unlabelled; /* a row whose class or target value is missing (an empty cell, NA, NaN,
+                               nan, ?, #N/A, and what `na` lists): "error"; "drop", it is left out;
+                               NULL: error */
 } mercer_read_options;
 /* The rule: a column named "label" holds classes, one named "target" values; else there are none.
  * LIBSVM text has its labels in front of the rows, not in columns: they are classes when all are

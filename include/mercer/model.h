@@ -128,6 +128,10 @@ typedef struct mercer_model_info {
                                  nystroem:sampling=rpcholesky drew; NaN: not known */
     double head_left_out;     /* error of the head on the training rows, each left out of what
                                  predicts it (but not of the features): knn; NaN: not known */
+    const char *map;     /* as it was learnt, "agop:steps=2,form=full,..."; NULL: there is none */
+    int64_t map_columns; /* columns that the kernel sees; 0 without a map */
+    const double
+        *map_weights; /* columns: how much each counts, on the mean 1; NULL without a map */
 } mercer_model_info;
 MERCER_VERSIONED(model_info)
 MERCER_API void mercer_model_get_info(const mercer_model *model, mercer_model_info *info);

@@ -59,8 +59,10 @@ typedef struct mercer_error {
     int names_file;
     /* An option that may help and its value, "scale" and "standard"; "": none. */
     char advice_key[32], advice_value[32];
+    /* Where the column stands in its file, from 1, whether it has a name or not; 0: not known. */
+    int64_t position;
     /* Room to grow: zeroes. */
-    char reserved[60];
+    char reserved[48];
 } mercer_error;
 
 /* NULL for a pointer that a function needs is MERCER_ERR_ARGUMENT; err may always be NULL, and

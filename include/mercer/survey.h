@@ -12,8 +12,8 @@ extern "C" {
 /* Set struct_size before the call. */
 typedef struct mercer_survey {
     size_t struct_size;
-    int64_t looked_at;        /* rows that all below is about, spread evenly over those given */
-    int64_t constant_columns; /* columns that hold one value */
+    int64_t looked_at;        /* rows that all below is about, one drawn from each stretch */
+    int64_t constant_columns; /* columns that hold one value, in all rows */
     int64_t repeated_rows;    /* rows that are equal to another one looked at before */
     int64_t widest_column;    /* the column of the largest standard deviation, from 0, */
     double spread_ratio;      /* which is this many times the median one; NaN: there is none */

@@ -19,8 +19,8 @@ from sklearn.utils.validation import column_or_1d
 from . import _core, _sklearn
 from ._model import Model, take_classes
 from ._names import KERNEL_KEYS
-from ._runtime import (FLOAT32, FLOAT64, UINT8, Call, HostKernel, bytes_of, class_names, drop_context, from_arrow, give_context,
-                       is_pandas, no_number, progress_of, rows_of, seed_of, spec_of, take_context, text_of, threads_of,
+from ._runtime import (FLOAT32, FLOAT64, UINT8, Call, HostKernel, bytes_of, class_names, components_of, drop_context, from_arrow, give_context,
+                       is_pandas, no_number, progress_of, refuse_odd, rows_of, seed_of, spec_of, take_context, text_of, threads_of,
                        value_targets)
 
 KERNEL_PARAMETERS = ("gamma", "sigma", "degree", "coef0")
@@ -72,9 +72,10 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             options["components"] = text_of(min(rows, columns) if self._is_linear else rows)
         if not self._is_linear:
             options["kernel"] = self._kernel_spec()
-        for key in ("center", "scale", "novelty", "store", "precision", "head", "scale_target"):
+        for key in ("center", "scale", "novelty", "keep", "intervals", "store", "precision", "head", "scale_target",
+                    "map"):
             value = getattr(self, key, None)
-            if value is not None:
+            if value is not None and not (key in ("novelty", "intervals") and value is False):
                 options[key] = _scale_text(value) if key.startswith("scale") else text_of(value)
         return options
 
@@ -105,6 +106,7 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         named = from_arrow(X)
         _sklearn.check_feature_names(self, X if named is None else named, reset)
         X = X if named is None else named.values
+        refuse_odd(X)
         as_bytes = isinstance(X, np.ndarray) and X.dtype == UINT8
         try:
             X = _sklearn.check_rows(X, self, None if as_bytes else [FLOAT64, FLOAT32])
@@ -129,6 +131,13 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 and X.shape[1] == self.n_features_in_ and X.shape[0] > 0 and "feature_names_in_" not in self.__dict__):
             return X
         return self._check_rows(X, reset=False)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for name, default in _defaults(type(self)).items():  # parameters that are newer than the pickle
+            self.__dict__.setdefault(name, default)
+        if "classes_" in self.__dict__:  # early versions counted them in their own order
+            self.__dict__.setdefault("_order", np.arange(len(self.classes_)))
 
     # --------------------------------------------------------------------------------------- fitting
 
@@ -257,18 +266,37 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._model().reconstruction_errors(self._new_rows(X), self_kernel=self_kernel,
                                                    n_jobs=threads_of(self.n_jobs))
 
-    def is_novel(self, X):
+    def is_novel(self, X, *, self_kernel=None):
         """Which rows are unlike the training rows, by the threshold that `novelty` asks for.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        self_kernel : array-like of shape (n_samples,), optional
+            As for `reconstruction_errors`.
 
         Returns
         -------
         ndarray of bool of shape (n_samples,)
         """
-        return self._model().is_novel(self._new_rows(X), n_jobs=threads_of(self.n_jobs))
+        return self._model().is_novel(self._new_rows(X), self_kernel=self_kernel, n_jobs=threads_of(self.n_jobs))
+
+    def novelty_p_values(self, X, *, self_kernel=None):
+        """How likely rows like the training rows are at least as far off, by the rows that `novelty` holds out.
+
+        A row from the same source as the training rows has p of at most a with probability a at most.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        self_kernel : array-like of shape (n_samples,), optional
+            As for `reconstruction_errors`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._model().novelty_p_values(self._new_rows(X), self_kernel=self_kernel, n_jobs=threads_of(self.n_jobs))
 
     def truncate(self, n_components):
         """A fitted estimator with the first components of this one.
@@ -416,6 +444,33 @@ def _scale_text(value):
     return text_of(value)
 
 
+def class_labels(y):
+    """y as a vector that holds classes, as scikit-learn knows them."""
+    if isinstance(y, np.ma.MaskedArray):
+        refuse_odd(y, "y")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
+
+
+def class_targets(y, classes, what="training"):
+    """(the library's targets of labels, order): classes count in the order in which they appear, as the command line
+    has it, so that both learn the same; the k-th of the library is classes[order[k]]."""
+    codes = np.searchsorted(classes, y).clip(0, len(classes) - 1)
+    if not np.array_equal(classes[codes], y):
+        raise _core.DataError(f"the {what} rows have a class that the training rows do not have")
+    seen, first = np.unique(codes, return_index=True)
+    order = np.concatenate([seen[np.argsort(first)], np.setdiff1d(np.arange(len(classes)), seen)])
+    names = class_names(classes)
+    return _core.targets_classes(np.argsort(order)[codes].astype(np.int64), [names[i] for i in order]), order
+
+
+def target_values(y, estimator):
+    """y as numbers, with one axis or two."""
+    refuse_odd(y, "y")
+    return check_array(y, ensure_2d=False, dtype=FLOAT64, input_name="y", estimator=estimator)
+
+
 class _Streaming(_Kernel):
     """A method that learns from rows as they come."""
 
@@ -495,7 +550,7 @@ class _Supervised(_Kernel):
         try:
             scores = np.empty((X.shape[0], _core.sizes(model)[2]))
             codes = np.empty(X.shape[0], np.int64) if self._estimator_type == "classifier" else None
-            _core.predict(context, model, rows_of(context, X), n_components or 0, scores, codes)
+            _core.predict(context, model, rows_of(context, X), components_of(n_components), scores, codes)
         except BaseException:
             drop_context(context)
             raise
@@ -531,27 +586,23 @@ class _Classifier(ClassifierMixin, _Supervised):
     _two_classes = False  # it learns from no more
 
     def _targets(self, X, y):
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        y = class_labels(y)
         check_consistent_length(X, y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"Classifier can't train when only one class is present: y holds {classes[0]!r} alone")
+            raise ValueError(f"Classifier can't train when only one class is present: y holds {classes.tolist()[0]!r} alone")
         if self._two_classes and len(classes) > 2:
             raise ValueError("Only binary classification is supported. The type of the target is "
                              f"{type_of_target(y)}: y holds {len(classes)} classes.")
         self.classes_ = classes
-        return _core.targets_classes(np.ascontiguousarray(codes, np.int64), class_names(classes))
+        targets, self._order = class_targets(y, classes)
+        return targets
 
     def _validation_targets(self, y):
-        y = column_or_1d(y)
-        codes = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
-        if not np.array_equal(self.classes_[codes], y):
-            raise _core.DataError("the validation rows have a class that the training rows do not have")
-        return _core.targets_classes(np.ascontiguousarray(codes, np.int64), class_names(self.classes_))
+        return class_targets(class_labels(y), self.classes_, "validation")[0]
 
     def _predictions(self, scores, codes):
-        return take_classes(self.classes_, codes)
+        return take_classes(self.classes_[self._order], codes)
 
     def decision_function(self, X):
         """How much speaks for each class; for two classes, for the second rather than the first.
@@ -564,7 +615,7 @@ class _Classifier(ClassifierMixin, _Supervised):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._scores(X, None)[0]
+        scores = self._scores(X, None)[0][:, np.argsort(self._order)]
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def _more_tags(self):
@@ -580,15 +631,30 @@ class _Regressor(RegressorMixin, _Supervised):
     _estimator_type = "regressor"
 
     def _targets(self, X, y):
-        y = check_array(y, ensure_2d=False, dtype=FLOAT64, input_name="y", estimator=self)
-        if y.ndim > 2:
-            raise ValueError(f"y has {y.ndim} axes; values have one or two")
+        y = target_values(y, self)
         check_consistent_length(X, y)
         self._y_ndim = y.ndim
         return value_targets(y)
 
     def _predictions(self, scores, codes):
         return scores[:, 0] if self._y_ndim == 1 else scores
+
+    def predict_interval(self, X, *, coverage=0.9):
+        """Intervals around predictions, where `intervals` was asked for: the true value of a row from the same
+        source as the training rows lies within with this probability at least, each target on its own.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        (low, high), each as `predict` gives values
+        """
+        half = self._model().half_widths(coverage)
+        scores, _ = self._scores(X, None)
+        return self._predictions(scores - half, None), self._predictions(scores + half, None)
 
     def _more_tags(self):
         return super()._more_tags() | {"multioutput": True}

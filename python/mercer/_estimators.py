@@ -16,7 +16,11 @@ class PCA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -78,12 +82,14 @@ class PCA(_Kernel):
     _is_linear = True
     _takes_all = True
 
-    def __init__(self, n_components=None, *, center=None, scale=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+    def __init__(self, n_components=None, *, center=None, scale=None, novelty=None, keep=None,
+                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
+                 verbose=False):
         self.n_components = n_components
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -129,12 +135,19 @@ class KernelPCA(_Kernel):
     groups : int, default=1
         Split the rows into this many groups and merge their components, which is
         approximate; 1: exact. Allowed: >= 1 and <= 1e+06.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -210,15 +223,15 @@ class KernelPCA(_Kernel):
     """
 
     _method = "kpca"
-    _keys = {"groups": 1}
+    _keys = {"groups": 1, "points": "auto"}
     _takes_all = True
 
     def __init__(self, n_components=None, *, kernel="rbf", kernel_params=None, gamma=None,
-                 sigma=None, degree=None, coef0=None, groups=1, center=None, scale=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False, alpha=1.0, fit_inverse_transform=False,
-                 eigen_solver="auto", tol=0, max_iter=None, iterated_power="auto",
-                 remove_zero_eig=False, copy_X=True):
+                 sigma=None, degree=None, coef0=None, groups=1, points="auto", center=None,
+                 scale=None, novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False, alpha=1.0,
+                 fit_inverse_transform=False, eigen_solver="auto", tol=0, max_iter=None,
+                 iterated_power="auto", remove_zero_eig=False, copy_X=True):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -227,9 +240,11 @@ class KernelPCA(_Kernel):
         self.degree = degree
         self.coef0 = coef0
         self.groups = groups
+        self.points = points
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -280,7 +295,11 @@ class AKFA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -346,8 +365,8 @@ class AKFA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, captured=1.0, candidates=0, center=None, scale=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -360,6 +379,7 @@ class AKFA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -404,7 +424,11 @@ class ACKFA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -470,7 +494,7 @@ class ACKFA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, delta=0.5, relative=True, candidates=0, center=None,
-                 scale=None, novelty=None, store="auto", precision="double", memory=None,
+                 scale=None, novelty=None, keep=None, store="auto", precision="double", memory=None,
                  random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -485,6 +509,7 @@ class ACKFA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -531,7 +556,11 @@ class SKFA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -597,7 +626,7 @@ class SKFA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, criterion="moment", l1="images", candidates=0, terms=0,
-                 center=None, scale=None, novelty=None, store="auto", precision="double",
+                 center=None, scale=None, novelty=None, keep=None, store="auto", precision="double",
                  memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -613,6 +642,7 @@ class SKFA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -659,7 +689,11 @@ class RKPCA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -725,7 +759,7 @@ class RKPCA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, points=0, captured=1.0, criterion="trace", center=None,
-                 scale=None, novelty=None, store="auto", precision="double", memory=None,
+                 scale=None, novelty=None, keep=None, store="auto", precision="double", memory=None,
                  random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -740,6 +774,7 @@ class RKPCA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -804,7 +839,11 @@ class GreedyKernelPCA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -870,7 +909,7 @@ class GreedyKernelPCA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, points=0, depth=0, maxerr=0.0, mserr=0.0, center=None,
-                 scale=None, novelty=None, store="auto", precision="double", memory=None,
+                 scale=None, novelty=None, keep=None, store="auto", precision="double", memory=None,
                  random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -886,6 +925,7 @@ class GreedyKernelPCA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -945,7 +985,11 @@ class NystroemKernelPCA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1011,8 +1055,8 @@ class NystroemKernelPCA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, points=0, sampling="uniform", center=None, scale=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1025,6 +1069,7 @@ class NystroemKernelPCA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1089,7 +1134,11 @@ class SparseKernelPCA(_Kernel):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1155,7 +1204,7 @@ class SparseKernelPCA(_Kernel):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, noise="auto", tolerance=0.001, points=0,
-                 directions="span", center=None, scale=None, novelty=None, store="auto",
+                 directions="span", center=None, scale=None, novelty=None, keep=None, store="auto",
                  precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
@@ -1171,6 +1220,7 @@ class SparseKernelPCA(_Kernel):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1214,12 +1264,19 @@ class KernelICA(_Kernel):
         and <= 1.
     rank : int, default=0
         Dimensions that the kernel PCA space has at most; 0: no limit. Allowed: >= 0.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1280,12 +1337,13 @@ class KernelICA(_Kernel):
 
     _method = "kica"
     _keys = {"contrast": "tanh", "scheme": "deflation", "iterations": 200, "energy": 0.99, "rank":
-             0}
+             0, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, contrast="tanh", scheme="deflation", iterations=200,
-                 energy=0.99, rank=0, center=None, scale=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+                 energy=0.99, rank=0, points="auto", center=None, scale=None, novelty=None,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1298,9 +1356,11 @@ class KernelICA(_Kernel):
         self.iterations = iterations
         self.energy = energy
         self.rank = rank
+        self.points = points
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1326,7 +1386,11 @@ class PLSClassifier(_Classifier):
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1387,14 +1451,15 @@ class PLSClassifier(_Classifier):
     _is_linear = True
 
     def __init__(self, n_components=10, *, discriminant=False, center=None, scale=None, head=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.discriminant = discriminant
         self.center = center
         self.scale = scale
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1422,7 +1487,14 @@ class PLSRegressor(_Regressor):
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1481,8 +1553,8 @@ class PLSRegressor(_Regressor):
     _is_linear = True
 
     def __init__(self, n_components=10, *, discriminant=False, center=None, scale=None, head=None,
-                 scale_target=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 scale_target=None, novelty=None, intervals=False, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.discriminant = discriminant
         self.center = center
@@ -1490,6 +1562,8 @@ class PLSRegressor(_Regressor):
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1524,15 +1598,25 @@ class KernelPLSClassifier(_Classifier):
         Constant of poly and sigmoid; None: 1.
     discriminant : bool, default=False
         Classes weigh the same whatever their size, and prediction is the nearest centre.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1591,12 +1675,12 @@ class KernelPLSClassifier(_Classifier):
     """
 
     _method = "kpls"
-    _keys = {"discriminant": False}
+    _keys = {"discriminant": False, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, discriminant=False, center=None, scale=None, head=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 degree=None, coef0=None, discriminant=False, points="auto", center=None,
+                 scale=None, map=None, head=None, novelty=None, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1605,10 +1689,13 @@ class KernelPLSClassifier(_Classifier):
         self.degree = degree
         self.coef0 = coef0
         self.discriminant = discriminant
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1643,17 +1730,30 @@ class KernelPLSRegressor(_Regressor):
         Constant of poly and sigmoid; None: 1.
     discriminant : bool, default=False
         Classes weigh the same whatever their size, and prediction is the nearest centre.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1710,12 +1810,13 @@ class KernelPLSRegressor(_Regressor):
     """
 
     _method = "kpls"
-    _keys = {"discriminant": False}
+    _keys = {"discriminant": False, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, discriminant=False, center=None, scale=None, head=None,
-                 scale_target=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 degree=None, coef0=None, discriminant=False, points="auto", center=None,
+                 scale=None, map=None, head=None, scale_target=None, novelty=None, intervals=False,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1724,11 +1825,15 @@ class KernelPLSRegressor(_Regressor):
         self.degree = degree
         self.coef0 = coef0
         self.discriminant = discriminant
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1774,11 +1879,18 @@ class SMAClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1843,8 +1955,9 @@ class SMAClassifier(_Classifier):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, candidates=0, sparsity=1, labels="centred",
-                 norm="feature", center=None, scale=None, head=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+                 norm="feature", center=None, scale=None, map=None, head=None, novelty=None,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1858,8 +1971,10 @@ class SMAClassifier(_Classifier):
         self.norm = norm
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -1905,13 +2020,23 @@ class SMARegressor(_Regressor):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -1974,9 +2099,9 @@ class SMARegressor(_Regressor):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, candidates=0, sparsity=1, labels="centred",
-                 norm="feature", center=None, scale=None, head=None, scale_target=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 norm="feature", center=None, scale=None, map=None, head=None, scale_target=None,
+                 novelty=None, intervals=False, keep=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -1990,9 +2115,12 @@ class SMARegressor(_Regressor):
         self.norm = norm
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2038,11 +2166,18 @@ class SMCClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2107,8 +2242,9 @@ class SMCClassifier(_Classifier):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, candidates=0, sparsity=1, labels="centred",
-                 norm="direction", center=None, scale=None, head=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+                 norm="direction", center=None, scale=None, map=None, head=None, novelty=None,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2122,8 +2258,10 @@ class SMCClassifier(_Classifier):
         self.norm = norm
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2169,13 +2307,23 @@ class SMCRegressor(_Regressor):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2238,9 +2386,9 @@ class SMCRegressor(_Regressor):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, candidates=0, sparsity=1, labels="centred",
-                 norm="direction", center=None, scale=None, head=None, scale_target=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 norm="direction", center=None, scale=None, map=None, head=None, scale_target=None,
+                 novelty=None, intervals=False, keep=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2254,9 +2402,12 @@ class SMCRegressor(_Regressor):
         self.norm = norm
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2300,11 +2451,18 @@ class SparseKernelPLSClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2367,8 +2525,8 @@ class SparseKernelPLSClassifier(_Classifier):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, nu=0.25, heuristic="mi", cache=500, center=None,
-                 scale=None, head=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 scale=None, map=None, head=None, novelty=None, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2381,8 +2539,10 @@ class SparseKernelPLSClassifier(_Classifier):
         self.cache = cache
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2426,13 +2586,23 @@ class SparseKernelPLSRegressor(_Regressor):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2493,8 +2663,9 @@ class SparseKernelPLSRegressor(_Regressor):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, nu=0.25, heuristic="mi", cache=500, center=None,
-                 scale=None, head=None, scale_target=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+                 scale=None, map=None, head=None, scale_target=None, novelty=None, intervals=False,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2507,9 +2678,12 @@ class SparseKernelPLSRegressor(_Regressor):
         self.cache = cache
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2549,11 +2723,18 @@ class ReducedKernelOPLSClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2615,9 +2796,9 @@ class ReducedKernelOPLSClassifier(_Classifier):
     _keys = {"subset": 100}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, subset=100, center=None, scale=None, head=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 degree=None, coef0=None, subset=100, center=None, scale=None, map=None, head=None,
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2628,8 +2809,10 @@ class ReducedKernelOPLSClassifier(_Classifier):
         self.subset = subset
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2669,13 +2852,23 @@ class ReducedKernelOPLSRegressor(_Regressor):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2735,9 +2928,9 @@ class ReducedKernelOPLSRegressor(_Regressor):
     _keys = {"subset": 100}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, subset=100, center=None, scale=None, head=None,
-                 scale_target=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 degree=None, coef0=None, subset=100, center=None, scale=None, map=None, head=None,
+                 scale_target=None, novelty=None, intervals=False, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2748,9 +2941,12 @@ class ReducedKernelOPLSRegressor(_Regressor):
         self.subset = subset
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2786,15 +2982,25 @@ class ContinuumClassifier(_Classifier):
     alpha : float, default=0.5
         0: least squares, 0.5: partial least squares, 1: principal components, or between.
         Allowed: >= 0 and <= 1.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2853,12 +3059,12 @@ class ContinuumClassifier(_Classifier):
     """
 
     _method = "cr"
-    _keys = {"alpha": 0.5}
+    _keys = {"alpha": 0.5, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, alpha=0.5, center=None, scale=None, head=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 degree=None, coef0=None, alpha=0.5, points="auto", center=None, scale=None,
+                 map=None, head=None, novelty=None, keep=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2867,10 +3073,13 @@ class ContinuumClassifier(_Classifier):
         self.degree = degree
         self.coef0 = coef0
         self.alpha = alpha
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -2906,17 +3115,30 @@ class ContinuumRegressor(_Regressor):
     alpha : float, default=0.5
         0: least squares, 0.5: partial least squares, 1: principal components, or between.
         Allowed: >= 0 and <= 1.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact", "span"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -2973,12 +3195,13 @@ class ContinuumRegressor(_Regressor):
     """
 
     _method = "cr"
-    _keys = {"alpha": 0.5}
+    _keys = {"alpha": 0.5, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
-                 degree=None, coef0=None, alpha=0.5, center=None, scale=None, head=None,
-                 scale_target=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 degree=None, coef0=None, alpha=0.5, points="auto", center=None, scale=None,
+                 map=None, head=None, scale_target=None, novelty=None, intervals=False, keep=None,
+                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
+                 verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -2987,11 +3210,15 @@ class ContinuumRegressor(_Regressor):
         self.degree = degree
         self.coef0 = coef0
         self.alpha = alpha
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3035,15 +3262,25 @@ class BoostedLatentFeaturesClassifier(_Classifier):
         rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: that of the loss.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3102,12 +3339,13 @@ class BoostedLatentFeaturesClassifier(_Classifier):
     """
 
     _method = "blf"
-    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500}
+    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, loss="auto", nu=1.0, heuristic="mi", cache=500,
-                 center=None, scale=None, head=None, novelty=None, store="auto", precision="double",
-                 memory=None, random_state=None, n_jobs=None, verbose=False):
+                 points="auto", center=None, scale=None, map=None, head=None, novelty=None,
+                 keep=None, store="auto", precision="double", memory=None, random_state=None,
+                 n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3119,10 +3357,13 @@ class BoostedLatentFeaturesClassifier(_Classifier):
         self.nu = nu
         self.heuristic = heuristic
         self.cache = cache
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3166,17 +3407,30 @@ class BoostedLatentFeaturesRegressor(_Regressor):
         rows drawn at random, or those that a tube of width eps leaves.
     cache : int, default=500
         Mi: rows drawn at random for each feature. Allowed: >= 1.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: that of the loss.
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3233,12 +3487,13 @@ class BoostedLatentFeaturesRegressor(_Regressor):
     """
 
     _method = "blf"
-    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500}
+    _keys = {"loss": "auto", "nu": 1.0, "heuristic": "mi", "cache": 500, "points": "auto"}
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, loss="auto", nu=1.0, heuristic="mi", cache=500,
-                 center=None, scale=None, head=None, scale_target=None, novelty=None, store="auto",
-                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
+                 points="auto", center=None, scale=None, map=None, head=None, scale_target=None,
+                 novelty=None, intervals=False, keep=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3250,11 +3505,15 @@ class BoostedLatentFeaturesRegressor(_Regressor):
         self.nu = nu
         self.heuristic = heuristic
         self.cache = cache
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3292,15 +3551,25 @@ class KernelBoostClassifier(_Classifier):
     rounds : int, default=0
         Rounds of boosting, each of which makes a feature; 0: as many as components.
         Allowed: >= 0.
+    points : {"auto", "all"}, default="auto"
+        Rows that the model stores; auto: with a low-rank store, those few that span the
+        others to rounding.
     center : {"none", "exact"}, default=None
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "ls".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3359,13 +3628,14 @@ class KernelBoostClassifier(_Classifier):
     """
 
     _method = "kboost"
-    _keys = {"loss": "exp", "rounds": 0}
+    _keys = {"loss": "exp", "rounds": 0, "points": "auto"}
     _two_classes = True
 
     def __init__(self, n_components=10, *, kernel="linear", kernel_params=None, gamma=None,
-                 sigma=None, degree=None, coef0=None, loss="exp", rounds=0, center=None, scale=None,
-                 head=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 sigma=None, degree=None, coef0=None, loss="exp", rounds=0, points="auto",
+                 center=None, scale=None, map=None, head=None, novelty=None, keep=None,
+                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
+                 verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3375,10 +3645,13 @@ class KernelBoostClassifier(_Classifier):
         self.coef0 = coef0
         self.loss = loss
         self.rounds = rounds
+        self.points = points
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3416,11 +3689,18 @@ class KernelRidgeClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "direct".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3482,9 +3762,9 @@ class KernelRidgeClassifier(_Classifier):
     _keys = {"ridge": "auto"}
 
     def __init__(self, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None, degree=None,
-                 coef0=None, ridge="auto", center=None, scale=None, head=None, novelty=None,
-                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
-                 verbose=False):
+                 coef0=None, ridge="auto", center=None, scale=None, map=None, head=None,
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.gamma = gamma
@@ -3494,8 +3774,10 @@ class KernelRidgeClassifier(_Classifier):
         self.ridge = ridge
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3533,13 +3815,23 @@ class KernelRidgeRegressor(_Regressor):
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "direct".
     scale_target : {"none", "standard", "norm"} or bool, default=None
         Scaling of y; predictions are in the units of y.
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    intervals : bool, default=False
+        Learn how far predictions of held-out rows are off, for `predict_interval`; costs a
+        second fit likewise.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3599,9 +3891,9 @@ class KernelRidgeRegressor(_Regressor):
     _keys = {"ridge": "auto"}
 
     def __init__(self, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None, degree=None,
-                 coef0=None, ridge="auto", center=None, scale=None, head=None, scale_target=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 coef0=None, ridge="auto", center=None, scale=None, map=None, head=None,
+                 scale_target=None, novelty=None, intervals=False, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.gamma = gamma
@@ -3611,9 +3903,12 @@ class KernelRidgeRegressor(_Regressor):
         self.ridge = ridge
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.scale_target = scale_target
         self.novelty = novelty
+        self.intervals = intervals
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3653,11 +3948,18 @@ class KernelFisherClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "exact".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "centre".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3720,8 +4022,8 @@ class KernelFisherClassifier(_Classifier):
 
     def __init__(self, n_components="all", *, kernel="rbf", kernel_params=None, gamma=None,
                  sigma=None, degree=None, coef0=None, ridge="auto", center=None, scale=None,
-                 head=None, novelty=None, store="auto", precision="double", memory=None,
-                 random_state=None, n_jobs=None, verbose=False):
+                 map=None, head=None, novelty=None, keep=None, store="auto", precision="double",
+                 memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3732,8 +4034,10 @@ class KernelFisherClassifier(_Classifier):
         self.ridge = ridge
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3810,11 +4114,18 @@ class KernelOCAClassifier(_Classifier):
         How the mean in feature space is subtracted; None: "none".
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
+    map : str, default=None
+        Linear map of the scaled columns, learnt from y before anything else: "agop", with
+        keys ("agop:form=diagonal"); None: no map.
     head : str, default=None
         What predicts from the features: ls, centre, lad, exp, log, knn, svm, linsvm,
         direct, with keys ("knn:k=3"); None: "knn:k=1".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -3882,9 +4193,9 @@ class KernelOCAClassifier(_Classifier):
                  degree=None, coef0=None, neighbours=1, aggregate="mean", beta=0.3, epsilon="auto",
                  energy=0.9999, rank=0, points=0, start="kpca", restarts=0, search="ascent",
                  iterations=300, continuation=True, temperature=0.01, cooling=1.01,
-                 validation="auto", holdout=0.0, center=None, scale=None, head=None, novelty=None,
-                 store="auto", precision="double", memory=None, random_state=None, n_jobs=None,
-                 verbose=False):
+                 validation="auto", holdout=0.0, center=None, scale=None, map=None, head=None,
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -3910,8 +4221,10 @@ class KernelOCAClassifier(_Classifier):
         self.holdout = holdout
         self.center = center
         self.scale = scale
+        self.map = map
         self.head = head
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -3991,7 +4304,11 @@ class IncrementalKernelPCA(_Streaming):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -4057,8 +4374,8 @@ class IncrementalKernelPCA(_Streaming):
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, captured=1.0, block=30, first=300, rank=0, library=0,
                  compress="subset", tolerance=1e-07, forget=0.0, window=0, center=None, scale=None,
-                 novelty=None, store="auto", precision="double", memory=None, random_state=None,
-                 n_jobs=None, verbose=False):
+                 novelty=None, keep=None, store="auto", precision="double", memory=None,
+                 random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -4078,6 +4395,7 @@ class IncrementalKernelPCA(_Streaming):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory
@@ -4130,7 +4448,11 @@ class KernelHebbian(_Streaming):
     scale : {"none", "standard", "minmax", "norm", "unit", "rowstandard", "robust"} or bool, default=None
         Scaling of the columns or rows, kept in the model; True: "standard".
     novelty : float, default=None
-        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`.
+        Learn the reconstruction error that this share of new rows exceeds, for `is_novel`
+        and `novelty_p_values`; costs a second fit, to 80 % of the rows.
+    keep : {"refit", "fitted"}, default=None
+        With novelty or intervals: the model learns from all rows, or stays the one fitted
+        to 80 % of them, for which the promise of the held-out rows holds exactly.
     store : {"auto", "dense", "stream", "lowrank"}, default="auto"
         How the kernel matrix is held.
     precision : {"double", "single"}, default="double"
@@ -4194,8 +4516,8 @@ class KernelHebbian(_Streaming):
 
     def __init__(self, n_components=10, *, kernel="rbf", kernel_params=None, gamma=None, sigma=None,
                  degree=None, coef0=None, rate=0.1, schedule="et", passes=20, block=300, first=300,
-                 library=0, center=None, scale=None, novelty=None, store="auto", precision="double",
-                 memory=None, random_state=None, n_jobs=None, verbose=False):
+                 library=0, center=None, scale=None, novelty=None, keep=None, store="auto",
+                 precision="double", memory=None, random_state=None, n_jobs=None, verbose=False):
         self.n_components = n_components
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -4212,6 +4534,7 @@ class KernelHebbian(_Streaming):
         self.center = center
         self.scale = scale
         self.novelty = novelty
+        self.keep = keep
         self.store = store
         self.precision = precision
         self.memory = memory

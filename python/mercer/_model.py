@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._runtime import FLOAT32, FLOAT64, Call, HostKernel, is_sparse, prepared, rows_of, spec_of, threads_of
+from ._runtime import FLOAT32, FLOAT64, Call, HostKernel, components_of, is_sparse, prepared, rows_of, spec_of, threads_of
 
 
 class Model(_core.Model):
@@ -70,12 +70,20 @@ class Model(_core.Model):
             _core.transform(context, self, rows_of(context, X, names), own, out, errors)
         return errors
 
-    def is_novel(self, X, *, n_jobs=None):
+    def is_novel(self, X, *, self_kernel=None, n_jobs=None):
         """Which rows are farther from the training rows than the threshold that was learnt."""
         threshold = self.info["novelty_threshold"]
         if threshold is None:
             raise _core.UnsupportedError("the model has no novelty threshold (try novelty=0.05)")
-        return self.reconstruction_errors(X, n_jobs=n_jobs) > threshold
+        return self.reconstruction_errors(X, self_kernel=self_kernel, n_jobs=n_jobs) > threshold
+
+    def novelty_p_values(self, X, *, self_kernel=None, n_jobs=None):
+        """How many rows like the training rows are at least as far off, as a share: p-values by the rows that
+        `novelty` holds out. A row from the same source has p of at most a with probability a at most."""
+        errors = self.reconstruction_errors(X, self_kernel=self_kernel, n_jobs=n_jobs)
+        out = np.empty_like(errors)
+        _core.p_values(self, errors, out)
+        return out
 
     def predict_scores(self, X, *, n_components=None, n_jobs=None):
         """(scores, codes) by the model's head; codes are indices of output_names, or None for values."""
@@ -84,7 +92,7 @@ class Model(_core.Model):
         scores = np.empty((X.shape[0], info["head_outputs"]))
         codes = np.empty(X.shape[0], np.int64) if info["head_kind"] == "classes" else None
         with Call((n_jobs, None, 1, None)) as context:
-            _core.predict(context, self, rows_of(context, X, names), n_components or 0, scores, codes)
+            _core.predict(context, self, rows_of(context, X, names), components_of(n_components), scores, codes)
         return scores, codes
 
     def predict(self, X, *, n_components=None, n_jobs=None):
@@ -93,6 +101,22 @@ class Model(_core.Model):
         if codes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
         return take_classes(np.asarray(self.output_names), codes)
+
+    def predict_interval(self, X, *, coverage=0.9, n_jobs=None):
+        """(low, high) around predicted values, by the rows that `intervals` holds out: the true value of a row
+        from the same source lies within with this probability at least, each target on its own."""
+        half = self.half_widths(coverage)
+        scores, _ = self.predict_scores(X, n_jobs=n_jobs)
+        low, high = scores - half, scores + half
+        return (low[:, 0], high[:, 0]) if scores.shape[1] == 1 else (low, high)
+
+    def half_widths(self, coverage):
+        """Half the widths of these intervals, one per target."""
+        if not 0 < coverage < 1:
+            raise _core.ParameterError(f"coverage={coverage!r} is not between 0 and 1 (parameter coverage)")
+        half = np.empty(_core.sizes(self)[2])
+        _core.half_widths(self, coverage, half)
+        return half
 
     def inverse_transform(self, features, *, n_jobs=None):
         """Rows whose features are near the given ones, in the units of the input."""
@@ -108,7 +132,7 @@ class Model(_core.Model):
     def truncate(self, n_components):
         """The first components as a model of their own."""
         with Call() as context:
-            return _core.truncate(context, type(self), self, n_components)._with(self._host)
+            return _core.truncate(context, type(self), self, components_of(n_components))._with(self._host)
 
     def update(self, X):
         """A model that has learnt from more rows, as `mercer update` does, bit for bit; streaming

@@ -78,9 +78,10 @@ class Call:
         return self.context
 
     def __exit__(self, kind, *rest):
-        close = getattr(self.settings[3], "close", None)
-        if close:
-            close()
+        progress = self.settings[3]
+        if progress is not None:
+            getattr(progress, "close", lambda: None)()
+            _core.set(self.context, *self.settings[:3], None)  # a context that is kept must not keep it
         if kind is None:
             give_context(self.context, self.silent, keep=self.kernel is None)
         elif self.kernel is None:
@@ -157,17 +158,20 @@ def threads_of(n_jobs):
     return count
 
 
+MAX_WHOLE = (1 << 63) - 1  # the library's whole numbers
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def bytes_of(memory):
     """A memory budget, 4e9 or "4G", in bytes; None for half of the machine."""
-    if memory is None or isinstance(memory, (int, np.integer)) and not isinstance(memory, bool):
-        return None if memory is None else int(memory)
+    if memory is None:
+        return None
+    if isinstance(memory, (int, np.integer)) and not isinstance(memory, bool):
+        return min(int(memory), MAX_WHOLE)
     text = str(memory).strip().upper().removesuffix("IB").removesuffix("B")
     unit = text[-1:] if text[-1:].isalpha() else ""
     try:
-        return int(float(text.removesuffix(unit)) * UNITS[unit])
+        return min(int(float(text.removesuffix(unit)) * UNITS[unit]), MAX_WHOLE)
     except (KeyError, ValueError, OverflowError):
         raise _core.ParameterError(f"memory={memory!r}: give bytes, or a text like '4G'") from None
 
@@ -190,6 +194,16 @@ def whole_number(value, name):
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return int(value)
     raise _core.ParameterError(f"{name}={value!r} is not a whole number")
+
+
+def components_of(value):
+    """How many of the components are wanted, 0 for None: all of them."""
+    if value is None:
+        return 0
+    count = whole_number(value, "n_components")
+    if count < 1:
+        raise _core.ParameterError(f"n_components={count}: give 1 or more (parameter n_components)")
+    return min(count, MAX_WHOLE)
 
 
 class Lines:
@@ -295,8 +309,32 @@ def no_number(X):
     return None
 
 
+def refuse_odd(X, name="X"):
+    """Refuse arrays that NumPy and SciPy would take for numbers, and should not."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        where = np.argwhere(np.ma.getmaskarray(X))[0].tolist()
+        raise _core.DataError(f"{name} has masked values, the first at {where}, counted from 0; fill or drop them first")
+    if isinstance(X, np.ndarray) and (X.dtype.kind in "mM" or X.dtype.names is not None):
+        kind = "records" if X.dtype.names is not None else "dates or times"
+        raise _core.DataError(f"{name} holds {kind} ({X.dtype}); numbers are needed")
+    if is_pandas(X):  # a table, or a column
+        kinds = X.dtypes.items() if hasattr(X, "columns") else [(name, X.dtype)]
+        for column, kind in kinds:
+            if getattr(kind, "kind", "") in "mM":
+                raise _core.DataError(f"{name}: column {column!r} holds dates or times ({kind}); numbers are needed")
+    if is_sparse(X) and X.format in ("csr", "csc"):  # SciPy believes these arrays, and would read beyond them
+        start, lines = X.indptr, X.shape[0] if X.format == "csr" else X.shape[1]
+        good = (start.shape == (lines + 1,) and start[0] == 0 and X.indices.shape == X.data.shape
+                and start[-1] <= len(X.indices) and (start[1:] >= start[:-1]).all())
+        if good and X.format == "csc" and len(X.indices):
+            good = 0 <= X.indices.min() and X.indices.max() < X.shape[0]
+        if not good:
+            raise _core.DataError(f"{name} is a damaged sparse matrix: its indptr and indices do not belong together")
+
+
 def dense(X):
     """A table of doubles, floats or bytes from whatever NumPy understands."""
+    refuse_odd(X)
     table, X = X, np.asarray(X)
     if X.dtype.kind == "c":
         raise _core.DataError("Complex data not supported: the table holds complex numbers")
@@ -309,8 +347,6 @@ def dense(X):
     if X.ndim != 2:
         raise _core.DataError(f"Expected 2D array, got {X.ndim}D array instead. Reshape your data either using "
                               "array.reshape(-1, 1) if it has one column or array.reshape(1, -1) if it is one row.")
-    if any(step % X.itemsize for step in X.strides) or not X.dtype.isnative:
-        X = np.ascontiguousarray(X, X.dtype.newbyteorder("="))
     return X
 
 
@@ -350,6 +386,8 @@ def _rows_of(context, X, names):
                 raise _core.DataError("Complex data not supported: the matrix holds complex numbers")
             values = values.astype(FLOAT64)
         return _core.rows_csr(context, X.indptr, X.indices, values, X.shape[1], names)
+    if not X.flags.forc and any(step % X.itemsize for step in X.strides):  # a field of records
+        X = np.ascontiguousarray(X)
     return _core.rows_dense(context, X, names)
 
 
@@ -359,28 +397,13 @@ def prepared(X):
     if named is not None:
         return named.values, named.columns
     if is_sparse(X):
+        refuse_odd(X)
         return X, None
     return dense(X), column_names(X)
 
 
-def targets_of(y, classes=None):
-    """The library's targets: classes where y holds texts, whole numbers or truth values; else values.
-
-    Returns (targets, classes or None). classes: those of an earlier call, by which y is coded."""
-    y = np.asarray(y)
-    if y.dtype.kind in "fc" and classes is None:
-        return value_targets(y), None
-    flat = y.reshape(-1)
-    if classes is None:
-        classes, codes = np.unique(flat, return_inverse=True)
-    else:
-        codes = np.searchsorted(classes, flat).clip(0, len(classes) - 1)
-        if not np.array_equal(classes[codes], flat):
-            raise _core.DataError("y holds a class that was not there before")
-    return _core.targets_classes(np.ascontiguousarray(codes.reshape(-1), np.int64), class_names(classes)), classes
-
-
 def value_targets(y):
+    refuse_odd(y, "y")
     y = np.ascontiguousarray(y, FLOAT64)
     return _core.targets_values(y.reshape(len(y), -1))
 

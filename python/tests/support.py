@@ -170,6 +170,10 @@ class ArrowTable:
             children[i] = ctypes.pointer(child)
         self._hold(children)
         out.contents.length, out.contents.n_buffers = last - first, 1
+        out.contents.buffers = self._hold((ctypes.c_void_p * 1)(None))
+        if self.fail == "row":  # the second row of each batch is none at all
+            bits = self._hold(np.packbits(np.arange(last - first) != 1, bitorder="little"))
+            out.contents.buffers, out.contents.null_count = self._hold((ctypes.c_void_p * 1)(bits.ctypes.data)), 1
         out.contents.n_children, out.contents.children = len(self.columns), children
         if self.fail == "children":
             out.contents.n_children = len(self.columns) - 1

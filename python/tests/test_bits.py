@@ -99,6 +99,13 @@ def draw(random, name):
         parameters["novelty"] = 0.1
         words += ["--novelty", "0.1"]
         used.add("novelty")
+    if "intervals" in known and random.random() < 0.2:
+        parameters["intervals"] = True
+        words += ["--intervals", "on"]
+        used.add("intervals")
+    if used & {"novelty", "intervals"} and random.random() < 0.5:
+        parameters["keep"] = "fitted"
+        words += ["--keep", "fitted"]
     parameters["random_state"] = int(random.integers(1, 1000))
     return parameters, words + ["--seed", str(parameters["random_state"])], used
 
@@ -121,7 +128,7 @@ def compare(name, seed):
     X = random.normal(size=(ROWS, COLUMNS)) + 2.0 * random.normal(size=(classes, COLUMNS))[np.arange(ROWS) % classes]
     y, extra = None, None
     if name.endswith("Classifier"):
-        y = np.array([f"c{i % classes}" for i in range(ROWS)])
+        y = np.array(["cab"[i % classes] for i in range(ROWS)])  # classes appear in another order than theirs
         extra = ("label", y)
     elif name.endswith("Regressor"):
         y = X[:, 0] + np.sin(X[:, 1]) + 0.1 * random.normal(size=ROWS)

@@ -27,8 +27,30 @@ def fit(X, method="kpca", y=None, names=None, seed=1, **options):
     """A model without an estimator."""
     with _runtime.Call((None, None, seed, None)) as context:
         rows = _runtime.rows_of(context, X, names)
-        targets = None if y is None else _runtime.targets_of(y)[0]
+        targets = None
+        if y is not None:
+            classes, codes = np.unique(y, return_inverse=True)
+            targets = _core.targets_classes(codes.astype(np.int64), [str(name) for name in classes.tolist()])
         return _core.fit(context, mercer.Model, {"method": method, **options}, rows, targets, None, None, None, False)[0]
+
+
+@test
+def a_kept_context_keeps_no_progress():
+    """What is called during a fit, and all that hangs on it, goes with the call."""
+    import gc
+    import weakref
+
+    class Told:
+        def __call__(self, phase, done):
+            pass
+
+    told = Told()
+    with _runtime.Call((None, None, 1, told)) as context:
+        pass
+    alive = weakref.ref(told)
+    del told
+    gc.collect()
+    assert alive() is None and context in _runtime._CONTEXTS.free
 
 
 @test
@@ -247,9 +269,10 @@ def arrow_streams_that_cannot_be_used():
                 _runtime.from_arrow(table)
             gc.collect()
             assert table.released == table.given, (words, table.released, table.given)
-    for fail in ("schema", "next", "children"):
+    for fail, word in (("schema", "the disk is on fire"), ("next", "the disk is on fire"), ("children", "damaged"),
+                       ("row", "row 1 is missing")):
         table = ArrowTable({"a": good, "b": good}, 3, fail=fail)
-        with raises(mercer.DataError, "damaged" if fail == "children" else "the disk is on fire"):
+        with raises(mercer.DataError, word):
             _runtime.from_arrow(table)
         gc.collect()
         assert table.released == table.given

@@ -18,7 +18,7 @@ import mercer  # noqa: E402
 from mercer import _base, _core, _evaluate, _model, _runtime  # noqa: E402
 
 program()
-PICKLES = ROOT / "tests" / "compat" / "python_1"
+PICKLES = ROOT / "tests" / "compat"
 
 
 @test
@@ -86,11 +86,11 @@ for each_path in sorted((ROOT / "python" / "examples").glob("*.py")):
 
 @test
 def old_pickles_load():
-    paths = sorted(PICKLES.glob("*.pickle"))
-    assert len(paths) >= 6
+    paths = sorted(PICKLES.glob("python_*/*.pickle"))
+    assert len(paths) >= 16
     for path in paths:
         expected = np.load(path.with_suffix(".npy"))
-        rows = np.load(PICKLES / "rows.npy")
+        rows = np.load(path.with_name("rows.npy"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # another version of scikit-learn
             thing = pickle.loads(path.read_bytes())
@@ -99,6 +99,14 @@ def old_pickles_load():
             np.testing.assert_allclose(got, expected, atol=1e-9 * np.abs(expected).max())
         else:
             assert list(got) == list(expected), path.name
+        if path.stem == "interval_predict":
+            assert (thing.predict_interval(rows, coverage=0.5)[0] < got).all()
+        if path.stem == "novel":
+            assert not thing.is_novel(rows).all()
+        if hasattr(thing, "decision_function"):
+            assert list(thing.classes_[(thing.decision_function(rows) > 0).astype(int)]) == list(expected), path
+        if hasattr(thing, "get_params"):  # those that came later, too
+            assert set(type(thing)().get_params()) == set(thing.get_params()) and repr(thing)
 
 
 if __name__ == "__main__":

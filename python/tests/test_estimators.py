@@ -77,6 +77,22 @@ def every_class_does_what_it_says():
 
 
 @test
+def a_map_is_learnt_from_y():
+    random = np.random.default_rng(1)
+    X = random.normal(size=(200, 5))
+    y = np.sin(3 * X[:, 1]) + .1 * X[:, 3]
+    plain = mercer.KernelRidgeRegressor(random_state=1).fit(X[:150], y[:150])
+    mapped = mercer.KernelRidgeRegressor(map="agop", random_state=1).fit(X[:150], y[:150])
+    assert mapped.score(X[150:], y[150:]) > plain.score(X[150:], y[150:]) + .05
+    assert mapped.model_.info["map"].startswith("agop:steps=") and plain.model_.info["map"] is None
+    assert np.argmax(mapped.model_.array("map_weights")) == 1 and plain.model_.array("map_weights") is None
+    again = pickle.loads(pickle.dumps(mapped))
+    assert same(again.predict(X), mapped.predict(X)) and clone(mapped).map == "agop"
+    with raises(ValueError, "has no gradients"):
+        mercer.KernelRidgeRegressor(map="agop", kernel="linear").fit(X, y)
+
+
+@test
 def fit_transform_is_fit_and_transform():
     for name in CLASSES:
         for kind in (np.float64, np.float32):
@@ -282,7 +298,7 @@ def real_tables():
     if "pandas" in tables:
         import pandas
         for column, word in ((["x", "y", "z"], "'x'"), ([1, "2x", 3], "'2x'"), ([1.0, None, pandas.NA], "row 1"),
-                             (pandas.date_range("2020-01-01", periods=3), "2020"), (pandas.Categorical(["p", "q", "p"]), "'p'")):
+                             (pandas.date_range("2020-01-01", periods=3), "dates"), (pandas.Categorical(["p", "q", "p"]), "'p'")):
             frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "word": column})
             for use in (mercer.KernelPCA(2).fit, plain.model_.transform):
                 with raises(mercer.DataError, "'word'", word):
@@ -343,12 +359,79 @@ def bad_input_is_told():
                              ({"n_components": -2}, "n_components"), ({"kernel": "no"}, "kernel"), ({"kernel": 3}, "kernel"),
                              ({"sigma": 0}, "sigma"), ({"gamma": 1, "sigma": 1}, "gamma"), ({"kernel_params": {"a": 1}}, "'a'"),
                              ({"kernel": "rbf:sigma=2", "gamma": 1}, "gamma"), ({"scale": "big"}, "scale"),
-                             ({"center": "left"}, "center"), ({"novelty": 2}, "novelty"), ({"store": "here"}, "store"),
-                             ({"precision": "half"}, "precision"), ({"memory": "lots"}, "memory"), ({"memory": 10}, "memory"),
+                             ({"center": "left"}, "center"), ({"center": False}, "center"), ({"novelty": 2}, "novelty"), ({"store": "here"}, "store"),
+                             ({"precision": "half"}, "precision"), ({"memory": "lots"}, "memory"), ({"memory": 10}, "parameter memory"), ({"n_jobs": 10 ** 9}, "parameter n_jobs"),
                              ({"random_state": "x"}, "random_state"), ({"n_jobs": 0}, "n_jobs"), ({"groups": 0}, "groups")):
         with raises(ValueError, word):
             mercer.KernelPCA(**{"n_components": 2} | parameters).fit(X)
     assert issubclass(_core.ParameterError, ValueError)
+
+
+@test
+def arrays_that_only_look_like_numbers():
+    """What NumPy or SciPy would turn into numbers without a word, or crash on."""
+    X, y = blobs(40, 3)
+    estimator = mercer.KernelPCA(2).fit(X)
+    days = np.array([["2020-01-01", "2020-01-03", "2020-02-01"]] * 40, "M8[D]")
+    records = np.zeros((40, 3), [("a", float), ("b", np.int8)])
+    for table, word in ((np.ma.masked_array(X, mask=X == X[7, 2]), "[7, 2]"), (days, "dates"), (days - days[0, 0], "times"),
+                        (records, "records")):
+        for use in (mercer.KernelPCA(2).fit, estimator.transform, estimator.model_.transform, estimator.reconstruction_errors):
+            with raises(mercer.DataError, word):
+                use(table)
+    assert same(mercer.KernelPCA(2).fit(np.ma.masked_array(X)).transform(X), estimator.transform(X))
+    with raises(mercer.DataError, "y has masked", "[4]"):
+        mercer.KernelPLSRegressor(2).fit(X, np.ma.masked_array(X[:, 0], mask=np.arange(40) == 4))
+    with raises(mercer.DataError, "y has masked"):
+        mercer.KernelPLSClassifier(2).fit(X, np.ma.masked_array(y, mask=np.arange(40) == 4))
+    with raises(mercer.DataError, "y holds dates"):
+        mercer.KernelPLSRegressor(2).fit(X, days[:, 0])
+    records["a"] = X  # a field of them is a table whose steps are not multiples of its numbers
+    assert same(mercer.KernelPCA(2).fit(records["a"]).transform(records["a"]), estimator.transform(X))
+    matrix = sparse.random(40, 20, 0.3, "csr", random_state=0)
+    for kind in ("csr", "csc"):
+        for damage in ("start", "short", "index", "values"):
+            broken = matrix.asformat(kind, copy=True)
+            broken.has_canonical_format = damage == "index"
+            if damage == "start":
+                broken.indptr[5] = 10 ** 6
+            elif damage == "short":
+                broken.indptr = broken.indptr[:-1]
+            elif damage == "index":
+                broken.indices[3] = 10 ** 6
+            else:
+                broken.data = broken.data[:-4]
+            for use in (mercer.KernelPCA(2).fit, estimator.model_.transform, mercer.kernel_matrix):
+                with raises(ValueError):
+                    use(broken)
+    for text in ("rbf\0", "rbf:sigma=2\0"):
+        with raises(mercer.ParameterError, "zero byte"):
+            mercer.KernelPCA(2, kernel=text).fit(X)
+
+
+@test
+def classes_in_any_order():
+    """classes_ are sorted, whatever the order in which they appear and the library counts them."""
+    X, y = blobs(90, 4)
+    expected = mercer.KernelPLSClassifier(3).fit(X, y)
+    for names in ([0, 1, 2], [2, 0, 1], ["b", "c", "a"], [True, False, True], [10, 2, 1]):
+        named = np.array(names)[y]
+        estimator = mercer.KernelPLSClassifier(3).fit(X, named)
+        for one in (estimator, pickle.loads(pickle.dumps(estimator)), estimator.truncate(3)):
+            assert list(one.classes_) == sorted(set(names))
+            scores, predicted = one.decision_function(X), one.predict(X)
+            if len(set(names)) > 2:
+                assert (one.classes_[scores.argmax(axis=1)] == predicted).all()
+                assert (predicted == np.array(names)[expected.predict(X)]).mean() > 0.95  # to rounding
+            else:
+                assert ((scores > 0) == (predicted == one.classes_[1])).all()
+            assert (one.model_.predict(X) == np.array([str(name) for name in predicted.tolist()])).all()
+    early = mercer.KernelPLSClassifier(3).fit(X, y)
+    state = dict(early.__getstate__())
+    del state["_order"]  # as early versions had it
+    later = mercer.KernelPLSClassifier()
+    later.__setstate__(state)
+    assert (later.predict(X) == early.predict(X)).all()
 
 
 @test
@@ -360,8 +443,11 @@ def predictions_of_few_features():
     shorter = estimator.truncate(2)
     assert shorter.n_components_ == 2 and estimator.n_components_ == 5
     np.testing.assert_allclose(shorter.transform(X), estimator.transform(X)[:, :2], atol=1e-12)
-    with raises(ValueError):
-        estimator.predict(X, n_components=6)
+    for count in (6, 0, -1, 1.5, 2 ** 70):
+        with raises(ValueError, "components"):
+            estimator.predict(X, n_components=count)
+        with raises(ValueError, "components"):
+            estimator.truncate(count)
     two = mercer.PLSRegressor(2).fit(X, np.column_stack([y, X[:, 0]]))
     assert two.predict(X).shape == (90, 2)
     assert mercer.PLSRegression is mercer.PLSRegressor
@@ -382,6 +468,11 @@ def novelty():
     assert estimator.is_novel(X).dtype == bool
     with raises(mercer.UnsupportedError, "novelty"):
         mercer.KernelPCA(5).fit(X).is_novel(X)
+    K, cross = X @ X.T, np.vstack([X, far]) @ X.T
+    own = (np.vstack([X, far]) ** 2).sum(axis=1)
+    plain, given = (mercer.KernelPCA(2, kernel=kernel, novelty=0.05).fit(rows) for kernel, rows in (("linear", X), ("precomputed", K)))
+    assert list(given.is_novel(cross, self_kernel=own)) == list(plain.is_novel(np.vstack([X, far])))
+    np.testing.assert_array_equal(given.novelty_p_values(cross, self_kernel=own), plain.novelty_p_values(np.vstack([X, far])))
 
 
 @test

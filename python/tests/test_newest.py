@@ -37,7 +37,7 @@ if reason:
     print(f"skipped: {reason}")
     sys.exit(SKIPPED)
 failed = passed = 0
-for name in ("core", "checks", "estimators", "docs"):
+for name in ("core", "checks", "estimators", "evaluate", "docs"):
     done = subprocess.run([str(python), "-W", "ignore", str(HERE / f"test_{name}.py"), mercer], capture_output=True, text=True,
                           check=False, timeout=1200)
     print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("ok ")), done.stderr[-3000:])

@@ -163,7 +163,8 @@ mercer_status mercer_ctx_set_threads(mercer_ctx *ctx, int threads, mercer_error 
 {
     MRC_NEED(ctx);
     if (threads < 1 || threads > 1024)
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "threads: %d is not in 1 .. 1024", threads);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "threads"),
+                           "threads: %d is not in 1 .. 1024", threads);
     if (threads > mrc_pool_threads(ctx->pool)) {
         struct mrc_pool *larger;
         mercer_status rc = mrc_pool_new(&larger, threads, err);
@@ -187,8 +188,8 @@ mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error
 {
     MRC_NEED(ctx);
     if (bytes < (1 << 20))
-        return mrc_fail(err, MERCER_ERR_ARGUMENT, "memory: %lld bytes is less than 1 MiB",
-                        (long long)bytes);
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "memory"),
+                           "memory: %lld bytes is less than 1 MiB", (long long)bytes);
     ctx->budget = bytes;
     return MERCER_OK;
 }
@@ -397,7 +398,7 @@ void mrc_progress(const mercer_ctx *ctx, const char *phase, double done)
         ctx->progress(ctx->progress_host, phase, done);
 }
 
-static void tell(const mercer_ctx *ctx, const mrc_at *at, const char *format, va_list args)
+static void send_notice(const mercer_ctx *ctx, const mrc_at *at, const char *format, va_list args)
 {
     mercer_notice notice = {.code = MERCER_OK};
     if (!ctx->notice)
@@ -411,7 +412,7 @@ void mrc_notice(const mercer_ctx *ctx, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    tell(ctx, MRC_AT(0), format, args);
+    send_notice(ctx, MRC_AT(0), format, args);
     va_end(args);
 }
 
@@ -419,7 +420,7 @@ void mrc_notice_at(const mercer_ctx *ctx, const mrc_at *at, const char *format, 
 {
     va_list args;
     va_start(args, format);
-    tell(ctx, at, format, args);
+    send_notice(ctx, at, format, args);
     va_end(args);
 }
 

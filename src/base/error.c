@@ -41,6 +41,7 @@ void mrc_error_place(mercer_error *err, const mrc_at *at)
     put(err->column, sizeof err->column, at->column);
     if (at->column_number > 0)
         snprintf(err->column, sizeof err->column, "%lld", (long long)at->column_number);
+    err->position = at->position > 0 ? at->position : at->column_number;
     err->row = at->row;
     err->line = at->line;
     err->names_file = at->names_file;
@@ -87,6 +88,7 @@ mrc_at mrc_at_of(const mercer_error *why)
                     .key = why->key,
                     .input = why->input,
                     .column = why->column,
+                    .position = why->position,
                     .advice_key = why->advice_key,
                     .advice_value = why->advice_value,
                     .row = why->row,

@@ -16,6 +16,7 @@ typedef struct mrc_at {
     mercer_cause cause;
     const char *key, *input, *column, *advice_key, *advice_value;
     int64_t column_number; /* from 1, of a column without a name */
+    int64_t position;      /* from 1, of a column with or without one */
     int64_t row, line;
     int names_file;
 } mrc_at;

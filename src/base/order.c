@@ -2,6 +2,8 @@
 /* Sorting and what comes from it. */
 #include "base/order.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -73,4 +75,25 @@ double mrc_median(double *values, int64_t n)
     }
     double sum = low + high;
     return isfinite(sum) ? sum / 2 : low / 2 + high / 2; /* halves alone would lose a bit near 0 */
+}
+
+mercer_status mrc_groups_take(const int64_t *groups, int64_t n, const int64_t *which, int64_t count,
+                              int64_t **out, mercer_error *err)
+{
+    int64_t *number = NULL, *taken = NULL, known = 0; /* number: from 1 on; 0: not seen yet */
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&number, n, sizeof *number, err));
+    MRC_TRY(mrc_alloc(&taken, count, sizeof *taken, err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t *mine = &number[groups[which[i]]];
+        if (*mine == 0)
+            *mine = ++known;
+        taken[i] = *mine - 1;
+    }
+    *out = taken;
+    taken = NULL;
+out:
+    mrc_free(number);
+    mrc_free(taken);
+    return rc;
 }

@@ -117,7 +117,7 @@ static void await_invitation(struct seat *seat)
     pthread_mutex_unlock(&seat->lock);
 }
 
-static void tell(struct seat *seat, int state)
+static void set_state(struct seat *seat, int state)
 {
     atomic_store(&seat->state, state);
     if (!atomic_load(&seat->asleep))
@@ -267,7 +267,7 @@ void mrc_pool_free(struct mrc_pool *pool)
 {
     if (pool && pool->process == getpid()) {
         for (int i = 0; i < pool->started; i++)
-            tell(&pool->seat[i], LEAVE);
+            set_state(&pool->seat[i], LEAVE);
         for (int i = 0; i < pool->started; i++) {
             pthread_join(pool->seat[i].thread, NULL);
             pthread_mutex_destroy(&pool->seat[i].lock);
@@ -393,7 +393,7 @@ static double run_team(struct loop *loop, int threads)
     ctx->caller = pthread_self();
     ctx->inside = true;
     for (int i = 0; i < helpers; i++)
-        tell(&ctx->pool->seat[i], INVITED);
+        set_state(&ctx->pool->seat[i], INVITED);
     double start = worked_seconds();
     mrc_on_one_thread(run_own_part, loop);
     double worked = worked_seconds() - start, idle = mrc_seconds();

@@ -78,3 +78,18 @@ void mrc_rng_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted)
         list[other] = swap;
     }
 }
+
+/* floor(n i / parts) for i up to parts. In doubles the quotient would come out below an integer
+ * that it is; n is split first, so that the product does not overflow. */
+static int64_t stretch_start(int64_t i, int64_t parts, int64_t n)
+{
+    return n / parts * i + n % parts * i / parts;
+}
+
+void mrc_rng_spread(mrc_rng *rng, int64_t n, int64_t *list, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t first = stretch_start(i, count, n), length = stretch_start(i + 1, count, n) - first;
+        list[i] = first + (length > 1 ? mrc_rng_below(rng, length) : 0);
+    }
+}

@@ -19,5 +19,8 @@ double mrc_rng_normal(mrc_rng *rng);                /* mean 0, variance 1 */
 int64_t mrc_rng_below(mrc_rng *rng, int64_t bound); /* in [0, bound), unbiased; bound > 0 */
 /* Shuffle list (count numbers) until the first `wanted` are a random choice, in random order. */
 void mrc_rng_draw(mrc_rng *rng, int64_t *list, int64_t count, int64_t wanted);
+/* One number of each of `count` <= n equal stretches of 0 .. n - 1, increasing: a sample that
+ * neither the order of rows nor a period among them shows in. */
+void mrc_rng_spread(mrc_rng *rng, int64_t n, int64_t *list, int64_t count);
 
 #endif

@@ -162,9 +162,9 @@ const char *mrc_column_near(char out[MRC_SHOWN_SIZE + 24], const mrc_columns *co
 /* Words that other programs write for a value that is not there. */
 bool mrc_means_missing(const char *text, size_t length, bool certain)
 {
-    enum { CERTAIN = 5 }; /* the first ones; others can be values of a text column */
-    static const char *const words[] = {"",    "NA", "NaN",  "nan",  "?",   "N/A",
-                                        "n/a", "na", "null", "NULL", "None"};
+    enum { CERTAIN = 6 }; /* the first ones; others can be values of a text column */
+    static const char *const words[] = {"",    "NA",  "NaN", "nan",  "?",    "#N/A",
+                                        "N/A", "n/a", "na",  "null", "NULL", "None"};
     size_t count = certain ? CERTAIN : sizeof words / sizeof *words;
     for (size_t i = 0; i < count; i++)
         if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
@@ -186,6 +186,22 @@ bool mrc_means_na(const mrc_columns *columns, const char *text, size_t length)
     return false;
 }
 
+bool mrc_may_mean_missing(const char *text, size_t length)
+{
+    static const char *const marks[] = {"-",       "--",      ".",      "..",    "?",
+                                        "*",       "<NA>",    "NaT",    "#N/A",  "#REF!",
+                                        "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (mrc_same_text(marks[i], text, length))
+            return true;
+    return false;
+}
+
+bool mrc_means_unlabelled(const mrc_columns *columns, const char *text, size_t length)
+{
+    return mrc_means_missing(text, length, true) || mrc_means_na(columns, text, length);
+}
+
 mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count)
 {
     static const char name[] = "name:", position[] = "position:";
@@ -202,4 +218,17 @@ mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count)
         asked.position > count)
         asked.position = 0;
     return asked;
+}
+
+bool mrc_column_range(const char *text, size_t length, int64_t count, int64_t *first, int64_t *last)
+{
+    const char *dash = memchr(text, '-', length);
+    if (!dash || !mrc_parse_int(text, (size_t)(dash - text), first) || *first < 1)
+        return false;
+    size_t rest = length - (size_t)(dash - text) - 1;
+    if (rest == 0)
+        *last = count;
+    else if (!mrc_parse_int(dash + 1, rest, last))
+        return false;
+    return *first <= *last && *last <= count;
 }

@@ -9,6 +9,7 @@
 /* The role of a file column: data column j is j, target k is MRC_ROLE_TARGET(k), which is its own
  * inverse. */
 enum { MRC_ROLE_LABEL = -1 };
+enum { MRC_NO_LABEL = -1 }; /* the code of a row without a class, which is left out */
 #define MRC_ROLE_SKIPPED INT64_MIN
 #define MRC_ROLE_ID (INT64_MIN + 1)
 #define MRC_ROLE_GROUP (INT64_MIN + 2)
@@ -73,6 +74,9 @@ typedef struct mrc_columns {
     bool missing; /* a missing value of a data column is NaN; else an error that ends in hint */
     const char *missing_hint;
     const char *missing_advice; /* what the option `missing` should be then, or NULL */
+    bool drop_unlabelled;       /* a missing class is MRC_NO_LABEL, a missing target NaN; else
+                                   errors */
+    bool of_model;              /* the rows are for a model, which may need no labels */
     mrc_classes *texts; /* of each data column and target: text columns that are encoded, and in the
                            first block numbers that are not plain; NULL while there are none */
     int64_t *text_lines; /* where the first of each stands; or NULL */
@@ -91,6 +95,10 @@ typedef struct mrc_columns {
 bool mrc_means_missing(const char *text, size_t length, bool certain);
 /* The same by the words of the caller, of which numbers mean their values. */
 bool mrc_means_na(const mrc_columns *columns, const char *text, size_t length);
+/* Whether a text is a mark for a missing value in many tables, but not in all: -, NaT, #REF!. */
+bool mrc_may_mean_missing(const char *text, size_t length);
+/* Whether a text where a class is expected is none. Words like None can be classes. */
+bool mrc_means_unlabelled(const mrc_columns *columns, const char *text, size_t length);
 
 /* A column for a message: "column 'age'" or "column 3". Returns out. */
 enum { MRC_COLUMN_SHOWN = MRC_SHOWN_SIZE + 16 };
@@ -112,5 +120,8 @@ typedef struct mrc_asked {
     int64_t position; /* 1 to count, also when the text may be a name just as well; 0: none */
 } mrc_asked;
 mrc_asked mrc_column_asked(const char *text, size_t length, int64_t count);
+/* Positions in a list, "3-15" or "3-": false when the text is something else. */
+bool mrc_column_range(const char *text, size_t length, int64_t count, int64_t *first,
+                      int64_t *last);
 
 #endif

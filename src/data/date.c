@@ -8,6 +8,7 @@
  * zone of the machine: a time without one is taken as it stands. */
 #include "data/dress.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct moment {
@@ -186,4 +187,48 @@ bool mrc_date_format_is_good(const char *format)
         marks += *format == 'b' ? 2 : 0;
     }
     return year && marks > 1;
+}
+
+bool mrc_looks_like_date(const char *text, size_t length, char format[MRC_DATE_FORMAT])
+{
+    const char *p = text, *end = text + length;
+    int64_t part[3] = {0};
+    int digits[3] = {0};
+    char mark = 0;
+    for (int i = 0; i < 3; i++) {
+        const char *start = p;
+        if (!take_number(&p, end, 1, 4, &part[i]))
+            return false;
+        digits[i] = (int)(p - start);
+        if (i < 2 && (p >= end || !memchr("./-", *p, 3) || (i == 1 && *p != mark)))
+            return false;
+        mark = i < 2 ? *p++ : mark;
+    }
+    if (p < end && *p != ' ' && *p != 'T') /* a time may follow */
+        return false;
+    const bool first = digits[0] == 4,
+               last = digits[2] == 4 || (!first && digits[2] == 2 && digits[1] == 2);
+    const int64_t a = part[first ? 1 : 0], b = part[first ? 2 : 1];
+    const bool month_first = first ? a <= 12 : b > 12;
+    snprintf(format, MRC_DATE_FORMAT, "%s%%%c%c%%%c%s", first ? "%Y/" : "", month_first ? 'm' : 'd',
+             mark, month_first ? 'd' : 'm',
+             first            ? ""
+             : digits[2] == 4 ? "/%Y"
+                              : "/%y");
+    for (char *c = format; *c; c++)
+        *c = *c == '/' ? mark : *c;
+    static const char *const times[] = {"", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S"};
+    enum { TIMES = sizeof times / sizeof *times };
+    const size_t used = strlen(format);
+    int time = 0;
+    for (; time < TIMES; time++) {
+        double days;
+        snprintf(format + used, MRC_DATE_FORMAT - used, "%s", times[time]);
+        if (mrc_parse_date(text, length, format, &days))
+            break;
+    }
+    if (time == TIMES)
+        *format = 0;
+    return first != last && digits[1] <= 2 && a >= 1 && b >= 1 && a <= 31 && b <= 31 &&
+           (a <= 12 || b <= 12);
 }

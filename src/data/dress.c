@@ -207,14 +207,15 @@ static mercer_status refuse(const char *shown, const mrc_columns *file, int64_t 
     at.line = file->text_lines[text];
     at.column = file->names ? file->names[column] : NULL;
     at.column_number = file->names ? 0 : column + 1;
+    at.position = column + 1;
     return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s: '%s' %s", shown, (long long)at.line,
                        mrc_column_shown(where, file, column), mrc_show(cell, first, strlen(first)),
                        why);
 }
 
 /* Say what was done to a column. */
-static void tell(const mercer_ctx *ctx, const char *shown, const mrc_columns *file, int64_t column,
-                 mrc_dress dress, int64_t cells)
+static void notify(const mercer_ctx *ctx, const char *shown, const mrc_columns *file,
+                   int64_t column, mrc_dress dress, int64_t cells)
 {
     char where[MRC_COLUMN_SHOWN];
     mrc_column_shown(where, file, column);
@@ -242,6 +243,70 @@ static bool all_dates(const mrc_classes *texts)
     return true;
 }
 
+/* The format is that of one text by which all can be read; "" where there is none. */
+static bool all_like_dates(const mrc_classes *texts, char format[MRC_DATE_FORMAT])
+{
+    char other[MRC_DATE_FORMAT];
+    int64_t failed = 0;
+    for (int64_t i = 0; i < texts->count; i++)
+        if (!mrc_looks_like_date(texts->names[i], strlen(texts->names[i]), other))
+            return false;
+    for (int tries = 0; tries < 2; tries++) { /* the text that does not fit says more */
+        const int64_t from = failed;
+        double days;
+        mrc_looks_like_date(texts->names[from], strlen(texts->names[from]), format);
+        for (failed = 0; failed < texts->count; failed++)
+            if (!*format ||
+                !mrc_parse_date(texts->names[failed], strlen(texts->names[failed]), format, &days))
+                break;
+        if (failed == texts->count)
+            return true;
+    }
+    *format = 0;
+    return true;
+}
+
+/* Whether a text is a number with a sign of money, in parentheses, or with a minus that is none of
+ * ASCII's: which people read as numbers, and no category. */
+static bool is_marked(const char *text, const mrc_style *style)
+{
+    static const char *const marks[] = {"$",   "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5",     "(",
+                                        ")",   "\xe2\x88\x92", " ",        "\xc2\xa0",     "EUR",
+                                        "USD", "CHF",          "GBP",      "\xe2\x80\xaf", "-"};
+    enum { MARKS = sizeof marks / sizeof *marks };
+    const char *end = text + strlen(text);
+    mrc_dressed dressed;
+    double value;
+    bool marked = false;
+    for (int i = 0; i < MARKS; i++) { /* once more from the first after each that was there */
+        const size_t length = strlen(marks[i]);
+        if ((size_t)(end - text) < length)
+            continue;
+        if (memcmp(text, marks[i], length) == 0)
+            text += length;
+        else if (memcmp(end - length, marks[i], length) == 0)
+            end -= length;
+        else
+            continue;
+        marked = true;
+        i = -1;
+    }
+    const size_t length = (size_t)(end - text);
+    const mrc_style comma = {.decimal = ','}; /* which the first lines need not show */
+    return marked && length > 0 &&
+           (mrc_parse_styled(text, length, style, &value) ||
+            mrc_parse_styled(text, length, &comma, &value) ||
+            mrc_undress(text, length, style, &dressed));
+}
+
+static bool all_marked(const mrc_classes *texts, const mrc_style *style)
+{
+    for (int64_t i = 0; i < texts->count; i++)
+        if (!is_marked(texts->names[i], style))
+            return false;
+    return true;
+}
+
 /* Turn the texts of one column, which starts at x, into numbers, or refuse them. */
 static mercer_status learn_column(const mercer_ctx *ctx, const char *shown, mrc_columns *file,
                                   int64_t column, int64_t text, double *x, int64_t n,
@@ -265,6 +330,21 @@ static mercer_status learn_column(const mercer_ctx *ctx, const char *shown, mrc_
                        "is a date; leave the column out, name it as the id, or count days",
                        MRC_AT(.key = "drop id", .advice_key = "encode", .advice_value = "dates"),
                        err));
+    char advice[MRC_DATE_FORMAT + 16] = "dates:format=", *format = advice + strlen(advice);
+    if (file->texts_open && !file->style.dates && all_like_dates(texts, format))
+        MRC_TRY(refuse(shown, file, column, text,
+                       *format ? "may be a date; leave the column out, name it as the id, or count "
+                                 "days by its format"
+                               : "may be a date; leave the column out, or name it as the id",
+                       MRC_AT(.key = "drop id", .advice_key = *format ? "encode" : NULL,
+                              .advice_value = *format ? advice : NULL),
+                       err));
+    if (file->texts_open && file->max_values == 0 && !c.agree && all_marked(texts, &file->style))
+        MRC_TRY(
+            refuse(shown, file, column, text,
+                   "is a number with a sign that is not read; write plain numbers, or leave the "
+                   "column out",
+                   MRC_AT(.key = "drop"), err));
     if (!c.agree || !whole) {
         /* A text, unless all of it are numbers: these must not become columns of 0 and 1. */
         if (file->texts_open && !c.numbers)
@@ -292,7 +372,7 @@ static mercer_status learn_column(const mercer_ctx *ctx, const char *shown, mrc_
             x[i * stride] = c.value[code];
     }
     *dress = c.dress;
-    tell(ctx, shown, file, column, c.dress, cells);
+    notify(ctx, shown, file, column, c.dress, cells);
     mrc_classes_destroy(texts);
 out:
     mrc_free(c.value);

@@ -36,4 +36,10 @@ mercer_status mrc_dress_learn(mercer_prepare *prepare, const mercer_ctx *ctx, co
                               mrc_columns *file, double *x, double *values, int64_t n,
                               mercer_error *err);
 
+/* Whether a text has the form of a date that is not ISO 8601: 01.02.2024, 01/02/24, 2024/02/01, and
+ * a time or something else behind it. format: by which the encoding of dates reads it, with the day
+ * first where nothing says which number is the month; "" where there is none. */
+enum { MRC_DATE_FORMAT = 20 };
+bool mrc_looks_like_date(const char *text, size_t length, char format[MRC_DATE_FORMAT]);
+
 #endif

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "data/rows.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,45 @@ static void notify(const mercer_ctx *ctx, const char *shown, const char *where,
                   encoding->count > SHOWN_VALUES ? ", ..." : "");
 }
 
+/* A text among the numbers of a column, where it is not a category: the only one, in one row, as a
+ * unit or a sum has it, or without a letter or digit; or the first one where all are marks for
+ * missing values. Else -1. */
+static int64_t odd_value(const mrc_encoding *encoding, const int64_t *counts, bool *mark)
+{
+    enum { NUMBERS = 4 }; /* cells, at least */
+    int64_t odd = -1, numbers = 0, texts = 0;
+    double value;
+    *mark = true;
+    for (int64_t v = 0; v < encoding->count; v++) {
+        const char *name = encoding->values[v];
+        const bool number = mrc_parse_double(name, strlen(name), &value);
+        numbers += number ? counts[v] : 0;
+        texts += !number;
+        *mark &= number || mrc_may_mean_missing(name, strlen(name));
+        odd = odd < 0 && !number ? v : odd;
+    }
+    if (odd < 0 || numbers < NUMBERS || (texts > 1 && !*mark))
+        return -1;
+    bool signs = true;
+    for (const char *c = encoding->values[odd]; *c; c++)
+        signs &= (unsigned char)*c < 0x80 && !isalnum((unsigned char)*c);
+    return counts[odd] == 1 || signs || *mark ? odd : -1;
+}
+
+/* The line of the only text of a column; 0 where it is not known. */
+static int64_t text_line(const mrc_columns *file, int64_t source)
+{
+    int64_t texts = 0;
+    double value;
+    if (!file->text_lines)
+        return 0;
+    for (int64_t v = 0; v < file->texts[source].count; v++) {
+        const char *name = file->texts[source].names[v];
+        texts += !mrc_parse_double(name, strlen(name), &value);
+    }
+    return texts == 1 ? file->text_lines[source] : 0;
+}
+
 /* Whether the texts of a column are categories: not where nearly every row has another one. */
 static mercer_status judge_column(const mercer_ctx *ctx, const char *shown, const mrc_columns *file,
                                   int64_t source, const mrc_encoding *encoding, const double *x,
@@ -135,6 +175,7 @@ static mercer_status judge_column(const mercer_ctx *ctx, const char *shown, cons
     enum { MAX_VALUES = 50, FEW_VALUES = 10, ROWS_PER_VALUE = 5 };
     char where[MRC_COLUMN_SHOWN], advice[32];
     int64_t column = 0, *counts = NULL, values = encoding->count;
+    bool mark = false;
     bool many = file->max_values > 0
                     ? values > file->max_values
                     : values > MAX_VALUES || (values > FEW_VALUES && values * ROWS_PER_VALUE > n);
@@ -143,14 +184,35 @@ static mercer_status judge_column(const mercer_ctx *ctx, const char *shown, cons
         column++;
     mrc_column_shown(where, file, column);
     snprintf(advice, sizeof advice, "onehot:max=%lld", (long long)values);
-    if (many)
+    MRC_TRY(count_values(x, n, file->data, values, &counts, err));
+    const int64_t odd = file->max_values > 0 ? -1 : odd_value(encoding, counts, &mark);
+    if (many && !(odd >= 0 && mark))
         MRC_FAIL_AT(err, MERCER_ERR_DATA,
                     MRC_AT(.names_file = 1, .key = "drop", .advice_key = "encode",
                            .advice_value = advice,
-                           .column = file->names ? file->names[column] : NULL),
+                           .column = file->names ? file->names[column] : NULL,
+                           .position = column + 1, .column_number = file->names ? 0 : column + 1),
                     "%s: %s has %lld values in %lld rows; leave it out, or allow that many", shown,
                     where, (long long)values, (long long)n);
-    MRC_TRY(count_values(x, n, file->data, values, &counts, err));
+    if (odd >= 0) {
+        char value[MRC_SHOWN_SIZE], at[32] = "", allow[64] = ", or leave the column out";
+        const char *name = encoding->values[odd];
+        const int64_t line = text_line(file, source);
+        if (line)
+            snprintf(at, sizeof at, ":%lld", (long long)line);
+        if (!mark)
+            snprintf(allow, sizeof allow, ", leave the column out, or allow %lld values",
+                     (long long)values);
+        MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                    MRC_AT(.names_file = 1, .key = "drop na", .advice_key = mark ? "na" : "encode",
+                           .advice_value = mark ? name : advice, .position = column + 1,
+                           .column = file->names ? file->names[column] : NULL, .line = line,
+                           .column_number = file->names ? 0 : column + 1),
+                    "%s%s: %s has numbers, and '%s' in %lld row%s; mend the cell%s, say that it is "
+                    "missing%s",
+                    shown, at, where, mrc_show(value, name, strlen(name)), (long long)counts[odd],
+                    counts[odd] == 1 ? "" : "s", counts[odd] == 1 ? "" : "s", allow);
+    }
     notify(ctx, shown, where, encoding, counts);
 out:
     mrc_free(counts);

@@ -313,7 +313,11 @@ mercer_status mrc_prepare_learn_fill(mercer_prepare *prepare, const char *shown,
             int64_t column = 0;
             while (file->role[column] != s)
                 column++;
-            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: %s has %s to take the %s of", shown,
+            MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                        MRC_AT(.names_file = 1, .key = "drop", .position = column + 1,
+                               .column = file->names ? file->names[column] : NULL,
+                               .column_number = file->names ? 0 : column + 1),
+                        "%s: %s has %s to take the %s of; leave it out", shown,
                         mrc_column_shown(where, file, column),
                         counts[j] == 0 ? "no value" : "values too large", what);
         }

@@ -40,8 +40,9 @@ typedef struct mrc_remembered {
     bool id_unnamed;  /* that of the ids is made up: the column has none */
     char **targets;   /* target_count names; or NULL */
     int64_t target_count;
-    /* Where the data columns stand in a file without names of which columns were chosen, from 0;
-     * how many it has, and where the ids stand, from 1; 0: there are none. */
+    /* Where the data columns stand in a file of which columns were chosen, from 0, if it has no
+     * names or other columns have the same; how many it has, and where the ids stand, from 1; 0:
+     * there are none. */
     int64_t *places, place_count, file_columns, id_place;
 } mrc_remembered;
 

@@ -158,6 +158,9 @@ mercer_status mrc_targets_take(const mercer_targets *targets, const int64_t *whi
 mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char *what,
                                       mercer_error *err);
 
+/* Fails where the largest modulus of targets has no square. */
+mercer_status mrc_targets_check_size(double size, mercer_error *err);
+
 /* Whether classes of a file (shown) can be classes: numbers that are not all whole are values,
  * which is MERCER_ERR_DATA; of very many numbers a notice is given. Words are always classes, and
  * so are numbers among words other than those for missing values. origin: where they come from;

@@ -145,6 +145,17 @@ mercer_status mrc_targets_check_signs(const mercer_targets *targets, const char 
     return MERCER_OK;
 }
 
+mercer_status mrc_targets_check_size(double size, mercer_error *err)
+{
+    static const double MOST = 1e140; /* it has a square, and so has its inverse */
+    if (size > 0 && (size > MOST || size < 1 / MOST))
+        return mrc_fail_at(err, MERCER_ERR_DATA,
+                           MRC_AT(.advice_key = "scale_target", .advice_value = "standard"),
+                           "targets of about %.0e: their squares %s; scale them", size,
+                           size > MOST ? "overflow" : "are too small for numbers");
+    return MERCER_OK;
+}
+
 void mercer_targets_free(mercer_targets *targets)
 {
     if (!targets)

@@ -64,7 +64,8 @@ static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_r
         rows = &known.rows;
         trial.scaled = true;
     }
-    MRC_TRY(mrc_portions_take(rows, all->targets, job->precomputed, split, &learn, &held, err));
+    MRC_TRY(mrc_fold_rows_take(rows, all->targets, all->groups, job->precomputed, split, &learn,
+                               &held, err));
     trial.train = &learn;
     trial.test = &held;
     if (grid->heads)

@@ -47,7 +47,8 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows
     fold->choice = best / count;
     ctx->rng = start; /* as without a choice: a fit does not know how many were tried */
     mercer_ctx_set_notice(ctx, mrc_notice_keep, fold);
-    mrc_notice_missing_classes(ctx, train->targets, test->targets);
+    if (job->result->kind != MERCER_TARGET_NONE)
+        mrc_notice_missing_classes(ctx, train->targets, test->targets);
     MRC_TRY(mrc_job_reserve(job, test->rows->n, &fold->scores, &fold->codes, err));
     if (job->options.importance)
         MRC_TRY(mrc_alloc(&fold->importance, job->rows->d, sizeof *fold->importance, err));
@@ -97,13 +98,8 @@ static mercer_status prepare_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, mrc_
                        .learn_count = mrc_folds_rest(folds, f, rest),
                        .held = fold->rows,
                        .held_count = fold->n};
-    MRC_TRY(
-        mrc_portions_take(job->rows, job->targets, job->precomputed, &split, &train, &test, err));
-    if (job->options.groups) {
-        MRC_TRY(mrc_alloc(&train.groups, split.learn_count, sizeof *train.groups, err));
-        for (int64_t i = 0; i < split.learn_count; i++)
-            train.groups[i] = job->options.groups[rest[i]];
-    }
+    MRC_TRY(mrc_fold_rows_take(job->rows, job->targets, job->options.groups, job->precomputed,
+                               &split, &train, &test, err));
     MRC_TRY(run_fold(ctx, job, &train, &test, NULL, fold, err));
 out:
     mrc_fold_rows_destroy(&train);

@@ -2,6 +2,8 @@
 /* Portions of rows: copies, so that a fit to one of them can reach no other row. */
 #include "eval/fold_rows.h"
 
+#include "base/order.h"
+
 #include <string.h>
 
 void mrc_fold_rows_destroy(mrc_fold_rows *portion)
@@ -27,9 +29,9 @@ out:
     return rc;
 }
 
-mercer_status mrc_portions_take(const mercer_rows *rows, const mercer_targets *targets,
-                                bool precomputed, const mrc_split *split, mrc_fold_rows *train,
-                                mrc_fold_rows *test, mercer_error *err)
+mercer_status mrc_fold_rows_take(const mercer_rows *rows, const mercer_targets *targets,
+                                 const int64_t *groups, bool precomputed, const mrc_split *split,
+                                 mrc_fold_rows *train, mrc_fold_rows *test, mercer_error *err)
 {
     const int64_t *columns = precomputed ? split->learn : NULL;
     mercer_status rc = MERCER_OK;
@@ -37,6 +39,9 @@ mercer_status mrc_portions_take(const mercer_rows *rows, const mercer_targets *t
                  train, err));
     MRC_TRY(take(rows, targets, columns, split->learn_count, split->held, split->held_count, test,
                  err));
+    if (groups)
+        MRC_TRY(mrc_groups_take(groups, rows->n, split->learn, split->learn_count, &train->groups,
+                                err));
     if (!precomputed)
         MRC_TRY(mrc_gaps_refill(train->rows, test->rows, err));
     if (precomputed) {

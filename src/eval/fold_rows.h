@@ -11,7 +11,7 @@ typedef struct mrc_fold_rows {
     mercer_rows *rows;
     mercer_targets *targets;
     double *self;    /* k(x,x) of rows held out, of a precomputed kernel; else NULL */
-    int64_t *groups; /* that rows to learn from are of, for folds of them; else NULL */
+    int64_t *groups; /* that rows to learn from are of, for folds of them, from 0 on; else NULL */
 } mrc_fold_rows;
 
 void mrc_fold_rows_destroy(mrc_fold_rows *portion);
@@ -22,11 +22,12 @@ typedef struct mrc_split {
     int64_t learn_count, held_count;
 } mrc_split;
 
-/* Take both portions of rows. Of a precomputed kernel, the matrix between rows to learn from, and
- * the rows held out by those to learn from. To be destroyed, also after an error. */
-mercer_status mrc_portions_take(const mercer_rows *rows, const mercer_targets *targets,
-                                bool precomputed, const mrc_split *split, mrc_fold_rows *train,
-                                mrc_fold_rows *test, mercer_error *err);
+/* Take both portions of rows; groups: of the rows, from 0 to rows - 1, or NULL. Of a precomputed
+ * kernel, the matrix between rows to learn from, and the rows held out by those to learn from. To
+ * be destroyed, also after an error. */
+mercer_status mrc_fold_rows_take(const mercer_rows *rows, const mercer_targets *targets,
+                                 const int64_t *groups, bool precomputed, const mrc_split *split,
+                                 mrc_fold_rows *train, mrc_fold_rows *test, mercer_error *err);
 
 /* Rows whose pairs are known, for kernels of many kinds and parts of the rows. */
 typedef struct mrc_pair_cache {

@@ -35,9 +35,11 @@ static mercer_status decide_metric(mrc_job *job, mercer_error *err)
     const mercer_fit_options *fit = &job->fit;
     const mrc_method *method;
     mrc_head_choice head = {0};
+    mrc_map_params map;
     const char *name = job->options.metric;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_method_find(fit->method, &method, err));
+    MRC_TRY(mrc_map_parse(fit->map, &map, err));
     MRC_TRY(mrc_head_find(fit->head ? fit->head : method->default_head, &head, err));
     if (!head.def && job->options.predictions)
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.advice_key = "head", .advice_value = "ls"),
@@ -54,6 +56,12 @@ static mercer_status decide_metric(mrc_job *job, mercer_error *err)
                      "metric %s needs dense rows of two columns at least, and a method that "
                      "does not learn from labels",
                      result->metric->name);
+        if (result->metric->of == MRC_OF_COLUMNS && map.steps > 0)
+            MRC_FAIL_AT(
+                err, MERCER_ERR_ARGUMENT,
+                MRC_AT(.key = "map metric", .advice_key = "metric", .advice_value = "structure"),
+                "metric columns predicts columns from others, and a map is learnt from "
+                "labels: use metric structure, or no map");
         if (result->metric->of == MRC_OF_COLUMNS && scales_rows(job))
             MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT,
                         MRC_AT(.advice_key = "metric", .advice_value = "structure"),
@@ -63,7 +71,7 @@ static mercer_status decide_metric(mrc_job *job, mercer_error *err)
             MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                      "kernel precomputed: k(x,x) of the test rows is not known; hold rows out by "
                      "folds or splits instead");
-        job->targets = method->default_head ? job->targets : NULL;
+        job->targets = method->default_head || map.steps > 0 ? job->targets : NULL;
         goto out;
     }
     if (!job->targets || job->targets->kind == MERCER_TARGET_NONE)
@@ -291,6 +299,7 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
     MRC_TRY(check_call(job, err));
     job->fit.novelty = 0; /* what else rows held out say costs a fit more, and changes no score */
     job->fit.intervals = job->fit.keep = NULL;
+    job->fit.groups = NULL;
     if (targets && targets->kind == MERCER_TARGET_NONE)
         job->targets = NULL;
     job->inner_folds = job->options.inner_folds;

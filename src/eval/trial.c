@@ -19,7 +19,9 @@
 #include "eval/importance.h"
 
 #include "heads/heads.h"
+#include "methods/common/agop.h"
 #include "methods/common/registry.h"
+#include "model/map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -47,6 +49,8 @@ static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double compone
     options.head = head ? head : trial->choice->head;
     if (trial->scaled)
         options.scale = "none";
+    if (options.map)
+        options.groups = trial->train->groups; /* which its folds keep together */
     if (head && strcmp(head, "none") == 0 && !trial->learns)
         options.scale_target = NULL; /* the head's alone, see try_heads() */
     if (components > 0)
@@ -334,14 +338,91 @@ out:
     return rc;
 }
 
+/* The map of the choice with the scaling before it, learnt from the rows to learn from; without
+ * weights when there is none. */
+static mercer_status learn_map(mercer_ctx *ctx, const mrc_trial *trial, mercer_model **out,
+                               mercer_error *err)
+{
+    const mercer_rows *rows = trial->train->rows;
+    mercer_model *model = NULL;
+    mercer_rows *scaled = NULL;
+    mrc_scale_kind kind;
+    mrc_map_params params;
+    mrc_kernel kernel;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_map_parse(trial->fit->map, &params, err));
+    MRC_TRY(mrc_model_new(&model, err));
+    model->columns = rows->d;
+    if (params.steps > 0) {
+        MRC_TRY(mrc_scale_parse(trial->scaled ? NULL : trial->fit->scale, &kind, err));
+        MRC_TRY(mrc_scale_fit(&model->scale, kind, rows, err));
+        MRC_TRY(mrc_scale_rows(&model->scale, rows, &scaled, err));
+        MRC_TRY(mrc_kernel_parse_in(&kernel, ctx, trial->choice->kernel, err));
+        restart(ctx, trial);
+        MRC_TRY(mrc_map_learn(ctx, &params, &kernel, scaled, trial->train->targets,
+                              trial->train->groups, model, err));
+    }
+    *out = model;
+    model = NULL;
+out:
+    mercer_model_free(model);
+    mercer_rows_free(scaled);
+    return rc;
+}
+
+/* Rows of a portion as the kernel sees them after such a map. */
+static mercer_status map_portion(mercer_ctx *ctx, const mercer_model *model,
+                                 const mercer_rows *rows, mrc_fold_rows *out, mercer_error *err)
+{
+    const mrc_map map = mrc_map_of(model);
+    mercer_rows *scaled = NULL;
+    mercer_status rc = mrc_scale_rows(&model->scale, rows, &scaled, err);
+    if (rc == MERCER_OK)
+        rc = mrc_map_rows(ctx, &map, scaled, &out->rows, err);
+    mercer_rows_free(scaled);
+    return rc;
+}
+
+/* What the features keep of two portions, by a fit to the first. map: learn_map()'s. */
+static mercer_status try_portions(mercer_ctx *ctx, const mercer_model *map, mrc_trial *own,
+                                  mercer_error *err)
+{
+    const mrc_fold_rows *train = own->train, *test = own->test;
+    mrc_fold_rows mapped_train = {0}, mapped_test = {0};
+    mercer_fit_options plain = *own->fit;
+    mrc_trial mapped = *own;
+    mercer_notice_fn notice = ctx->notice;
+    mercer_status rc = MERCER_OK;
+    plain.map = NULL;
+    mapped.fit = &plain;
+    if (map->map_weights) {
+        MRC_TRY(map_portion(ctx, map, train->rows, &mapped_train, err));
+        MRC_TRY(map_portion(ctx, map, test->rows, &mapped_test, err));
+        mapped.train = &mapped_train;
+        mapped.test = &mapped_test;
+        mapped.scaled = true;
+        ctx->notice = NULL; /* no advice to scale what the map has weighted */
+    }
+    MRC_TRY(try_features(ctx, &mapped, NULL, err));
+    own->components = mapped.components;
+    own->points = mapped.points;
+out:
+    ctx->notice = notice;
+    mrc_fold_rows_destroy(&mapped_train);
+    mrc_fold_rows_destroy(&mapped_test);
+    return rc;
+}
+
 /* What the features keep of the rows, and of rows that have nothing but the columns in common with
  * them: cells of training rows both to learn from and to judge, since few rows held out could not
- * be shuffled. The same for all choices of a fold, so that they can be compared. */
+ * be shuffled. The same for all choices of a fold, so that they can be compared. Both go through
+ * one map, learnt from the rows: without columns that it leaves out, any rows are easy to keep. */
 static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
     mrc_fold_rows train = {0}, test = {0};
     mrc_scoring aim = {.metric = &images};
     mrc_trial own = *trial;
+    mercer_model *map = NULL;
     double *left = NULL;
     mrc_rng rng;
     mercer_status rc = MERCER_OK;
@@ -349,7 +430,8 @@ static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_err
     own.aim = &aim;
     own.kept = NULL;
     MRC_TRY(mrc_alloc(&left, own.count, sizeof *left, err));
-    MRC_TRY(try_features(ctx, &own, NULL, err));
+    MRC_TRY(learn_map(ctx, trial, &map, err));
+    MRC_TRY(try_portions(ctx, map, &own, err));
     trial->components = own.components;
     trial->points = own.points;
     MRC_TRY(shuffle_columns(trial->train->rows, trial->train->rows->n, &rng, &train, err));
@@ -357,11 +439,12 @@ static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_err
     own.train = &train;
     own.test = &test;
     own.values = left;
-    MRC_TRY(try_features(ctx, &own, NULL, err));
+    MRC_TRY(try_portions(ctx, map, &own, err));
     for (int64_t c = 0; c < own.count; c++)
         trial->values[c] = left[c] - trial->values[c];
 out:
     mrc_free(left);
+    mercer_model_free(map);
     mrc_fold_rows_destroy(&train);
     mrc_fold_rows_destroy(&test);
     return rc;

@@ -321,6 +321,19 @@ out:
     return rc;
 }
 
+mercer_status mrc_factor_triangle(const mrc_factor *f, double **out, mercer_error *err)
+{
+    int64_t q = f->rank;
+    mercer_status rc = mrc_alloc2(out, q, q, sizeof **out, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mrc_factor_rows(f, f->pivots, q, *out);
+    for (int64_t i = 0; f->mean && i < q; i++)
+        for (int64_t j = 0; j <= i; j++)
+            (*out)[i * q + j] += f->mean[j];
+    return MERCER_OK;
+}
+
 void mrc_factor_rows(const mrc_factor *f, const int64_t *rows, int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++)

@@ -43,6 +43,9 @@ static inline void mrc_factor_row(const mrc_factor *f, int64_t i, int64_t column
 mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, double *diag,
                                 mercer_error *err);
 void mrc_factor_scale(mrc_factor *f, double factor); /* K by a power of four, in place */
+/* *out (rank x rank, from mrc_alloc): the pivots' rows of F before it was centred, lower
+ * triangular. Only for a factor that has pivots. */
+mercer_status mrc_factor_triangle(const mrc_factor *f, double **out, mercer_error *err);
 /* out (count x rank): rows J of F; J = NULL: the first count. */
 void mrc_factor_rows(const mrc_factor *f, const int64_t *rows, int64_t count, double *out);
 /* s (rank x rank) = sum of F_t F_t' over the rows t under mask (NULL: all), F_t about their mean

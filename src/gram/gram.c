@@ -161,6 +161,11 @@ double mrc_gram_kmax(const mrc_gram *g)
     return g->kmax;
 }
 
+bool mrc_gram_holds_columns(const mrc_gram *g)
+{
+    return mrc_gram_bytes(g, true) > 0 || mrc_kernel_is_precomputed(g->kernel);
+}
+
 const mrc_store *mrc_gram_store(const mrc_gram *g)
 {
     return g->store;

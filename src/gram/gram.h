@@ -103,6 +103,9 @@ mercer_status mrc_gram_cross(mrc_gram *gram, const mercer_rows *rows, int64_t fi
                              double *out, mercer_error *err);
 
 const mrc_store *mrc_gram_store(const mrc_gram *gram);
+/* Whether columns come from what the store holds; else their kernel values are computed each time.
+ */
+bool mrc_gram_holds_columns(const mrc_gram *gram);
 /* F with K = F F' to rounding, K centred when the operator is; borrowed. NULL: the store has none.
  */
 typedef struct mrc_factor mrc_factor;

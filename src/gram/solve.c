@@ -419,8 +419,7 @@ static mercer_status compare_factor(mrc_gram *g, const struct targets *t, mrc_ri
     mrc_rng rng;
     mercer_status rc = MERCER_OK;
     mrc_rng_seed(&rng, SEED);
-    for (int64_t i = 0; i < count; i++) /* one of each run of n / count rows */
-        drawn[i] = (int64_t)(((double)i + mrc_rng_uniform(&rng)) * (double)n / (double)count);
+    mrc_rng_spread(&rng, n, drawn, count);
     MRC_TRY(mrc_alloc(&sums, t->outputs, sizeof *sums, err));
     MRC_TRY(check_rows(g, t, out, drawn, count, sums, err));
     for (int64_t c = 0; c < t->outputs; c++)

@@ -173,19 +173,33 @@ struct trial {
     const mrc_head_def *def;
     const mrc_head *head;
     const mrc_head_data *lesson;
+    double unit;    /* of values */
     double *scores; /* per worker */
     double *sums;   /* per task: l */
 };
 
 enum { TRIAL_ROWS = 1024 };
 
-/* The sum of the squares of what values miss. */
-static double squared_error(const mrc_head_data *lesson, int64_t row, const double *scores)
+/* The power of two next to the largest value: squares of huge or tiny ones leave the range. */
+static double unit_of(const mrc_head_data *lesson)
+{
+    enum { MOST = 1000 }; /* its inverse is a number, too */
+    double largest = 0;
+    int exponent;
+    for (int64_t i = 0; !lesson->codes && i < lesson->n * lesson->outputs; i++)
+        largest = fmax(largest, fabs(lesson->values[i]));
+    frexp(largest > 0 ? largest : 1, &exponent);
+    return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
+}
+
+/* The sum of the squares of what values miss, in units. */
+static double squared_error(const mrc_head_data *lesson, double unit, int64_t row,
+                            const double *scores)
 {
     int64_t o = lesson->outputs;
     double sum = 0;
     for (int64_t k = 0; k < o; k++) {
-        double difference = scores[k] - lesson->values[row * o + k];
+        double difference = (scores[k] - lesson->values[row * o + k]) / unit;
         sum += difference * difference;
     }
     return sum;
@@ -203,16 +217,16 @@ static void try_rows(void *arg, int64_t task, int worker)
             t->def->add_feature(t->head, t->lesson->features + i * l, l, j, scores);
             sums[j] += t->lesson->codes
                            ? mrc_head_winner(scores, t->head->outputs) != t->lesson->codes[i]
-                           : squared_error(t->lesson, i, scores);
+                           : squared_error(t->lesson, t->unit, i, scores);
         }
     }
 }
 
 /* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
-static double error_of(const mrc_head_data *lesson, double sum)
+static double error_of(const mrc_head_data *lesson, double unit, double sum)
 {
     double n = (double)lesson->n;
-    return lesson->codes ? sum / n : sqrt(sum / (n * (double)lesson->outputs));
+    return lesson->codes ? sum / n : unit * sqrt(sum / (n * (double)lesson->outputs));
 }
 
 /* For every number of features. */
@@ -220,7 +234,7 @@ static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
                                  const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t l = lesson->l, tasks = (lesson->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
-    struct trial t = {.def = def, .head = head, .lesson = lesson};
+    struct trial t = {.def = def, .head = head, .lesson = lesson, .unit = unit_of(lesson)};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, lesson->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
@@ -229,7 +243,7 @@ static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
             sum += t.sums[task * l + j];
-        head->errors[j] = error_of(lesson, sum);
+        head->errors[j] = error_of(lesson, t.unit, sum);
     }
 out:
     mrc_free(t.scores);
@@ -242,7 +256,7 @@ static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
                                 const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
 {
     int64_t n = lesson->n, l = lesson->l;
-    double *scores = NULL;
+    double *scores = NULL, unit = unit_of(lesson);
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     if (choice->def->most_tried && n > choice->def->most_tried)
@@ -257,8 +271,8 @@ static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
         MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
         for (int64_t i = 0; i < n; i++)
             sum += lesson->codes ? codes[i] != lesson->codes[i]
-                                 : squared_error(lesson, i, scores + i * lesson->outputs);
-        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(lesson, sum);
+                                 : squared_error(lesson, unit, i, scores + i * lesson->outputs);
+        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(lesson, unit, sum);
     }
 out:
     mrc_free(scores);

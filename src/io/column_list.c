@@ -36,21 +36,6 @@ static bool fits_pattern(const char *pattern, size_t length, const char *name)
     return pattern == end;
 }
 
-/* "3-15" or "3-": false when the text is something else. */
-static bool read_range(const char *text, size_t length, int64_t count, int64_t *first,
-                       int64_t *last)
-{
-    const char *dash = memchr(text, '-', length);
-    if (!dash || !mrc_parse_int(text, (size_t)(dash - text), first) || *first < 1)
-        return false;
-    size_t rest = length - (size_t)(dash - text) - 1;
-    if (rest == 0)
-        *last = count;
-    else if (!mrc_parse_int(dash + 1, rest, last))
-        return false;
-    return *first <= *last && *last <= count;
-}
-
 static mercer_status match_item(const mercer_reader *reader, const char *key, const char *text,
                                 size_t length, bool *out, mercer_error *err)
 {
@@ -62,11 +47,16 @@ static mercer_status match_item(const mercer_reader *reader, const char *key, co
     if (column < 0)
         column =
             asked.name ? mrc_column_named(columns, asked.name, asked.length) : asked.position - 1;
-    if (column >= 0) {
+    if (column >= 0 && column == asked.position - 1) {
         out[column] = true;
         return MERCER_OK;
     }
-    if (read_range(text, length, columns->count, &first, &last)) {
+    if (column >= 0) { /* all that have this name */
+        for (int64_t i = column; i < columns->count; i++)
+            out[i] |= strcmp(columns->names[i], columns->names[column]) == 0;
+        return MERCER_OK;
+    }
+    if (mrc_column_range(text, length, columns->count, &first, &last)) {
         for (column = first - 1; column < last; column++)
             out[column] = true;
         return MERCER_OK;
@@ -79,17 +69,17 @@ static mercer_status match_item(const mercer_reader *reader, const char *key, co
         return MERCER_OK;
     return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key, .names_file = 1),
                        "%s: no column matches '%s'%s", reader->source.input.shown,
-                       mrc_show(shown, text, length), mrc_column_near(near, columns, text, length));
+                       mrc_show(shown, text, length),
+                       columns->names ? mrc_column_near(near, columns, text, length)
+                                      : "; its columns have no names");
 }
 
 mercer_status mrc_column_list(const mercer_reader *reader, const char *key, const char *text,
                               bool *out, mercer_error *err)
 {
     int64_t whole = mrc_column_named(&reader->source.columns, text, strlen(text));
-    if (whole >= 0) {
-        out[whole] = true;
-        return MERCER_OK;
-    }
+    if (whole >= 0)
+        return match_item(reader, key, text, strlen(text), out, err);
     for (;;) {
         size_t length = strcspn(text, ",");
         mercer_status rc = match_item(reader, key, text, length, out, err);

@@ -10,7 +10,7 @@
  *
  * The first row is a header when the caller says so; unless he says that it is none, also when
  *   (a) none of its cells is a number and one of them is a word (but see NA), or
- *   (b) a cell is the name by which the caller asks for label or target, or
+ *   (b) a cell is the name by which the caller asks for a column, or
  *   (c) it has the names of the columns wanted (a model's), in their order or in another, or
  *   (d) a cell is "label" or "target", or
  *   (e) in some column it holds a word where the second row holds a number, or
@@ -23,7 +23,9 @@
  * them, too. So "5.1,3.5,setosa" is a row of data, also as the first line, and "x,y,2010" is a
  * header. "2019,2020,kind" is one with label "kind". With label 3 nothing decides: it is a row, and
  * a notice says so when no other row is of that class (table.c). A first row that counts up by one,
- * from 0, 1 or, in three columns or more, any other number, is a row with a notice.
+ * from 0, 1 or, in three columns or more, any other number, is a row with a notice; so is one of
+ * whole numbers that differ, beside a word that is not a class. Columns that are left out by their
+ * positions, the id and the groups do not count among the numbers.
  *
  * Rows are parsed in place from a large buffer, numbers straight into the block; only a cell that
  * is not a plain number followed by a separator takes the slow way. When the buffer ends inside a
@@ -347,11 +349,13 @@ enum header { HEADER_NO, HEADER_YES, HEADER_BY_SECOND, HEADER_UNLESS_SECOND };
 
 /* What the texts in the first row tell. */
 struct clues {
-    bool named;  /* a cell is the name of the label or of a target that is asked for */
-    bool model;  /* the names of the columns wanted are there */
-    bool usual;  /* a cell is "label" or "target" */
-    bool counts; /* besides label and targets there are 0, 1, 2, ... or 2019, 2020, 2021, ... */
-    bool whole;  /* besides label and targets there are whole numbers, no two of them the same */
+    bool named; /* a cell is the name of the label or of a target that is asked for */
+    bool model; /* the names of the columns wanted are there */
+    bool usual; /* a cell is "label" or "target" */
+    bool
+        counts; /* besides columns of other roles there are 0, 1, 2, ... or 2019, 2020, 2021, ... */
+    bool whole; /* besides them, and words, there are whole numbers, no two the same */
+    bool beside; /* and a word, of the id or a column that is left out, or of data */
 };
 
 static bool is_text(const struct cell *cell, const char *text)
@@ -359,15 +363,23 @@ static bool is_text(const struct cell *cell, const char *text)
     return strlen(text) == cell->length && memcmp(text, cell->text, cell->length) == 0;
 }
 
-/* Whether a list of columns, of names and positions, names this cell, or has its position. */
-static void look_in_list(const char *list, bool one, const struct cell *cell, int64_t column,
-                         int64_t count, bool *named, bool *placed)
+/* How a text means columns: all of it is one, or a list of them, in which a number is a position,
+ * also where a cell has the same number. */
+enum naming { ONE_COLUMN, LIST, LIST_FOR_NUMBER };
+
+/* Whether a text of names and positions names this cell, or has its position. */
+static void look_in_list(const char *list, enum naming naming, const struct cell *cell,
+                         int64_t column, int64_t count, bool *named, bool *placed)
 {
     for (const char *p = list; p;) {
-        size_t length = one ? strlen(p) : strcspn(p, ",");
+        size_t length = naming == ONE_COLUMN ? strlen(p) : strcspn(p, ",");
         mrc_asked asked = mrc_column_asked(p, length, count);
+        int64_t first, last;
         *placed |= asked.position == column + 1;
-        *named |= !asked.position && length == cell->length && memcmp(p, cell->text, length) == 0;
+        *placed |= naming != ONE_COLUMN && mrc_column_range(p, length, count, &first, &last) &&
+                   column + 1 >= first && column + 1 <= last;
+        *named |= !asked.position && naming != LIST_FOR_NUMBER && length == cell->length &&
+                  memcmp(p, cell->text, length) == 0;
         *named |= asked.name && asked.length == cell->length &&
                   memcmp(asked.name, cell->text, asked.length) == 0;
         p = p[length] ? p + length + 1 : NULL;
@@ -393,6 +405,14 @@ static int compare_doubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool is_date(const struct cell *cell)
+{
+    char format[MRC_DATE_FORMAT];
+    double days;
+    return mrc_parse_date(cell->text, cell->length, NULL, &days) ||
+           mrc_looks_like_date(cell->text, cell->length, format);
+}
+
 /* Visit the cells of the first row, all of which is in the buffer. */
 static mercer_status walk_first(struct csv *csv, const struct looks *first,
                                 const mercer_read_options *options, double *values,
@@ -409,9 +429,18 @@ static mercer_status walk_first(struct csv *csv, const struct looks *first,
         if (next_cell(csv, &at, &cell, err) == CELL_BAD)
             return MERCER_ERR_MEMORY; /* the row was looked at; only unescaping can still fail */
         clues->usual |= is_text(&cell, "label") || is_text(&cell, "target");
-        look_in_list(options->label, true, &cell, i, first->count, &named, &placed);
-        look_in_list(options->target, true, &cell, i, first->count, &named, &placed);
-        look_in_list(options->target, false, &cell, i, first->count, &named, &placed);
+        look_in_list(options->label, ONE_COLUMN, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, ONE_COLUMN, &cell, i, first->count, &named, &placed);
+        look_in_list(options->target, LIST, &cell, i, first->count, &named, &placed);
+        const bool predicted = named || placed;
+        look_in_list(options->id, ONE_COLUMN, &cell, i, first->count, &named, &placed);
+        look_in_list(options->groups, ONE_COLUMN, &cell, i, first->count, &named, &placed);
+        const bool has_role = named || placed, number = first->cells[i] & LOOKS_NUMBER;
+        const enum naming list = number ? LIST_FOR_NUMBER : LIST;
+        bool used = false;
+        look_in_list(options->use_columns, list, &cell, i, first->count, &named, &used);
+        look_in_list(options->drop_columns, list, &cell, i, first->count, &named, &placed);
+        placed |= options->use_columns && !used;
         clues->named |= named;
         in_order += in_order < options->only_count && is_text(&cell, options->only[in_order]);
         double value = 0;
@@ -421,12 +450,19 @@ static mercer_status walk_first(struct csv *csv, const struct looks *first,
             mrc_parse_double(cell.text, cell.length, &value);
         start = i == 0 ? value : start;
         all_count &= whole && value == start + (double)i;
-        if (named || placed)
+        const bool apart = has_role || placed;
+        const bool word = !number && !is_date(&cell) && (apart || !(first->cells[i] & LOOKS_EMPTY));
+        clues->beside |= word && !predicted;
+        if (apart)
             continue;
-        clues->whole &= whole;
+        clues->whole &= whole || word;
+        clues->counts &= !word;
+        if (word)
+            continue;
         clues->counts &= whole && (k == 0 || value == values[0] + (double)k);
         values[(*value_count)++] = value;
     }
+    clues->beside &= *value_count > 0;
     /* Two numbers are neighbours too easily, unless they are the first ones. */
     clues->counts &= *value_count > 2 || (*value_count == 2 && (values[0] == 0 || values[0] == 1));
     clues->counts |= all_count && first->count > 1 && (start == 0 || start == 1);
@@ -581,7 +617,14 @@ static mercer_status decide_header(struct csv *csv, mercer_ctx *ctx,
             "above a number or another one; header yes reads it as column names, header "
             "no reads it as data without this note",
             text->input->shown);
-    csv->source->doubtful = !*yes && clues.whole;
+    clues.beside &= !*yes && clues.whole && !clues.counts;
+    csv->source->doubtful = !*yes && clues.whole && !clues.beside;
+    if (clues.beside)
+        mrc_notice_at(ctx, MRC_AT(.key = "header", .names_file = 1),
+                      "%s: the first line is read as data, but it may be column names, because its "
+                      "numbers are whole and differ, as years do; header yes reads it as names, "
+                      "header no reads it as data without this note",
+                      text->input->shown);
     if (!*yes && clues.counts)
         mrc_notice_at(
             ctx, MRC_AT(.key = "header", .names_file = 1),
@@ -629,7 +672,7 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
     size_t offset = header->length;
     int64_t lines = header->lines, seen = 0;
     mercer_error why;
-    bool more = !is_live(csv);
+    bool more = !is_live(csv), filled = false;
     mercer_status rc = MERCER_OK;
     while (more && seen < LOOKED_AT) {
         while (text->end - text->start == offset && !text->ended)
@@ -643,6 +686,8 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
             goto out;
         }
         const bool blank = rc == MERCER_OK && row.count == 1 && (row.cells[0] & LOOKS_EMPTY);
+        /* Where the last cell is empty, each line may end in a separator too much. */
+        filled |= rc == MERCER_OK && row.count > 0 && !(row.cells[row.count - 1] & LOOKS_EMPTY);
         more = rc == MERCER_OK &&
                (blank || (row.count == header->count + 1 && can_name_row(row.cells[0], header)));
         rc = MERCER_OK; /* what is wrong with a row is told when it is read */
@@ -650,7 +695,7 @@ static mercer_status have_row_names(struct csv *csv, const mrc_columns *columns,
         offset += row.length;
         lines += row.lines;
     }
-    *yes = more && seen > 1;
+    *yes = more && seen > 1 && filled;
 out:
     mrc_free(row.cells);
     return rc;
@@ -777,6 +822,28 @@ static void tell_style(const struct csv *csv, const mercer_ctx *ctx, bool delimi
                   name && decimal ? ", " : "", decimal ? "with decimal commas" : "");
 }
 
+/* Step over a first line "sep=;", by which Excel is told what separates the cells, and take it at
+ * its word. size: bytes of the first lines, which become fewer. */
+static bool skip_announced(struct csv *csv, size_t *size)
+{
+    mrc_text *text = &csv->text;
+    const char *first = text->data + text->start;
+    size_t line = 0;
+    while (line < *size && first[line] != '\n' && first[line] != '\r')
+        line++;
+    const bool quoted = line > 2 && first[0] == '"' && first[line - 1] == '"';
+    const char *word = first + quoted;
+    if (line - 2 * (size_t)quoted != 5 || line == *size || strncmp(word, "sep=", 4) != 0 ||
+        !strchr(",;\t|", word[4]))
+        return false;
+    csv->delimiter = word[4];
+    line += first[line] == '\r' && line + 1 < *size && first[line + 1] == '\n' ? 2 : 1;
+    text->start += line;
+    text->line++;
+    *size -= line;
+    return true;
+}
+
 /* How cells are separated and numbers written, as the caller says, else by the first lines. */
 static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
                                 const mercer_read_options *options, mrc_columns *columns,
@@ -811,6 +878,8 @@ static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
     columns->style.thousands = thousands;
     if (sniffed || decimal)
         MRC_TRY(fetch_lines(csv, is_live(csv) ? 1 : LINES, &size, err));
+    if (sniffed && skip_announced(csv, &size))
+        sniffed = false;
     if (sniffed)
         csv->delimiter = mrc_sniff_delimiter(csv->text.data + csv->text.start, size, csv->comment);
     /* Names tell nothing of numbers. An answer is not waited for before the first row. */
@@ -878,6 +947,7 @@ static mrc_at at_cell(const struct csv *csv, const mrc_columns *columns, int64_t
 {
     return (mrc_at){.column = columns->names ? columns->names[column] : NULL,
                     .column_number = columns->names ? 0 : column + 1,
+                    .position = column + 1,
                     .row = csv->rows + 1,
                     .line = line,
                     .names_file = 1};
@@ -920,6 +990,44 @@ out:
     return rc;
 }
 
+/* A position for an option: of a column at the end of a header that has no name, with all others
+ * up to the last, "5-"; else "". A name that the header does not have was made by take_names(). */
+static void unnamed_range(const mrc_columns *columns, int64_t column, char out[MRC_NUMBER_SIZE + 8])
+{
+    char name[MRC_NUMBER_SIZE + 8] = "column";
+    int64_t nameless = 0;
+    *out = 0;
+    for (int64_t i = column; columns->names && i < columns->count; i++, nameless++) {
+        name[6 + mrc_format_double((double)(i + 1), name + 6)] = 0;
+        if (strcmp(columns->names[i], name) != 0)
+            break;
+    }
+    if (nameless == 0)
+        return;
+    int length = mrc_format_double((double)(column + 1), out);
+    snprintf(out + length, 8, "%s", nameless > 1 && column + nameless == columns->count ? "-" : "");
+}
+
+/* A class or target value that is not there. */
+static mercer_status fail_unlabelled(const struct csv *csv, const mrc_columns *columns,
+                                     int64_t column, const struct cell *cell, int64_t line,
+                                     const char *wanted, mercer_error *err)
+{
+    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
+    mrc_at at = at_cell(csv, columns, column, line);
+    at.cause = MERCER_CAUSE_MISSING_VALUE;
+    at.key = columns->of_model ? "no_label" : NULL;
+    at.advice_key = columns->of_model ? NULL : "unlabelled";
+    at.advice_value = columns->of_model ? NULL : "drop";
+    mrc_show(shown, cell->text, cell->length);
+    return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is %s%s%s where %s is expected; %s",
+                       csv->text.input->shown, (long long)line,
+                       mrc_column_shown(where, columns, column), cell->length ? "'" : "empty",
+                       shown, cell->length ? "'" : "", wanted,
+                       columns->of_model ? "the rows can be read without labels"
+                                         : "rows without one can be left out");
+}
+
 /* Say what is wrong with a cell. */
 static mercer_status refuse_cell(const struct csv *csv, const mrc_columns *columns, int64_t column,
                                  const struct cell *cell, int64_t line, bool missing, bool number,
@@ -929,7 +1037,8 @@ static mercer_status refuse_cell(const struct csv *csv, const mrc_columns *colum
                                         [MRC_BOOLEAN] = "a boolean",
                                         [MRC_DATE] = "a date of the format expected"};
     double days;
-    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE];
+    char where[MRC_COLUMN_SHOWN], shown[MRC_SHOWN_SIZE], range[MRC_NUMBER_SIZE + 8];
+    char format[MRC_DATE_FORMAT];
     const char *file = csv->text.input->shown, *wanted = number ? "finite" : "a number", *hint = "";
     const char *comma = memchr(cell->text, ',', cell->length);
     mrc_dress dress = dress_of(columns, columns->role[column]);
@@ -939,10 +1048,18 @@ static mercer_status refuse_cell(const struct csv *csv, const mrc_columns *colum
     at.cause = missing || cell->length == 0 ? MERCER_CAUSE_MISSING_VALUE
                : number                     ? MERCER_CAUSE_NONE
                                             : MERCER_CAUSE_NOT_A_NUMBER;
-    if (missing) {
+    if (missing && columns->role[column] < 0) {
+        return fail_unlabelled(csv, columns, column, cell, line, "a value", err);
+    } else if (missing) {
         hint = columns->missing_hint ? columns->missing_hint : "";
         at.advice_key = columns->missing_advice ? "missing" : NULL;
         at.advice_value = columns->missing_advice;
+        unnamed_range(columns, column, range);
+        if (cell->length == 0 && *range && !columns->of_model) {
+            hint = "; its column has no name: where it has nothing but empty cells, leave it out";
+            at.advice_key = "drop";
+            at.advice_value = range;
+        }
     } else if (dress == MRC_PLAIN && mrc_parse_date(cell->text, cell->length, NULL, &days)) {
         at.cause = MERCER_CAUSE_NONE;
         at.key = columns->dress_open ? "drop id" : NULL;
@@ -966,6 +1083,21 @@ static mercer_status refuse_cell(const struct csv *csv, const mrc_columns *colum
             at.advice_value = "comma";
             at.cause = MERCER_CAUSE_NONE;
         }
+    } else if (mrc_looks_like_date(cell->text, cell->length, format) && columns->dress_open) {
+        snprintf(range, sizeof range, "dates:format=%s", format);
+        hint = *format ? "; if it is a date, leave the column out, name it as the id, or count "
+                         "days by its format"
+                       : "; if it is a date, leave the column out, or name it as the id";
+        at.cause = MERCER_CAUSE_NONE;
+        at.key = "drop id";
+        at.advice_key = *format ? "encode" : NULL;
+        at.advice_value = *format ? range : NULL;
+    } else if (!number && mrc_may_mean_missing(cell->text, cell->length) && !columns->of_model) {
+        snprintf(range, sizeof range, "%.*s", (int)cell->length, cell->text);
+        hint = "; if it means that the value is missing, say so";
+        at.cause = MERCER_CAUSE_NONE;
+        at.advice_key = "na";
+        at.advice_value = range;
     }
     if (cell->length == 0)
         return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty%s", file,
@@ -1009,14 +1141,14 @@ static mercer_status cell_number(struct csv *csv, int64_t column, const struct c
     double value = 0;
     bool plain = dress == MRC_PLAIN || dress == MRC_GROUPED;
     bool number = plain && mrc_parse_styled(cell->text, cell->length, &columns->style, &value);
-    bool missing = role >= 0 && means_missing(columns, cell);
+    bool missing = means_missing(columns, cell);
     if (number && columns->style.doubtful && is_doubtful(cell))
         return refuse_doubtful(csv, columns, column, cell, line, err);
     if (number && isfinite(value) && !missing) {
         *out = value;
         return MERCER_OK;
     }
-    if (missing && columns->missing) {
+    if (missing && (role >= 0 ? columns->missing : columns->drop_unlabelled)) {
         *out = NAN;
         return MERCER_OK;
     }
@@ -1038,12 +1170,12 @@ static mercer_status cell_class(const struct csv *csv, const mrc_columns *column
                                 const struct cell *cell, int64_t line, mrc_classes *classes,
                                 int64_t *code, mercer_error *err)
 {
-    char where[MRC_COLUMN_SHOWN];
-    const mrc_at at = at_cell(csv, columns, column, line);
-    if (cell->length == 0)
-        return mrc_fail_at(err, MERCER_ERR_DATA, &at, "%s:%lld: %s is empty (a class is expected)",
-                           csv->text.input->shown, (long long)line,
-                           mrc_column_shown(where, columns, column));
+    if (mrc_means_unlabelled(columns, cell->text, cell->length)) {
+        *code = MRC_NO_LABEL;
+        return columns->drop_unlabelled
+                   ? MERCER_OK
+                   : fail_unlabelled(csv, columns, column, cell, line, "a class", err);
+    }
     mercer_status rc = check_text(csv, cell, line, err);
     if (rc != MERCER_OK)
         return rc;
@@ -1061,12 +1193,17 @@ static enum outcome fail_ragged(struct csv *csv, const mrc_columns *columns, mer
         outcome = next_cell(csv, &at, &cell, err);
         count++;
     }
+    const char *hint = "";
+    if (columns->count == 1 && csv->rows == 0 && columns->names)
+        hint = "; if the first line is a title, the table has to begin with the next one";
+    else if (count == columns->count + 1 && cell.length == 0 && !cell.quoted)
+        hint = "; the line ends in a separator";
     if (outcome == CELL_LAST)
         mrc_fail_at(err, MERCER_ERR_FORMAT,
                     MRC_AT(.row = csv->rows + 1, .line = csv->text.line, .names_file = 1),
-                    "%s:%lld: %lld cell%s where %lld %s expected", csv->text.input->shown,
+                    "%s:%lld: %lld cell%s where %lld %s expected%s", csv->text.input->shown,
                     (long long)csv->text.line, (long long)count, count == 1 ? "" : "s",
-                    (long long)columns->count, columns->count == 1 ? "was" : "were");
+                    (long long)columns->count, columns->count == 1 ? "was" : "were", hint);
     return outcome == CELL_MORE ? CELL_MORE : CELL_BAD;
 }
 

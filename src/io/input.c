@@ -440,7 +440,9 @@ double mrc_input_done(const mrc_input *input)
 {
     if (input->size <= 0)
         return -1;
-    return input->taken < input->size ? (double)input->taken / (double)input->size : 1;
+    /* Compressed bytes that wait may be most of what there will be. */
+    int64_t done = input->taken - (int64_t)(input->raw_end - input->raw_at);
+    return done < input->size ? (double)done / (double)input->size : 1;
 }
 
 void mrc_input_close(mrc_input *input)

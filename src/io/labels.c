@@ -76,6 +76,7 @@ out:
 mercer_status mrc_labels_take(mercer_reader *reader, mercer_ctx *ctx, mrc_block *block,
                               mercer_error *err)
 {
+    const mrc_columns *columns = &reader->source.columns;
     const char *text = NULL;
     size_t length;
     mercer_status rc = MERCER_OK;
@@ -87,7 +88,21 @@ mercer_status mrc_labels_take(mercer_reader *reader, mercer_ctx *ctx, mrc_block 
                 reader->labels_input.shown, (long long)(reader->rows + i),
                 reader->labels_named ? " after its first line, which is read as a name" : "",
                 reader->source.input.shown);
-        MRC_TRY(mrc_classes_code(&reader->source.classes, text, length, &block->codes[i], err));
+        block->codes[i] = MRC_NO_LABEL;
+        bool none = mrc_means_unlabelled(columns, text, length);
+        if (none && !columns->drop_unlabelled) {
+            char shown[MRC_SHOWN_SIZE];
+            MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                        MRC_AT(.names_file = 1, .line = reader->labels.line - 1,
+                               .cause = MERCER_CAUSE_MISSING_VALUE,
+                               .advice_key = columns->of_model ? NULL : "unlabelled",
+                               .advice_value = columns->of_model ? NULL : "drop"),
+                        "%s:%lld: '%s' where a class is expected%s", reader->labels_input.shown,
+                        (long long)reader->labels.line - 1, mrc_show(shown, text, length),
+                        columns->of_model ? "" : "; rows without one can be left out");
+        }
+        if (!none)
+            MRC_TRY(mrc_classes_code(&reader->source.classes, text, length, &block->codes[i], err));
     }
     if (reader->ended) {
         MRC_TRY(next_label(reader, ctx, &text, &length, err));

@@ -68,6 +68,9 @@ static mercer_status class_of(double value, mrc_classes *classes, int64_t *code,
 {
     char text[MRC_NUMBER_SIZE];
     int length = mrc_format_double(value == 0 ? 0 : value, text);
+    *code = MRC_NO_LABEL;
+    if (isnan(value)) /* of a row that is left out, see check_finite() */
+        return MERCER_OK;
     return mrc_classes_code(classes, text, (size_t)length, code, err);
 }
 
@@ -112,13 +115,17 @@ static mercer_status check_finite(const mrc_matrix *matrix, const mrc_columns *c
     while ((next = mrc_first_not_finite(x + at, values - at)) >= 0) {
         at += next;
         int64_t role = columns->role[at % matrix->columns];
-        bool missing = isnan(x[at]) && role >= 0;
+        bool label = role == MRC_ROLE_LABEL || mrc_role_is_target(role);
+        bool missing = isnan(x[at]) && role >= 0, unlabelled = isnan(x[at]) && label;
         if (role == MRC_ROLE_SKIPPED) {
             at++;
             continue;
         }
-        if (!missing || !columns->missing) {
-            const char *hint = missing && columns->missing_hint ? columns->missing_hint : "";
+        if (!(missing && columns->missing) && !(unlabelled && columns->drop_unlabelled)) {
+            const char *hint = missing && columns->missing_hint ? columns->missing_hint
+                               : unlabelled && !columns->of_model
+                                   ? "; rows without a class or target value can be left out"
+                                   : "";
             char number[MRC_NUMBER_SIZE];
             mrc_format_double(x[at], number);
             return mrc_fail_at(
@@ -126,8 +133,12 @@ static mercer_status check_finite(const mrc_matrix *matrix, const mrc_columns *c
                 MRC_AT(.cause = isnan(x[at]) ? MERCER_CAUSE_MISSING_VALUE : MERCER_CAUSE_NONE,
                        .row = matrix->next + at / matrix->columns + 1,
                        .column_number = at % matrix->columns + 1, .names_file = 1,
-                       .advice_key = missing && columns->missing_advice ? "missing" : NULL,
-                       .advice_value = missing ? columns->missing_advice : NULL),
+                       .advice_key = missing && columns->missing_advice ? "missing"
+                                     : unlabelled && !columns->of_model ? "unlabelled"
+                                                                        : NULL,
+                       .advice_value = missing                            ? columns->missing_advice
+                                       : unlabelled && !columns->of_model ? "drop"
+                                                                          : NULL),
                 "%s: row %lld, column %lld: %s is not finite%s", matrix->shown,
                 (long long)(matrix->next + at / matrix->columns + 1),
                 (long long)(at % matrix->columns + 1), number, hint);

@@ -169,6 +169,13 @@ static mercer_status begin_prepare(mercer_reader *reader, const mercer_read_opti
         mrc_missing_fills(missing) || (missing == MRC_MISSING_DROP && !reader->prepare_from_model);
     reader->source.columns.missing_hint = hints[reader->prepare_from_model][missing];
     reader->source.columns.missing_advice = reader->prepare_from_model ? NULL : "mean";
+    reader->source.columns.of_model = reader->prepare_from_model;
+    if (options->unlabelled && strcmp(options->unlabelled, "error") != 0 &&
+        strcmp(options->unlabelled, "drop") != 0)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "unlabelled"),
+                    "unlabelled '%s' is neither error nor drop", options->unlabelled);
+    reader->source.columns.drop_unlabelled =
+        options->unlabelled && strcmp(options->unlabelled, "drop") == 0;
     if (!reader->prepare_from_model)
         MRC_TRY(split_na(options->na, reader->prepare, err));
     reader->source.columns.na = reader->prepare->na;
@@ -216,9 +223,10 @@ static mercer_status check_sparse(const mercer_reader *reader, mercer_error *err
     if (!reader->source.sparse)
         return MERCER_OK;
     if (!reader->prepare_from_model &&
-        (reader->source.columns.encode || prepare->missing != MRC_MISSING_ERROR))
+        (reader->source.columns.encode || prepare->missing != MRC_MISSING_ERROR ||
+         reader->source.columns.drop_unlabelled))
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT,
-                           MRC_AT(.key = "missing encode", .names_file = 1),
+                           MRC_AT(.key = "missing encode unlabelled", .names_file = 1),
                            "%s: its rows are sparse; missing values and texts are for dense tables",
                            reader->source.input.shown);
     if (prepare->sources > 0 || prepare->image == MRC_IMAGE_HAAR)

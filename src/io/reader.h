@@ -16,7 +16,8 @@ struct mercer_reader {
     bool prepare_from_model; /* the preparation is a model's; else it is learnt from the first block
                               */
     mrc_prepared prepare_counts; /* what it did */
-    int64_t dropped;             /* rows left out */
+    int64_t dropped;             /* rows left out, because a value is missing */
+    int64_t unlabelled;          /* likewise, because the label is */
     mrc_input labels_input;
     mrc_text labels;
     int64_t rows; /* read so far */

@@ -38,6 +38,29 @@ static void list_columns(const mrc_columns *columns, char *text, size_t size)
     }
 }
 
+/* Where a name of two columns stands in the way: in the table, in what the caller asks for, or in
+ * what a model needs. */
+enum twice { TWICE_IN_TABLE, TWICE_ASKED, TWICE_NEEDED };
+
+static mercer_status refuse_name(const mercer_reader *reader, int64_t first, int64_t second,
+                                 enum twice twice, mercer_error *err)
+{
+    static const char *const hints[] = {
+        [TWICE_IN_TABLE] = "leave one of them out by its position",
+        [TWICE_ASKED] = "write the position of the one that is meant, and leave the other one out",
+        [TWICE_NEEDED] = "the model needs one of them: give the other one another name"};
+    const char *name = reader->source.columns.names[first];
+    char shown[MRC_SHOWN_SIZE], position[MRC_NUMBER_SIZE + 16] = "position:";
+    mrc_format_double((double)(second + 1), position + strlen(position));
+    return mrc_fail_at(err, MERCER_ERR_DATA,
+                       MRC_AT(.names_file = 1, .column = name, .position = second + 1,
+                              .advice_key = twice == TWICE_IN_TABLE ? "drop" : NULL,
+                              .advice_value = position),
+                       "%s: two columns are called '%s', %lld and %lld; %s",
+                       reader->source.input.shown, mrc_show(shown, name, strlen(name)),
+                       (long long)first + 1, (long long)second + 1, hints[twice]);
+}
+
 /* The column that a text of the caller means, -1 for none: NAME, a 1-based POSITION, name:NAME or
  * position:POSITION. A text that means two columns is refused, because either choice would be a
  * silent mistake for somebody. */
@@ -51,6 +74,11 @@ static mercer_status find_column(const mercer_reader *reader, const char *text, 
     int64_t part =
         asked.name ? mrc_column_named(columns, asked.name, asked.length) : asked.position - 1;
     *out = whole >= 0 ? whole : part;
+    /* By its name a column is meant only where no other one has it. */
+    for (int64_t i = *out + 1;
+         columns->names && *out >= 0 && *out != asked.position - 1 && i < columns->count; i++)
+        if (strcmp(columns->names[i], columns->names[*out]) == 0)
+            return refuse_name(reader, *out, i, TWICE_ASKED, err);
     if (whole < 0 || part < 0 || whole == part)
         return MERCER_OK;
     mrc_show(shown, text, length);
@@ -75,28 +103,48 @@ static mercer_status need_column(const mercer_reader *reader, const char *text, 
                        reader->source.input.shown, mrc_show(shown, text, length), near, listed);
 }
 
+struct named {
+    const char *name;
+    int64_t column;
+    bool used;
+};
+
+/* Columns of one name in their order. */
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    const struct named *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order ? order : (x->column > y->column) - (x->column < y->column);
 }
 
-/* Two columns of one name could be taken for each other; refuse them. */
-static mercer_status check_names(const mercer_reader *reader, mercer_error *err)
+/* Two columns of one name could be taken for each other; refuse them, unless the caller has left
+ * one of them out. by_name: those that are used were found by their names, so no other column may
+ * have these. *twice: another column has the name of one that is used. */
+static mercer_status check_names(const mercer_reader *reader, bool by_name, bool *twice,
+                                 mercer_error *err)
 {
     const mrc_columns *columns = &reader->source.columns;
-    char **sorted = NULL;
+    struct named *sorted = NULL;
     mercer_status rc = MERCER_OK;
+    *twice = false;
     if (!columns->names)
         return MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&sorted, columns->count, 1, sizeof *sorted, err));
-    memcpy(sorted, columns->names, (size_t)columns->count * sizeof *sorted);
+    for (int64_t i = 0; i < columns->count; i++)
+        sorted[i] = (struct named){columns->names[i], i, columns->role[i] != MRC_ROLE_SKIPPED};
     qsort(sorted, (size_t)columns->count, sizeof *sorted, compare_names);
-    for (int64_t i = 1; i < columns->count; i++)
-        if (strcmp(sorted[i - 1], sorted[i]) == 0) {
-            char shown[MRC_SHOWN_SIZE];
-            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: two columns are called '%s'",
-                        reader->source.input.shown, mrc_show(shown, sorted[i], strlen(sorted[i])));
-        }
+    for (int64_t i = 0, end; i < columns->count; i = end) {
+        int64_t used = 0, pair[2] = {sorted[i].column, sorted[i].column};
+        for (end = i; end < columns->count && strcmp(sorted[i].name, sorted[end].name) == 0; end++)
+            if (sorted[end].used && used++ < 2)
+                pair[used - 1] = sorted[end].column;
+        *twice |= used == 1 && end > i + 1;
+        if (used > 1)
+            MRC_TRY(refuse_name(reader, pair[0], pair[1], by_name ? TWICE_NEEDED : TWICE_IN_TABLE,
+                                err));
+        else if (by_name && used == 1 && end > i + 1)
+            MRC_TRY(refuse_name(reader, sorted[i].column, sorted[i + 1].column, TWICE_NEEDED, err));
+    }
 out:
     mrc_free(sorted);
     return rc;
@@ -210,6 +258,18 @@ static mercer_status decide_by_name(mercer_reader *reader, const mercer_read_opt
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "label target", .names_file = 1),
                            "%s: has a column 'label' and a column 'target'; choose one",
                            reader->source.input.shown);
+    for (int64_t i = 0; i < (label > target ? label : target); i++)
+        if (strcmp(columns->names[i], columns->names[label > target ? label : target]) == 0)
+            return mrc_fail_at(err, MERCER_ERR_DATA,
+                               MRC_AT(.key = reader->prepare_from_model
+                                                 ? (label >= 0 ? "label" : "target")
+                                             : label >= 0 ? "label drop"
+                                                          : "target drop",
+                                      .names_file = 1, .column = columns->names[i]),
+                               "%s: two columns are called '%s', %lld and %lld; name one by its "
+                               "position and leave the other one out",
+                               reader->source.input.shown, label >= 0 ? "label" : "target",
+                               (long long)i + 1, (long long)(label > target ? label : target) + 1);
     if (label >= 0)
         columns->label = label;
     if (target >= 0) {
@@ -219,20 +279,53 @@ static mercer_status decide_by_name(mercer_reader *reader, const mercer_read_opt
     return MERCER_OK;
 }
 
-/* The columns that were asked for by name, in that order. */
+/* Whether the columns that a model needs stand where they stood in its own file, with their names:
+ * then others may have these names, too. */
+static bool stands_as_ever(const mercer_reader *reader, const mercer_read_options *options)
+{
+    const mrc_columns *columns = &reader->source.columns;
+    const mrc_remembered *remembered = &reader->prepare->remembered;
+    bool same = reader->prepare_from_model && remembered->places && columns->names &&
+                columns->count == remembered->file_columns &&
+                options->only_count == remembered->place_count;
+    for (int64_t j = 0; same && j < options->only_count; j++) {
+        const int64_t place = remembered->places[j];
+        same = place >= 0 && place < columns->count && columns->role[place] == 0 &&
+               strcmp(columns->names[place], options->only[j]) == 0;
+    }
+    return same;
+}
+
+/* The columns that were asked for by name, in that order; *placed: by their places as well. */
 static mercer_status take_only(mercer_reader *reader, const mercer_read_options *options,
-                               mercer_error *err)
+                               bool *placed, mercer_error *err)
 {
     mrc_columns *columns = &reader->source.columns;
     char listed[LISTED_SIZE];
     int64_t *where = NULL;
+    struct named *sorted = NULL; /* by name: there may be very many */
     mercer_status rc = MERCER_OK;
+    *placed = stands_as_ever(reader, options);
     MRC_TRY(mrc_alloc(&where, options->only_count, sizeof *where, err));
+    MRC_TRY(mrc_alloc2_raw(&sorted, columns->count, 1, sizeof *sorted, err));
+    for (int64_t i = 0; i < columns->count; i++)
+        sorted[i] = (struct named){columns->names[i], i, columns->role[i] == 0};
+    qsort(sorted, (size_t)columns->count, sizeof *sorted, compare_names);
     for (int64_t j = 0; j < options->only_count; j++) {
-        where[j] = -1;
-        for (int64_t i = 0; i < columns->count && where[j] < 0; i++)
-            if (columns->role[i] == 0 && strcmp(columns->names[i], options->only[j]) == 0)
-                where[j] = i;
+        int64_t low = 0, high = columns->count; /* the first that is not before lies in between */
+        while (low < high) {
+            const int64_t middle = low + (high - low) / 2;
+            if (strcmp(sorted[middle].name, options->only[j]) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        where[j] = *placed ? reader->prepare->remembered.places[j] : -1;
+        for (; low < columns->count && where[j] < 0; low++) {
+            if (strcmp(sorted[low].name, options->only[j]) != 0)
+                break;
+            where[j] = sorted[low].used ? sorted[low].column : -1;
+        }
         if (where[j] < 0) {
             list_columns(columns, listed, sizeof listed);
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.column = options->only[j], .names_file = 1),
@@ -250,6 +343,7 @@ static mercer_status take_only(mercer_reader *reader, const mercer_read_options 
     columns->data = options->only_count;
     columns->skipped -= options->only_count;
 out:
+    mrc_free(sorted);
     mrc_free(where);
     return rc;
 }
@@ -439,8 +533,8 @@ static void take_places(mercer_reader *reader)
 }
 
 /* Keep what a reader of more rows has to know of the columns that are not data. What the rule of
- * io.h finds need not be kept. */
-static mercer_status remember(mercer_reader *reader, const mercer_read_options *options,
+ * io.h finds need not be kept. twice: names alone do not tell the columns. */
+static mercer_status remember(mercer_reader *reader, const mercer_read_options *options, bool twice,
                               mercer_error *err)
 {
     const mrc_columns *columns = &reader->source.columns;
@@ -465,8 +559,9 @@ static mercer_status remember(mercer_reader *reader, const mercer_read_options *
                 MRC_TRY(mrc_strdup(&remembered->targets[MRC_ROLE_TARGET(columns->role[i])],
                                    columns->names[i], err));
     }
-    if (columns->names ||
-        (!options->use_columns && !options->drop_columns && columns->id < 0 && columns->group < 0))
+    if (columns->names ? !twice
+                       : !options->use_columns && !options->drop_columns && columns->id < 0 &&
+                             columns->group < 0)
         goto out;
     MRC_TRY(mrc_alloc(&remembered->places, columns->data, sizeof *remembered->places, err));
     remembered->place_count = columns->data;
@@ -525,7 +620,6 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
     MRC_TRY(mrc_budget_take(&reader->source.budget, columns->count,
                             2 * (int64_t)sizeof *columns->role, "this number of columns",
                             err)); /* for their names in order, too */
-    MRC_TRY(check_names(reader, err));
     MRC_TRY(mrc_alloc2(&columns->role, columns->count, 1, sizeof *columns->role, err));
     MRC_TRY(decide_targets(reader, options, err));
     MRC_TRY(decide_id(reader, ctx, options, err));
@@ -533,10 +627,11 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
     if (columns->label >= 0)
         columns->role[columns->label] = MRC_ROLE_LABEL;
     MRC_TRY(leave_out(reader, options, err));
-    bool chosen = options->only && columns->names;
+    bool chosen = options->only && columns->names, placed = false, twice = false;
     if (chosen)
-        MRC_TRY(take_only(reader, options, err));
-    else if (has_places(reader))
+        MRC_TRY(take_only(reader, options, &placed, err));
+    MRC_TRY(check_names(reader, chosen && !placed, &twice, err));
+    if (!chosen && has_places(reader))
         take_places(reader);
     for (int64_t i = 0; i < columns->count && !chosen && !has_places(reader); i++)
         if (columns->role[i] == 0)
@@ -549,7 +644,7 @@ mercer_status mrc_decide_roles(mercer_reader *reader, const mercer_ctx *ctx,
                     : columns->targets  ? "targets"
                                         : "");
     if (!reader->prepare_from_model)
-        MRC_TRY(remember(reader, options, err));
+        MRC_TRY(remember(reader, options, twice, err));
     describe_origin(reader, options->labels_file);
 out:
     return rc;

@@ -165,12 +165,27 @@ static bool misses_a_value(const mrc_columns *columns, const double *row)
     return false;
 }
 
-/* Leave out the rows with a missing value. */
+/* Whether row i has no class, or lacks a target value. */
+static bool is_unlabelled(const mrc_columns *columns, const mrc_block *block, int64_t i)
+{
+    for (int64_t k = 0; k < columns->targets && block->values; k++)
+        if (mrc_is_missing(columns, block->values[i * columns->targets + k]))
+            return true;
+    return block->codes && block->codes[i] == MRC_NO_LABEL;
+}
+
+/* Leave out the rows with a missing value, or without a label, as far as that is wanted. */
 static void drop_rows(mercer_reader *reader, mrc_block *block)
 {
-    int64_t d = reader->source.columns.data, targets = reader->source.columns.targets, kept = 0;
+    const mrc_columns *columns = &reader->source.columns;
+    const bool gaps = columns->missing && reader->prepare->missing == MRC_MISSING_DROP;
+    int64_t d = columns->data, targets = columns->targets, kept = 0;
     for (int64_t i = 0; i < block->n; i++) {
-        if (misses_a_value(&reader->source.columns, block->x + i * d))
+        bool unlabelled = columns->drop_unlabelled && is_unlabelled(columns, block, i);
+        bool gap = gaps && !unlabelled && misses_a_value(columns, block->x + i * d);
+        reader->unlabelled += unlabelled;
+        reader->dropped += gap;
+        if (unlabelled || gap)
             continue;
         if (kept < i) {
             memcpy(block->x + kept * d, block->x + i * d, (size_t)d * sizeof *block->x);
@@ -186,7 +201,6 @@ static void drop_rows(mercer_reader *reader, mrc_block *block)
         }
         kept++;
     }
-    reader->dropped += block->n - kept;
     block->n = kept;
 }
 
@@ -201,7 +215,7 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     block->sparse = reader->source.sparse;
     /* What will be changed has to be doubles. */
     if (!reader->source.columns.missing && !reader->source.columns.encode &&
-        reader->prepare->image != MRC_IMAGE_HAAR)
+        !reader->source.columns.drop_unlabelled && reader->prepare->image != MRC_IMAGE_HAAR)
         block->dtype = reader->source.dtype;
     MRC_TRY(format->rows(reader->self, ctx, max_rows, block, err));
     reader->ended =
@@ -217,12 +231,20 @@ out:
 static mercer_status finish_prepare(const mercer_reader *reader, const mercer_ctx *ctx,
                                     mercer_error *err)
 {
-    if (reader->dropped > 0 && reader->dropped == reader->rows)
+    const int64_t left = reader->rows - reader->unlabelled;
+    if (reader->unlabelled > 0 && left == 0)
+        return mrc_fail_at(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: no row has a label",
+                           reader->source.input.shown);
+    if (reader->dropped > 0 && reader->dropped == left)
         return mrc_fail_at(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: every row has a missing value",
                            reader->source.input.shown);
+    if (reader->unlabelled > 0)
+        mrc_notice(ctx, "%s: %lld of %lld rows have no label and are left out",
+                   reader->source.input.shown, (long long)reader->unlabelled,
+                   (long long)reader->rows);
     if (reader->dropped > 0)
         mrc_notice(ctx, "%s: %lld of %lld rows have missing values and are left out",
-                   reader->source.input.shown, (long long)reader->dropped, (long long)reader->rows);
+                   reader->source.input.shown, (long long)reader->dropped, (long long)left);
     if (reader->prepare_counts.filled > 0)
         mrc_notice(ctx, "%s: %lld missing value%s replaced by the %s of the column",
                    reader->source.input.shown, (long long)reader->prepare_counts.filled,
@@ -315,7 +337,10 @@ static mercer_status note_ids(const mercer_reader *reader, const mercer_ctx *ctx
         bool fits = columns->names &&
                     strlen(columns->names[i]) < sizeof((mercer_error *)NULL)->advice_value;
         const char *name = fits ? columns->names[i] : position;
-        mrc_notice_at(ctx, MRC_AT(.advice_key = "id", .advice_value = name, .names_file = 1),
+        mrc_notice_at(ctx,
+                      MRC_AT(.advice_key = "id", .advice_value = name, .names_file = 1,
+                             .column = columns->names ? columns->names[i] : NULL,
+                             .column_number = columns->names ? 0 : i + 1, .position = i + 1),
                       "%s: %s has %lld different whole numbers in %lld rows; if it is an id, name "
                       "it as such",
                       reader->source.input.shown, mrc_column_shown(shown, columns, i),
@@ -351,7 +376,8 @@ mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader, int64_t
     while (!table && !reader->ended) { /* more than once only when all rows are left out */
         mrc_block_destroy(&block);
         MRC_TRY(read_block(reader, ctx, max_rows, &block, err));
-        if (reader->source.columns.missing && reader->prepare->missing == MRC_MISSING_DROP)
+        if (reader->source.columns.drop_unlabelled ||
+            (reader->source.columns.missing && reader->prepare->missing == MRC_MISSING_DROP))
             drop_rows(reader, &block);
         if (block.n > 0)
             MRC_TRY(make_table(reader, ctx, &block, &table, err));

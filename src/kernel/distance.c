@@ -7,6 +7,7 @@
 #include "kernel/named.h"
 
 #include <float.h>
+#include <math.h>
 
 static const mrc_param rbf_params[] = {
     MRC_PARAM_SIGMA("width"),
@@ -36,6 +37,21 @@ static void exponential_of_sum(const mrc_kernel_part *part, const mrc_simd_loops
     loops->exponential(sums, n, -part->gamma);
 }
 
+static void exponential_slope(const mrc_kernel_part *part, double *sums, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        sums[i] = -part->gamma * exp(-part->gamma * sums[i]);
+}
+
+/* The function is exp(-factor sqrt(s)), which has no slope at 0. */
+static void root_slopes(double factor, double *sums, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double r = sqrt(sums[i]);
+        sums[i] = r > 0 ? -factor * exp(-factor * r) / (2 * r) : 0;
+    }
+}
+
 static void rbf_by_differences(const mrc_kernel_part *part, const mrc_simd_loops *loops,
                                const double *a, int64_t lda, int64_t na, const mrc_points *b,
                                int64_t b0, int64_t nb, double *out, int64_t ldo)
@@ -50,6 +66,7 @@ const mrc_kernel_def mrc_kernel_def_rbf = {
     .width = MRC_WIDTH_INVERSE_SQUARE,
     .unit_diagonal = true,
     .value = exponential_of_sum,
+    .slope = exponential_slope,
     .by_differences = rbf_by_differences,
 };
 
@@ -59,12 +76,18 @@ const mrc_kernel_def mrc_kernel_def_laplacian = {
     .term = MRC_TERM_ABSOLUTE,
     .unit_diagonal = true,
     .value = exponential_of_sum,
+    .slope = exponential_slope,
 };
 
 static void exponential_value(const mrc_kernel_part *part, const mrc_simd_loops *loops,
                               double *sums, int64_t n)
 {
     loops->exponential_of_root(sums, n, -part->gamma);
+}
+
+static void root_slope(const mrc_kernel_part *part, double *sums, int64_t n)
+{
+    root_slopes(part->gamma, sums, n);
 }
 
 const mrc_kernel_def mrc_kernel_def_exponential = {
@@ -74,6 +97,7 @@ const mrc_kernel_def mrc_kernel_def_exponential = {
     .width = MRC_WIDTH_INVERSE,
     .unit_diagonal = true,
     .value = exponential_value,
+    .slope = root_slope,
 };
 
 /* The factor of the squared distance; nu = 0.5: of the distance. */
@@ -104,6 +128,21 @@ static void matern_value(const mrc_kernel_part *part, const mrc_simd_loops *loop
         loops->matern(sums, n, scale, part->nu);
 }
 
+static void matern_slope(const mrc_kernel_part *part, double *sums, int64_t n)
+{
+    double scale = matern_scale(part);
+    if (part->nu == NU_HALF) {
+        root_slopes(scale, sums, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double s = sqrt(scale * sums[i]);
+        sums[i] = part->nu == NU_THREE_HALVES  ? -scale / 2 * exp(-s)
+                  : part->nu == NU_FIVE_HALVES ? -scale / 6 * (1 + s) * exp(-s)
+                                               : -scale * exp(-scale * sums[i]);
+    }
+}
+
 const mrc_kernel_def mrc_kernel_def_matern = {
     .entry = {"matern", "between exponential and rbf",
               "nu = 1.5: (1 + s) exp(-s), s = sqrt(3) |x-y| / sigma", matern_params},
@@ -111,6 +150,7 @@ const mrc_kernel_def mrc_kernel_def_matern = {
     .unit_diagonal = true,
     .scale = matern_scale,
     .value = matern_value,
+    .slope = matern_slope,
 };
 
 static double rq_scale(const mrc_kernel_part *part)
@@ -124,6 +164,13 @@ static void rq_value(const mrc_kernel_part *part, const mrc_simd_loops *loops, d
     loops->rational(sums, n, rq_scale(part), part->alpha);
 }
 
+static void rq_slope(const mrc_kernel_part *part, double *sums, int64_t n)
+{
+    double scale = rq_scale(part);
+    for (int64_t i = 0; i < n; i++)
+        sums[i] = -part->alpha * scale * exp(-(part->alpha + 1) * log1p(scale * sums[i]));
+}
+
 const mrc_kernel_def mrc_kernel_def_rq = {
     .entry = {"rq", "rational quadratic: rbf of many widths",
               "(1 + |x-y|^2 / (2 alpha sigma^2))^-alpha", rq_params},
@@ -131,4 +178,5 @@ const mrc_kernel_def mrc_kernel_def_rq = {
     .unit_diagonal = true,
     .scale = rq_scale,
     .value = rq_value,
+    .slope = rq_slope,
 };

@@ -67,12 +67,20 @@ static double poly_self(const mrc_kernel_part *part, double sum)
     return pow(part->gamma * sum + part->coef0, (double)part->degree);
 }
 
+static void poly_slope(const mrc_kernel_part *part, double *sums, int64_t n)
+{
+    double factor = part->gamma * (double)part->degree;
+    for (int64_t i = 0; i < n; i++)
+        sums[i] = factor * pow(part->gamma * sums[i] + part->coef0, (double)(part->degree - 1));
+}
+
 const mrc_kernel_def mrc_kernel_def_poly = {
     .entry = {"poly", "polynomial", "(gamma x.y + coef0)^degree", poly_params},
     .term = MRC_TERM_PRODUCT,
     .semidefinite = poly_semidefinite,
     .rank_limit = poly_rank_limit,
     .value = poly_value,
+    .slope = poly_slope,
     .self = poly_self,
 };
 

@@ -150,13 +150,6 @@ static double distance(const mercer_rows *rows, int64_t i, int64_t j, double *sc
     return factor == 1 ? sqrt(sum) : sqrt(distance2(rows, factor, i, j, scratch)) / factor;
 }
 
-/* floor(n i / parts) for i up to parts. In doubles the quotient would come out below an integer
- * that it is; n is split first, so that the product does not overflow. */
-static int64_t stretch_start(int64_t i, int64_t parts, int64_t n)
-{
-    return n / parts * i + n % parts * i / parts;
-}
-
 /* Median distance between the rows of a seeded sample; 1 when all of them are equal. Among many
  * duplicates the median itself may be zero: then the median of the positive distances. */
 static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, double *out,
@@ -172,12 +165,7 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
         MRC_TRY(mrc_alloc2(&scratch, 2, rows->d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&chosen, size, sizeof *chosen, err));
     MRC_TRY(mrc_alloc(&distances, size * (size - 1) / 2, sizeof *distances, err));
-    /* One row from each of `size` equal stretches: no duplicates, and no order is favoured. */
-    for (int64_t i = 0; i < size; i++) {
-        int64_t first = stretch_start(i, size, rows->n);
-        int64_t length = stretch_start(i + 1, size, rows->n) - first;
-        chosen[i] = first + (length > 1 ? mrc_rng_below(&ctx->rng, length) : 0);
-    }
+    mrc_rng_spread(&ctx->rng, rows->n, chosen, size);
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
             distances[pairs] = distance(rows, chosen[i], chosen[j], scratch);

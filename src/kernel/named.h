@@ -46,6 +46,10 @@ struct mrc_kernel_def {
     /* Values in the place of n sums; NULL: the sums are the values. */
     void (*value)(const mrc_kernel_part *part, const mrc_simd_loops *loops, double *sums,
                   int64_t n);
+    /* Derivatives of the value by the sum in the place of n sums, by libm; of a distance that is 0
+     * any number will do where there is one, and 0 where there is none. With terms x y, (x - y)^2
+     * and |x - y|. NULL: the kernel has no gradients here. */
+    void (*slope)(const mrc_kernel_part *part, double *sums, int64_t n);
     /* k(x, x) from the sum of x with itself, by libm; NULL: the sum. */
     double (*self)(const mrc_kernel_part *part, double sum);
     /* Values of few columns, of MRC_TERM_SQUARE, in one loop; NULL: sums, then value. */

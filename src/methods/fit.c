@@ -3,10 +3,12 @@
  *
  * The options are read (common/request.c); rows are scaled; what the kernel leaves open is learnt
  * from them; the method fills the model; provenance and derived parts come last. */
+#include "methods/fit.h"
 #include "linalg/blas.h"
 #include "methods/common/request.h"
 #include "methods/novelty.h"
 #include "methods/streaming/streaming.h"
+#include "model/map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -63,11 +65,30 @@ static void more_rows_destroy(struct more_rows *more)
     mrc_free(more->codes);
 }
 
+/* *rows, scaled ones that belong to us or NULL, become those that the kernel sees; *seen is what
+ * they are to be made of, and then what they are. */
+static mercer_status map_rows(mercer_ctx *ctx, const mercer_model *model, mercer_rows **rows,
+                              const mercer_rows **seen, mercer_error *err)
+{
+    const mrc_map map = mrc_map_of(model);
+    mercer_rows *mapped = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!model->map_weights)
+        return MERCER_OK;
+    rc = mrc_map_rows(ctx, &map, *seen, &mapped, err);
+    if (rc != MERCER_OK)
+        return rc;
+    mercer_rows_free(*rows);
+    *rows = mapped;
+    *seen = mapped;
+    return rc;
+}
+
 /* Other rows of the caller's as rows are: *arranged in the caller's units, *out scaled. */
-static mercer_status take_rows(const mrc_request *r, const char *what, const mercer_rows *given,
-                               const mercer_rows *rows, const mercer_model *model,
-                               mercer_rows **arranged, mercer_rows **scaled,
-                               const mercer_rows **out, mercer_error *err)
+static mercer_status take_rows(mercer_ctx *ctx, const mrc_request *r, const char *what,
+                               const mercer_rows *given, const mercer_rows *rows,
+                               const mercer_model *model, mercer_rows **arranged,
+                               mercer_rows **scaled, const mercer_rows **out, mercer_error *err)
 {
     mercer_status rc = mrc_model_arrange(model, given, mercer_rows_is_sparse(rows), arranged, err);
     if (rc != MERCER_OK)
@@ -77,11 +98,12 @@ static mercer_status take_rows(const mrc_request *r, const char *what, const mer
         MRC_TRY(mrc_scale_rows(&model->scale, *arranged, scaled, err));
         *out = *scaled;
     }
+    MRC_TRY(map_rows(ctx, model, scaled, out, err));
 out:
     return rc;
 }
 
-static mercer_status take_landmarks(mrc_request *r, const mercer_rows *rows,
+static mercer_status take_landmarks(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
                                     const mercer_model *model, mercer_rows **arranged,
                                     mercer_rows **scaled, mercer_error *err)
 {
@@ -97,7 +119,7 @@ static mercer_status take_landmarks(mrc_request *r, const mercer_rows *rows,
         r->problem.landmarks = landmarks;
         goto out;
     }
-    MRC_TRY(take_rows(r, "landmarks", landmarks, rows, model, arranged, scaled,
+    MRC_TRY(take_rows(ctx, r, "landmarks", landmarks, rows, model, arranged, scaled,
                       &r->problem.landmarks, err));
     r->options.landmarks = *arranged;
 out:
@@ -127,7 +149,7 @@ out:
     return rc;
 }
 
-static mercer_status take_validation(mrc_request *r, const mercer_rows *rows,
+static mercer_status take_validation(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
                                      const mercer_targets *targets, const mercer_model *model,
                                      struct more_rows *more, mercer_error *err)
 {
@@ -135,7 +157,7 @@ static mercer_status take_validation(mrc_request *r, const mercer_rows *rows,
     mercer_status rc = MERCER_OK;
     if (!given)
         return MERCER_OK;
-    MRC_TRY(take_rows(r, "validation", given, rows, model, &more->validation,
+    MRC_TRY(take_rows(ctx, r, "validation", given, rows, model, &more->validation,
                       &more->scaled_validation, &r->problem.validation, err));
     MRC_TRY(match_classes(r->options.validation_targets, targets, given->n, &more->codes, err));
     r->problem.validation_codes = more->codes;
@@ -157,16 +179,26 @@ static mercer_status fit_at_once(mercer_ctx *ctx, mrc_request *r, const mercer_r
     MRC_TRY(mrc_model_new(&model, err));
     MRC_TRY(mrc_request_scale(rows, model, r->scale, &scaled, err));
     r->problem.rows = scaled ? scaled : rows;
-    r->problem.own_rows = scaled;
     if (r->scale_target != MRC_SCALE_NONE)
         MRC_TRY(mrc_targets_scale(targets, r->scale_target, &scaled_targets, err));
     r->problem.targets = scaled_targets ? scaled_targets : targets;
     r->problem.report = report;
+    model->columns = rows->d;
+    if (r->map.steps > 0) {
+        MRC_TRY(mrc_map_learn(ctx, &r->map, &r->kernel, r->problem.rows, r->problem.targets,
+                              r->options.groups, model, err));
+        MRC_TRY(map_rows(ctx, model, &scaled, &r->problem.rows, err));
+    }
+    if (r->mapped_kernel) {
+        r->kernel = *r->mapped_kernel;
+        r->problem.learn_width = false; /* it has been */
+    }
+    r->problem.own_rows = scaled;
     MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, r->problem.rows, err));
     r->problem.kernel = &r->kernel;
     MRC_TRY(mrc_request_describe(ctx, rows, r, model, err));
-    MRC_TRY(take_landmarks(r, rows, model, &more->landmarks, &more->scaled_landmarks, err));
-    MRC_TRY(take_validation(r, rows, targets, model, more, err));
+    MRC_TRY(take_landmarks(ctx, r, rows, model, &more->landmarks, &more->scaled_landmarks, err));
+    MRC_TRY(take_validation(ctx, r, rows, targets, model, more, err));
     MRC_TRY(r->method->fit(ctx, r->params, &r->problem, model, err));
     MRC_TRY(mrc_model_seal(model, ctx, err));
     *out = model;
@@ -200,16 +232,12 @@ out:
     return rc;
 }
 
-mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
-                         const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
-                         mercer_fit_report *report, mercer_error *err)
+mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
+                           const mrc_kernel *mapped_kernel, const mercer_rows *rows,
+                           const mercer_targets *targets, mercer_model **out,
+                           mercer_fit_report *report, mercer_error *err)
 {
-    MRC_NEED(out);
-    *out = NULL;
-    MRC_NEED(ctx);
-    MRC_NEED(options);
-    MRC_NEED(rows);
-    mrc_request r = {0};
+    mrc_request r = {.mapped_kernel = mapped_kernel};
     mercer_fit_report filled = {.struct_size = sizeof filled};
     struct more_rows more = {0};
     mercer_model *model = NULL;
@@ -270,4 +298,16 @@ out:
     more_rows_destroy(&more);
     mrc_request_destroy(&r);
     return mrc_ctx_leave(ctx, rc, err);
+}
+
+mercer_status mercer_fit(mercer_ctx *ctx, const mercer_fit_options *options,
+                         const mercer_rows *rows, const mercer_targets *targets, mercer_model **out,
+                         mercer_fit_report *report, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(options);
+    MRC_NEED(rows);
+    return mrc_fit_with(ctx, options, NULL, rows, targets, out, report, err);
 }

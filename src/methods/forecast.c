@@ -4,13 +4,15 @@
  *
  * A sample of m rows tells: seconds per kernel value and per product with a matrix of m^2 values,
  * which grow with n^2; per product of sparse rows, which grows with n; of plain matrix products and
- * eigenproblems, which count their flops; how many passes the eigenvalues of its matrix take, which
- * hardly hangs on n; and the rank of its matrix, from which the store of all rows follows by the
- * rule of gram/choose_store.c. */
+ * eigenproblems, which count their flops; of products with one vector, which count the numbers that
+ * they read, since memory is what they wait for; how many passes the eigenvalues of its matrix
+ * take, which hardly hangs on n; and the rank of its matrix, from which the store of all rows
+ * follows by the rule of gram/choose_store.c. */
 #include "gram/factor.h"
 #include "gram/store.h"
 #include "linalg/linalg.h"
 #include "methods/common/request.h"
+#include "methods/novelty.h"
 
 #include <mercer/forecast.h>
 
@@ -30,6 +32,9 @@ enum {
     FACTOR_SHARE = 4,     /* of the sample's rows may be columns of its factor */
     PRODUCT_ROWS = 2048,  /* of a plain matrix product */
     PRODUCT_COLUMNS = 160,
+    READ_ROWS = 32,
+    MIN_READ_COLUMNS = 1 << 10,
+    MAX_READ_COLUMNS = 1 << 18, /* of a matrix of 64 MB, beyond the caches of most machines */
 };
 static const double LOOK_SECONDS = 0.05; /* for the kernel values of the sample */
 static const double TIME_SECONDS = 0.02; /* for everything that is timed */
@@ -40,7 +45,7 @@ static const double RANK_GROWTH = 0.08;  /* of the rank of a factor, whenever ro
 static const double EIGEN_PASSES = 14;   /* of eigenvalues, where the sample shows none */
 static const double WORTH = 0.5;         /* a method is cheaper with so much of the time */
 /* Rates of a slow machine. */
-static const double SLOW_FLOPS = 4e9, SLOW_VALUES = 2e7;
+static const double SLOW_FLOPS = 4e9, SLOW_VALUES = 2e7, SLOW_READS = 4e8;
 
 MRC_VERSIONED(forecast, )
 
@@ -50,6 +55,7 @@ struct rates {
     double value;        /* kernel value */
     double narrow, wide; /* product with the matrix of the sample, of 1 and of WIDE vectors */
     double flop;         /* of matrix products */
+    double read;         /* number of a matrix in memory, by a product with one vector */
     double eigen;        /* order cubed of a full eigenproblem */
     double passes;       /* how many of them the eigenvalues take */
     double rank;         /* columns of a factor of all rows; infinite: too many */
@@ -146,6 +152,7 @@ out:
 struct plain {
     mercer_ctx *ctx;
     double *a, *inner, *values;
+    int64_t columns; /* of what is read */
 };
 
 static mercer_status square(void *arg, mercer_error *err)
@@ -162,6 +169,39 @@ static mercer_status decompose(void *arg, mercer_error *err)
         for (int64_t j = 0; j < EIGEN; j++)
             p->inner[i * EIGEN + j] = 1 / (double)(1 + i + j) + (i == j ? (double)i : 0);
     return mrc_eigen_symmetric(p->ctx, EIGEN, p->inner, p->values, err);
+}
+
+static mercer_status read_once(void *arg, mercer_error *err)
+{
+    const struct plain *p = arg;
+    (void)err;
+    mrc_wide_times(p->ctx, p->a, READ_ROWS, p->columns, 1, p->values, 0, p->inner);
+    return MERCER_OK;
+}
+
+/* Products with one vector, of a matrix as large as that of the work, `size` numbers, up to where
+ * no cache holds it: then at the speed of memory. */
+static mercer_status time_reads(mercer_ctx *ctx, struct rates *r, double size, mercer_error *err)
+{
+    const double columns = fmin(fmax(size / READ_ROWS, MIN_READ_COLUMNS), MAX_READ_COLUMNS);
+    struct plain p = {.ctx = ctx, .columns = (int64_t)columns};
+    const int64_t numbers = READ_ROWS * p.columns;
+    mercer_status rc = MERCER_OK;
+    r->read = 8 * r->flop; /* a guess, where there is no room to look */
+    if (mercer_ctx_memory(ctx) / 4 < numbers * (int64_t)sizeof(double))
+        goto out;
+    MRC_TRY(mrc_alloc2_raw(&p.a, READ_ROWS, p.columns, sizeof *p.a, err));
+    MRC_TRY(mrc_alloc(&p.inner, p.columns, sizeof *p.inner, err));
+    MRC_TRY(mrc_alloc(&p.values, READ_ROWS, sizeof *p.values, err));
+    for (int64_t i = 0; i < numbers; i++)
+        p.a[i] = (double)(i % 1000);
+    MRC_TRY(time_work(r, ctx->threads, read_once, &p, &r->read, err));
+    r->read /= (double)numbers;
+out:
+    mrc_free(p.a);
+    mrc_free(p.inner);
+    mrc_free(p.values);
+    return rc;
 }
 
 static mercer_status time_flops(mercer_ctx *ctx, struct rates *r, mercer_error *err)
@@ -208,10 +248,11 @@ static mercer_status take_sample(const mercer_rows *rows, bool square, int64_t m
                                  mercer_error *err)
 {
     int64_t *which = NULL;
+    mrc_rng rng;
     mercer_status rc = MERCER_OK;
+    mrc_rng_seed(&rng, 1);
     MRC_TRY(mrc_alloc(&which, m, sizeof *which, err));
-    for (int64_t i = 0; i < m; i++)
-        which[i] = i * rows->n / m;
+    mrc_rng_spread(&rng, rows->n, which, m);
     if (square)
         MRC_TRY(mrc_rows_take_block(rows, which, m, which, m, out, err));
     else
@@ -249,6 +290,8 @@ static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const 
     mercer_status rc = MERCER_OK;
     r->m = rows->n;
     MRC_TRY(time_flops(ctx, r, err));
+    if (work->reads > 0)
+        MRC_TRY(time_reads(ctx, r, (double)n * work->points, err));
     MRC_TRY(time_products(r, g, 1, &r->narrow, err));
     MRC_TRY(time_products(r, g, WIDE, &r->wide, err));
     r->wide = fmax(r->wide, r->narrow);
@@ -263,6 +306,7 @@ static mercer_status measure(mercer_ctx *ctx, const mrc_problem *problem, const 
     r->narrow *= slower;
     r->wide *= slower;
     r->flop *= slower;
+    r->read *= slower;
     r->eigen *= slower;
     r->prepare *= slower;
     r->passes = EIGEN_PASSES;
@@ -308,22 +352,56 @@ static double store_seconds(const struct rates *r, const mrc_store_outlook *o, d
     return o->made * r->value + (o->made > 0 ? 8 * n * q * q * r->flop : 0);
 }
 
+/* Ridge regression on n rows takes this, by conjugate gradients behind a factor of some of them. */
+static double regression_seconds(const struct rates *r, double n, double outputs)
+{
+    enum { PRODUCTS = 40, FACTOR = 500 }; /* as many as usually leave little */
+    double m = fmin(n, FACTOR);
+    return (n * n / 2 + n * m) * r->value +
+           (4 * n * m * (m + PRODUCTS * outputs) + 2 * PRODUCTS * n * n * outputs) * r->flop +
+           m * m * m * r->eigen;
+}
+
+/* A map takes this before the fit: a regression and its gradients per step and, where folds choose,
+ * the same in each of them for every form, and one more regression for each map that is tried. */
+static double map_seconds(const struct rates *r, const mrc_request *request, double n)
+{
+    enum { FOLDS = 3 };
+    const mrc_map_params *map = &request->map;
+    const mercer_rows *rows = request->problem.rows;
+    double steps = (double)map->steps, outputs = (double)mrc_problem_outputs(&request->problem);
+    double all = fmin(n, (double)map->rows), part = all * (FOLDS - 1) / FOLDS;
+    double forms = map->form == MRC_MAP_AUTO && !mercer_rows_is_sparse(rows) ? 2 : 1;
+    outputs = fmax(outputs, 1);
+    if (steps == 0)
+        return 0;
+    double slope = r->value + 4 * row_entries(rows) * outputs * r->flop;
+    double sum = steps * (regression_seconds(r, all, outputs) + all * all * slope);
+    if (map->choose == MRC_MAP_BY_FOLDS)
+        sum += FOLDS * ((1 + 2 * forms * steps) * regression_seconds(r, part, outputs) +
+                        forms * steps * part * part * slope);
+    return sum;
+}
+
 /* The whole fit takes this; head and novelty are learnt from features of rows after it. */
 static double total_seconds(const struct rates *r, const mrc_store_outlook *o, const mrc_work *w,
                             const mrc_request *request, double n)
 {
     double l = request->problem.components > 0 ? (double)request->problem.components : 10;
-    double row = w->points * (r->value + 2 * l * r->flop);
+    bool pivots = request->problem.on_pivots && o->rank > 0;
+    double row = (pivots ? (double)o->rank : w->points) * (r->value + 2 * l * r->flop);
     /* Points beyond the rank of the matrix are not taken. */
     double kept = w->points < n && r->rank < w->points ? r->rank / w->points : 1;
     double sum = store_seconds(r, o, n) + kept * w->columns * n * r->value +
-                 kept * kept * w->flops * r->flop + w->passes * pass_seconds(r, o, n, w->vectors);
+                 kept * kept * (w->flops * r->flop + w->reads * r->read) +
+                 w->passes * pass_seconds(r, o, n, w->vectors);
     if (w->pairs > 0)
         sum += eigen_seconds(r, o, n, w->pairs);
     sum += w->norms * (pass_seconds(r, o, n, 1) + o->lengths * r->value);
     sum += pow(kept * w->order, 3) * r->eigen;
     sum += n * (ROW_FLOPS + CELL_FLOPS * row_entries(request->problem.rows)) * r->flop + r->prepare;
-    if (request->options.novelty > 0) /* a fit to 80 % of the rows, judged by the others */
+    sum += map_seconds(r, request, n);
+    if (mrc_holds_out(&request->options)) /* a fit to 80 % of the rows, judged by the others */
         sum += 0.8 * sum + 0.2 * n * row;
     if (request->head.def)
         sum += n * row;
@@ -338,6 +416,7 @@ static double slow_seconds(const mrc_request *request, const mrc_work *w, double
                          .rank = INFINITY,
                          .value = 1 / SLOW_VALUES + 2 * entries / SLOW_FLOPS,
                          .flop = 1 / SLOW_FLOPS,
+                         .read = 1 / SLOW_READS,
                          .eigen = 8 / SLOW_FLOPS,
                          .passes = 2 * EIGEN_PASSES};
     const mrc_store_outlook dense = {.store = &mrc_store_dense, .made = n * n / 2};

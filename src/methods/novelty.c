@@ -10,6 +10,11 @@
  * 2002). The same errors give p-values, and distances between predictions and targets the widths of
  * intervals. The model itself has seen all rows, so its errors are a little smaller, and the share
  * a little lower; unless the one of 0.8 n rows is kept, with the kernel that these rows ask for.
+ *
+ * Rows of one group (a patient, a machine) are alike, so a row whose group was fitted says little
+ * about one of a new group. Then groups are split 80 to 20, and of each group held out one row is
+ * judged, drawn by the seed: these rows and a row of a new group are exchangeable, which all rows
+ * of some groups are not (Dunn, Wasserman, Ramdas 2018).
  * Cost: a fit to 0.8 n rows and the features of 0.2 n. */
 #include "methods/novelty.h"
 
@@ -18,8 +23,10 @@
 #include "base/share.h"
 #include "data/prepare.h"
 #include "methods/common/options.h"
+#include "methods/fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,23 +38,22 @@ enum {
 
 /* The caller's rows in two parts. For a precomputed kernel the columns are split like the rows. */
 struct split {
-    int64_t *order; /* of all rows, by the seed: first those to fit, then those held out */
+    int64_t *order; /* rows by the seed: first those to fit, then those that are judged */
     int64_t fitted, held;
     mercer_rows *fit_rows, *held_rows;
     mercer_targets *fit_targets, *held_targets; /* or NULL */
+    int64_t *fit_groups;                        /* or NULL */
     double *self; /* k(x,x) of the held-out rows, precomputed kernels only */
 };
 
-static mercer_status draw_order(const mercer_ctx *ctx, int64_t n, int64_t **out, mercer_error *err)
+static mercer_status draw_order(mrc_rng *rng, int64_t n, int64_t **out, mercer_error *err)
 {
     int64_t *order = NULL;
-    mrc_rng rng; /* its own: the fit must not depend on whether a threshold is wanted */
     mercer_status rc = mrc_alloc(&order, n, sizeof *order, err);
     if (rc != MERCER_OK)
         return rc;
-    mrc_rng_seed(&rng, ctx->seed);
     for (int64_t i = 0; i < n; i++) {
-        int64_t j = mrc_rng_below(&rng, i + 1);
+        int64_t j = mrc_rng_below(rng, i + 1);
         order[i] = order[j];
         order[j] = i;
     }
@@ -55,15 +61,84 @@ static mercer_status draw_order(const mercer_ctx *ctx, int64_t n, int64_t **out,
     return MERCER_OK;
 }
 
+/* How many groups there are; rows without groups are one each. */
+static mercer_status count_groups(const int64_t *groups, int64_t n, int64_t *out, mercer_error *err)
+{
+    bool *seen = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = groups ? 0 : n;
+    if (!groups)
+        goto out;
+    MRC_TRY(mrc_alloc(&seen, n, sizeof *seen, err));
+    for (int64_t i = 0; i < n; i++) {
+        if (groups[i] < 0 || groups[i] >= n)
+            MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "groups", .row = i + 1),
+                        "groups: row %lld has %lld, which is not from 0 to %lld", (long long)i + 1,
+                        (long long)groups[i], (long long)n - 1);
+        *out += !seen[groups[i]];
+        seen[groups[i]] = true;
+    }
+out:
+    mrc_free(seen);
+    return rc;
+}
+
+/* From rows in random order to those of the groups that are fitted, then one row of each group that
+ * is held out, the first of its group in that order; other rows of these groups are left out.
+ * Groups are drawn, each as likely as the others, whatever its number of rows. */
+static mercer_status split_groups(mrc_rng *rng, const int64_t *groups, int64_t n,
+                                  struct split *split, mercer_error *err)
+{
+    enum { NEW = -1, JUDGED = -2 };
+    int64_t *place = NULL, *drawn = NULL, *order = NULL, count, found = 0, fitted = 0, held = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(count_groups(groups, n, &count, err));
+    split->held = count / HELD_OUT_PART;
+    MRC_TRY(draw_order(rng, count, &drawn, err));
+    MRC_TRY(mrc_alloc(&place, n, sizeof *place, err)); /* of each group: in the order drawn */
+    MRC_TRY(mrc_alloc(&order, n, sizeof *order, err));
+    for (int64_t i = 0; i < n; i++)
+        place[i] = NEW;
+    for (int64_t i = 0; i < n; i++)
+        if (place[groups[i]] == NEW)
+            place[groups[i]] = drawn[found++];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *of_group = &place[groups[split->order[i]]];
+        if (*of_group >= split->held) {
+            order[fitted++] = split->order[i];
+        } else if (*of_group != JUDGED) {
+            order[n - ++held] = split->order[i];
+            *of_group = JUDGED;
+        }
+    }
+    memmove(order + fitted, order + n - held, (size_t)held * sizeof *order);
+    split->fitted = fitted;
+    mrc_free(split->order);
+    split->order = order;
+    order = NULL;
+out:
+    mrc_free(place);
+    mrc_free(drawn);
+    mrc_free(order);
+    return rc;
+}
+
 static mercer_status split_rows(const mercer_ctx *ctx, const mercer_rows *rows,
-                                const mercer_targets *targets, bool precomputed,
-                                struct split *split, mercer_error *err)
+                                const mercer_targets *targets, const int64_t *groups,
+                                bool precomputed, struct split *split, mercer_error *err)
 {
     const int64_t *held;
+    mrc_rng rng; /* its own: the fit must not depend on whether a threshold is wanted */
     mercer_status rc = MERCER_OK;
+    mrc_rng_seed(&rng, ctx->seed);
     split->held = rows->n / HELD_OUT_PART;
     split->fitted = rows->n - split->held;
-    MRC_TRY(draw_order(ctx, rows->n, &split->order, err));
+    MRC_TRY(draw_order(&rng, rows->n, &split->order, err));
+    if (groups) {
+        MRC_TRY(split_groups(&rng, groups, rows->n, split, err));
+        MRC_TRY(
+            mrc_groups_take(groups, rows->n, split->order, split->fitted, &split->fit_groups, err));
+    }
     held = split->order + split->fitted;
     if (precomputed) {
         MRC_TRY(mrc_rows_take_block(rows, split->order, split->fitted, split->order, split->fitted,
@@ -91,6 +166,7 @@ out:
 static void split_destroy(struct split *split)
 {
     mrc_free(split->order);
+    mrc_free(split->fit_groups);
     mercer_rows_free(split->fit_rows);
     mercer_rows_free(split->held_rows);
     mercer_targets_free(split->fit_targets);
@@ -117,7 +193,12 @@ mercer_status mrc_held_out_check(const mercer_fit_options *options, const mercer
                                  const mercer_targets *targets, bool precomputed, bool head,
                                  mercer_error *err)
 {
-    int64_t held = rows->n / HELD_OUT_PART;
+    const char *units = options->groups ? "groups" : "rows";
+    int64_t count;
+    mercer_status rc = count_groups(options->groups, rows->n, &count, err);
+    if (rc != MERCER_OK)
+        return rc;
+    int64_t held = count / HELD_OUT_PART;
     if (mrc_keeps_fitted(options) && !mrc_holds_out(options))
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "keep"),
                            "keep fitted: no rows are held out; it is for novelty or intervals");
@@ -131,16 +212,16 @@ mercer_status mrc_held_out_check(const mercer_fit_options *options, const mercer
                            head ? "target values, not classes" : "target values and a head");
     if (wants_intervals(options) && held < 1)
         return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.key = "intervals"),
-                           "intervals need at least %d rows, of which one in %d is held out; there "
+                           "intervals need at least %d %s, of which one in %d is held out; there "
                            "are %lld",
-                           HELD_OUT_PART, HELD_OUT_PART, (long long)rows->n);
+                           HELD_OUT_PART, units, HELD_OUT_PART, (long long)count);
     double share = options->novelty;
     if (share > 0 && held + 1 - mrc_share_floor(share, held + 1) > held)
         return mrc_fail(err, MERCER_ERR_DATA,
-                        "novelty %g needs at least %.0f rows, of which one in %d is held out; "
+                        "novelty %g needs at least %.0f %s, of which one in %d is held out; "
                         "there are %lld",
-                        share, HELD_OUT_PART * (double)(mrc_share_least(share) - 1), HELD_OUT_PART,
-                        (long long)rows->n);
+                        share, HELD_OUT_PART * (double)(mrc_share_least(share) - 1), units,
+                        HELD_OUT_PART, (long long)count);
     return MERCER_OK;
 }
 
@@ -217,6 +298,7 @@ static mercer_fit_options without_held_out(const mercer_fit_options *options)
     mercer_fit_options plain = *options;
     plain.novelty = 0;
     plain.intervals = plain.keep = NULL;
+    plain.groups = NULL;
     return plain;
 }
 
@@ -226,6 +308,7 @@ mercer_status mrc_held_out_learn(mercer_ctx *ctx, const mercer_fit_options *opti
 {
     mercer_fit_options same = without_held_out(options);
     bool intervals = wants_intervals(options);
+    char map[256];
     mercer_notice_fn notice = ctx->notice;
     mrc_rng rng = ctx->rng;
     mercer_model *partial = NULL;
@@ -235,12 +318,27 @@ mercer_status mrc_held_out_learn(mercer_ctx *ctx, const mercer_fit_options *opti
         same.head = "none";
         same.scale_target = NULL;
     }
-    same.kernel = model->kernel_text; /* with the numbers that were used, so that errors compare */
+    /* The kernel has the numbers that were used, so that errors compare. With a map they are those
+     * of mapped rows: the map is learnt anew, in as many steps and in the same form, with the
+     * kernel that the model's was learnt with. */
+    same.map = NULL;
+    if (model->map_text) {
+        snprintf(map, sizeof map, "%s,choose=none", model->map_text);
+        same.map = map;
+    } else {
+        same.kernel = model->kernel_text;
+    }
     same.components = (double)model->components;
-    MRC_TRY(split_rows(ctx, rows, intervals ? targets : NULL,
+    MRC_TRY(split_rows(ctx, rows, intervals || model->map_text ? targets : NULL, options->groups,
                        mrc_kernel_is_precomputed(&model->kernel), &split, err));
     ctx->notice = NULL; /* what there is to say has been said about all rows */
-    MRC_TRY(mercer_fit(ctx, &same, split.fit_rows, split.fit_targets, &partial, NULL, err));
+    MRC_TRY(mrc_fit_with(ctx, &same, model->map_text ? &model->kernel : NULL, split.fit_rows,
+                         split.fit_targets, &partial, NULL, err));
+    if (model->map_text && !partial->map_text) /* its errors are those of another kernel */
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "map"),
+                    "%s: the %lld rows that are not held out are too few for a map, or their "
+                    "targets are constant, but the model has one: fit to more rows, or without map",
+                    intervals ? "intervals" : "novelty", (long long)split.fitted);
     MRC_TRY(judge(ctx, options, partial, &split, model, err));
 out:
     ctx->notice = notice;
@@ -257,7 +355,8 @@ mercer_status mrc_held_out_fit(mercer_ctx *ctx, const mercer_fit_options *option
     mercer_fit_options plain = without_held_out(options);
     struct split split = {0};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(split_rows(ctx, rows, targets, false, &split, err));
+    MRC_TRY(split_rows(ctx, rows, targets, options->groups, false, &split, err));
+    plain.groups = split.fit_groups;
     MRC_TRY(mercer_fit(ctx, &plain, split.fit_rows, split.fit_targets, out, report, err));
     MRC_TRY(judge(ctx, options, *out, &split, *out, err));
 out:
@@ -311,7 +410,8 @@ mercer_status mercer_model_half_widths(const mercer_model *model, double coverag
     if (rank > h)
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "coverage"),
                            "coverage %g: %lld rows were held out, which promise %.4g at most; fit "
-                           "the model to more rows",
+                           "the model to more rows, or, where they have groups, to more groups: "
+                           "one row of a group is held out",
                            coverage, (long long)h, (double)h / (double)(h + 1));
     for (int64_t c = 0; c < outputs; c++)
         half[c] = model->held_residuals[(rank < 1 ? 0 : rank - 1) * outputs + c];

@@ -71,9 +71,20 @@ out:
     return rc;
 }
 
-static mercer_status look_at_columns(const double *x, int64_t m, int64_t d, mercer_survey *s,
-                                     mercer_error *err)
+/* Whether a column of all rows holds one value. */
+static bool is_constant(const mercer_rows *rows, int64_t j)
 {
+    for (int64_t i = 1; i < rows->n; i++)
+        if (mrc_rows_at(rows, i, j) != mrc_rows_at(rows, 0, j))
+            return false;
+    return true;
+}
+
+/* x: m x d, of the rows. */
+static mercer_status look_at_columns(const mercer_rows *rows, const double *x, int64_t m,
+                                     mercer_survey *s, mercer_error *err)
+{
+    int64_t d = rows->d;
     double *spreads = NULL;
     mercer_status rc = MERCER_OK;
     int64_t count = 0;
@@ -90,17 +101,19 @@ static mercer_status look_at_columns(const double *x, int64_t m, int64_t d, merc
             if (value != floor(value))
                 s->whole_numbers = 0;
         }
-        for (int64_t i = 0; i < m; i++)
-            sum += pow(x[i * d + j] - mean, 2) / (double)m;
+        double half = high / 2 - low / 2; /* tiny or huge values have no squares */
+        for (int64_t i = 0; i < m && half > 0; i++)
+            sum += pow((x[i * d + j] - mean) / half, 2) / (double)m;
         s->least = j ? fmin(s->least, low) : low;
         s->largest = j ? fmax(s->largest, high) : high;
         if (low == high) {
-            s->constant_columns++;
+            s->constant_columns += is_constant(rows, j);
             continue;
         }
-        spreads[count++] = sqrt(sum);
-        if (sqrt(sum) > widest) {
-            widest = sqrt(sum);
+        double spread = sqrt(sum) * half;
+        spreads[count++] = spread;
+        if (spread > widest) {
+            widest = spread;
             s->widest_column = j;
         }
     }
@@ -173,15 +186,16 @@ static mercer_status survey(mercer_ctx *ctx, const mercer_rows *rows, const char
     mercer_rows *sample = NULL, *scaled = NULL;
     double *x = NULL;
     mercer_status rc = MERCER_OK;
+    mrc_rng rng;
     bool square = !rows->csr.start && rows->n == d;
+    mrc_rng_seed(&rng, 1);
     m = m < LEAST ? LEAST : m > SAMPLE ? SAMPLE : m;
     m = m < rows->n ? m : rows->n;
     s->looked_at = m;
     s->features = FEATURES;
     s->spread_ratio = s->median_distance = s->linear_share = s->kernel_share = NAN;
     MRC_TRY(mrc_alloc(&which, m, sizeof *which, err));
-    for (int64_t i = 0; i < m; i++)
-        which[i] = i * rows->n / m;
+    mrc_rng_spread(&rng, rows->n, which, m);
     if (square) {
         MRC_TRY(mrc_rows_take_block(rows, which, m, which, m, &sample, err));
         s->square_symmetric = is_symmetric(sample->x, m);
@@ -195,7 +209,7 @@ static mercer_status survey(mercer_ctx *ctx, const mercer_rows *rows, const char
     if (!sample->csr.start && !s->square_symmetric) {
         MRC_TRY(mrc_alloc2_raw(&x, m, d, sizeof *x, err));
         mercer_rows_copy(sample, 0, m, x);
-        MRC_TRY(look_at_columns(x, m, d, s, err));
+        MRC_TRY(look_at_columns(rows, x, m, s, err));
         MRC_TRY(count_repeats(x, m, d, &s->repeated_rows, err));
     }
     if (m < 2)

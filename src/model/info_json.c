@@ -8,6 +8,7 @@
 #include <mercer/json.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void mrc_info_put_settings(mrc_json_writer *json, const mercer_model_info *info)
@@ -17,6 +18,10 @@ void mrc_info_put_settings(mrc_json_writer *json, const mercer_model_info *info)
     mrc_json_put_text(json, "kernel", info->kernel);
     mrc_json_put_text(json, "center", info->center);
     mrc_json_put_text(json, "scale", info->scale);
+    if (info->map) {
+        mrc_json_put_text(json, "map", info->map);
+        mrc_json_put_int(json, "map_columns", info->map_columns);
+    }
 }
 
 /* A column of the file whose cells become other numbers. values: those of a text column, or NULL.
@@ -178,6 +183,48 @@ static void put_blocks(mrc_json_writer *json, const mercer_model_info *info)
     mrc_json_put_int(json, "evaluations_newest_block", info->stream_block_evaluations);
 }
 
+typedef struct column_weight {
+    int64_t column;
+    double weight;
+} column_weight;
+
+static int compare_weights(const void *a, const void *b)
+{
+    const column_weight *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->column > y->column) - (x->column < y->column);
+}
+
+/* Columns by how much they count in the map, the largest weight first. */
+static mercer_status put_map_weights(mrc_json_writer *json, const mercer_model *model,
+                                     const mercer_model_info *info, mercer_error *err)
+{
+    column_weight *all = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!info->map_weights)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&all, info->columns, sizeof *all, err));
+    for (int64_t k = 0; k < info->columns; k++)
+        all[k] = (column_weight){k, info->map_weights[k]};
+    qsort(all, (size_t)info->columns, sizeof *all, compare_weights);
+    mrc_json_open_array(json, "map_weights");
+    for (int64_t k = 0; k < info->columns; k++) {
+        const char *name = mercer_model_column_name(model, all[k].column);
+        mrc_json_open_object(json, NULL);
+        if (name)
+            mrc_json_put_text(json, "column", name);
+        else
+            mrc_json_put_int(json, "column", all[k].column + 1);
+        mrc_json_put_real(json, "weight", all[k].weight);
+        mrc_json_close(json);
+    }
+    mrc_json_close(json);
+out:
+    mrc_free(all);
+    return rc;
+}
+
 void mrc_info_put_history(mrc_json_writer *json, const mercer_model_info *info)
 {
     put_selection(json, info);
@@ -226,6 +273,7 @@ mercer_status mercer_model_info_json(const mercer_model *model, char **out, merc
     MRC_NEED(model);
     mercer_model_info info = {.struct_size = sizeof info};
     mrc_json_writer json;
+    mercer_status rc = MERCER_OK;
     mercer_model_get_info(model, &info);
     mrc_json_start(&json, err);
     mrc_info_put_settings(&json, &info);
@@ -253,6 +301,7 @@ mercer_status mercer_model_info_json(const mercer_model *model, char **out, merc
     if (info.stream_blocks)
         mrc_json_put_truth(&json, "unfinished", info.stream_unfinished != 0);
     mrc_info_put_spectrum(&json, &info);
+    rc = put_map_weights(&json, model, &info, err);
     mrc_json_put_real(&json, "total_variance", info.total_variance);
     mrc_json_put_real(&json, "reconstruction_error", info.reconstruction_error);
     mrc_info_put_novelty(&json, &info);
@@ -260,5 +309,10 @@ mercer_status mercer_model_info_json(const mercer_model *model, char **out, merc
     mrc_json_put_text(&json, "command", info.command);
     mrc_json_put_int(&json, "seed", (int64_t)info.seed);
     mrc_json_put_text(&json, "data_hash", info.data_hash);
-    return mrc_json_finish(&json, out);
+    mercer_status finished = mrc_json_finish(&json, out);
+    if (finished == MERCER_OK && rc != MERCER_OK) {
+        mercer_free(*out);
+        *out = NULL;
+    }
+    return finished == MERCER_OK ? rc : finished;
 }

@@ -7,6 +7,7 @@
 #include "model/preimage.h"
 
 #include "base/memory.h"
+#include "model/map.h"
 #include "model/parts.h"
 
 #include <math.h>
@@ -176,6 +177,27 @@ static bool has_points(const mercer_model *model)
     return model->z || model->z_packed || model->z_csr.start;
 }
 
+static mercer_status check_map(const mercer_model *model, mercer_error *err)
+{
+    bool any = false;
+    if (!model->map_weights && !model->map && model->map_columns == 0)
+        return MERCER_OK;
+    if (!model->map_weights || (model->map != NULL) != (model->map_columns > 0) ||
+        model->map_columns > model->columns)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: parts of the map are missing");
+    if (!has_points(model) || model->state.factor || (model->map && model->z_csr.start))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: a map where there can be none");
+    for (int64_t k = 0; k < model->columns; k++) {
+        if (!(model->map_weights[k] >= 0))
+            return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: column %lld counts for less than 0",
+                            (long long)k + 1);
+        any = any || model->map_weights[k] > 0;
+    }
+    if (!any)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "model: no column counts in the map");
+    return MERCER_OK;
+}
+
 void mrc_model_take_points(mercer_model *model, mercer_rows *rows)
 {
     if (rows->packed)
@@ -277,7 +299,7 @@ static mercer_status check_held_out(const char *name, const double *values, int6
 static mercer_status check_numbers(const mercer_model *model, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    int64_t m = model->points, d = model->columns;
+    int64_t m = model->points, d = mrc_model_width(model);
     if (model->z && mrc_first_not_finite(model->z, m * d) >= 0)
         MRC_TRY(mrc_model_not_finite("z", err));
     if (model->z_packed && mrc_first_not_finite_of(model->z_dtype, model->z_packed, 0, m * d) >= 0)
@@ -369,6 +391,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     MRC_TRY(mrc_prepare_check(&model->prepare, model->columns, err));
     MRC_TRY(check_scale(model, err));
     MRC_TRY(collapsed ? check_collapsed(model, err) : check_expansion(model, err));
+    MRC_TRY(check_map(model, err));
     MRC_TRY(check_variance(model, err));
     MRC_TRY(check_sparse(model, err));
     MRC_TRY(check_numbers(model, err));
@@ -382,7 +405,7 @@ mercer_status mrc_model_seal(mercer_model *model, mercer_ctx *ctx, mercer_error 
     if (has_points(model)) {
         MRC_TRY(mrc_alloc(&model->z_rows, 1, sizeof *model->z_rows, err));
         model->z_rows->n = model->points;
-        model->z_rows->d = model->z_rows->ld = model->columns;
+        model->z_rows->d = model->z_rows->ld = mrc_model_width(model);
         model->z_rows->x = model->z;
         model->z_rows->packed = model->z_packed;
         model->z_rows->dtype = model->z_dtype;
@@ -507,6 +530,9 @@ void mercer_model_get_info(const mercer_model *model, mercer_model_info *info)
         .precomputed = mrc_kernel_is_precomputed(&model->kernel),
         .sparse = model->z_csr.start != NULL,
         .left_out_share = model->left_out_share,
+        .map = model->map_text,
+        .map_columns = model->map_weights ? mrc_model_width(model) : 0,
+        .map_weights = model->map_weights,
         .head_left_out = model->head.spec ? model->head.left_out : NAN,
         .label_column = prepare->remembered.label,
         .id_column = prepare->remembered.id_unnamed || prepare->remembered.id_place > 0

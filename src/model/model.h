@@ -5,7 +5,8 @@
  *
  * Z: m x d expansion points in scaled units; B: m' x l over the first m' points; b: l offsets;
  * v: m coefficients of the mean in feature space. A linear kernel may be collapsed: then m = 0 and
- * features(x) = W' (x - center), W: d x l.
+ * features(x) = W' (x - center), W: d x l. A model may have a linear map of the scaled columns,
+ * map.h: kernel and Z then see these.
  * The directions are w_j = sum_i B_ij phi(z_i) + t_j mean, and b_j = -<w_j, mean> for centred
  * models. Only sparse models of exactly centred mapped rows have t. */
 #ifndef MRC_MODEL_MODEL_H
@@ -66,6 +67,7 @@ typedef struct mrc_state {
 struct mercer_model {
     _Atomic int64_t other_owners; /* beside the first: see mercer_model_share() */
     char *version;                /* of the library that fitted it */
+    char *map_text;               /* how the map was learnt; NULL: there is none */
     mrc_kernel kernel;
     char kernel_text[1024];
     mercer_prepare prepare; /* from the columns of a file to ours */
@@ -73,7 +75,7 @@ struct mercer_model {
     mrc_head head;
     mrc_state state;
     int64_t points; /* m; 0 when collapsed */
-    /* Z, m x d, in one of three forms; none when collapsed or precomputed: */
+    /* Z, m x width, in one of three forms; none when collapsed or precomputed: */
     double *z;
     void *z_packed;      /* of type z_dtype, which is MRC_F64 when there are none */
     mrc_csr_owned z_csr; /* sparse rows; z_entries entries */
@@ -92,6 +94,12 @@ struct mercer_model {
     int64_t *z_place; /* must outlive the model; places in it, until sealed */
     double *extended;
 };
+
+/* Columns of Z: those that the kernel sees. */
+static inline int64_t mrc_model_width(const mercer_model *model)
+{
+    return model->map_columns > 0 ? model->map_columns : model->columns;
+}
 
 /* A model with nothing but zeroes, for a method or the loader to fill. */
 mercer_status mrc_model_new(mercer_model **out, mercer_error *err);

@@ -19,6 +19,7 @@
 #include "base/order.h"
 #include "kernel/sparse.h"
 #include "linalg/linalg.h"
+#include "model/map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +72,9 @@ static bool scales_columns(const mercer_model *model)
 bool mrc_model_is_invertible(const mercer_model *model)
 {
     const mrc_preimage *preimage = mrc_preimage_of(&model->kernel);
+    const mrc_map map = mrc_map_of(model);
     return model->orthonormal && preimage && scales_columns(model) &&
+           (!model->map_weights || !mrc_map_refusal(&map)) &&
            (!preimage->refusal || !preimage->refusal(&model->kernel.part[0]));
 }
 
@@ -277,6 +280,10 @@ static mercer_status check_inverse(const mercer_model *model, const double *feat
                         "pre-images: not for kernel '%s' (%s have them)", mrc_kernel_name(kernel),
                         kernels);
     }
+    const mrc_map map = mrc_map_of(model);
+    const char *lost = model->map_weights ? mrc_map_refusal(&map) : NULL;
+    if (lost)
+        return mrc_fail(err, MERCER_ERR_UNSUPPORTED, "pre-images: the map of this model %s", lost);
     const char *refusal = preimage->refusal ? preimage->refusal(&kernel->part[0]) : NULL;
     if (refusal)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED, "pre-images: %s", refusal);
@@ -321,6 +328,9 @@ static mercer_status run_batch(struct mrc_preimage_job *job, mercer_error *err)
     }
     if (job->out_of_memory)
         MRC_FAIL(err, MERCER_ERR_MEMORY, "out of memory (pre-images)");
+    const mrc_map map = mrc_map_of(model); /* as wide as the rows: else it was refused */
+    if (model->map_weights)
+        MRC_TRY(mrc_map_undo(job->ctx, &map, job->x, job->count, err));
     mrc_scale_undo(&model->scale, job->x, job->count, model->columns);
 out:
     return rc;

@@ -25,7 +25,7 @@
  * as they do where BLAS adds up each sum in order with fused multiply-add, they are used, else
  * chunks of less height, if those do. Which inner loops BLAS takes depends on shapes alone. */
 #include "linalg/linalg.h"
-#include "model/model.h"
+#include "model/map.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -59,7 +59,8 @@ struct job {
     bool one_by_one;      /* products by mrc_gemm_rows() */
     bool sparse;          /* the group is sparse */
     int64_t *place;       /* of sparse rows: model column of each column, or -1 */
-    double *x;            /* group of scaled rows, padded to whole chunks; or */
+    double *raw;          /* per worker: a chunk before the map, if there is one */
+    double *x;            /* group of rows as the kernel sees them, padded to whole chunks; or */
     mercer_rows *group;   /* the same, sparse */
     double *center_dots;  /* collapsed, sparse: W' c */
     int64_t *known;       /* places of the group in the set that Z was taken from, too; or NULL */
@@ -162,17 +163,21 @@ static void load_row(const struct job *job, int64_t row, double *x)
             x[job->place[csr->column[k]]] = csr->value[k];
 }
 
-/* Copy one chunk in the model's column order, scaled; the rest of the chunk is zero. */
+/* Copy one chunk in the model's column order, scaled and mapped; the rest of the chunk is zero. */
 static void load_chunk(void *arg, int64_t task, int worker)
 {
     const struct job *job = arg;
-    int64_t d = job->model->columns, rows = rows_of_chunk(job, task);
-    double *x = job->x + task * CHUNK * d;
-    (void)worker;
+    const mercer_model *model = job->model;
+    int64_t d = model->columns, width = mrc_model_width(model), rows = rows_of_chunk(job, task);
+    double *to = job->x + task * CHUNK * width, *x = job->raw ? job->raw + worker * CHUNK * d : to;
     for (int64_t i = 0; i < rows; i++)
         load_row(job, job->first + task * CHUNK + i, x + i * d);
-    mrc_scale_apply(&job->model->scale, x, rows, d);
-    memset(x + rows * d, 0, (size_t)((job->height - rows) * d) * sizeof(double));
+    mrc_scale_apply(&model->scale, x, rows, d);
+    if (job->raw) {
+        const mrc_map map = mrc_map_of(model);
+        mrc_map_apply(&map, job->ctx->simd, x, rows, to);
+    }
+    memset(to + rows * width, 0, (size_t)((job->height - rows) * width) * sizeof(double));
 }
 
 /* Append an entry to a row that starts at `start`, keeping its columns in order. */
@@ -241,6 +246,13 @@ static mercer_status load_sparse(struct job *job, int64_t padded, mercer_error *
         MRC_TRY(mrc_scale_rows(&job->model->scale, job->group, &scaled, err));
         mercer_rows_free(job->group);
         job->group = scaled;
+    }
+    if (job->model->map_weights) {
+        const mrc_map map = mrc_map_of(job->model);
+        mercer_rows *mapped = NULL;
+        MRC_TRY(mrc_map_rows(job->ctx, &map, job->group, &mapped, err));
+        mercer_rows_free(job->group);
+        job->group = mapped;
     }
 out:
     mrc_csr_owned_destroy(&csr);
@@ -473,8 +485,8 @@ static mercer_status check_errors(const mercer_model *model, const mercer_rows *
     if (!model->orthonormal && model->head.spec &&
         strncmp(model->head.spec, "direct", strlen("direct")) == 0 && !model->variance)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
-                        "variances of predictions need a fit on the low-rank store, which this "
-                        "model does not come from");
+                        "this model has no variances of predictions: they need a fit on the "
+                        "low-rank store, and a ridge that rounding leaves digits of");
     if (!model->orthonormal && !model->variance)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
                         "reconstruction errors need an orthonormal basis, which '%s' does not give",
@@ -506,7 +518,8 @@ static mercer_status run_group(struct job *job, mercer_error *err)
 {
     const mercer_model *model = job->model;
     int64_t chunks = (job->count + CHUNK - 1) / CHUNK;
-    mercer_rows dense = {.n = chunks * job->height, .d = model->columns, .ld = model->columns};
+    int64_t width = mrc_model_width(model);
+    mercer_rows dense = {.n = chunks * job->height, .d = width, .ld = width};
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_check_cancel(job->ctx, err));
@@ -716,9 +729,12 @@ static mercer_status prepare_rows(struct job *job, int64_t chunks, double **x, m
     if (mercer_rows_is_sparse(job->rows))
         MRC_TRY(place_columns(job, err));
     if (!job->sparse)
-        MRC_TRY(mrc_alloc2_raw(x, chunks * job->height, model->columns, sizeof **x, err));
+        MRC_TRY(mrc_alloc2_raw(x, chunks * job->height, mrc_model_width(model), sizeof **x, err));
     else if (!model->z_rows)
         MRC_TRY(find_center_dots(job, err));
+    if (!job->sparse && model->map_weights)
+        MRC_TRY(mrc_alloc2_raw(&job->raw, job->ctx->threads, CHUNK * model->columns,
+                               sizeof *job->raw, err));
     if (job->rows->pairs && model->z_pairs == job->rows->pairs)
         MRC_TRY(mrc_alloc(&job->known, chunks * job->height, sizeof *job->known, err));
 out:
@@ -804,6 +820,7 @@ static mercer_status transform(mercer_ctx *ctx, const mercer_model *model, const
 out:
     mrc_free(job.map);
     mrc_free(job.place);
+    mrc_free(job.raw);
     mrc_free(job.x);
     mrc_free(job.center_dots);
     mrc_free(job.known);

@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -91,6 +92,36 @@ def ring_model(**more):
     mercer("fit", "ring.csv", "-m", "kpca", "-k", "rbf:sigma=4", "-n", 5, "-o", "ring.model",
            "--quiet")
     return "ring.model"
+
+
+def failing_allocations():
+    """Surroundings in which a chosen allocation of the program fails (tests/cli/failing_malloc.c)."""
+    module = os.path.join(os.path.dirname(MERCER), "tests", "cli", "failing_malloc.so")
+    surroundings = {"LD_PRELOAD": module, "MERCER_FAIL_ALLOCATION": "0"}
+    probe = subprocess.run([MERCER, "--version"], env=dict(os.environ, **surroundings), stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE)
+    if not os.path.exists(module) or probe.returncode or probe.stderr:
+        raise Skip("no allocator of our own in this build")
+    return surroundings
+
+
+def let_allocations_fail(words, surroundings, steps, room, says="[Oo]ut of memory"):
+    """How often a call failed, with one line, when one of its allocations did; else its result is whole.
+
+    steps: how many are tried one by one, and each how many-th after that. room: so many tries that change nothing end it.
+    """
+    expected = mercer(*words).stdout
+    k = failed = whole = 0
+    while whole < room:
+        k += 1 if k < steps[0] else steps[1]
+        done = mercer(*words, status=(0, 1), env=dict(surroundings, MERCER_FAIL_ALLOCATION=str(k)))
+        if done.returncode == 0:
+            assert done.stdout == expected, f"{words}: allocation {k}: another result"
+            whole += 1
+        else:
+            assert re.fullmatch(rf"\s*(mercer|libgomp): [^\n]*({says})[^\n]*\n", done.err), (words, k, done.err)
+            failed, whole = failed + 1, 0
+    return failed
 
 
 def cloud(rows=60, columns=4, seed=1):

@@ -12,11 +12,14 @@ import sys
 
 import numpy as np
 
-from support import cloud, mercer, refused, report, ring, run_tests, test, write
+from support import MERCER, cloud, mercer, refused, report, ring, run_tests, slow_test, test, write
+from harness import call
+from messy import advice_that_fails
 
 KEYS = ["data", "rows", "rows_estimated", "columns", "entries", "labels", "classes", "label_candidate", "goal", "scale",
         "mend", "looked_at", "constant_columns", "repeated_rows", "spread_ratio", "precomputed", "median_distance",
         "linear_share", "kernel_share", "advice", "notices"]
+RANDOM_TABLES = range(40)  # seeds
 ADVICE = ["method", "kernel", "why", "command", "then", "seconds", "seconds_low", "seconds_high", "memory_bytes", "store",
           "store_reason"]
 
@@ -204,6 +207,119 @@ def test_commands_survive_odd_names_and_files():
                   "kpca", "-n", 2, "-o", "m").out
     for line in told[told.index("Next:"):].split("\n")[1:3]:
         paste(line.strip())
+
+
+@slow_test
+def test_commands_of_random_tables_work():
+    """More of them: the long test `tables`."""
+    wrong = [text for seed in RANDOM_TABLES for text in advice_that_fails(lambda *words: call(MERCER, *words), seed)]
+    assert not wrong, "\n".join(wrong)
+
+
+@test
+def test_tables_that_used_to_get_advice_that_fails():
+    rng = np.random.default_rng(4)
+    # One row, and fewer rows than folds.
+    write("one.csv", "a,b\n1,x\n")
+    assert report("advise", "one.csv")["advice"] == [] and "there is one row only" in mercer("advise", "one.csv").out
+    write("few.csv", "a,b,target\n1,2,3\n2,5,4\n7,1,9\n")
+    assert all("--cv loo" in entry["command"] for entry in advised("few.csv")["advice"])
+    # Rows that do not differ: why there is no advice is told.
+    write("same.csv", "a,b\n" + "1,2\n" * 20)
+    assert report("advise", "same.csv")["advice"] == [] and "do not differ" in mercer("advise", "same.csv").out
+    # Labels with gaps, columns without names or anything in them, names that stand twice or cannot be listed.
+    rows = [f"{a:.3f},{b:.3f},{'uv'[int(a > 0)] if i % 5 else ''}," for i, (a, b) in enumerate(rng.normal(size=(40, 2)))]
+    write("gaps.csv", "a,b,species,\n" + "\n".join(rows) + "\n")
+    got = advised("gaps.csv")
+    assert {("unlabelled", "drop"), ("label", "species"), ("drop", "column4")} <= options(got), options(got)
+    assert got["rows"] == 32 and got["classes"] == 2
+    assert "--no-label" in advised("gaps.csv", "--goal", "features")["advice"][0]["then"]
+    write("twice.csv", 'a,a,"x,y",*,c,d\n' + "".join(f"1,2,w{i},n{i},{a:.3f},{b:.3f}\n" for i, (a, b) in enumerate(rng.normal(size=(30, 2)))))
+    assert {value for option, value in options(advised("twice.csv")) if option == "drop"} == \
+        {"position:2", "position:3", "position:4"}
+    write("twins.csv", "a,a,b,b,a,label\n" + "".join(f"{a:.3f},{b:.3f},{a * b:.3f},1,{i},{'uv'[i % 2]}\n"
+                                                  for i, (a, b) in enumerate(rng.normal(size=(30, 2)))))
+    got = advised("twins.csv")
+    assert options(got) == {("drop", "position:2"), ("drop", "position:4"), ("drop", "position:5")} and got["columns"] == 2
+    advised("twins.csv", "--goal", "features")
+    write("bare.csv", "".join(f"{1000 + 3 * i},{a:.3f},2024-01-{1 + i % 28:02d}\n" for i, a in enumerate(rng.normal(size=30))))
+    assert options(advised("bare.csv")) == {("id", "1"), ("drop", "3")}
+    write("marks.csv", "a,b\n" + "".join(f"{'-' if i == 7 else i % 5 / 4},{a:.3f}\n" for i, a in enumerate(rng.normal(size=30))))
+    assert options(advised("marks.csv")) == {("na", "-"), ("missing", "mean")}
+    # Two columns to predict, of which the first turns out to be neither classes nor values.
+    write("neither.csv", "a,c,target,label\n" + "".join(f"{a:.3f},{'xy'[i % 2]},{b:.3f},{'n/a' if i % 4 else a}\n" for i, (a, b) in enumerate(rng.normal(size=(30, 2)))))
+    assert options(advised("neither.csv")) == {("encode", "onehot"), ("drop", "target"), ("drop", "label")}
+    # A name that is written like a position.
+    write("place.csv", "a,b,position:2\n" + "".join(f"{a:.3f},{b:.3f},w{i}\n" for i, (a, b) in enumerate(rng.normal(size=(30, 2)))))
+    assert options(advised("place.csv")) == {("drop", "name:position:2")}
+    # Values below the name of classes.
+    write("values.csv", "a,label\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in rng.normal(size=(30, 2))))
+    assert options(advised("values.csv")) == {("target", "label")}
+
+
+def column(name, cells):
+    """A table of this column and one of numbers, with classes."""
+    lines = [f"{cell},{i * 7 % 11 / 4},{'uv'[i % 2]}" for i, cell in enumerate(cells)]
+    write(name, "a,b,label\n" + "\n".join(lines) + "\n")
+    return name
+
+
+@test
+def test_only_marks_mean_missing():
+    """A text that says something is never read as the mean: values below a limit, colours, signs as values."""
+    for k, mark in enumerate(("<5", "<0.1", "#ff0000", "#1", "+", "<LOD>", "#", "~")):
+        got = advised(column(f"says{k}.csv", [mark if i % 3 == 0 else i * 1.5 for i in range(60)]))
+        assert not {"na", "missing"} & {option for option, _ in options(got)}, (mark, got["mend"])
+    got = advised(column("signs.csv", ["-+"[i % 3 > 0] for i in range(60)]))
+    assert options(got) == {("encode", "onehot")} and got["columns"] == 3, got["mend"]
+    # Several marks, of one column and of two; after a text column, too.
+    for k, marks in enumerate((["#REF!", "#DIV/0!"], ["-", "."], ["<NA>"], ["NaT", "*"], ["#VALUE!", "#NUM!", "--"])):
+        cells = [marks[i % 4] if i % 4 < len(marks) else i * 1.5 for i in range(60)]
+        got = advised(column(f"marks{k}.csv", cells))
+        assert options(got) == {("missing", "mean")} | {("na", mark) for mark in marks}, (marks, got["mend"])
+        assert "--na" in got["advice"][0]["command"] and got["columns"] == 2
+        write("texts.csv", "t,a,b,label\n" + "".join(f"{'xy'[i % 2]},{cell},{i * 7 % 11 / 4},{'uv'[i // 3 % 2]}\n"
+                                                   for i, cell in enumerate(cells)))
+        got = advised("texts.csv")
+        assert options(got) == {("encode", "onehot"), ("missing", "mean")} | {("na", m) for m in marks}, got["mend"]
+        assert got["columns"] == 4, got
+
+
+@test
+def test_options_are_needed_by_the_columns_that_are_left():
+    """What was found for a column that is left out later does not stay in the commands."""
+    write("many.csv", "t,b,label\n" + "".join(f"w{i},{i * 7 % 11 / 4},{'uv'[i % 2]}\n" for i in range(60)))
+    assert options(advised("many.csv")) == {("drop", "t")}
+    write("holes.csv", "t,b,label\n" + "".join(f"{'' if i == 0 else f'w{i}'},{i * 7 % 11 / 4},{'uv'[i % 2]}\n" for i in range(60)))
+    assert options(advised("holes.csv")) == {("drop", "t")}
+    write("both.csv", "t,b,c,label\n" + "".join(f"w{i},{'' if i == 4 else i * 7 % 11 / 4},{'xy'[i % 2]},{'uv'[i // 3 % 2]}\n"
+                                               for i in range(60)))
+    assert options(advised("both.csv")) == {("drop", "t"), ("encode", "onehot"), ("missing", "mean")}
+    # What the caller asks for stays.
+    assert "--encode onehot" in advised("many.csv", "--encode", "onehot")["advice"][0]["command"]
+
+
+@test
+def test_a_header_of_years():
+    """The first line may be names: said in words, with the option that settles it."""
+    for rows in (4, 60):
+        write("years.csv", "country,2001,2002,2003\n" + "".join(f"x{i},{i},{i * 7 % 11},{i * 5 % 13}\n" for i in range(rows)))
+        got = advised("years.csv")
+        assert got["rows"] == rows + 1 and any("--header" in text for text in got["notices"]), got["notices"]
+        text = " ".join(mercer("advise", "years.csv").out.split())
+        assert "it may be column names" in text or "as column names may do" in text, text
+        assert "(--header)" in text and "column 1 is a text" in text and "'1'" not in text, text
+        got = advised("years.csv", "--header", "yes")
+        assert got["rows"] == rows and not any("--header" in text for text in got["notices"])
+        assert "--header yes" in got["advice"][0]["command"]
+
+
+@test
+def test_problems_are_named_as_they_are():
+    for cell, problem in (("${i}.50", "has signs beside its numbers"), ("{i}.02.2024 noon", "holds dates"),
+                          ("", "has nothing that can be read")):
+        got = advised(column("t.csv", [cell.format(i=10 + i % 18) for i in range(60)]))
+        assert [(m["column"], m["problem"], m["option"]) for m in got["mend"]] == [("a", problem, "drop")], got["mend"]
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import sys
 import time
 
@@ -24,6 +25,30 @@ FIT_KEYS = ["method", "kernel", "rows", "columns", "components", "selected", "sp
 def test_missing_method_is_explained():
     ring(20)
     refused("fit", "ring.csv", status=2, says=["-m", "kpca"])
+
+
+@test
+def test_next_lines_run():
+    """Also where rows without a label, or the column of labels, were left out."""
+    x = cloud(40, 2)
+    write("gap.csv", "a,b,label\n" + "".join(f"{a:.3f},{b:.3f},{'uv'[i % 2] if i % 7 else ''}\n" for i, (a, b) in enumerate(x)))
+    for words in (["-m", "kpls", "--head", "svm", "--unlabelled", "drop"], ["-m", "kpca", "--drop", "label"],
+                  ["-m", "kpca", "--unlabelled", "drop"]):
+        text = mercer("fit", "gap.csv", *words, "-o", "my.model").out
+        lines = text[text.index("Next:"):].strip().splitlines()[1:]
+        assert len(lines) >= 2 and ("predict" in lines[1]) == ("--head" in words), text
+        for line in lines:
+            mercer(*shlex.split(line)[1:])
+        assert len(pathlib.Path("features.csv").read_text().splitlines()) == 41
+
+
+@test
+def test_coverage_of_groups():
+    """What is held out is one row of a group: more rows of these groups would not help."""
+    x = cloud(60, 2)
+    write("g.csv", "a,b,y,who\n" + "".join(f"{a:.3f},{b:.3f},{a + b:.3f},p{i % 10}\n" for i, (a, b) in enumerate(x)))
+    mercer("fit", "g.csv", "-m", "krr", "--target", "y", "--groups", "who", "--intervals", "on", "-o", "m", "--quiet")
+    refused("predict", "m", "g.csv", "--coverage", 0.9, status=2, says=["2 rows were held out", "to more groups"])
 
 
 @test
@@ -682,6 +707,15 @@ def test_names_in_any_case_and_other_names():
     refused("fit", "ring.csv", "-m", "kpca", "-n", "%", status=2, says="-n")
     assert mercer("fit", "ring.csv", "-m", "kpca", "-q").out == ""
     assert mercer("-V").out == mercer("version").out == mercer("--version").out
+
+
+@test
+def test_one_column_of_a_map_is_singular():
+    x = cloud(40, 2)
+    table("one.csv", np.c_[x[:, :1], np.sin(2 * x[:, 0])], names=["a", "y"])
+    told = mercer("fit", "one.csv", "-m", "krr", "--target", "y", "--map", "agop:choose=none", "-o", "one.model")
+    for text in (told.out + told.err, mercer("info", "one.model").out):
+        assert "1 column for the" in " ".join(text.split()), text
 
 
 @test

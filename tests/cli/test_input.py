@@ -264,6 +264,28 @@ HEADERS = [
     ("1,2,3", "1,2,4|4,5,6", "--label name:3", "names", None),
     ("1,2,3", "1,2,4|4,5,6", "--target name:3,name:2", "names", None),
     ("2019,2020,2021", "1,2,3|4,5,7", "--label position:3 --header no", "row", None),
+    ("a,2019,2020", "b,1,2|c,3,4", "--columns name:2019,name:2020", "names", None),
+    ("a,2019,2020", "b,1,2|c,3,4", "--drop 1,name:2019", "names", None),
+    # A word that is not data, or a text, beside whole numbers that differ.
+    ("a,2019,2020,2021", "b,1,2,3|c,4,5,6", "--drop 1", "row", "counts up by one"),
+    ("a,2019,2020,2021", "b,1,2,3|c,4,5,6", "--drop position:1", "row", "counts up by one"),
+    ("a,2019,2020,2021", "b,1,2,3|c,4,5,6", "--columns 2-4", "row", "counts up by one"),
+    ("a,2019,2020,2021", "b,1,2,3|c,4,5,6", "--columns 2-", "row", "counts up by one"),
+    ("a,2019,2020,2021", "b,1,2,3|c,4,5,6", "--columns 2,3,4", "row", "counts up by one"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--drop 1", "row", "whole and differ"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--columns 2,3", "row", "whole and differ"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--id 1", "row", "whole and differ"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--groups 1", "row", "whole and differ"),
+    ("a,2019", "b,1|c,3", "--id 1", "row", "whole and differ"),
+    (",2019,2020", "b,1,2|c,3,4", "--id 1", "row", "whole and differ"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--encode onehot", "row", "whole and differ"),
+    ("a,2019,2020,kind", "b,1,2,u|c,3,4,v|d,5,6,v", "--id 1 --label 4", "row", "whole and differ"),
+    ("a,2019,2020", "b,1,2|c,3,4", "--drop 1 --header no", "row", None),
+    ("a,2019,2020", "b,1,2|c,3,4", "--drop 1 --header yes", "names", None),
+    ("a,2019.5,2020", "b,1,2|c,3,4", "--drop 1", "row", None),
+    ("a,7,7", "b,1,2|c,3,4", "--drop 1", "row", None),
+    ("2024-01-02,7,9", "2024-01-03,1,2|2024-01-04,3,4", "--drop 1", "row", None),
+    ("NA,7,9", "1,1,2|3,3,4", "--missing mean", "row", None),
     # Words for missing values are no names, unless a word beside them is one.
     ("NA,1.5,2", "1,2,3|4,5,6", "--missing mean", "row", None),
     ("?,1.5,a", "1,2,b|4,5,a", "--missing mean --label 3", "row", None),
@@ -484,6 +506,9 @@ def test_numbers_that_are_no_classes():
                          (["1e3", "-7", "+2"], True), (["v1.5", "v2"], True), (["inf", "1.5"], True)):
         write("l.txt", "\n".join((labels * 200)[:200]) + "\n")
         words = ("fit", "x.csv", *fit, "--labels", "l.txt")
+        if {"NA", "nan"} & set(labels):
+            refused(*words, status=1, says=["l.txt:2", "--unlabelled drop"])
+        words = (*words, "--unlabelled", "drop")
         if good:
             assert "notices" in report(*words)
         else:

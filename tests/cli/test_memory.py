@@ -8,6 +8,7 @@ import contextlib
 import gzip
 import os
 import pathlib
+import re
 import struct
 import sys
 import zipfile
@@ -55,6 +56,16 @@ def npy_head(dtype, shape, fortran=False):
     head = f"{{'descr': '{dtype}', 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
+
+
+@test
+def test_a_message_tells_what_is_needed():
+    # 152,000 bytes compressed, 76 MB of numbers: compressed bytes that wait are not done.
+    unpacked("told.csv.gz", (b",".join([b"1.5"] * 50) + b"\n", 200000))
+    for budget in (20, 40, 70):
+        err = mercer("scale", "told.csv.gz", "--memory", f"{budget}M", "-o", "o.npy", status=1).err
+        told = float(re.search(r"\(about ([\d.]+) MB in all\)", err)[1])
+        assert 70 < told < 84, err
 
 
 @slow_test
@@ -234,6 +245,27 @@ def test_images_are_read_within_the_budget():
     too_large("fit", "many", "-m", "pca", says=["many", "100 rows of 1000000 columns"])
     too_large("fit", "many", "-m", "pca", "--resize", "600x600",
               says=["many", "100 rows of 360000 columns"])
+
+
+def sparse_classes(name, columns, classes=20, rows=60):
+    """LIBSVM text: a column of its own tells each class, 30 others are noise."""
+    rng = np.random.default_rng(3)
+    lines = []
+    for i in range(rows):
+        own = i % classes + 1
+        others = sorted(set(rng.integers(classes + 1, columns, 30).tolist()) | {columns})
+        lines.append(f"{own} {own}:3 " + " ".join(f"{k}:{rng.normal():.3f}" for k in others) + "\n")
+    return write(name, "".join(lines))
+
+
+@test
+def test_a_map_is_learnt_within_the_budget():
+    """The gradients of all classes along all columns are never there at once."""
+    fit = ("-m", "kpca", "-n", "2", "--map", "agop:steps=1,choose=none", "--threads", "2", "-o", "map.model")
+    status, err, peak = peak_of("fit", sparse_classes("wide.svm", 100000), *fit)
+    assert status == 0, err
+    assert peak < BUDGET + BESIDES, f"took {peak / 1e6:.0f} MB"
+    too_large("fit", sparse_classes("wider.svm", 1000000), *fit, says="map agop")
 
 
 @test

@@ -24,8 +24,8 @@ import unicodedata
 
 import numpy as np
 
-from support import (LIMIT, MERCER, Skip, cloud, files, mercer, numbers, refused, report, ring, ring_model, run_tests,
-                     slow_test, stream_model, test, wait_for, write)
+from support import (LIMIT, MERCER, Skip, cloud, failing_allocations, files, let_allocations_fail, mercer, numbers, refused,
+                     report, ring, ring_model, run_tests, slow_test, stream_model, test, wait_for, write)
 
 
 @test
@@ -285,12 +285,7 @@ def test_numbers_are_written_shortest():
 @slow_test
 def test_memory_that_runs_out_anywhere():
     """One line and status 1 at whichever allocation it happens, or the whole result; nothing is left behind."""
-    module = os.path.join(os.path.dirname(MERCER), "tests", "cli", "failing_malloc.so")
-    surroundings = {"LD_PRELOAD": module, "MERCER_FAIL_ALLOCATION": "0"}
-    probe = subprocess.run([MERCER, "--version"], env=dict(os.environ, **surroundings), stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
-    if not os.path.exists(module) or probe.returncode or probe.stderr:
-        raise Skip("no allocator of our own in this build")
+    surroundings = failing_allocations()
     stream_model(rows=300)
     write("words.csv", "a,a long name of a column,b,kind\n" + "".join(f"{i},{i * i % 7},w{i % 3},k{i % 2}\n" for i in range(20)))
     fit = ("fit", "words.csv", "-m", "kpca", "-n", 2, "-k", "rbf:sigma=3", "--encode", "onehot", "--label", "kind",
@@ -298,17 +293,7 @@ def test_memory_that_runs_out_anywhere():
     mercer(*fit, "-o", "words.model")
     for words in ((*fit, "-o", "-"), ("info", "words.model", "--json"), ("transform", "words.model", "words.csv", "--threads", 1),
                   ("update", "head.model", "tail.csv", "-o", "-", "--quiet", "--threads", 1)):
-        expected = mercer(*words).stdout
-        k = failed = whole = 0
-        while whole < 20:  # as many more allocations as that fail without a loss are not made
-            k += 1 if k < 80 else 5
-            done = mercer(*words, status=(0, 1), env=dict(surroundings, MERCER_FAIL_ALLOCATION=str(k)))
-            if done.returncode == 0:
-                assert done.stdout == expected, f"{words}: allocation {k}: another result"
-                whole += 1
-            else:
-                assert re.fullmatch(r"\s*(mercer|libgomp): [^\n]*[Oo]ut of memory[^\n]*\n", done.err), (words, k, done.err)
-                failed, whole = failed + 1, 0
+        failed = let_allocations_fail(words, surroundings, (80, 5), 20)
         assert failed > 50, (words, failed)
     assert sorted(os.listdir()) == ["head.csv", "head.model", "tail.csv", "words.csv", "words.model", "x.csv"], os.listdir()
 

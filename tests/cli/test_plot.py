@@ -19,8 +19,8 @@ import zlib
 
 import numpy as np
 
-from support import (MERCER, Skip, cloud, columns_of, csv_rows, files, mercer, numbers, put_images, random_images,
-                     refused, report, ring_model, run_tests, slow_test, species, table, test, write)
+from support import (MERCER, Skip, cloud, columns_of, csv_rows, failing_allocations, files, let_allocations_fail, mercer,
+                     numbers, put_images, random_images, refused, report, ring_model, run_tests, slow_test, species, table, test, write)
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = 300_000
@@ -561,6 +561,8 @@ def test_tuning():
         assert text in shown, (text, shown)
     assert len(list(panels(root)[0].iter(SVG + "rect"))) == 7  # one has no value
     assert "kernel.sigma=16.5, components=20" in " ".join(texts(root))
+    grid_report("u.json", [widths, sizes], mean, 5)
+    assert texts(draw("u.json"))[-1] == "* chosen: kernel.sigma=16.5, components=5"  # undefined there
     # Of three keys the first is as it was chosen.
     grid_report("t.json", [["head.k", [1, 3]], widths, sizes], mean + [value + 1 for value in mean], 14)
     shown = texts(panels(draw("t.json"))[0])
@@ -585,6 +587,104 @@ def test_tuning():
     for chosen, axes in (8, [widths, sizes]), (-1, [widths, sizes]), (1, [sizes]), (1, [["k", []], sizes]):
         grid_report("bad.json", axes, mean, chosen)
         refused("plot", "bad.json", says="bad.json", status=1)
+
+
+@test
+def test_scales_that_say_something():
+    """Two ticks at least; nothing below a zero that an axis starts at; warnings side by side."""
+    rng = np.random.default_rng(3)
+    x = cloud(120, 5, 3)
+    x[:, 0], x[:, 2] = 7, 0.25  # constants
+    kinds = rng.integers(0, 12, 120)
+    table("k.csv", x + np.eye(5)[1] * kinds[:, None] * 20, [f"f{j}" for j in range(5)], [f"k{kind:02d}" for kind in kinds])
+    mercer("fit", "k.csv", "-m", "kpca", "-k", "rbf:sigma=6", "-n", 4, "--head", "knn:k=1", "-o", "k.model")
+    for panel in panels(draw("k.model", "k.csv", "--kind", "pairs")):
+        if texts(panel):
+            assert scale(panel, "x") and scale(panel, "y")  # of two ticks or more
+    panel = panels(draw("k.model", "--kind", "head"))[0]  # no error at all, for one number of features
+    ticks = [text for text in texts(panel) if text.endswith(" %")]
+    assert "0 %" in ticks and not any(text.startswith("\u2212") for text in ticks), ticks
+    assert {"3", "4", "5"} <= set(texts(panel))
+    assert {"f1", "f3"} <= set(texts(panels(draw("k.model", "k.csv", "--kind", "preimages"))[0]))
+    assert {"f0", "f2"} <= set(texts(panels(draw("k.model", "k.csv", "--kind", "preimages", "--axes", "1,3"))[0]))
+    note = texts(draw("k.model", "k.csv", "--kind", "roc"))[-1]
+    assert "learnt from" in note and "the first 8 classes; 4 more" in note, note
+
+
+@test
+def test_terminal_without_colours_tells_all():
+    species()
+    mercer("fit", "species.csv", "-m", "kpca", "-n", 4, "--head", "ls", "-o", "s.model")
+    for columns in 40, 80, 200:  # a panel per pair and feature, each with its titles, and no empty frame
+        out = mercer("plot", "s.model", "species.csv", "--kind", "pairs", env={"COLUMNS": str(columns)}).out
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= columns
+        assert out.count("\u2514") == 10, out  # corners of axes
+        assert [sum(line.split().count(f"f{k}") for line in lines) for k in (1, 2, 3, 4)] == [4, 4, 4, 4]
+    out = mercer("plot", "s.model", "species.csv", "--kind", "roc", env={"COLUMNS": "40"}).out
+    for letter in "abc":
+        assert re.search(rf"^[^a-z]*%?[\u2524\u2502].*{letter}", out, re.MULTILINE) and f"{letter} " in out, out
+    title = [line for line in out.splitlines() if "share of the other" in line]
+    assert title[0].endswith("\u2026"), title
+    out = mercer("plot", "s.model", "species.csv", "--kind", "errors", env={"COLUMNS": "160"}).out
+    worst = np.argmax([float(line.split(",")[-1]) for line in mercer(
+        "transform", "s.model", "species.csv", "--errors", "-o", "-").out.splitlines()[1:]])
+    assert f"\u2022 row {worst}" in out or f"row {worst} \u2022" in out, (worst, out)
+    images = random_images(12, 20, 16)
+    put_images("faces", images)
+    mercer("fit", "faces", "-m", "kpca", "-n", 3, "-o", "f.model")
+    out = mercer("plot", "f.model", "faces", "--kind", "preimages", env={"COLUMNS": "40"}).out
+    assert "as many of each line as there is" in out and max(map(len, out.splitlines())) <= 40, out
+
+
+@test
+def test_importance():
+    loss = {"width": 0.31, NASTY: 0.02, ESCAPE: -0.01, "weight": 0.12, "none": None, "long name of a column that is cut": 0.2}
+    entries = [{"column": name, "loss": value, "sd": None if name == "weight" else 0.05} for name, value in loss.items()]
+    write("i.json", json.dumps({"method": "kpls:step=1", "metric": "error", "importance": entries + [
+        {"column": None, "loss": 0.07, "sd": 0.0}]}))
+    root = draw("i.json")
+    panel = panels(root)[0]
+    bars = [(float(bar.get("x")), float(bar.get("width")), bar.find(SVG + "title").text) for bar in panel.iter(SVG + "rect")]
+    values = scale(panel, "x")
+    room = abs(values(0) - values(0.3))
+    ends = [values(x + width) if value >= 0 else values(x) for (x, width, _), value in
+            zip(bars, (0.31, 0.2, 0.12, 0.07, 0.02, -0.01))]
+    assert np.allclose(ends, [0.31, 0.2, 0.12, 0.07, 0.02, -0.01], atol=room), ends  # the longest first
+    assert np.allclose([values(x) for x, *_ in bars[:5]], 0, atol=room)
+    assert [title.split(":")[0] for *_, title in bars[:4]] == ["width", "long name of a column that is cut", "weight", "7"]
+    shown = texts(panel)
+    assert NASTY[:23] + "\u2026" in shown and "long name of a column t\u2026" in shown and "loss of error" in shown, shown
+    ink = [path for path in panel.findall(SVG + "path") if path.get("stroke") == "#222222"]
+    assert len(ink) == 4  # of those with a deviation
+    x1, x2 = (values(float(x)) for x in re.findall(r"[ML]([-\d.]+) ", ink[0].get("d")))
+    assert np.allclose([x1, x2], [0.26, 0.36], atol=room)
+    assert "the first 6 of 7 columns" in texts(root)
+    for columns, words in ("80", ["0.31 \u00b1 0.05", "-0.01"]), ("40", ["0.31"]):
+        out = mercer("plot", "i.json", "--kind", "importance", env={"COLUMNS": columns}).out
+        assert all(word in out for word in words) and "\x1b" not in out and "\u202e" not in out, out
+        assert max(map(len, out.splitlines())) <= int(columns)
+        assert [line.count("\u2588") for line in out.splitlines() if line.startswith("width")][0] > 10
+    # Of an evaluation: the same numbers in JSON, picture and page.
+    species()
+    found = report("evaluate", "species.csv", "-m", "kpls", "-n", 2, "--importance", "--plot", "e.svg", "--report", "e.html")
+    bars = [bar.find(SVG + "title").text for bar in panels(parse("e.svg"))[0].iter(SVG + "rect")]
+    wanted = sorted(found["importance"], key=lambda entry: -entry["loss"])
+    assert [bar.split(":")[0] for bar in bars] == [entry["column"] for entry in wanted]
+    assert np.allclose([float(bar.split(": ")[1]) for bar in bars], [entry["loss"] for entry in wanted], rtol=1e-3, atol=1e-12)
+    assert 'id="importance"' in pathlib.Path("e.html").read_text()
+    grid_report("b.json", [["kernel.sigma", [1, 2]]], [0.1, 0.2], 0)
+    both = json.loads(pathlib.Path("b.json").read_text()) | json.loads(pathlib.Path("i.json").read_text())
+    write("b.json", json.dumps(both))  # a report with both: the grid, unless the other is asked for
+    assert texts(draw("b.json"))[0] == "error by kernel.sigma"
+    assert texts(draw("b.json", "--kind", "importance"))[0] == "Loss of error without each column"
+    refused("plot", write("bad.json", '{"metric": "error"}'), says=["bad.json", "no grid", "--importance"], status=1)
+    refused("plot", write("bad.json", '{"metric": "error", "importance": []}'), "--kind", "importance",
+            says=["bad.json", "no importance", "--importance"], status=1)
+    refused("plot", write("bad.json", '{"metric": "error", "importance": [3, {"loss": "x"}]}'), says="no column", status=1)
+    refused("plot", "i.json", "--kind", "tuning", says="no grid", status=1)
+    ring_model()
+    refused("plot", "ring.model", "--kind", "importance", says="JSON", status=2)
 
 
 @test
@@ -646,30 +746,16 @@ def test_pictures_of_other_commands():
 @slow_test
 def test_memory_that_runs_out():
     """One line and status 1 at whichever allocation it happens, or the whole picture."""
-    module = os.path.join(os.path.dirname(MERCER), "tests", "cli", "failing_malloc.so")
-    surroundings = {"LD_PRELOAD": module, "MERCER_FAIL_ALLOCATION": "0"}
-    probe = subprocess.run([MERCER, "--version"], env=dict(os.environ, **surroundings), stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
-    if not os.path.exists(module) or probe.returncode or probe.stderr:
-        raise Skip("no allocator of our own in this build")
+    surroundings = failing_allocations()
     species(rows=15)
     mercer("fit", "species.csv", "-m", "kpca", "-n", 3, "--head", "knn:k=3", "--novelty", 0.3, "-o", "s.model", "--quiet")
     grid_report("g.json", [["kernel.sigma", [1, 2]], ["components", [3, 4]]], [0.1, 0.2, 0.3, 0.4], 0)
     calls = [["s.model", "species.csv", "--kind", kind] for kind in ("features", "errors", "pairs", "preimages", "confusion", "roc")]
-    calls = [[*words, "-o", "-"] for words in calls + [["s.model"], ["g.json"]]] + [calls[0], calls[4]]
+    write("i.json", json.dumps({"metric": "error", "importance": [{"column": name, "loss": 0.1, "sd": 0.1} for name in "abc"]}))
+    calls = [[*words, "-o", "-"] for words in calls + [["s.model"], ["g.json"], ["i.json"]]] + [calls[0], calls[2], calls[4], ["i.json"]]
     for words in calls:
         words = ["plot", *words, "--threads", 1]
-        expected = mercer(*words).stdout
-        k = failed = whole = 0
-        while whole < 12:
-            k += 1 if k < 10 else 17
-            done = mercer(*words, status=(0, 1), env=dict(surroundings, MERCER_FAIL_ALLOCATION=str(k)))
-            if done.returncode == 0:
-                assert done.stdout == expected, f"{words}: allocation {k}: another picture"
-                whole += 1
-            else:
-                assert re.fullmatch(r"\s*(mercer|libgomp): [^\n]*([Oo]ut of memory|JSON)[^\n]*\n", done.err), (words, k, done.err)
-                failed, whole = failed + 1, 0
+        failed = let_allocations_fail(words, surroundings, (10, 17), 12, "[Oo]ut of memory|JSON")
         assert failed > 10, (words, failed)
 
 

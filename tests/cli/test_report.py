@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -143,7 +144,10 @@ def test_samples():
         points = data_of(text)
         shown = min(rows, most)
         assert points["rows"] == rows and points["shown"] == shown
-        taken = [i * rows // shown for i in range(shown)]
+        starts = [i * rows // shown for i in range(shown + 1)]
+        taken = [first + int((end - first) * (i * 0.6180339887498949 % 1))
+                 for i, (first, end) in enumerate(zip(starts, starts[1:]))]
+        assert len({i % 3 for i in taken}) == min(shown, 3), taken  # whatever the period
         f1 = positions(points["columns"][0])
         assert np.abs(f1 - features[taken, 0]).max() < 1e-4, most
         assert ("rows can be explored here" in text) == (shown < rows)
@@ -157,6 +161,51 @@ def test_many_rows_stay_small():
     mercer("fit", "x.npy", "-m", "pca", "-n", 3, "--labels", "labels", "--head", "centre", "-o", "m", "--quiet")
     told = report("report", "m", "x.npy", "--labels", "labels", "-o", "r.html")
     assert told["rows"] == told["points"] == 100000 and told["bytes"] == os.path.getsize("r.html") <= 1500000, told
+
+
+@test
+def test_the_page_says_what_it_leaves_out():
+    x = cloud(20000, 6)
+    for length, left in (10, False), (60, True):
+        lines = [f"{i:0{length}d}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(x)]
+        write("x.csv", "\n".join(["id,a,b,c,d,e,f", *lines]) + "\n")
+        mercer("fit", "x.csv", "--id", "id", "-m", "pca", "-n", 6, "-o", "m", "--quiet")
+        text = page("m", "x.csv")
+        points = data_of(text)
+        assert (points["ids"] is None) == left == ("no room for ids of 20,000 rows: the map" in text)
+        assert len(points["columns"]) == 7 and "more columns" not in text
+    text = page("m", "x.csv", "--max-points", 5000)
+    assert len(data_of(text)["ids"]["values"]) == 5000 and "no room" not in text
+    x = cloud(120000, 4)
+    np.save("y.npy", x)
+    mercer("fit", "y.npy", "-m", "pca", "-n", 4, "-o", "m", "--quiet")
+    text = page("m", "y.npy")
+    assert len(data_of(text)["columns"]) == 2 and "no room for 3 more columns" in text and "of 120,000 rows.<" in text  # errors, f3, f4
+
+
+@test
+def test_texts_of_a_model_stay_text():
+    """A file may name any method, kernel, head or column; its check sum is no secret."""
+    ring_model()
+    data = pathlib.Path("ring.model").read_bytes()
+    evil, found = b"<img src=x>", []
+    for key in b"method", b"kernel", b"command", b"data_hash":
+        was = re.search(rb'"%s":"([^"]*)"' % key, data)
+        text = was[1]
+        if len(text) < len(evil):
+            continue  # the header keeps its length
+        pathlib.Path("evil.model").write_bytes(data.replace(was[0], b'"%s":"%s"' % (key, evil.ljust(len(text)))))
+        says = mercer("info", "evil.model", status=1).err
+        sums = re.search(r"checksum (\w+) expected, (\w+) found", says)
+        if not sums:
+            continue  # it is refused for what it says
+        whole = pathlib.Path("evil.model").read_bytes().replace(sums[1].encode(), sums[2].encode())
+        pathlib.Path("evil.model").write_bytes(whole)
+        done = mercer("report", "evil.model", "-o", "evil.html", status=(0, 1))
+        if done.returncode == 0:
+            found.append(key)
+            assert b"<img" not in pathlib.Path("evil.html").read_bytes(), key
+    assert {b"method", b"command"} <= set(found), found
 
 
 @test
@@ -209,6 +258,57 @@ def test_explorer_holds_scaled_rows():
         assert data["before"] == "mercer fit species.csv -m kpca"
         assert data["after"] == ("" if kind == "none" else f" --scale {kind}") + " -o my.model"
     assert "explore-data" not in page("m", "species.csv").split("<script>")[0]
+
+
+@test
+def test_explorer_ends_in_a_line_that_reads_the_same_table():
+    rng = np.random.default_rng(2)
+    rows = [f"r{i};{a:.3f};2024-01-{1 + i % 28:02d};{b:.2f};{'-' if i == 4 else f'{c:.3f}'};{'uv'[i % 2]};{i % 3}"
+            for i, (a, b, c) in enumerate(rng.normal(size=(60, 3)))]
+    write("-t.csv", "\n".join(["name;it's a;day;-b;c;my kind;group", *rows, ""]))
+    for words in (["--drop", "day,group", "--id", "name", "--label", "my kind", "--na", "-", "--missing", "median"],
+                  ["--columns", "2,-b,group", "--no-label", "--delimiter", "semicolon"],
+                  ["--columns=c,group", "--na=-", "--missing", "mean", "--target", "-b", "--decimal", "point"],
+                  ["--drop=-b,name", "--encode", "onehot,dates", "--na", "-", "--missing", "mean", "--label", "my kind"]):
+        mercer("fit", *words, "-m", "kpca", "-n", 2, "--scale", "standard", "-o", "m", "--quiet", "--", "-t.csv")
+        file_words = [w for w in ("--delimiter", "semicolon", "--decimal", "point") if w in words]
+        data = data_of(page("m", "./-t.csv", "--explore", *file_words), "explore-data")
+        line = f"{data['before']} -k rbf:sigma=2 -n 2{data['after']}"
+        assert shlex.split(line)[:3] == ["mercer", "fit", "./-t.csv"], line
+        mercer(*shlex.split(line)[1:], "--quiet")
+        told, wanted = report("info", "my.model"), report("info", "m")
+        for key in ("columns", "rows", "scale", "label_column", "id_column", "missing", "encode", "column_names"):
+            assert told.get(key) == wanted.get(key), (key, line, told.get(key), wanted.get(key))
+        assert told["columns"] == data["columns"], line
+
+
+@test
+def test_rows_without_labels():
+    """A classifier's page of rows read without labels has no picture of hits; its explorer's line runs."""
+    rng = np.random.default_rng(5)
+    rows = [(f"r{i}", a, b, "uv"[i % 2] if i % 7 else "") for i, (a, b) in enumerate(rng.normal(size=(40, 2)))]
+    for name, words in (("label", []), ("kind", ["--label", "kind"])):
+        write("gap.csv", f"id,a,b,{name}\n" + "".join(f"{i},{a:.3f},{b:.3f},{c}\n" for i, a, b, c in rows))
+        for method in (["-m", "kpls", "--head", "svm"], ["-m", "kpca"]):
+            mercer("fit", "gap.csv", *method, *words, "--id", "id", "--unlabelled", "drop", "-o", "m", "--quiet")
+            text = page("m", "gap.csv", "--no-label", "--explore")
+            assert "Confusion" not in text.split("<script>")[0]
+            data = data_of(text, "explore-data")
+            line = f"{data['before']} -k rbf:sigma=2 -n 2{data['after']}"
+            mercer(*shlex.split(line)[1:], "--quiet")
+            told = report("info", "my.model")
+            assert told["rows"] == 40 and told["columns"] == 2 and f"--drop {name}" in line, line
+    # Values instead of classes, and labels that were never in the table.
+    write("t.csv", "a,b,target\n" + "".join(f"{a:.3f},{b:.3f},{i if i % 7 else ''}\n" for i, (_, a, b, _) in enumerate(rows)))
+    write("plain.csv", "a,b\n" + "".join(f"{a:.3f},{b:.3f}\n" for _, a, b, _ in rows))
+    for words in ([], ["--target", "target"]):
+        mercer("fit", "t.csv", "-m", "kpls", "--head", "ls", *words, "--unlabelled", "drop", "-o", "m", "--quiet")
+        data = data_of(page("m", "t.csv", "--no-label", "--explore"), "explore-data")
+        mercer(*shlex.split(f"{data['before']} -n 2{data['after']}")[1:], "--quiet")
+        assert report("info", "my.model")["columns"] == 2
+    mercer("fit", "plain.csv", "-m", "kpca", "-o", "m", "--quiet")
+    data = data_of(page("m", "plain.csv", "--no-label", "--explore"), "explore-data")
+    mercer(*shlex.split(f"{data['before']} -n 2{data['after']}")[1:], "--quiet")
 
 
 @test

@@ -454,5 +454,147 @@ def test_headers_of_r_have_one_name_fewer():
     assert report("scale", write("end.csv", r(" ", "123") + "\n"), "--scale", "none", "-o", "o.csv")["rows"] == 3
 
 
+@test
+def test_rows_without_a_label():
+    """A gap where a class or a value is expected is refused with its line; --unlabelled drop leaves such rows out."""
+    for gap in ("", "NA", "NaN", "nan", "?", "#N/A", '""', '"NA"'):
+        says_no(f"x,label\n1,a\n2,{gap}\n3,b\n", ["t.csv:3", "'label'", "a class is expected", "--unlabelled drop"])
+        assert scale_rows(f"x,label\n1,a\n2,{gap}\n3,b\n", "--unlabelled", "drop") == [["label", "x"], ["a", "1"], ["b", "3"]]
+        says_no(f"x,y\n1,5\n2,{gap}\n3,6\n", ["t.csv:3", "'y'", "a value is expected", "--unlabelled drop"], "--target", "y")
+        assert scale_rows(f"x,y\n1,5\n2,{gap}\n3,6\n", "--target", "y", "--unlabelled", "drop") == \
+            [["y", "x"], ["5", "1"], ["6", "3"]]
+    # Words that can be classes are classes, unless the caller says otherwise.
+    assert scale_rows("x,label\n1,a\n2,None\n")[2] == ["None", "2"]
+    assert scale_rows("x,label\n1,a\n2,None\n", "--na", "None", "--unlabelled", "drop")[1:] == [["a", "1"]]
+    assert scale_rows("x,y\n1,5\n2,-999\n", "--target", "y", "--na=-999", "--unlabelled", "drop")[1:] == [["5", "1"]]
+    # With gaps in data, ids and groups: each is its own matter.
+    rows = scale_rows("n,x,z,label\np,1,7,a\nq,,8,\nr,,9,b\ns,4,,a\n", "--unlabelled", "drop", "--missing", "mean", "--id", "n")
+    assert rows == [["n", "label", "x", "z"], ["p", "a", "1", "7"], ["r", "b", "2.5", "9"], ["s", "a", "4", "8"]], rows
+    write("t.csv", "x,label\n1,a\n,b\n3,\n4,a\n")
+    done = mercer("scale", "t.csv", "--scale", "none", "--unlabelled", "drop", "--missing", "drop")
+    assert csv_rows(done.out)[1:] == [["a", "1"], ["a", "4"]]
+    assert "1 of 4 rows have no label" in done.err and "1 of 3 rows have missing values" in done.err, done.err
+    says_no("x,label\n1,\n2,NA\n", "no row has a label", "--unlabelled", "drop")
+    # A list of labels, and numbers that are no text.
+    write("l.txt", "a\nNA\nb\n")
+    write("u.csv", "x\n1\n2\n3\n")
+    refused("scale", "u.csv", "--labels", "l.txt", says=["l.txt:2", "'NA'", "--unlabelled drop"])
+    done = mercer("scale", "u.csv", "--labels", "l.txt", "--unlabelled", "drop", "--scale", "none")
+    assert csv_rows(done.out)[1:] == [["a", "1"], ["b", "3"]]
+    np.save("x.npy", np.array([[1, 0, 2.5], [2, np.nan, 3.5], [3, 1, np.nan]]))
+    refused("scale", "x.npy", "--label", "2", says=["row 2", "--unlabelled drop"])
+    done = mercer("scale", "x.npy", "--label", "2", "--unlabelled", "drop", "--missing", "mean", "--scale", "none")
+    assert csv_rows(done.out)[1:] == [["0", "1", "2.5"], ["1", "3", "2.5"]], done.out
+    # What learns from the rows sees those with labels alone; new rows need none.
+    rng = np.random.default_rng(5)
+    lines = [f"{a:.4f},{b:.4f},{'' if i % 4 == 0 else 'uv'[int(a > 0)]}" for i, (a, b) in enumerate(rng.normal(size=(60, 2)))]
+    write("g.csv", "a,b,kind\n" + "\n".join(lines) + "\n")
+    write("h.csv", "a,b,kind\n" + "\n".join(line for line in lines if not line.endswith(",")) + "\n")
+    words = ["--label", "kind", "-m", "kpls", "-n", "2"]
+    got, wanted = report("evaluate", "g.csv", *words, "--unlabelled", "drop"), report("evaluate", "h.csv", *words)
+    assert got["mean"] == wanted["mean"] and got["rows"] == 45
+    mercer("fit", "g.csv", *words, "--unlabelled", "drop", "-o", "g.model", "--quiet")
+    mercer("fit", "h.csv", *words, "-o", "h.model", "--quiet")
+    refused("predict", "g.model", "g.csv", says=["g.csv:2", "--no-label"])
+    assert mercer("predict", "g.model", "g.csv", "--no-label").out == mercer("predict", "h.model", "g.csv", "--no-label").out
+    refused("evaluate", "g.csv", *words, "--unlabelled", "drop", "--split", "l.txt", says="--unlabelled", status=2)
+
+
+@test
+def test_columns_of_one_name():
+    says_no("a,a,b\n1,2,3\n4,5,6\n", ["two columns are called 'a', 1 and 2", "--drop position:2"])
+    assert read("a,a,b\n1,2,3\n4,5,6\n", "--drop", "position:2")[:2] == (["a", "b"], [[1, 3], [4, 6]])
+    assert read("a,a,b\n1,2,3\n4,5,6\n", "--drop", "a")[:2] == (["b"], [[3], [6]])
+    assert read("a,a,b\n1,2,3\n4,5,6\n", "--columns", "b")[:2] == (["b"], [[3], [6]])
+    says_no("a,a,b\n1,2,3\n4,5,6\n", "two columns are called 'a'", "--columns", "a")
+    for option in ("--label", "--id", "--target"):
+        says_no("a,a,b\n1,2,3\n4,5,6\n", "two columns are called 'a'", option, "a")
+    assert scale_rows("a,a,b\nu,2,3\nv,5,6\n", "--label", "position:1", "--drop", "position:2")[1:] == [["u", "3"], ["v", "6"]]
+    says_no("label,x,label\n1,2,3\n4,5,6\n", ["two columns are called 'label'", "--label"])
+    # A model takes a table where one that it does not need is there twice, not one that it needs.
+    write("t.csv", "x,y\n1,2\n3,5\n4,4\n")
+    mercer("fit", "t.csv", "-m", "pca", "-n", 1, "-o", "m", "--quiet")
+    plain = mercer("transform", "m", "t.csv").out
+    write("u.csv", "x,z,y,z\n1,0,2,0\n3,0,5,0\n4,0,4,0\n")
+    assert mercer("transform", "m", "u.csv", "--quiet").out == plain
+    write("v.csv", "x,y,x\n1,2,0\n3,5,0\n4,4,0\n")
+    refused("transform", "m", "v.csv", says="two columns are called 'x'")
+    # A model of a table of which one was left out by its position finds it there again, not elsewhere.
+    write("w.csv", "x,x,y,c\n9,1,2,a\n8,3,5,b\n9,4,4,a\n")
+    for words in ([], ["--encode", "onehot"]):
+        mercer("fit", "w.csv", "-m", "pca", "-n", 1, "--drop", "position:1" if words else "position:1,c", "-o", "w", "--quiet", *words)
+        out = mercer("transform", "w", "w.csv", "--quiet").out
+        assert words or out == plain
+        write("less.csv", "x,y,c\n1,2,a\n3,5,b\n4,4,a\n")
+        assert mercer("transform", "w", "less.csv", "--quiet").out == out
+        for header in ("x,y,x,c", "x,x,z,c", "x,x,y,c,d"):
+            write("other.csv", header + "\n" + ",".join("1234"[:header.count(",")] + "a") + "\n")
+            refused("transform", "w", "other.csv", says=["other.csv: ", "column"])
+    # A name that is asked for cannot be told by leaving the other one out: its position can.
+    assert "--drop" not in says_no("a,a,b\n1,2,3\n4,5,6\n", ["two columns are called 'a'", "position"], "--target", "a").err
+    says_no("label,x,label\n1,2,3\n4,5,6\n", ["--label, --drop"])
+    assert scale_rows("label,x,label\n1,2,3\n4,5,6\n", "--label", "position:1", "--drop", "position:3")[1:] == [["1", "2"], ["4", "5"]]
+
+
+@test
+def test_office_tables():
+    """What offices put around and into their numbers: right, or one line with the way out."""
+    for quote in ("", '"'):
+        for end in ("\n", "\r\n"):
+            assert read(f"{quote}sep=;{quote}{end}a;b{end}1;2{end}3;4{end}")[:2] == (["a", "b"], [[1, 2], [3, 4]])
+    # Separators at the ends of lines, and columns without anything.
+    says_no("a,b,\n1,2,\n3,4,\n", ["t.csv:2", "has no name", "--drop 3"])
+    assert read("a,b,\n1,2,\n3,4,\n", "--drop", "3")[:2] == (["a", "b"], [[1, 2], [3, 4]])
+    says_no("a;b;;;\n1;2;;;\n3;4;;;\n", "--drop 3-")
+    assert read("a;b;;;\n1;2;;;\n3;4;;;\n", "--drop", "3-")[1] == [[1, 2], [3, 4]]
+    says_no("a,,b\n1,,2\n3,,4\n", "--drop 2")
+    says_no("a,b\n1,\n3,\n", ["'b' has no value", "leave it out", "--drop"], "--missing", "mean")
+    for rows in ("ann,1,\nbob,2,\n", "1,2,\n3,4,\n"):  # no names of rows
+        says_no("name,x\n" + rows, ["t.csv:2: 3 cells where 2", "ends in a separator"], "--id", "name")
+    says_no("Report 2024\nx,y\n1,2\n", ["t.csv:2", "title"])
+    # A line of units, a sum, a mark for gaps: no categories.
+    for rows in ("cm\n1\n2\n3\n4\n", "1\n2\n3\n4\nTotal\n", "1\n-\n2\n-\n3\n4\n5\n"):
+        says_no("x,y\n" + rows.replace("\n", ",7\n"), "t.csv:")
+        says_no("x,y\n" + rows.replace("\n", ",7\n"), ["t.csv:", "column 'x' has numbers, and '", "--na=-" if "-" in rows else "onehot:max="],
+                "--encode", "onehot")
+    says_no("x,y\n1,1\n2,2\n3,3\n12 km,4\n5,5\n", ["t.csv:5: column 'x' has numbers, and '12 km' in 1 row"], "--encode", "onehot")
+    says_no("x,y\n1,2\n<5,3\n5,4\n", ["t.csv:3", "'<5' is not a number"])
+    assert "missing" not in says_no("x,y\n1,2\n<5,3\n5,4\n", "t.csv:3").err
+    assert len(read("x\n1\n2\n3\n4\nmore\nmore\n", "--encode", "onehot")[0]) == 5
+    for mark in ("-", ".", "--", "#REF!", "<NA>", "#DIV/0!"):
+        says_no(f"x,y\n1,2\n{mark},3\n5,4\n", ["t.csv:3", "missing", "--na"])
+        assert read(f"x,y\n1,2\n{mark},3\n5,4\n", f"--na={mark}", "--missing", "mean")[1][1] == [3, 3]
+    assert read("x,y\n1,2\n#N/A,3\n5,4\n", "--missing", "mean")[1][1] == [3, 3]
+    # Numbers that are not read are no categories either; dates of other forms are named.
+    for cells in ("$1|$3", "1,50 €|3,20 €", "(1.5)|(3)", "−5|−7", "5-|3-", "EUR 5|EUR 7"):
+        rows = "x;y\n" + "".join(f"{cell};{i}\n" for i, cell in enumerate(cells.split("|")))
+        says_no(rows, "is not a number", "--delimiter", "semicolon")
+        says_no(rows, "is a number with a sign", "--delimiter", "semicolon", "--encode", "onehot")
+    for cell, form in (("13/02/2024", "%d/%m/%Y"), ("02/13/2024", "%m/%d/%Y"), ("01.02.2024", "%d.%m.%Y"),
+                       ("2024/02/13", "%Y/%m/%d"), ("13.02.24", "%d.%m.%y"), ("13.02.2024 12:00", "%d.%m.%Y %H:%M"),
+                       ("02/13/2024 12:00:05", "%m/%d/%Y %H:%M:%S")):
+        form = f"'dates:format={form}'" if " " in form else f"dates:format={form}"
+        says_no(f"x,y\n{cell},1\n{cell},2\n", ["date", f"--encode {form}"])
+        says_no(f"x,y\n{cell},1\n{cell},2\n", ["date", f"--encode {form}"], "--encode", "onehot")
+        assert read(f"x,y\n{cell},1\n{cell},2\n", "--encode", form.strip("'"))[1][1][1] == 2
+    # The format offered reads the column; where none does, none is offered.
+    days = "x,y\n01/02/2024,1\n02/13/2024,2\n03/04/2024,2\n"
+    says_no(days, "--encode dates:format=%m/%d/%Y", "--encode", "onehot")
+    assert len(read(days, "--encode", "dates:format=%m/%d/%Y")[1]) == 3
+    for cells in (["13.02.2024 12 Uhr"] * 2, ["30.02.2024"] * 2, ["13.02.2024 noon", "14.02.2024 noon"]):
+        rows = "x,y\n" + "".join(f"{cell},1\n" for cell in cells)
+        for words in ([], ["--encode", "onehot"], ["--encode", "dates:format=%d.%m.%Y"]):
+            err = says_no(rows, "date", *words).err
+            assert "format" not in err and "--drop, --id" in err, err
+    for cell in ("1.2.3", "10.0.0.1", "99.99.2024", "1-2-3"):
+        assert "date" not in says_no(f"x,y\n{cell},1\n{cell},2\n", "is not a number").err
+    # Years as names: any option that names a column tells that the first line has names.
+    years = "country,2019,2020\nx,1,2\ny,3,4\n"
+    says_no(years, "no column matches '2019'; its columns have no names", "--columns", "2019,2020", status=2)
+    assert scale_rows(years, "--columns", "name:2019,name:2020")[1:] == [["1", "2"], ["3", "4"]]
+    for words in (["--id", "country"], ["--drop", "country"], ["--label", "country"]):
+        assert scale_rows(years, *words)[0][-2:] == ["2019", "2020"], words
+
+
 if __name__ == "__main__":
     sys.exit(run_tests())

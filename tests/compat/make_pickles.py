@@ -16,6 +16,7 @@ folder = pathlib.Path(sys.argv[1])
 folder.mkdir(exist_ok=True)
 random = np.random.default_rng(0)
 X = random.normal(size=(40, 3))
+# "b" appears first; python_1 counts classes in their own order, later forms as they appear.
 y = np.array(["a", "b"])[(X[:, 0] > 0).astype(int)]
 np.save(folder / "rows.npy", X[:8])
 things = {
@@ -25,6 +26,8 @@ things = {
     "stream": mercer.IncrementalKernelPCA(2, sigma=2.0).partial_fit(X),
     "classifier_predict": mercer.KernelPLSClassifier(3, sigma=2.0).fit(X, y),
     "regressor_predict": mercer.KernelPLSRegressor(3, sigma=2.0).fit(X, X[:, 0]),
+    "interval_predict": mercer.KernelPLSRegressor(3, sigma=2.0, intervals=True, keep="fitted").fit(X, X[:, 0]),
+    "novel": mercer.KernelPCA(3, sigma=2.0, novelty=0.2).fit(X),
     "knn_predict": mercer.KernelPLSClassifier(3, sigma=2.0, head="knn:k=3").fit(X, y),
 }
 for name, thing in things.items():

@@ -3,12 +3,13 @@
 """The experiments run, are listed, and judge: test_experiments.py BUILD
 
 Every script makes its smoke run, on the data sets where ../shared/data has them; the pages have each of
-them; experiments/README.md lists each; a number outside its limits is told; --only chooses; the pages in
-docs/ are those that the results beside them give.
+them; experiments/README.md lists each; a number outside its limits is told; --only chooses; the pages and
+figures in docs/ are those that the results beside them give; methods have the colours of report/.
 """
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -16,7 +17,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import DATA, ROOT, call, check, close, scratch  # noqa: E402
 
 EXPERIMENTS = ROOT / "experiments"
-sys.path.insert(0, str(EXPERIMENTS))
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "common")]
+import lab  # noqa: E402
 import run  # noqa: E402
 
 
@@ -52,6 +54,8 @@ def test_every_script_runs(build, folder):
     done = start("--build", build, "--docs", folder, "--quick", *(["--data", DATA] if DATA.is_dir() else []))
     check("all scripts come to an end", done.returncode == 0, "" if done.returncode == 0 else done.stdout + done.stderr)
     check_pages(folder)
+    with scratch() as again:
+        check_drawn_again(folder, again)
     kept = results(ROOT / "docs")
     for name, result in results(folder).items():  # changed in a script, the page has to be written again
         same = name in kept and all(kept[name][key] == result[key] for key in ("name", "title", "reproduced", "why"))
@@ -66,6 +70,33 @@ def test_the_pages_are_up_to_date(folder):
         page = ROOT / "docs" / path.relative_to(folder)
         check(f"docs/{path.relative_to(folder)} is what the results give",
               page.exists() and page.read_bytes() == path.read_bytes())
+
+
+def check_drawn_again(docs, folder):
+    """The figures are what --draw makes of the results beside them."""
+    shutil.copytree(docs / "results", folder / "results", ignore=shutil.ignore_patterns("*.md", "*.svg"))
+    done = start("--docs", folder, "--draw")
+    check("--draw runs", done.returncode in (0, 1) and not done.stderr, done.stderr)
+    for path in sorted((docs / "results").glob("*/*.svg")):
+        name, again = path.relative_to(docs / "results"), folder / path.relative_to(docs)
+        writers = [re.search("Matplotlib v[0-9.]+", text.read_text(encoding="utf-8"))[0] for text in (path, again)
+                   if text.exists()]
+        check(f"{name} is drawn again", len(writers) == 2)
+        check(f"{name} is below 300 kB", path.stat().st_size < 300_000, path.stat().st_size)
+        if len(set(writers)) == 1:
+            check(f"{name} has the same bytes", again.read_bytes() == path.read_bytes())
+        else:
+            print(f"skip: {name} was drawn by {writers[0]}, here is {writers[-1]}")
+
+
+def test_methods_have_the_colours_of_pictures():
+    text = (ROOT / "report" / "chart.c").read_text(encoding="utf-8")
+    palette = dict(re.findall(r'X\((\d+), "(#\w+)"', text))
+    methods = {name: (palette[colour], dashed == "true")
+               for name, colour, dashed in re.findall(r'\{"(\w+)", (\d+), (true|false)\}', text)}
+    check("the palette is found", len(palette) > 20 and len(methods) > 20, (len(palette), len(methods)))
+    for method, colour in lab.COLOURS.items():
+        check(f"{method}'s line in figures and pictures", (colour, method in lab.DASHED) == methods.get(method))
 
 
 def test_only_chooses(build, folder):
@@ -118,6 +149,9 @@ def main():
             test(build, folder)
     with scratch() as folder:
         test_the_pages_are_up_to_date(folder)
+    with scratch() as folder:
+        check_drawn_again(ROOT / "docs", folder)
+    test_methods_have_the_colours_of_pictures()
     test_every_script_is_listed()
     return close()
 

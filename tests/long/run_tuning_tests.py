@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `mercer evaluate --tune` promises, against the model of the line that it ends with.
 
-Usage: run_tuning_tests.py MERCER DATA. DATA holds the data sets, which are no part of the repository;
+Usage: run_tuning_tests.py MERCER DATA [NAME SEEDS]. DATA holds the data sets, which are no part of the repository;
 what is not there is skipped. Of each set some rows, drawn at random, are for `evaluate`; the line it
 prints is run, and its model predicts the others. The difference between its error there and the nested
 estimate has to be within two standard errors on nine of ten sets: that of the estimate, from the spread
 of its folds, and that of the error, from the spread over the fresh rows, added as squares. Prints a line
-per set and closes with "N passed, N failed".
+per set and closes with "N passed, N failed". With NAME that set alone is cut by SEEDS seeds, and the mean and spread of
+the differences, in standard errors, tell a bias from chance: one beyond three of its own standard errors fails.
 """
 import json
 import os
@@ -76,7 +77,26 @@ def judge(name, rows, fresh, words):
     return told, value, (told["sd"] ** 2 / len(told["folds"]) + spread ** 2) ** 0.5
 
 
+def look_closer(name, seeds):
+    """One set, cut anew by each seed."""
+    global SEED
+    found = []
+    for SEED in range(20, 20 + seeds):
+        told, value, se = judge(*next(entry for entry in SETS if entry[0] == name))
+        found.append((value - told["mean"]) / se)
+        print(f"seed {SEED}: nested {told['mean']:.4g}, fresh {value:.4g}, {found[-1]:+.2f} standard errors", flush=True)
+    mean, spread = np.mean(found), np.std(found, ddof=1)
+    good = abs(mean) <= 3 * spread / len(found) ** 0.5
+    print(f"mean {mean:+.2f}, SD {spread:.2f}, {sum(abs(z) <= 2 for z in found)} of {len(found)} within two")
+    print(f"{int(good)} passed, {int(not good)} failed")
+    return 0 if good else 1
+
+
 def main():
+    if len(sys.argv) > 4:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            return look_closer(sys.argv[3], int(sys.argv[4]))
     within = tried = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

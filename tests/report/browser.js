@@ -96,6 +96,18 @@ const tests = {
     await close();
   },
 
+  async 'every point is found from its row'() {
+    const script = fs.readFileSync(path.join(__dirname, '../../report/report.js'), 'utf8');
+    const text = script.slice(script.indexOf('const rowOf ='), script.indexOf('const nameOf ='));
+    const make = new Function('data', 'n', `${text}; return { rowOf, pointOf };`);
+    for (const [rows, n] of [[12000, 1000], [12001, 7000], [1000003, 200000], [10, 9], [7, 1], [5, 5]]) {
+      const { rowOf, pointOf } = make({ rows }, n);
+      for (let i = 0; i < n; i++) must(pointOf(rowOf(i)) === i, `${rows} rows, ${n} points: ${i}`);
+      const shown = new Set(Array.from({ length: n }, (_, i) => rowOf(i)));
+      for (let row = 0; row < Math.min(rows, 20000); row++) must((pointOf(row) >= 0) === shown.has(row), `${rows} rows, ${n} points: row ${row}`);
+    }
+  },
+
   async 'hovering names the right row'(browser) {
     const { page, close } = await open(browser, plan.main.file);
     await toMap(page);
@@ -313,7 +325,8 @@ const tests = {
     await sample.page.locator('.front').focus();
     await sample.page.keyboard.press('.');
     await sample.page.keyboard.press('.');
-    const said = await sample.page.locator('.said').innerText(), second = Math.floor(plan.sample.rows / 200000);
+    const said = await sample.page.locator('.said').innerText(), step = plan.sample.rows / 200000;
+    const stretch = Math.floor(2 * step) - Math.floor(step), second = Math.floor(step) + Math.floor(stretch * 0.6180339887498949);
     must(said.startsWith(`row ${second},`), `the second point is row ${second}: ${said}`);
     await sample.close();
   },
@@ -362,6 +375,18 @@ const tests = {
     for (const [name, context] of [['light', {}], ['dark', { colorScheme: 'dark' }]]) {
       const { page, close } = await open(browser, plan.main.file, { context });
       await page.locator('.stage').screenshot({ path: path.join(plan.folder, `map-${name}.png`) });
+      await close();
+    }
+  },
+
+  async 'pictures by mercer plot'(browser) { // compared with those of another program by test_report.py
+    for (const file of plan.svg) {
+      const { page, faults, close } = await open(browser, file, { still: true });
+      const [width, height] = await page.evaluate(() => ['width', 'height'].map((name) => Math.floor(Number(document.documentElement.getAttribute(name)))));
+      must(width > 100 && width <= 1100 && height > 100 && height <= 900, `${file}: ${width} x ${height}`);
+      await page.screenshot({ path: path.join(plan.folder, 'svg', `${path.basename(file, '.svg')}.png`), clip: { x: 0, y: 0, width, height } });
+      const told = faults.filter((fault) => !fault.startsWith('request: data:')); // an image inside the file
+      must(!told.length, `${file}: ${told.join('; ')}`);
       await close();
     }
   },

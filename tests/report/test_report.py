@@ -114,6 +114,17 @@ def make_pages():
     return plan
 
 
+def draw_pictures():
+    """A picture of each kind that looks different, as SVG: one of them a density."""
+    main = ["main.model", "main.csv"]
+    calls = {"spectrum": main[:1], **{kind: [*main, "--kind", kind] for kind in ("features", "errors", "preimages", "confusion", "roc")},
+             "nasty": ["nasty.model", "<b>nasty.csv"], "density": ["large.model", "large.npy", "--labels", "large.labels"]}
+    for name, words in calls.items():
+        mercer("plot", *words, "-o", f"{name}.svg", "-q")
+    mercer("evaluate", "main.csv", "-m", "kpls", "-n", "2", "--id", "id", "--label", "kind", "--importance", "--plot", "importance.svg", "-q")
+    return [os.path.abspath(f"{name}.svg") for name in (*calls, "importance")]
+
+
 def same_bytes(a, b):
     return pathlib.Path(a).read_bytes() == pathlib.Path(b).read_bytes()
 
@@ -212,6 +223,19 @@ def compare_pictures(folder):
         hold(f"picture {path.stem} looks as it did", far <= FAR, f"a block is {far} of 255 off")
 
 
+def compare_programs(pictures, folder):
+    """Pictures look the same in the browser and in librsvg."""
+    if not shutil.which("rsvg-convert"):
+        skip("pictures in two programs", "no rsvg-convert (librsvg2-bin)")
+        return
+    for path in map(pathlib.Path, pictures):
+        other = path.with_suffix(".rsvg.png")
+        subprocess.run(["rsvg-convert", path, "-o", other], check=True)
+        seen = folder / "svg" / (path.stem + ".png")
+        far = np.abs(blocks(seen) - blocks(other)).max() if seen.is_file() else 255
+        hold(f"picture {path.stem} looks the same in librsvg and in the browser", far <= FAR, f"a block is {far} of 255 off")
+
+
 def compare_fits(path):
     """What the explorer found, against the command that it ends in."""
     worst = {}
@@ -245,7 +269,8 @@ def browse(plan):
     if not modules:
         return
     folder = pathlib.Path("pictures")
-    folder.mkdir()
+    (folder / "svg").mkdir(parents=True)
+    plan["svg"] = draw_pictures()
     plan |= {"modules": modules, "browser": shutil.which("chromium"), "folder": str(folder.resolve()), "only": ONLY}
     pathlib.Path("plan.json").write_text(json.dumps(plan))
     # Chromium leaves its caches where HOME is.
@@ -270,6 +295,7 @@ def browse(plan):
         compare_fits(folder / "explorer.json")
     if not ONLY:
         compare_pictures(folder)
+        compare_programs(plan["svg"], folder)
 
 
 def main():

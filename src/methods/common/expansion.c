@@ -4,9 +4,14 @@
  * With an exact mean a model of few points keeps the other rows behind them, only for the mean:
  * features then have a share t_j = -sum_s B_sj of it when the mapped rows are centred. Points of a
  * precomputed kernel are rows in training order as soon as all rows are kept, so B is spread over
- * them. */
+ * them.
+ *
+ * Pivots P of a factor, K = F F' before centring: the rows L of F that are theirs are lower
+ * triangular, and F = K[:, P] L'^-1. So the coordinates of a row are L^-1 k(P, x), directions W in
+ * them are B = L'^-1 W over the pivots, and the mean of the mapped rows is L'^-1 mean(F). */
 #include "methods/common/expansion.h"
 
+#include "gram/factor.h"
 #include "linalg/linalg.h"
 
 #include <string.h>
@@ -64,7 +69,7 @@ static void collapse_sparse(const mercer_rows *points, const mrc_expansion *e, m
             for (int64_t j = 0; j < l; j++)
                 to[j] += x->value[k] * b[i * l + j];
         }
-    for (int64_t j = 0; e->centred_images && j < l; j++) {
+    for (int64_t j = 0; e->centered_images && j < l; j++) {
         double sum = 0;
         for (int64_t i = 0; i < points->n; i++)
             sum += b[i * l + j];
@@ -88,7 +93,7 @@ static mercer_status collapse_dense(mercer_ctx *ctx, const mercer_rows *points,
     for (int64_t i = 0; i < n; i += block) {
         int64_t count = n - i < block ? n - i : block;
         mercer_rows_copy(points, i, count, x);
-        for (int64_t r = 0; e->centred_images && r < count; r++)
+        for (int64_t r = 0; e->centered_images && r < count; r++)
             for (int64_t k = 0; k < d; k++)
                 x[r * d + k] -= model->input_center[k];
         MRC_TRY(mrc_tall_product(ctx, x, d, d, e->coefficients + i * l, l, l, count, product, err));
@@ -156,7 +161,7 @@ static mercer_status find_offsets(const mrc_expansion *e, mercer_model *model, d
             model->offsets[j] -= e->coefficients[s * l + j] * e->mean_products[s];
             sums[j] += e->coefficients[s * l + j];
         }
-    for (int64_t j = 0; e->centred_images && j < l; j++)
+    for (int64_t j = 0; e->centered_images && j < l; j++)
         model->offsets[j] += sums[j] * e->mean_norm2;
     return MERCER_OK;
 }
@@ -170,7 +175,7 @@ static mercer_status spread(mrc_expansion *e, int64_t n, const double *sums, boo
     mercer_status rc = mrc_alloc2(&b, n, l, sizeof *b, err);
     if (rc != MERCER_OK)
         return rc;
-    for (int64_t i = 0; exact && e->centred_images && i < n; i++)
+    for (int64_t i = 0; exact && e->centered_images && i < n; i++)
         for (int64_t j = 0; j < l; j++)
             b[i * l + j] = -sums[j] / (double)n;
     for (int64_t s = 0; s < e->count; s++)
@@ -257,7 +262,7 @@ static mercer_status expand(const mrc_problem *problem, mrc_expansion *e, mercer
     else
         MRC_TRY(keep_points(problem, e, exact, model, err));
     model->basis_points = all || in_order ? n : e->count;
-    if (exact && e->centred_images && !all && !in_order) {
+    if (exact && e->centered_images && !all && !in_order) {
         MRC_TRY(mrc_alloc(&model->mean_weights, l, sizeof(double), err));
         for (int64_t j = 0; j < l; j++)
             model->mean_weights[j] = -sums[j];
@@ -277,19 +282,106 @@ out:
     return rc;
 }
 
+/* ---- on the pivots of a factor ---- */
+
+mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                   const double *w, int64_t l, mercer_model *model,
+                                   mercer_error *err)
+{
+    const mrc_factor *f = mrc_gram_factor(gram);
+    int64_t q = f->rank;
+    mrc_expansion e = {.count = q, .components = l};
+    mrc_center center = model->center;
+    const double *means;
+    double *triangle = NULL, *span = NULL, *products = NULL;
+    mercer_rows *points = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &points, err));
+    MRC_TRY(mrc_factor_triangle(f, &triangle, err));
+    MRC_TRY(mrc_alloc2_raw(&e.coefficients, q, l, sizeof(double), err));
+    memcpy(e.coefficients, w, (size_t)(q * l) * sizeof *w);
+    mrc_lower_solve(false, true, q, l, triangle, q, e.coefficients, l);
+    e.points = points;
+    if (f->mean) {
+        MRC_TRY(mrc_alloc(&span, q, sizeof *span, err));
+        MRC_TRY(mrc_alloc(&products, q, sizeof *products, err));
+        memcpy(span, f->mean, (size_t)q * sizeof *span);
+        mrc_lower_solve(false, true, q, 1, triangle, q, span, 1);
+        MRC_TRY(mrc_gram_means(gram, &means, &e.mean_norm2, err));
+        for (int64_t s = 0; s < q; s++)
+            products[s] = means[f->pivots[s]];
+        e.mean_products = products;
+        e.mean_span = span;
+        model->center = MRC_CENTER_SPAN; /* the span of the pivots is that of all rows */
+    }
+    rc = mrc_expand(ctx, problem, &e, model, err);
+    model->center = center;
+    MRC_TRY(rc);
+    for (int64_t j = 0; f->mean && j < l; j++) { /* without the triangle's condition */
+        model->offsets[j] = 0;
+        for (int64_t c = 0; c < q; c++)
+            model->offsets[j] -= w[c * l + j] * f->mean[c];
+    }
+out:
+    mercer_rows_free(points);
+    mrc_free(triangle);
+    mrc_free(span);
+    mrc_free(products);
+    mrc_free(e.coefficients);
+    return rc;
+}
+
+static bool stands_on_pivots(const mrc_problem *problem, const mrc_expansion *e)
+{
+    const mrc_factor *f = mrc_gram_factor(e->gram);
+    return problem->on_pivots && !e->points && !e->selected && f && f->pivots;
+}
+
+/* W = F' B: of centred mapped rows with F centred, else as both are. Rounding puts a feature of a
+ * training row off by no more than it does in k(X, x)' B: |F_i| is the root of K_ii, so errors of
+ * eps |F| |B| in W are errors of eps sqrt(kmax) |F| |B| <= eps sqrt(n) kmax |B| in F_i' W, which is
+ * what n products of kernel values with B leave. New rows among them are like them. Of rows far
+ * outside more digits are lost: there L'^-1 W, which has larger entries than B, is not undone by
+ * L^-1 k(P, x). */
+static mercer_status turn_to_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
+                                    mercer_model *model, mercer_error *err)
+{
+    const mrc_factor *f = mrc_gram_factor(e->gram);
+    double *w = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&w, f->rank, e->components, sizeof *w, err));
+    MRC_TRY(mrc_factor_transposed_times(f, e->coefficients, e->components, w, err));
+    mrc_free(e->coefficients);
+    e->coefficients = NULL;
+    MRC_TRY(mrc_expand_on_pivots(ctx, problem, e->gram, w, e->components, model, err));
+    mrc_gram_release(e->gram);
+out:
+    mrc_free(w);
+    return rc;
+}
+
+/* ---- either ---- */
+
 mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
                          mercer_model *model, mercer_error *err)
 {
     const mercer_rows *points = e->points ? e->points : problem->rows;
+    bool collapses = mrc_expansion_collapses(problem, e->count, e->components);
     mercer_rows *taken = NULL;
     mercer_status rc = MERCER_OK;
+    if (e->gram && !collapses && stands_on_pivots(problem, e)) {
+        rc = turn_to_pivots(ctx, problem, e, model, err);
+        goto out;
+    }
+    if (e->gram)
+        mrc_gram_release(e->gram);
     model->components = e->components;
     if (e->selected) {
         MRC_TRY(mrc_alloc(&model->selected, e->count, sizeof *model->selected, err));
         memcpy(model->selected, e->selected, (size_t)e->count * sizeof *model->selected);
         model->selected_count = e->count;
     }
-    if (!mrc_expansion_collapses(problem, e->count, e->components)) {
+    if (!collapses) {
         rc = expand(problem, e, model, err);
         goto out;
     }

@@ -16,11 +16,15 @@ typedef struct mrc_expansion {
     int64_t count;             /* points */
     int64_t components;
     double *coefficients; /* B, count x components, from mrc_alloc; the model takes it over */
-    bool centred_images;  /* w_j = sum_s B_sj (phi(p_s) - mean) instead */
+    bool centered_images; /* w_j = sum_s B_sj (phi(p_s) - mean) instead */
     /* Centred models only. */
     const double *mean_products; /* <phi(p_s), mean>, count */
     double mean_norm2;           /* squared norm of the mean: the one of span in that case */
     const double *mean_span;     /* span: the mean is sum_s mean_span[s] phi(p_s), count */
+    /* The operator of all rows, which is released (mrc_gram_release) before the model takes memory;
+     * NULL: the caller did so. Directions over all rows become directions over the pivots of its
+     * factor where problem->on_pivots lets them. */
+    mrc_gram *gram;
 } mrc_expansion;
 
 /* Fill points, coefficients, offsets and mean of model, whose member `center` says which mean it
@@ -32,6 +36,13 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
  * where it is centred. *w is NULL afterwards, also on error. */
 mercer_status mrc_expand_map(const mrc_problem *problem, double **w, int64_t l, mercer_model *model,
                              mercer_error *err);
+
+/* Fill a model of the (centred) operator with directions in the coordinates of its factor, which
+ * has pivots: w_j = sum_c W_cj e_c, W rank x l. The model has the pivots as its points, and the
+ * mean is in their span, because all mapped rows are, to rounding. */
+mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_gram *gram,
+                                   const double *w, int64_t l, mercer_model *model,
+                                   mercer_error *err);
 
 /* Make the columns of B (n x l) sum to zero exactly: for centred mapped rows that changes no
  * direction. */

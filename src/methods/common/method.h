@@ -26,6 +26,7 @@ typedef struct mrc_problem {
     bool by_bound;          /* components are the most; the bound chooses how many */
     const mrc_store *store; /* asked for; NULL: auto */
     bool single;
+    bool on_pivots; /* the model may store rows that span all others instead of all of them */
     const mercer_criterion *criterion; /* the caller's choice of direction, or NULL */
     mercer_fit_report *report;         /* never NULL */
     /* NULL, or where a method may leave the features of the rows, n x l from mrc_alloc, when it has
@@ -56,6 +57,7 @@ typedef struct mrc_work {
     double norms;             /* times that the lengths of all its rows are wanted */
     double columns;           /* columns of it, each with n kernel values */
     double flops;             /* of matrix products besides */
+    double reads;             /* numbers that products with one vector read from memory besides */
     double order;             /* of an eigenproblem besides */
     double points;            /* rows that the features of the model are made of */
     double bytes;             /* held instead of an operator; 0: an operator is */
@@ -73,6 +75,14 @@ typedef struct mrc_common_params {
 #define MRC_COMPONENTS(type, initial)                                                              \
     MRC_REAL(type, components, initial, DBL_MIN, MRC_MAX_COMPONENTS,                               \
              "features to extract; below 1: as many as capture that share of the variance")
+
+/* A line of the schema of a method whose directions are expansions over all rows; its on_pivots
+ * tells whether the choice is MRC_ROWS_AUTO. */
+enum { MRC_ROWS_AUTO, MRC_ROWS_ALL };
+#define MRC_STORED_ROWS(type)                                                                      \
+    MRC_CHOICE(type, points, MRC_ROWS_AUTO, "auto|all",                                            \
+               "rows that the model stores; auto: with a low-rank store, those few that span the " \
+               "others to rounding")
 
 /* The same for methods that learn from targets. */
 #define MRC_COMPONENTS_SUPERVISED(type, initial)                                                   \
@@ -137,6 +147,9 @@ typedef struct mrc_method {
     /* Whether its features are nested with these parameters: the first k of more are those of a fit
      * with k components. NULL: always. Asked by mrc_method_is_nested() alone. */
     bool (*is_nested)(const void *params);
+    /* Whether its model may store the pivots of a low-rank factor alone. NULL: it stores the rows
+     * that it says. */
+    bool (*on_pivots)(const void *params);
     /* What a fit to n rows like those of the problem takes. NULL: nobody knows. */
     void (*work)(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
                  mrc_work *work);

@@ -224,8 +224,16 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
     MRC_TRY(read_center(r, err));
     MRC_TRY(read_kernel(ctx, r, err));
     MRC_TRY(read_head(r, err));
+    MRC_TRY(mrc_map_parse(options->map, &r->map, err));
+    if (r->map.steps > 0 && r->method->streaming)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "map"),
+                    "map: method %s learns from a stream, which has no targets",
+                    r->method->entry.name);
+    if (r->map.steps > 0)
+        MRC_TRY(mrc_map_check_kernel(&r->kernel, err));
     r->problem.store =
         mrc_option_word(options, MRC_OPTION_store) > 0 ? mrc_store_find(options->store) : NULL;
+    r->problem.on_pivots = r->method->on_pivots && r->method->on_pivots(r->params);
     r->problem.single = mrc_option_word(options, MRC_OPTION_precision) == 1;
     if (r->problem.single && r->problem.store && !mrc_store_holds_single(r->problem.store))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "precision store"),

@@ -5,10 +5,13 @@
 #define MRC_METHODS_COMMON_REQUEST_H
 
 #include "heads/heads.h"
+#include "methods/common/agop.h"
 #include "methods/common/method.h"
 
 typedef struct mrc_request {
     const mrc_kernel *fitted_kernel; /* of a model, instead of what the options say; or NULL */
+    const mrc_kernel *mapped_kernel; /* of a model, after the map, which is learnt with
+                                        what the options say; or NULL */
     unsigned expected;          /* MERCER_EXPECT_...: rows that options will name, but do not yet */
     mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
     mercer_criterion criterion; /* of the options, as much as the caller knows */
@@ -18,11 +21,12 @@ typedef struct mrc_request {
     mrc_scale_kind scale;
     mrc_head_choice head;
     mrc_scale_kind scale_target;
+    mrc_map_params map; /* no steps: none is wanted */
     mrc_problem problem;
 } mrc_request;
 
-/* Read the options into a request of zeroes, except the first two members, checking all that can be
- * checked without rows; ctx may be NULL. To be destroyed, also after an error. */
+/* Read the options into a request of zeroes, except the first three members, checking all that can
+ * be checked without rows; ctx may be NULL. To be destroyed, also after an error. */
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err);
 /* Settle what the keys of the method leave to the targets, which may be NULL. */

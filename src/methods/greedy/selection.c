@@ -50,8 +50,9 @@ static int64_t looked_at(const mrc_selection_rule *rule, int64_t n)
                                              : n;
 }
 
-/* A column for each row taken. Energies of all rows by a product for each of them and one more; of
- * a few, from their columns. */
+/* A column for each row taken, from which those of the rows before are subtracted; where energies
+ * of all rows follow, by a product for each row taken and one more, they are read twice again. Of a
+ * few rows energies come from their columns. */
 void mrc_selection_work(const mrc_selection_rule *rule, int64_t n, int64_t expected, mrc_work *work)
 {
     double taken = (double)expected;
@@ -60,7 +61,7 @@ void mrc_selection_work(const mrc_selection_rule *rule, int64_t n, int64_t expec
     work->passes += few ? 0 : taken;
     work->norms += few ? 0 : 1;
     work->vectors = 1;
-    work->flops += 4 * (double)n * taken * taken;
+    work->reads += (few ? 1 : 3) * (double)n * taken * taken / 2;
 }
 
 bool mrc_selection_needs_few_columns(const mrc_selection_rule *rule, int64_t n)
@@ -397,7 +398,7 @@ static void record(mrc_selection *s, double score, double residual)
         error += def->residual[j];
         mean += u[j];
     }
-    mean = s->rule->centred ? mean / n : 0;
+    mean = s->rule->centered ? mean / n : 0;
     for (int64_t j = 0; j < def->n; j++)
         captured += (u[j] - mean) * (u[j] - mean);
     if (s->rule->score == MRC_SCORE_RESIDUAL) /* as if the others had been looked at */
@@ -434,7 +435,7 @@ static mercer_status measure_total(mrc_selection *s, mercer_error *err)
     s->total_variance = 0;
     for (int64_t j = 0; j < def->n; j++)
         s->total_variance += def->residual[j] / (double)def->n;
-    if (s->rule->centred && s->rule->captured > 0)
+    if (s->rule->centered && s->rule->captured > 0)
         rc = mrc_gram_grand_mean(def->gram, &mean, err);
     s->total_variance -= mean;
     return rc;
@@ -448,8 +449,9 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_residual_gram_init(&s->def, ctx, gram, rule->most, err));
-    for (int64_t j = 0; j < n; j++)
-        s->largest = fmax(s->largest, s->def.residual[j]);
+    int64_t looked = rule->given ? rule->given_count : n; /* others have no say in what is left */
+    for (int64_t i = 0; i < looked; i++)
+        s->largest = fmax(s->largest, s->def.residual[rule->given ? rule->given[i] : i]);
     /* Centring reduces the diagonal, but not its rounding errors. */
     double rounding = mrc_gram_eps(gram), share = fmin((double)n * rounding, 1e-3);
     share = fmax(MIN_SHARE, share);

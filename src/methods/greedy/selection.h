@@ -27,7 +27,7 @@ typedef struct mrc_selection mrc_selection;
 typedef struct mrc_selection_rule {
     mrc_score score;
     bool about_mean;    /* sums over the data about their mean (the operator is not centred) */
-    bool centred;       /* and so is the variance captured: the features will be */
+    bool centered;      /* and so is the variance captured: the features will be */
     int64_t most;       /* rows to take at most */
     double captured;    /* stop at this share of the variance; 0: no such stop */
     int64_t candidates; /* rows looked at in each step, drawn at random; 0: all */

@@ -304,8 +304,8 @@ static mercer_status keep_features(const mrc_problem *problem, const mrc_gram *g
     return rc;
 }
 
-static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_selection *s,
-                 const struct span *p, const mercer_model *model)
+static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_selection *s,
+                   const struct span *p, const mercer_model *model)
 {
     long long found = model->components, wanted = problem->components, n = s->def.n;
     if (problem->center == MRC_CENTER_SPAN && p->kept < p->l)
@@ -407,7 +407,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
     e.count = s.def.count;
     e.mean_products = p.products;
     e.mean_norm2 = p.grand;
-    e.centred_images = centered && !span;
+    e.centered_images = centered && !span;
     if (span)
         MRC_TRY(expand_span(&s, &p, &e, model, err));
     else
@@ -423,7 +423,7 @@ mercer_status mrc_sparse_features_fit(mercer_ctx *ctx, const mrc_problem *proble
     snprintf(problem->report->solver, sizeof problem->report->solver, "greedy");
     mrc_gram_release(gram);
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
-    tell(ctx, problem, &s, &p, model);
+    notify(ctx, problem, &s, &p, model);
 out:
     mrc_free(e.coefficients); /* when it did not come to mrc_expand */
     span_destroy(&p);

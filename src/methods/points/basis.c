@@ -293,7 +293,8 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
                        .selected = b->frame.selected,
                        .count = b->directions ? b->frame.m : b->n,
                        .components = l,
-                       .centred_images = centered};
+                       .centered_images = centered,
+                       .gram = b->gram};
     double kept = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(find_coefficients(b, u, l, &e.coefficients, err));
@@ -311,8 +312,6 @@ mercer_status mrc_basis_model(mrc_basis *b, const mrc_problem *problem, const do
     if (model->reconstruction_error < 0 && !b->indefinite)
         model->reconstruction_error = 0; /* rounding */
     problem->report->projection_variance = kept / (double)b->n;
-    if (b->gram)
-        mrc_gram_release(b->gram);
     MRC_TRY(mrc_expand(b->ctx, problem, &e, model, err));
 out:
     mrc_free(e.coefficients);

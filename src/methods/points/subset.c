@@ -7,10 +7,10 @@
  * of the mapped rows projected on the span: features(x) = B' k(Z, x) - W' mu. The mean of the
  * mapped rows projected on the span is sum_s a_s phi(z_s), a = C mu; features do not depend on the
  * rest of it, so `span` and `exact` differ only in the reconstruction errors. All rows as points:
- * kernel PCA. Rows that were selected bring C and P along (gram/residual.h). Landmarks of the
- * caller's go through the pivoted Cholesky factorisation of their own m x m matrix, which leaves
- * out those that depend on others, and take m n kernel values: no n x n matrix. Cost beside the
- * choice: n m^2. */
+ * kernel PCA. Rows that were selected bring C and P along (gram/residual.h). Points that are known
+ * beforehand, landmarks of the caller's or rows that were drawn, go through the pivoted Cholesky
+ * factorisation of their own m x m matrix, which leaves out those that depend on others, and take m
+ * n kernel values, in blocks: no n x n matrix. Cost beside the choice: n m^2. */
 #include "methods/points/subset.h"
 
 #include "linalg/linalg.h"
@@ -112,8 +112,8 @@ static void set_limits(const mrc_problem *problem, int64_t n, mrc_subset_choice 
     int64_t usual = BY_SHARE;
     if (problem->components > 0)
         usual = problem->components < n / TIMES ? TIMES * problem->components : n;
-    rule->centred = problem->center != MRC_CENTER_NONE;
-    rule->about_mean = rule->about_mean && rule->centred;
+    rule->centered = problem->center != MRC_CENTER_NONE;
+    rule->about_mean = rule->about_mean && rule->centered;
     /* The span has to hold more than the features will: half of what the share leaves. */
     if (problem->share > 0 && choice->points == 0 && !choice->choose && rule->captured <= 0)
         rule->captured = (1 + problem->share) / 2;
@@ -126,40 +126,58 @@ static void set_limits(const mrc_problem *problem, int64_t n, mrc_subset_choice 
         rule->depth = 0;
 }
 
-static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
-                                 mrc_subset_choice *choice, mrc_gram *gram, mrc_selection *s,
-                                 mercer_error *err)
+/* The rows of a precomputed kernel that the caller names, or those of the choice; *list: NULL when
+ * a rule selects them. */
+static mercer_status list_rows(mercer_ctx *ctx, const mrc_problem *problem,
+                               const mrc_subset_choice *choice, mrc_gram *gram, int64_t **list,
+                               int64_t *count, mercer_error *err)
 {
     const mercer_rows *landmarks = problem->landmarks;
-    mrc_selection_rule *rule = &choice->rule;
-    mrc_subset_choose choose = landmarks ? NULL : choice->choose;
-    int64_t count = landmarks ? landmarks->n : rule->most, *list = NULL;
     mercer_status rc = MERCER_OK;
-    if (landmarks || choose) {
-        int64_t room = landmarks ? count : problem->rows->n;
-        *rule = (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL, .centred = rule->centred};
-        MRC_TRY(mrc_alloc(&list, room, sizeof *list, err));
-        if (landmarks)
-            MRC_TRY(read_numbers(problem, list, err));
-        if (choose)
-            MRC_TRY(choose(choice->self, ctx, problem, gram, list, &count, err));
-        rule->given = list;
-        rule->most = rule->given_count = count;
-    }
+    *count = landmarks ? landmarks->n : choice->rule.most;
+    if (!landmarks && !choice->choose)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(list, landmarks ? *count : problem->rows->n, sizeof **list, err));
+    if (landmarks)
+        MRC_TRY(read_numbers(problem, *list, err));
+    else
+        MRC_TRY(choice->choose(choice->self, ctx, problem, gram, *list, count, err));
+out:
+    return rc;
+}
+
+static void tell_left_out(const mercer_ctx *ctx, int64_t count, int64_t kept, const char *what)
+{
+    if (kept < count)
+        mrc_notice(ctx, "%lld of %lld %s depend on the others and are left out",
+                   (long long)(count - kept), (long long)count, what);
+}
+
+/* By the rule, or from the list. */
+static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
+                                 mrc_subset_choice *choice, mrc_gram *gram, const int64_t *list,
+                                 int64_t count, mrc_selection *s, mercer_error *err)
+{
+    mrc_selection_rule *rule = &choice->rule;
+    mercer_status rc = MERCER_OK;
+    if (list)
+        *rule = (mrc_selection_rule){.score = MRC_SCORE_RESIDUAL,
+                                     .centered = rule->centered,
+                                     .most = count,
+                                     .given = list,
+                                     .given_count = count};
     MRC_TRY(mrc_selection_run(s, ctx, gram, rule, err));
-    if (rule->given && s->def.count < count)
-        mrc_notice(ctx, "%lld of %lld points depend on the others and are left out",
-                   (long long)(count - s->def.count), (long long)count);
+    if (list)
+        tell_left_out(ctx, count, s->def.count, "points");
     else if (s->exhausted && (choice->points > 0 || s->def.count < problem->components))
         mrc_notice(ctx, "%lld points are enough: no row has anything left beside them",
                    (long long)s->def.count);
 out:
     rule->given = NULL;
-    mrc_free(list);
     return rc;
 }
 
-/* ---- landmarks ---- */
+/* ---- points that are known beforehand ---- */
 
 static mercer_status measure_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mercer_error *err)
@@ -181,7 +199,7 @@ out:
 static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mrc_gram *gram, const mrc_residual_gram *def, mercer_error *err)
 {
-    enum { VALUES = 1 << 21 }; /* kernel values held: more take memory, fewer prepare rows anew */
+    enum { VALUES = 1 << 18 }; /* kernel values held: more take memory, fewer make short products */
     int64_t all = def->n, m = f->m, block = VALUES / all > 256 ? VALUES / all : 256;
     double *values = NULL, *weights = NULL, *projected = NULL;
     mercer_status rc = MERCER_OK;
@@ -224,9 +242,7 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
     MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
     if (s.def.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel maps each of them to zero");
-    if (s.def.count < landmarks->n)
-        mrc_notice(ctx, "%lld of %lld landmarks depend on the others and are left out",
-                   (long long)(landmarks->n - s.def.count), (long long)landmarks->n);
+    tell_left_out(ctx, landmarks->n, s.def.count, "landmarks");
     MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
     MRC_TRY(take_basis(f, &s.def, err));
     MRC_TRY(measure_rows(f, ctx, problem, err));
@@ -237,6 +253,72 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
 out:
     mrc_selection_destroy(&s);
     mrc_gram_free(gram);
+    return rc;
+}
+
+/* What each point added for the training rows, as a selection tells it; residual: of the points,
+ * before they were taken. */
+static mercer_status describe_points(const mrc_frame *f, bool centered, const double *residual,
+                                     mercer_model *model, mercer_error *err)
+{
+    double n = (double)f->n, error = f->diagonal, variance = 0;
+    mercer_status rc =
+        mrc_alloc2(&model->selection, f->m, MERCER_SELECTION_COLUMNS, sizeof(double), err);
+    for (int64_t j = 0; rc == MERCER_OK && j < f->m; j++) {
+        const double *u = f->coordinates + j * f->n;
+        double *row = model->selection + j * MERCER_SELECTION_COLUMNS, mean = 0, about = 0, all = 0;
+        for (int64_t i = 0; centered && i < f->n; i++)
+            mean += u[i] / n;
+        for (int64_t i = 0; i < f->n; i++) {
+            all += u[i] * u[i] / n;
+            about += (u[i] - mean) * (u[i] - mean) / n;
+        }
+        error -= all;
+        variance += about;
+        row[MERCER_SELECTION_SCORE] = about;
+        row[MERCER_SELECTION_RESIDUAL] = residual[j];
+        /* Only rounding is below zero, unless the kernel is indefinite. */
+        row[MERCER_SELECTION_ERROR] = fabs(error) < f->floor / n ? fmax(error, 0) : error;
+        row[MERCER_SELECTION_VARIANCE] = variance;
+    }
+    return rc;
+}
+
+/* The frame of training rows that are listed, as of landmarks: their own matrix is factored, and
+ * then no row is prepared more than once for all of them. The operator, which holds no columns,
+ * gives diagonal and mean. */
+static mercer_status frame_of_list(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                   mrc_gram *gram, const int64_t *list, int64_t count,
+                                   mercer_model *model, mercer_error *err)
+{
+    mrc_selection_rule rule = {.score = MRC_SCORE_RESIDUAL, .most = count};
+    mrc_gram_request request = {.store = &mrc_store_dense, .work_columns = 2 * count};
+    mercer_rows *points = NULL;
+    mrc_selection s = {0};
+    mrc_gram *own = NULL;
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    f->n = problem->rows->n;
+    MRC_TRY(mrc_rows_take(problem->rows, list, count, &points, err));
+    MRC_TRY(mrc_gram_new(&own, ctx, problem->kernel, points, &request, NULL, err));
+    MRC_TRY(mrc_selection_run(&s, ctx, own, &rule, err));
+    if (s.def.count == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    tell_left_out(ctx, count, s.def.count, "points");
+    MRC_TRY(take_basis(f, &s.def, err));
+    MRC_TRY(mrc_gram_diag(gram, &diag, err));
+    set_diagonal(f, diag, DBL_EPSILON, 0);
+    MRC_TRY(project_rows(f, ctx, problem, own, &s.def, err));
+    MRC_TRY(mrc_alloc(&f->selected, f->m, sizeof *f->selected, err));
+    for (int64_t i = 0; i < f->m; i++)
+        f->selected[i] = list[s.def.selected[i]];
+    MRC_TRY(describe_points(f, problem->center != MRC_CENTER_NONE, s.residual, model, err));
+    if (problem->center == MRC_CENTER_EXACT)
+        MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
+out:
+    mrc_selection_destroy(&s);
+    mrc_gram_free(own);
+    mercer_rows_free(points);
     return rc;
 }
 
@@ -339,8 +421,8 @@ out:
     return rc;
 }
 
-static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_frame *f,
-                 const mercer_model *model)
+static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_frame *f,
+                   const mercer_model *model)
 {
     long long found = model->components, m = f->m;
     double reached = 1 - model->reconstruction_error / model->total_variance;
@@ -365,7 +447,7 @@ static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_fr
 static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
                                  mrc_subset_choice *choice, mercer_model *model, mercer_error *err)
 {
-    bool centred = problem->center != MRC_CENTER_NONE;
+    bool centered = problem->center != MRC_CENTER_NONE;
     bool exact = problem->center == MRC_CENTER_EXACT;
     mrc_expansion e = {.points = f->points, .selected = f->selected, .count = f->m};
     double *products = NULL, *span = NULL, norm2 = 0, kept = 0;
@@ -374,7 +456,7 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     MRC_TRY(mrc_alloc(&f->mean, m, sizeof(double), err));
     MRC_TRY(mrc_alloc(&products, m, sizeof *products, err));
     MRC_TRY(mrc_alloc(&span, m, sizeof *span, err));
-    if (centred)
+    if (centered)
         MRC_TRY(take_mean_off(f, ctx, err));
     for (int64_t j = 0; j < m; j++)
         norm2 += f->mean[j] * f->mean[j];
@@ -387,7 +469,7 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     MRC_TRY(mrc_expand(ctx, problem, &e, model, err));
 
     double taken_off = e.mean_norm2; /* a linear map keeps the true mean, whatever was asked for */
-    for (int64_t k = 0; centred && model->input_center && k < model->columns; k++)
+    for (int64_t k = 0; centered && model->input_center && k < model->columns; k++)
         taken_off = (k ? taken_off : 0) + model->input_center[k] * model->input_center[k];
     for (int64_t j = 0; j < model->components; j++)
         kept += model->spectrum[j] / (double)f->n;
@@ -398,7 +480,7 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
         model->reconstruction_error = fmax(model->reconstruction_error, 0); /* rounding */
     problem->report->projection_variance = kept;
     problem->report->residual = (double)m * DBL_EPSILON;
-    tell(ctx, problem, f, model);
+    notify(ctx, problem, f, model);
 out:
     mrc_free(e.coefficients); /* when it did not come to mrc_expand */
     mrc_free(products);
@@ -433,7 +515,13 @@ void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *c
         work->columns += m;
     else
         mrc_selection_work(&choice->rule, n, expected, work);
-    work->flops += 9 * (double)n * m * m; /* coordinates, a point at a time, and their scatter */
+    /* Coordinates of points that are listed come in one product, where no matrix is held. Others
+     * come a point at a time: each reads all rows for their kernel values with it, and the
+     * coordinates on the points before. Then their scatter. */
+    bool blocks = choice->choose && work->request.few_columns;
+    double entries = (double)mercer_rows_entries(problem->rows) / (double)problem->rows->n;
+    work->reads += choice->choose && !blocks ? (double)n * m * (m / 2 + entries) : 0;
+    work->flops += (blocks ? 4 : 2) * (double)n * m * m;
     work->order = m;
 }
 
@@ -446,6 +534,7 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
     bool exact = problem->center == MRC_CENTER_EXACT;
     mrc_selection s = {0};
     mrc_gram *gram = NULL;
+    int64_t *list = NULL, count;
     mercer_status rc = MERCER_OK;
 
     snprintf(report->solver, sizeof report->solver, "lapack");
@@ -458,7 +547,12 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
     int64_t expected;
     mrc_gram_request request = request_of(problem, choice, problem->rows->n, &expected);
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
-    MRC_TRY(select_rows(ctx, problem, choice, gram, &s, err));
+    MRC_TRY(list_rows(ctx, problem, choice, gram, &list, &count, err));
+    if (list && !mrc_gram_holds_columns(gram)) {
+        rc = frame_of_list(f, ctx, problem, gram, list, count, model, err);
+        goto out;
+    }
+    MRC_TRY(select_rows(ctx, problem, choice, gram, list, count, &s, err));
     if (s.def.count == 0)
         MRC_TRY(mrc_problem_no_component(problem, err));
     if (!s.rule->given_count) {
@@ -468,6 +562,7 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
     MRC_TRY(mrc_selection_describe(&s, model, err));
     MRC_TRY(frame_of_rows(f, gram, &s, exact, err));
 out:
+    mrc_free(list);
     mrc_selection_destroy(&s);
     mrc_gram_free(gram);
     return rc;

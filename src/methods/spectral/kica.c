@@ -19,6 +19,7 @@ struct kica_params {
     int64_t iterations;
     double energy;
     int64_t rank;
+    int points;
 };
 
 static const mrc_param kica_schema[] = {
@@ -32,6 +33,7 @@ static const mrc_param kica_schema[] = {
             "steps of each component, or of all at once, at most"),
     MRC_ENERGY(struct kica_params, 0.99),
     MRC_RANK(struct kica_params),
+    MRC_STORED_ROWS(struct kica_params),
     MRC_PARAM_END};
 
 /* Z becomes white. */
@@ -102,6 +104,12 @@ static void kica_work(const mercer_ctx *ctx, const void *params, const mrc_probl
     work->spread = 3;
 }
 
+static bool kica_on_pivots(const void *params)
+{
+    const struct kica_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_kica = {
     .entry = {.name = "kica",
               .summary = "kernel independent component analysis",
@@ -111,5 +119,6 @@ const mrc_method mrc_method_kica = {
     .default_center = MRC_CENTER_EXACT,
     .is_nested = mrc_never_nested,
     .fit = kica_fit,
+    .on_pivots = kica_on_pivots,
     .work = kica_work,
 };

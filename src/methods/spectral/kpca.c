@@ -11,6 +11,7 @@
 struct kpca_params {
     double components;
     int64_t groups;
+    int points;
 };
 
 static const mrc_param kpca_schema[] = {
@@ -19,7 +20,7 @@ static const mrc_param kpca_schema[] = {
         struct kpca_params, groups, 1, 1, 1e6,
         "split the rows into this many groups and merge their components, which is approximate; "
         "1: exact"),
-    MRC_PARAM_END};
+    MRC_STORED_ROWS(struct kpca_params), MRC_PARAM_END};
 
 static mercer_status kpca_fit(mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                               mercer_model *model, mercer_error *err)
@@ -54,6 +55,12 @@ static void kpca_work(const mercer_ctx *ctx, const void *params, const mrc_probl
     work->spread = 3;
 }
 
+static bool kpca_on_pivots(const void *params)
+{
+    const struct kpca_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_kpca = {
     .entry = {.name = "kpca",
               .summary = "kernel principal component analysis",
@@ -63,6 +70,7 @@ const mrc_method mrc_method_kpca = {
     .default_center = MRC_CENTER_EXACT,
     .fit = kpca_fit,
     .is_nested = kpca_is_nested,
+    .on_pivots = kpca_on_pivots,
     .work = kpca_work,
     .cheaper = "nystroem:points=1000",
 };

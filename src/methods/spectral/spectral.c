@@ -24,7 +24,7 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
     }
 }
 
-static void tell(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
+static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
 {
     if (problem->components > s->count)
         mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
@@ -66,7 +66,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
             centered ? "centred " : "");
     if (s->count == 0)
         return mrc_problem_no_component(problem, err);
-    tell(ctx, problem, s);
+    notify(ctx, problem, s);
     for (int64_t j = 0; j < s->count; j++)
         kept += s->values[j];
     model->orthonormal = true;
@@ -82,12 +82,14 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
         mrc_center_columns(n, s->count, s->vectors);
     model->spectrum = s->values;
     s->values = NULL;
-    mrc_expansion e = {
-        .count = n, .components = s->count, .coefficients = s->vectors, .centred_images = centered};
+    mrc_expansion e = {.count = n,
+                       .components = s->count,
+                       .coefficients = s->vectors,
+                       .centered_images = centered,
+                       .gram = gram};
     s->vectors = NULL;
     if (centered)
         rc = mrc_gram_means(gram, &e.mean_products, &e.mean_norm2, err);
-    mrc_gram_release(gram);
     if (rc == MERCER_OK)
         rc = mrc_expand(ctx, problem, &e, model, err);
     else

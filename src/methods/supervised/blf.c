@@ -23,6 +23,7 @@ struct blf_params {
     double nu;
     int heuristic;
     int64_t cache;
+    int points;
 };
 
 enum { AUTO, LS, LAD, EXP, LOG }; /* the words */
@@ -33,9 +34,9 @@ static const mrc_param blf_schema[] = {
                "what the features reduce: squares, absolute deviations, or for two classes the "
                "exponential or logistic loss of margins; auto: lad for values, log for two "
                "classes, ls for more"),
-    MRC_THINNING(struct blf_params, 1), MRC_PARAM_END};
+    MRC_THINNING(struct blf_params, 1), MRC_STORED_ROWS(struct blf_params), MRC_PARAM_END};
 
-static const double NOTHING = 1e-10; /* of the labels: what is left of them is rounding */
+static const double NOTHING = 1e-10; /* of the labels, or of signs: what is left is rounding */
 
 static const double STALLED = 1e-9; /* of the first loss: no decrease */
 
@@ -166,7 +167,9 @@ static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer
         dual->ended = "they separate the classes, so the loss cannot be reduced further";
         goto out;
     }
-    if (longest_column2(w, n, m) <= NOTHING * NOTHING * longest_column2(dual->y, n, m)) {
+    /* Signs do not have the unit of the values. */
+    double whole2 = b->params->loss == LAD ? (double)n : longest_column2(dual->y, n, m);
+    if (longest_column2(w, n, m) <= NOTHING * NOTHING * whole2) {
         dual->ended = "they explain the labels in full";
         goto out;
     }
@@ -253,6 +256,12 @@ static void blf_work(const mercer_ctx *ctx, const void *params, const mrc_proble
     work->spread = 3;
 }
 
+static bool blf_on_pivots(const void *params)
+{
+    const struct blf_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_blf = {
     .entry = {.name = "blf",
               .summary = "boosted latent features",
@@ -262,6 +271,7 @@ const mrc_method mrc_method_blf = {
     .default_center = MRC_CENTER_EXACT,
     .centers = "none|exact",
     .fit = blf_fit,
+    .on_pivots = blf_on_pivots,
     .work = blf_work,
     .cheaper = "rkopls:subset=1000",
     .default_head = "lad",

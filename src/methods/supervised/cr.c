@@ -21,13 +21,14 @@
 struct cr_params {
     double components;
     double alpha;
+    int points;
 };
 
 static const mrc_param cr_schema[] = {
     MRC_COMPONENTS_SUPERVISED(struct cr_params, 10),
     MRC_REAL(struct cr_params, alpha, 0.5, 0, 1,
              "0: least squares, 0.5: partial least squares, 1: principal components, or between"),
-    MRC_PARAM_END};
+    MRC_STORED_ROWS(struct cr_params), MRC_PARAM_END};
 
 static const double RANGE = 1e-10;   /* of the first eigenvalue of K: what counts */
 static const double NOTHING = 1e-12; /* of what Y'X could be: nothing is left of it */
@@ -426,6 +427,12 @@ static void cr_work(const mercer_ctx *ctx, const void *params, const mrc_problem
     work->spread = 3;
 }
 
+static bool cr_on_pivots(const void *params)
+{
+    const struct cr_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_cr = {
     .entry = {.name = "cr",
               .summary = "continuum regression",
@@ -434,6 +441,7 @@ const mrc_method mrc_method_cr = {
     .params_size = sizeof(struct cr_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = cr_fit,
+    .on_pivots = cr_on_pivots,
     .work = cr_work,
     .cheaper = "kpls",
     .default_head = "ls",

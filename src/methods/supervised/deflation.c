@@ -442,8 +442,11 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
     mercer_fit_report *report = problem->report;
     double *products = NULL;
     const double *means, *diag;
-    mrc_expansion e = {
-        .selected = dual->selected, .count = points, .components = k, .centred_images = centered};
+    mrc_expansion e = {.selected = dual->selected,
+                       .count = points,
+                       .components = k,
+                       .centered_images = centered,
+                       .gram = dual->gram};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&e.coefficients, points, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&model->spectrum, k, sizeof(double), err));
@@ -481,7 +484,6 @@ mercer_status mrc_deflation_finish(mrc_deflation *dual, const mrc_problem *probl
     model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
     report->residual = NAN;
     snprintf(report->solver, sizeof report->solver, "deflation");
-    mrc_gram_release(dual->gram);
     MRC_TRY(mrc_expand(dual->ctx, problem, &e, model, err));
 out:
     mrc_free(e.coefficients);

@@ -21,6 +21,7 @@ struct kboost_params {
     double components;
     int loss;
     int64_t rounds;
+    int points;
 };
 
 enum { EXP, LOG };
@@ -30,7 +31,7 @@ static const mrc_param kboost_schema[] = {
     MRC_CHOICE(struct kboost_params, loss, EXP, "exp|log", "of the pairs of rows"),
     MRC_INT(struct kboost_params, rounds, 0, 0, 1e9,
             "rounds of boosting, each of which makes a feature; 0: as many as components"),
-    MRC_PARAM_END};
+    MRC_STORED_ROWS(struct kboost_params), MRC_PARAM_END};
 
 static const double LEAST = 1e-10;     /* of the largest eigenvalue of K: those in its range */
 static const double MAX_WEIGHT = 10;   /* of a round that is right on all pairs */
@@ -352,6 +353,12 @@ static void kboost_work(const mercer_ctx *ctx, const void *params, const mrc_pro
     work->spread = 4;
 }
 
+static bool kboost_on_pivots(const void *params)
+{
+    const struct kboost_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_kboost = {
     .entry = {.name = "kboost",
               .summary = "kernel boosting of two classes",
@@ -362,6 +369,7 @@ const mrc_method mrc_method_kboost = {
     .default_center = MRC_CENTER_NONE,
     .centers = "none|exact",
     .fit = kboost_fit,
+    .on_pivots = kboost_on_pivots,
     .work = kboost_work,
     .cheaper = "rkopls:subset=1000",
     .default_head = "ls",

@@ -10,13 +10,14 @@
 struct kpls_params {
     double components;
     int discriminant;
+    int points;
 };
 
 static const mrc_param kpls_schema[] = {
     MRC_COMPONENTS_SUPERVISED(struct kpls_params, 10),
     MRC_CHOICE(struct kpls_params, discriminant, 0, "off|on",
                "classes weigh the same whatever their size, and prediction is the nearest centre"),
-    MRC_PARAM_END};
+    MRC_STORED_ROWS(struct kpls_params), MRC_PARAM_END};
 
 static mercer_status choose(void *self, mrc_deflation *dual, bool *added, mercer_error *err)
 {
@@ -61,6 +62,12 @@ static const char *choose_head(const void *params)
     return p->discriminant == 1 ? "centre" : "ls";
 }
 
+static bool kpls_on_pivots(const void *params)
+{
+    const struct kpls_params *p = params;
+    return p->points == MRC_ROWS_AUTO;
+}
+
 const mrc_method mrc_method_kpls = {
     .entry = {.name = "kpls",
               .summary = "kernel partial least squares",
@@ -69,6 +76,7 @@ const mrc_method mrc_method_kpls = {
     .params_size = sizeof(struct kpls_params),
     .default_center = MRC_CENTER_EXACT,
     .fit = kpls_fit,
+    .on_pivots = kpls_on_pivots,
     .work = mrc_kpls_work,
     .cheaper = "rkopls:subset=1000",
     .default_head = "ls",

@@ -11,10 +11,20 @@
  * a row and F those of the training rows, the variance of a Gaussian process with noise mu is
  *   s^2 (k^(x,x) - f'M f + mu / n),  M = F'F (F'F + mu I)^-1,  s^2 = y'a / (n - 1),
  * the last term for the free intercept; of several outputs it is the sum. f'M f is kept as
- * |T'k(P, x) + t|^2 over the pivots P. Cost: the solver's, and q^3. */
+ * |T'k(P, x) + t|^2 over the pivots P. Cost: the solver's, and q^3.
+ *
+ * y'a = |W|^2 + |y - F W|^2 / mu, because y = F W + mu a and W = F'a: a sum of squares, where y'a
+ * itself would divide what is left of y by mu, and with it its rounding.
+ *
+ * k^(x,x) - f'M f is a difference of numbers of the size of kmax, whose least value, that of
+ * training rows, is about mu: with a tiny ridge nothing is left of it but rounding. So variances of
+ * some training rows are computed a second way, without a difference: k^ = f'f there, up to what
+ * the factor leaves out, and f'f - f'M f = mu f'(F'F + mu I)^-1 f. New rows have the same rounding,
+ * and no less variance. */
 #include "methods/supervised/regression.h"
 
 #include "gram/factor.h"
+#include "kernel/kernel.h"
 #include "linalg/linalg.h"
 #include "methods/common/request.h"
 
@@ -29,17 +39,29 @@ static const mrc_param krr_schema[] = {
     MRC_COMPONENTS_OUTPUTS(struct krr_params, "one per target or class; another number is refused"),
     MRC_RIDGE_KEY(struct krr_params, 1e-12), MRC_PARAM_END};
 
-/* The sum over the outputs of s^2. */
+/* Shares of a variance that rounding may be: more than the first is told, with more than the second
+ * variances are not kept. */
+static const double TOLD = 1e-3;
+static const double USELESS = 0.1;
+
+/* The sum over the outputs of s^2; NaN where that is not a number. */
 static double scale_of(const mrc_regression *r, int64_t n, bool centered)
 {
-    double sum = 0;
+    const mrc_ridge *s = &r->ridge;
+    double sum = 0, left = 0, largest = 0;
+    for (int64_t j = 0; j < s->f->rank * r->outputs; j++) {
+        sum += s->weights[j] * s->weights[j];
+        largest = fmax(largest, fabs(s->weights[j]));
+    }
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < r->outputs; c++) {
-            double y = r->targets[i * r->outputs + c] - r->ridge.mean[c];
-            sum += y * ((y - r->ridge.fitted[i * r->outputs + c]) / r->ridge.mu);
+            int64_t at = i * r->outputs + c;
+            double rest = r->targets[at] - s->mean[c] - s->fitted[at];
+            left += rest * rest;
+            largest = fmax(largest, fabs(rest));
         }
-    double degrees = centered ? (double)(n - 1) : (double)n;
-    return fmax(sum, 0) / degrees;
+    double scale = (sum + left / s->mu) / (centered ? (double)(n - 1) : (double)n);
+    return isnormal(scale) || largest == 0 ? scale : NAN;
 }
 
 /* T, t and the rest of the variance; values and vectors are those of F'F. */
@@ -64,13 +86,131 @@ static mercer_status keep_variance(const mrc_problem *problem, const mrc_regress
         }
     }
     if (f->pivots) {
-        MRC_TRY(mrc_regression_triangle(f, &triangle, err));
+        MRC_TRY(mrc_factor_triangle(f, &triangle, err));
         mrc_lower_solve(false, true, q, q, triangle, q, model->variance, q);
     }
     model->variance_scale = scale_of(r, n, centered);
     model->variance_floor = centered ? s->mu / (double)n : 0;
 out:
     mrc_free(triangle);
+    return rc;
+}
+
+/* k^(x,x) - |T'u + t|^2 of some training rows as the model will compute it; f: their coordinates,
+ * count x q. */
+static mercer_status as_the_model_does(mercer_ctx *ctx, const mrc_problem *problem,
+                                       const mrc_factor *f, const int64_t *which, int64_t count,
+                                       const double *coordinates, const mercer_model *model,
+                                       double *out, mercer_error *err)
+{
+    int64_t q = f->rank;
+    mercer_rows *pivots = NULL, *rows = NULL;
+    mrc_points a = {0}, b = {0};
+    double *u = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&u, count, q, sizeof *u, err));
+    if (f->pivots) {
+        MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &pivots, err));
+        MRC_TRY(mrc_rows_take(problem->rows, which, count, &rows, err));
+        MRC_TRY(mrc_points_init(&b, ctx, problem->kernel, pivots, NULL, err));
+        MRC_TRY(mrc_points_init(&a, ctx, problem->kernel, rows, &b, err));
+        mrc_kernel_tile(problem->kernel, ctx, &a, 0, count, &b, 0, q, u, q);
+        mrc_kernel_diag(problem->kernel, ctx, &a, 0, count, out);
+    } else {
+        memcpy(u, coordinates, (size_t)(count * q) * sizeof *u);
+        for (int64_t i = 0; i < count; i++)
+            out[i] = mrc_dot(u + i * q, u + i * q, q);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (f->pivots && model->mean)
+            out[i] += model->mean_norm2 - 2 * mrc_dot(model->mean, u + i * q, q);
+        for (int64_t j = 0; j < q; j++) {
+            double y = model->variance_offsets[j];
+            for (int64_t c = 0; c < q; c++)
+                y += model->variance[c * q + j] * u[i * q + c];
+            out[i] -= y * y;
+        }
+    }
+out:
+    mrc_points_destroy(&a);
+    mrc_points_destroy(&b);
+    mercer_rows_free(pivots);
+    mercer_rows_free(rows);
+    mrc_free(u);
+    return rc;
+}
+
+/* The largest share of a variance that rounding is, over some training rows. */
+static mercer_status judge_variance(mercer_ctx *ctx, const mrc_problem *problem,
+                                    const mrc_regression *r, const mercer_model *model,
+                                    double *share, mercer_error *err)
+{
+    enum { CHECKED = 32 };
+    const mrc_ridge *s = &r->ridge;
+    int64_t n = problem->rows->n, q = s->f->rank, count = n < CHECKED ? n : CHECKED;
+    int64_t which[CHECKED];
+    double *coordinates = NULL, found[CHECKED];
+    mrc_rng rng;
+    mercer_status rc = MERCER_OK;
+    *share = 0;
+    MRC_TRY(mrc_alloc2_raw(&coordinates, count, q, sizeof *coordinates, err));
+    mrc_rng_seed(&rng, 1);
+    mrc_rng_spread(&rng, n, which, count);
+    mrc_factor_rows(s->f, which, count, coordinates);
+    MRC_TRY(as_the_model_does(ctx, problem, s->f, which, count, coordinates, model, found, err));
+    for (int64_t i = 0; i < count; i++) {
+        double expected = 0;
+        for (int64_t j = 0; j < q; j++) {
+            double along = mrc_dot(s->vectors + j * q, coordinates + i * q, q);
+            expected += along * along * (s->mu / (s->values[j] + s->mu));
+        }
+        double off = fabs(found[i] - expected), whole = expected + model->variance_floor;
+        if (off > 0)
+            *share = fmax(*share, whole > 0 ? off / whole : INFINITY);
+    }
+out:
+    mrc_free(coordinates);
+    return rc;
+}
+
+static void drop_variance(mercer_model *model)
+{
+    mrc_free(model->variance);
+    mrc_free(model->variance_offsets);
+    model->variance = model->variance_offsets = NULL;
+    model->variance_rank = 0;
+    model->variance_scale = model->variance_floor = 0;
+}
+
+/* Variances, unless rounding is all that they would be. */
+static mercer_status add_variance(mercer_ctx *ctx, const mrc_problem *problem,
+                                  const mrc_regression *r, mercer_model *model, mercer_error *err)
+{
+    double share;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(keep_variance(problem, r, model, err));
+    if (isnan(model->variance_scale)) {
+        drop_variance(model);
+        mrc_notice_at(ctx, MRC_TRY_SCALING,
+                      "targets and kernel values are of such different sizes that variances of "
+                      "predictions are out of the range of numbers: the model has none; scale the "
+                      "columns or the targets");
+        goto out;
+    }
+    MRC_TRY(judge_variance(ctx, problem, r, model, &share, err));
+    if (share > USELESS) {
+        drop_variance(model);
+        mrc_notice_at(ctx, MRC_AT(.key = "ridge"),
+                      "a ridge of %.3g leaves nothing of the variances of predictions but "
+                      "rounding: the model has none; give a larger one",
+                      r->ridge.ridge);
+    } else if (share > TOLD) {
+        mrc_notice_at(ctx, MRC_AT(.key = "ridge"),
+                      "rounding is up to %.0e of the least variances of predictions: a ridge of "
+                      "%.3g is small for the digits of this kernel matrix",
+                      share, r->ridge.ridge);
+    }
+out:
     return rc;
 }
 
@@ -92,7 +232,7 @@ static mercer_status krr_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     for (int64_t c = 0; c < r.outputs; c++)
         model->offsets[c] += r.ridge.mean[c];
     if (r.ridge.f)
-        MRC_TRY(keep_variance(problem, &r, model, err));
+        MRC_TRY(add_variance(ctx, problem, &r, model, err));
     MRC_TRY(mrc_method_describe(&mrc_method_krr, &used, model, err));
 out:
     mrc_regression_destroy(&r);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ridge regression as a model; see regression.h.
  *
- * Without a factor the model has all rows, B = A C. With one, K = F F' before centring, and L the
- * rows of F that are its pivots P, lower triangular: coordinates of a row are L^-1 k(P, x), so that
- * B = L'^-1 W C on the pivots and the mean is L'^-1 mean(F). The rows of a linear kernel are its
- * factor, and W itself is the map of the columns. */
+ * Without a factor the model has all rows, B = A C. With one it has the pivots of the factor
+ * (methods/common/expansion.h), with the weights W C. The rows of a linear kernel are its factor,
+ * and W itself is the map of the columns. */
 #include "methods/supervised/regression.h"
 
 #include "gram/factor.h"
@@ -15,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double MAX_TARGET = 1e140;  /* it has a square */
 static const double WORTH_SAYING = 1e-4; /* of the trace, that a stand-in leaves out */
 
 void mrc_regression_destroy(mrc_regression *r)
@@ -72,10 +70,7 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
     memcpy(r->targets, targets->values, (size_t)(n * r->outputs) * sizeof *r->targets);
     for (int64_t i = 0; i < n * r->outputs; i++)
         size = fmax(size, fabs(r->targets[i]));
-    if (size > MAX_TARGET || (size > 0 && size < 1 / MAX_TARGET))
-        MRC_FAIL_AT(err, MERCER_ERR_DATA,
-                    MRC_AT(.advice_key = "scale_target", .advice_value = "standard"),
-                    "targets of about %.0e: their squares overflow; scale them", size);
+    MRC_TRY(mrc_targets_check_size(size, err));
 out:
     return rc;
 }
@@ -170,7 +165,7 @@ static mercer_status on_rows(mercer_ctx *ctx, const mrc_problem *problem, mrc_re
 {
     bool centered = problem->center != MRC_CENTER_NONE;
     int64_t n = problem->rows->n;
-    mrc_expansion e = {.count = n, .components = l, .centred_images = centered};
+    mrc_expansion e = {.count = n, .components = l, .centered_images = centered};
     mercer_status rc = MERCER_OK;
     MRC_TRY(combined(ctx, r->ridge.dual, n, r->outputs, combine, l, &e.coefficients, err));
     if (centered) {
@@ -183,65 +178,17 @@ out:
     return rc;
 }
 
-mercer_status mrc_regression_triangle(const mrc_factor *f, double **out, mercer_error *err)
-{
-    int64_t q = f->rank;
-    mercer_status rc = mrc_alloc2(out, q, q, sizeof **out, err);
-    if (rc != MERCER_OK)
-        return rc;
-    mrc_factor_rows(f, f->pivots, q, *out);
-    for (int64_t i = 0; f->mean && i < q; i++)
-        for (int64_t j = 0; j <= i; j++)
-            (*out)[i * q + j] += f->mean[j];
-    return MERCER_OK;
-}
-
 static mercer_status on_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
                                const double *combine, int64_t l, mercer_model *model,
                                mercer_error *err)
 {
-    const mrc_factor *f = r->ridge.f;
-    int64_t q = f->rank;
-    mrc_expansion e = {.count = q, .components = l};
-    mrc_center center = model->center;
-    const double *means;
-    double *triangle = NULL, *weights = NULL, *span = NULL, *products = NULL;
-    mercer_rows *points = NULL;
+    double *weights = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &points, err));
-    MRC_TRY(mrc_regression_triangle(f, &triangle, err));
-    MRC_TRY(combined(ctx, r->ridge.weights, q, r->outputs, combine, l, &weights, err));
-    MRC_TRY(mrc_alloc2_raw(&e.coefficients, q, l, sizeof(double), err));
-    memcpy(e.coefficients, weights, (size_t)(q * l) * sizeof *weights);
-    mrc_lower_solve(false, true, q, l, triangle, q, e.coefficients, l);
-    e.points = points;
-    if (f->mean) {
-        MRC_TRY(mrc_alloc(&span, q, sizeof *span, err));
-        MRC_TRY(mrc_alloc(&products, q, sizeof *products, err));
-        memcpy(span, f->mean, (size_t)q * sizeof *span);
-        mrc_lower_solve(false, true, q, 1, triangle, q, span, 1);
-        MRC_TRY(mrc_gram_means(r->gram, &means, &e.mean_norm2, err));
-        for (int64_t s = 0; s < q; s++)
-            products[s] = means[f->pivots[s]];
-        e.mean_products = products;
-        e.mean_span = span;
-        model->center = MRC_CENTER_SPAN; /* the span of the pivots is that of all rows */
-    }
-    rc = mrc_expand(ctx, problem, &e, model, err);
-    model->center = center;
-    MRC_TRY(rc);
-    for (int64_t j = 0; f->mean && j < l; j++) { /* without the triangle's condition */
-        model->offsets[j] = 0;
-        for (int64_t c = 0; c < q; c++)
-            model->offsets[j] -= weights[c * l + j] * f->mean[c];
-    }
+    MRC_TRY(
+        combined(ctx, r->ridge.weights, r->ridge.f->rank, r->outputs, combine, l, &weights, err));
+    MRC_TRY(mrc_expand_on_pivots(ctx, problem, r->gram, weights, l, model, err));
 out:
-    mercer_rows_free(points);
-    mrc_free(triangle);
     mrc_free(weights);
-    mrc_free(span);
-    mrc_free(products);
-    mrc_free(e.coefficients);
     return rc;
 }
 

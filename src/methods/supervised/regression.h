@@ -37,7 +37,5 @@ mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, 
                                    const double *combine, int64_t l, mercer_model *model,
                                    mercer_error *err);
 void mrc_regression_destroy(mrc_regression *r);
-/* L, rank x rank: the pivots' rows of F before it was centred. */
-mercer_status mrc_regression_triangle(const mrc_factor *f, double **out, mercer_error *err);
 
 #endif

@@ -25,8 +25,6 @@ out:
     return rc;
 }
 
-static const double MAX_TARGET = 1e140;
-
 static double largest_modulus(const double *y, int64_t count)
 {
     double most = 0;
@@ -118,10 +116,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
     if (method->balanced && problem->targets->kind == MERCER_TARGET_CLASSES)
         MRC_TRY(balance(problem->targets, n, outputs, y, err));
     double size = largest_modulus(y, n * outputs);
-    if (size > MAX_TARGET || (size > 0 && size < 1 / MAX_TARGET))
-        MRC_FAIL_AT(err, MERCER_ERR_DATA,
-                    MRC_AT(.advice_key = "scale_target", .advice_value = "standard"),
-                    "targets of about %.0e: their squares overflow; scale them", size);
+    MRC_TRY(mrc_targets_check_size(size, err));
     if (size == 0)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the labels are the same for every row: there is nothing to learn from them");

@@ -69,10 +69,10 @@ static int ends_of(const field *fields, size_t count, size_t whole, size_t *out)
 
 static const field fit_fields[] = {
 #define X(name) F(mercer_fit_options, name)
-    X(method),        X(criterion),    X(kernel),    X(components), X(center),
-    X(scale),         X(scale_target), X(landmarks), X(validation), X(validation_targets),
-    X(head),          X(novelty),      X(store),     X(precision),  X(command),
-    X(want_features), X(intervals),    X(keep),      X(toy),
+    X(method),       X(criterion), X(kernel),     X(components),         X(center),    X(scale),
+    X(scale_target), X(landmarks), X(validation), X(validation_targets), X(head),      X(novelty),
+    X(store),        X(precision), X(command),    X(want_features),      X(intervals), X(keep),
+    X(groups),       X(map),       X(toy),
 #undef X
 };
 
@@ -117,6 +117,7 @@ static const field read_fields[] = {
     X(comment),
     X(na),
     X(groups),
+    X(unlabelled),
 #undef X
 };
 
@@ -217,6 +218,9 @@ static const field model_fields[] = {
     X(id_column),
     X(left_out_share),
     X(head_left_out),
+    X(map),
+    X(map_columns),
+    X(map_weights),
 #undef X
 };
 

@@ -296,7 +296,7 @@ static void test_missing_words(void **state)
                  MERCER_ERR_DATA, ":2: column 'b': 'x' is not a number");
     assert_fails(
         mercer_table_read(ctx, put_text("a.csv", "a,target\n1,NA\n"), &reading, &table, &err),
-        MERCER_ERR_DATA, ":2: column 'target': 'NA' is not a number");
+        MERCER_ERR_DATA, ":2: column 'target' is 'NA' where a value is expected");
     reading.missing = "zero";
     assert_fails(mercer_table_read(ctx, in_scratch("a.csv"), &reading, &table, &err),
                  MERCER_ERR_ARGUMENT, "missing 'zero' is not one of error, mean, median, drop");

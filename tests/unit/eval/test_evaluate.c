@@ -6,6 +6,7 @@
 #include "data/rows.h"
 #include "eval/folds.h"
 #include "eval/grid.h"
+#include "eval/importance.h"
 
 #include <mercer/mercer.h>
 
@@ -798,6 +799,87 @@ static void test_metrics_without_labels_are_blind(void **state)
     free_set(&s);
 }
 
+/* A map is learnt from the labels of the rows to learn from, also where nothing is predicted: the
+ * values are those of a fit by hand. Columns predicted from others refuse it. */
+static void test_map_without_head(void **state)
+{
+    enum { HELD = 30, L = 3 };
+    static const char *const metrics[] = {"reconstruction", "preimage"};
+    static const char *const numbers[] = {"components=1,3"};
+    static const int64_t start[] = {0, HELD};
+    struct set s = {.x = normal_rows(6, N, D, 0, 1)};
+    mercer_fit_options fit = fit_options("kpca");
+    mercer_evaluate_options options;
+    mercer_rows *learn = NULL, *judged = NULL;
+    mercer_targets *values = NULL;
+    mercer_model *model = NULL;
+    int64_t held[HELD];
+    double features[HELD * L], errors[HELD], back[HELD * D], all = 0, kept = 0, off = 0, spread = 0;
+    (void)state;
+    fill_set(&s);
+    for (int64_t i = 0; i < HELD; i++)
+        held[i] = i;
+    fit.scale = NULL;
+    fit.components = L;
+    fit.map = "agop:steps=2,form=full,choose=none";
+    assert_ok(view_f64(ctx, s.x + HELD * D, N - HELD, D, D, &learn, err));
+    assert_ok(view_f64(ctx, s.x, HELD, D, D, &judged, err));
+    assert_ok(mercer_targets_new_values(s.y + HELD, N - HELD, 1, NULL, &values, err));
+    mercer_ctx_set_seed(ctx, 5);
+    assert_ok(mercer_fit(ctx, &fit, learn, values, &model, NULL, err));
+    assert_ok(mercer_model_transform(ctx, model, judged, NULL, features, errors, err));
+    assert_ok(mercer_model_inverse(ctx, model, features, HELD, back, NULL, err));
+    for (int64_t i = 0; i < HELD; i++)
+        all += errors[i];
+    for (int64_t i = 0; i < HELD * L; i++)
+        kept += features[i] * features[i];
+    for (int64_t i = 0; i < HELD * D; i++)
+        off += pow(back[i] - s.x[i], 2) / HELD;
+    for (int64_t j = 0; j < D; j++) {
+        double mean = 0;
+        for (int64_t i = HELD; i < N; i++)
+            mean += s.x[i * D + j] / (N - HELD);
+        for (int64_t i = HELD; i < N; i++)
+            spread += pow(s.x[i * D + j] - mean, 2) / (N - HELD);
+    }
+    for (int m = 0; m < 2; m++) {
+        options = options_around(&fit, 0);
+        options.splits = 1;
+        options.split_start = start;
+        options.split_rows = held;
+        options.metric = metrics[m];
+        mercer_evaluation *e = evaluate(&options, &s, s.values);
+        double expected = m ? off / spread : all / (all + kept);
+        if (!(fabs(info_of(e).mean - expected) <= 1e-9 * expected))
+            fail_msg("metric %d: %.12g, not %.12g", m, info_of(e).mean, expected);
+        mercer_evaluation_free(e);
+    }
+    options = options_around(&fit, 3);
+    expect_refusal(options, &s, NULL, "learnt from labels");
+    options.metric = "columns";
+    expect_refusal(options, &s, NULL, "columns predicts columns");
+    expect_refusal(options, &s, s.values, "columns predicts columns");
+    assert_string_equal(why.key, "map metric");
+    /* Columns that have nothing to do with each other: a map that leaves one of them makes rows
+     * easy to keep, whether they are shuffled or not. */
+    options.metric = "structure";
+    mercer_evaluation *e = evaluate(&options, &s, s.values);
+    if (!(fabs(info_of(e).mean) < 0.1))
+        fail_msg("structure %g of columns that have none", info_of(e).mean);
+    mercer_evaluation_free(e);
+    options = options_around(&fit, 0); /* a choice, too */
+    options.tune = numbers;
+    options.tune_count = 1;
+    assert_ok(mercer_tune(ctx, &options, s.rows, s.classes, &e, err));
+    assert_string_equal(info_of(e).metric, "structure");
+    mercer_evaluation_free(e);
+    mercer_model_free(model);
+    mercer_rows_free(learn);
+    mercer_rows_free(judged);
+    mercer_targets_free(values);
+    free_set(&s);
+}
+
 /* What the metric loses when a column of the held-out rows is rotated, plainly: a fit, predictions
  * of rows as they are and as they are changed. A constant column loses nothing at all. */
 static void test_importance(void **state)
@@ -871,15 +953,21 @@ static void test_importance(void **state)
         else
             assert_ok(mercer_targets_new_values(part_y, learn, 1, NULL, &some, err));
         assert_ok(mercer_fit(ctx, &fit, rows, none ? NULL : some, &model, NULL, err));
-        double value[D + 1];
-        for (int64_t k = -1; k < D; k++) {
+        double value[D + 1] = {0};
+        int64_t ring[HELD];
+        /* Each fold has a seed of its own, see evaluate.c. */
+        mrc_importance_ring(mercer_ctx_seed(ctx) + 0x9E3779B97F4A7C15u, HELD, ring);
+        for (int64_t run = 0; run < 1 + D * MRC_IMPORTANCE_TIMES; run++) {
+            int64_t k = run == 0 ? -1 : (run - 1) / MRC_IMPORTANCE_TIMES;
+            int64_t ahead = 1 + (run - 1) % MRC_IMPORTANCE_TIMES;
+            double share = run == 0 ? 1 : 1.0 / MRC_IMPORTANCE_TIMES;
             double saved[HELD], features[HELD * 4], errors[HELD], scores[HELD * 3], sum = 0,
                                                                                     all = 0;
             int64_t codes[HELD];
             for (int64_t i = 0; k >= 0 && i < HELD; i++)
                 saved[i] = rest[i * D + k];
             for (int64_t i = 0; k >= 0 && i < HELD; i++)
-                rest[i * D + k] = saved[(i + HELD / 2) % HELD];
+                rest[ring[i] * D + k] = saved[ring[(i + ahead) % HELD]];
             if (none) {
                 assert_ok(mercer_model_transform(ctx, model, others, NULL, features, errors, err));
                 for (int64_t i = 0; i < HELD; i++) {
@@ -888,13 +976,13 @@ static void test_importance(void **state)
                     for (int64_t j = 0; j < 4; j++)
                         all += features[i * 4 + j] * features[i * 4 + j];
                 }
-                value[k + 1] = sum / all;
+                value[k + 1] += share * sum / all;
             } else {
                 assert_ok(mercer_model_predict(ctx, model, others, 0, scores, codes, err));
                 for (int64_t i = 0; i < HELD; i++)
                     sum += cases[c].classes ? codes[i] != s.codes[held[i]]
                                             : pow(scores[i] - s.y[held[i]], 2);
-                value[k + 1] = cases[c].classes ? sum / HELD : sqrt(sum / HELD);
+                value[k + 1] += share * (cases[c].classes ? sum / HELD : sqrt(sum / HELD));
             }
             for (int64_t i = 0; k >= 0 && i < HELD; i++)
                 rest[i * D + k] = saved[i];
@@ -944,6 +1032,30 @@ static void test_importance(void **state)
         mercer_rows_free(others);
         free_set(&s);
     }
+}
+
+/* The ring of rows is a permutation that the seed decides; every place leads to every other about
+ * equally often. */
+static void test_importance_ring(void **state)
+{
+    enum { ROWS = 7, DRAWS = 6000 };
+    int64_t ring[ROWS], next[ROWS][ROWS] = {{0}};
+    (void)state;
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        bool seen[ROWS] = {false};
+        mrc_importance_ring(draw, ROWS, ring);
+        for (int64_t i = 0; i < ROWS; i++) {
+            assert_in_range(ring[i], 0, ROWS - 1);
+            assert_false(seen[ring[i]]);
+            seen[ring[i]] = true;
+            next[ring[i]][ring[(i + 1) % ROWS]]++;
+        }
+    }
+    /* Binomial, of share 1/6; 42 counts, 5 standard deviations. */
+    double expected = DRAWS / (ROWS - 1.0), limit = 5 * sqrt(expected * (1 - 1 / (ROWS - 1.0)));
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < ROWS; j++)
+            assert_true(i == j ? next[i][j] == 0 : fabs((double)next[i][j] - expected) < limit);
 }
 
 static void test_refusals(void **state)
@@ -1034,6 +1146,7 @@ int main(void)
         cmocka_unit_test(test_tuning),
         cmocka_unit_test(test_choice_on_all_rows),
         cmocka_unit_test(test_importance),
+        cmocka_unit_test(test_importance_ring),
         cmocka_unit_test(test_no_leak),
         cmocka_unit_test(test_no_leak_through_pairs),
         cmocka_unit_test(test_known_pairs_and_given_matrices),
@@ -1045,6 +1158,7 @@ int main(void)
         cmocka_unit_test(test_heads_on_features_are_those_of_fits),
         cmocka_unit_test(test_leave_one_out_tunes),
         cmocka_unit_test(test_metrics_without_labels_are_blind),
+        cmocka_unit_test(test_map_without_head),
         cmocka_unit_test(test_allocations_may_fail),
         cmocka_unit_test(test_refusals),
     };

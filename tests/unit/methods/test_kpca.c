@@ -22,7 +22,7 @@ static mercer_model *fit(mercer_ctx *ctx, const mercer_rows *rows, const char *k
     mercer_model *model = NULL;
     mercer_fit_options options;
     mercer_fit_options_init(&options);
-    options.method = "kpca";
+    options.method = "kpca:points=all"; /* B over the rows is looked at */
     options.kernel = kernel;
     options.center = center;
     options.store = store;

@@ -6,6 +6,8 @@
 #include "fit_support.h"
 #include "quadruple.h"
 
+#include "model/model.h"
+
 #include <stdio.h>
 
 enum { N = 90, NEW = 25, D = 2 };
@@ -149,6 +151,215 @@ static void test_krr_matches_elimination(void **state)
     free(x);
     free(fresh);
     free(y);
+}
+
+/* A kernel value; of a linear kernel, which is the rows' own product, to all digits. */
+static quad quad_kernel(const mrc_kernel *kernel, const char *spec, const double *a,
+                        const double *b)
+{
+    quad sum = 0;
+    for (int64_t c = 0; c < D; c++)
+        sum += (quad)a[c] * (quad)b[c];
+    return strcmp(spec, "linear") == 0 ? sum : naive_kernel(kernel, a, b, D);
+}
+
+/* Variances of rows, in quadruple precision from the kernel values themselves. */
+static void quad_variances(const char *spec, const double *x, const double *fresh, int64_t rows,
+                           const double *y, bool centered, double ridge, double *out)
+{
+    mrc_kernel kernel;
+    assert_ok(mrc_kernel_parse(&kernel, spec, err));
+    assert_ok(mrc_kernel_resolve(&kernel, NULL, NULL, err));
+    quad *k = new_quads(N * N), *mean = new_quads(N), *side, grand = 0, trace = 0, middle = 0,
+         scale = 0;
+    int64_t l = 1 + rows;
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < N; j++) {
+            k[i * N + j] = quad_kernel(&kernel, spec, x + i * D, x + j * D);
+            mean[i] += centered ? k[i * N + j] / N : 0;
+        }
+        grand += mean[i] / N;
+        middle += centered ? (quad)y[i] / N : 0;
+    }
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < N; j++)
+            k[i * N + j] += grand - mean[i] - mean[j];
+        trace += k[i * N + i];
+    }
+    quad mu = (quad)ridge * trace, *cross = new_quads(N * rows), *self = new_quads(rows);
+    side = new_quads(N * l);
+    for (int64_t r = 0; r < rows; r++) {
+        quad row = 0;
+        for (int64_t i = 0; i < N; i++) {
+            cross[r * N + i] = quad_kernel(&kernel, spec, fresh + r * D, x + i * D);
+            row += centered ? cross[r * N + i] / N : 0;
+        }
+        self[r] = quad_kernel(&kernel, spec, fresh + r * D, fresh + r * D) - 2 * row + grand +
+                  (centered ? mu / N : 0);
+        for (int64_t i = 0; i < N; i++) {
+            cross[r * N + i] += grand - mean[i] - row;
+            side[i * l + 1 + r] = cross[r * N + i];
+        }
+    }
+    for (int64_t i = 0; i < N; i++) {
+        side[i * l] = y[i] - middle;
+        k[i * N + i] += mu;
+    }
+    quad_eliminate(k, N, side, l);
+    for (int64_t i = 0; i < N; i++)
+        scale += (y[i] - middle) * side[i * l] / (centered ? N - 1 : N);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t i = 0; i < N; i++)
+            self[r] -= cross[r * N + i] * side[i * l + 1 + r];
+        out[r] = (double)(scale * self[r]);
+    }
+    free(k);
+    free(mean);
+    free(side);
+    free(cross);
+    free(self);
+}
+
+enum {
+    OWN = 24,
+    JUDGED = OWN + 8
+}; /* training rows, which have the least variance, and new ones */
+static char told[512];
+
+static void keep_notice(void *host, const mercer_notice *given)
+{
+    (void)host;
+    snprintf(told, sizeof told, "%s", given->text);
+}
+
+/* Variances are right, or as far off as a notice says, or there are none. The rounding of some rows
+ * stands for that of all, so a factor of 5 is left between them. */
+static void check_variances(mercer_ctx *ctx, const char *kernel, const double *x,
+                            const double *fresh, const double *y, bool centered, double ridge,
+                            int counts[3])
+{
+    mercer_fit_options options;
+    mercer_model *model = NULL;
+    mercer_error why = {0};
+    double expected[JUDGED], found[JUDGED], errors[JUDGED], share = 1e-3;
+    char method[64], what[256];
+    mercer_rows *rows = view(ctx, x, N, D), *judged = view(ctx, fresh, JUDGED, D);
+    snprintf(method, sizeof method, "krr:ridge=%g", ridge);
+    mercer_fit_options_init(&options);
+    options.method = method;
+    options.kernel = kernel;
+    options.store = "lowrank";
+    options.center = centered ? "exact" : "none";
+    snprintf(what, sizeof what, "%s %s center %s", kernel, method, options.center);
+    told[0] = 0;
+    mercer_status rc = fit(ctx, &options, rows, y, 1, &model, &why);
+    if (rc != MERCER_OK) { /* the fit itself is out of digits */
+        if (rc != MERCER_ERR_DATA || !strstr(why.text, "ridge"))
+            fail_msg("%s: %s", what, why.text);
+        counts[2]++;
+    } else if (strstr(told, "the model has none")) {
+        assert_null(model->variance);
+        assert_int_equal(mercer_model_transform(ctx, model, judged, NULL, found, errors, &why),
+                         MERCER_ERR_UNSUPPORTED);
+        assert_non_null(strstr(why.text, "ridge"));
+        counts[2]++;
+    } else {
+        if (sscanf(told, "rounding is up to %lf of the least variances", &share) == 1)
+            counts[1]++;
+        else
+            counts[0]++;
+        double worst = 0;
+        assert_ok(mercer_model_transform(ctx, model, judged, NULL, found, errors, err));
+        quad_variances(kernel, x, fresh, JUDGED, y, centered, ridge, expected);
+        for (int64_t i = 0; i < JUDGED; i++)
+            worst = fmax(worst, fabs(errors[i] / expected[i] - 1));
+        if (!(worst <= 5 * share))
+            fail_msg("%s: variances are off by %g, told %g (%s)", what, worst, share, told);
+    }
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mercer_rows_free(judged);
+}
+
+static void test_krr_variances_of_tiny_ridges(void **state)
+{
+    static const char *const kernels[] = {"rbf:sigma=1", "rbf:sigma=6", "rbf:sigma=600", "linear",
+                                          "poly:gamma=0.5,coef0=1,degree=3"};
+    static const double ridges[] = {1e-3, 1e-7, 1e-9, 1e-11, 1e-12};
+    static const double shifts[] = {0.5, 1e3};
+    int counts[3] = {0};
+    mercer_ctx *ctx = new_ctx(2);
+    (void)state;
+    mercer_ctx_set_notice(ctx, keep_notice, NULL);
+    for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++) {
+        double *x = normal_rows(1, N, D, shifts[s], 2), y[N];
+        double *fresh = normal_rows(2, JUDGED, D, shifts[s], 2);
+        memcpy(fresh, x, OWN * D * sizeof *x);
+        for (int64_t i = 0; i < N; i++)
+            y[i] = 1 + sin(x[2 * i]);
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            for (size_t r = 0; r < sizeof ridges / sizeof *ridges; r++)
+                for (int center = 0; center < 2; center++)
+                    check_variances(ctx, kernels[k], x, fresh, y, center, ridges[r], counts);
+        free(x);
+        free(fresh);
+    }
+    print_message("%d silent, %d told, %d without\n", counts[0], counts[1], counts[2]);
+    assert_true(counts[0] > 0 && counts[1] > 0 && counts[2] > 0);
+    mercer_ctx_free(ctx);
+}
+
+/* Rows and targets times powers of two: variances are the same times a power, or there are none. */
+static void test_krr_variances_in_any_unit(void **state)
+{
+    static const int powers[] = {0, -330, -160, -20, 20, 160, 330};
+    enum { POWERS = sizeof powers / sizeof *powers };
+    double expected[N], found[N], errors[N], y[N];
+    int kept = 0, none = 0;
+    mercer_ctx *ctx = new_ctx(1);
+    (void)state;
+    mercer_ctx_set_notice(ctx, keep_notice, NULL);
+    for (int p = 0; p < POWERS; p++)
+        for (int t = 0; t < POWERS; t++) {
+            double *x = normal_rows(1, N, D, 0.5, 2);
+            mercer_fit_options options;
+            mercer_model *model = NULL;
+            mercer_error why = {0};
+            for (int64_t i = 0; i < N; i++)
+                y[i] = ldexp(1 + sin(x[2 * i]), powers[t]);
+            for (int64_t i = 0; i < N * D; i++)
+                x[i] = ldexp(x[i], powers[p]);
+            mercer_rows *rows = view(ctx, x, N, D);
+            mercer_fit_options_init(&options);
+            options.method = "krr:ridge=0.01";
+            options.kernel = "linear";
+            options.store = "lowrank";
+            told[0] = 0;
+            assert_ok(fit(ctx, &options, rows, y, 1, &model, err));
+            mercer_status rc = mercer_model_transform(ctx, model, rows, NULL, found, errors, &why);
+            if (rc == MERCER_OK) {
+                for (int64_t i = 0; i < N; i++) {
+                    double back = ldexp(errors[i], -2 * powers[t]);
+                    if (p == 0 && t == 0)
+                        expected[i] = back;
+                    if (!(fabs(back - expected[i]) <= 1e-9 * expected[i]))
+                        fail_msg("rows times 2^%d, targets times 2^%d: %g, not %g", powers[p],
+                                 powers[t], back, expected[i]);
+                }
+                kept++;
+            } else {
+                assert_int_equal(rc, MERCER_ERR_UNSUPPORTED);
+                assert_non_null(strstr(told, "the model has none"));
+                assert_non_null(strstr(told, "scale"));
+                none++;
+            }
+            mercer_model_free(model);
+            mercer_rows_free(rows);
+            free(x);
+        }
+    print_message("%d with variances, %d without\n", kept, none);
+    assert_true(kept > 3 * none && none > 0);
+    mercer_ctx_free(ctx);
 }
 
 /* A model of few points, though the mean is exact; variances and predictions survive a file. */
@@ -298,6 +509,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_krr_matches_elimination),
+        cmocka_unit_test(test_krr_variances_of_tiny_ridges),
+        cmocka_unit_test(test_krr_variances_in_any_unit),
         cmocka_unit_test(test_krr_on_pivots_in_a_file),
         cmocka_unit_test(test_krr_scaled_targets),
         cmocka_unit_test(test_krr_classes),

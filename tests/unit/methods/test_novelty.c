@@ -340,6 +340,134 @@ static void test_promises_hold(void **state)
     mercer_ctx_free(ctx);
 }
 
+/* Rows in groups of 1 to 5, near the centre of their group, with a target that is the group's but
+ * for a little; one more group of one row at the end. Returns how many rows there are. */
+static int64_t grouped_rows(uint64_t seed, int64_t count, double *x, double *y, int64_t *groups)
+{
+    double *centers = ring_rows(seed, count + 1);
+    int64_t n = 0;
+    mrc_rng rng;
+    mrc_rng_seed(&rng, seed);
+    for (int64_t g = 0; g <= count; g++) {
+        double own = mrc_rng_normal(&rng);
+        int64_t size = g == count ? 1 : 1 + mrc_rng_below(&rng, 5);
+        for (int64_t i = 0; i < size; i++, n++) {
+            x[2 * n] = centers[2 * g] + 0.01 * mrc_rng_normal(&rng);
+            x[2 * n + 1] = centers[2 * g + 1] + 0.01 * mrc_rng_normal(&rng);
+            y[n] = own + 0.01 * mrc_rng_normal(&rng);
+            groups[n] = g;
+        }
+    }
+    free(centers);
+    return n - 1;
+}
+
+/* The same promises for a row of a new group. Where rows are held out, others of their groups are
+ * fitted, and both promises are broken. */
+static void test_promises_hold_for_new_groups(void **state)
+{
+    enum { DRAWS = 1000, GROUPS = 45, MOST = 5 * GROUPS + 1 }; /* 9 groups held out */
+    int64_t low[2] = {0}, within[2] = {0};
+    mercer_ctx *ctx = new_ctx(1);
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2 * DRAWS; seed++) {
+        double x[2 * MOST], y[MOST], features[30], error, p, got, width;
+        int64_t groups[MOST], n = grouped_rows(seed, GROUPS, x, y, groups);
+        bool by_group = seed <= DRAWS;
+        mercer_rows *rows = view(ctx, x, n, 2), *next = view(ctx, x + 2 * n, 1, 2);
+        mercer_targets *targets = NULL;
+        mercer_model *model = NULL;
+        mercer_model_info info = {.struct_size = sizeof info};
+        assert_ok(mercer_targets_new_values(y, n, 1, NULL, &targets, err));
+        mercer_fit_options options = options_of("kpca", "rbf:sigma=0.5", 0.1);
+        options.components = 30;
+        options.head = "ls";
+        options.intervals = "on";
+        options.keep = "fitted";
+        options.groups = by_group ? groups : NULL;
+        mercer_ctx_set_seed(ctx, seed);
+        assert_ok(mercer_fit(ctx, &options, rows, targets, &model, NULL, err));
+        mercer_model_get_info(model, &info);
+        if (by_group) {
+            assert_int_equal(model->held_errors_count, GROUPS / 5);
+            assert_true(info.rows < n - GROUPS / 5 + 1);
+        }
+        assert_ok(mercer_model_transform(ctx, model, next, NULL, features, &error, err));
+        assert_ok(mercer_model_p_values(model, &error, 1, &p, err));
+        low[by_group] += p <= 0.1 + 1e-12;
+        assert_ok(mercer_model_predict(ctx, model, next, 0, &got, NULL, err));
+        assert_ok(mercer_model_half_widths(model, 0.8, &width, err));
+        within[by_group] += fabs(got - y[n]) <= width;
+        mercer_model_free(model);
+        mercer_targets_free(targets);
+        mercer_rows_free(rows);
+        mercer_rows_free(next);
+    }
+    print_message("groups held out: p <= 0.1 in %lld, within 80 %% in %lld of %d draws; rows held "
+                  "out: %lld, %lld\n",
+                  (long long)low[1], (long long)within[1], DRAWS, (long long)low[0],
+                  (long long)within[0]);
+    assert_true(fabs((double)low[1] - 100) <= 3 * sqrt(1000 * 0.09));
+    assert_true(fabs((double)within[1] - 800) <= 3 * sqrt(1000 * 0.16));
+    assert_true(low[0] > 200 && within[0] < 600);
+    mercer_ctx_free(ctx);
+}
+
+/* Each group is held out as often as any other, whatever its size, and no row of it is fitted. */
+static void test_groups_are_drawn_alike(void **state)
+{
+    enum { GROUPS = 20, DRAWS = 2000 };
+    int64_t groups[GROUPS * 10], n = 0, often[GROUPS] = {0};
+    double x[GROUPS * 10];
+    mercer_ctx *ctx = new_ctx(1);
+    (void)state;
+    for (int64_t g = 0; g < GROUPS; g++)
+        for (int64_t i = 0; i < (g < 2 ? 10 : 1 + g % 3); i++, n++) {
+            x[n] = (double)g + 0.001 * (double)i; /* tells its group */
+            groups[n] = (7 * g) % GROUPS;
+        }
+    mercer_rows *rows = view(ctx, x, n, 1);
+    for (uint64_t seed = 1; seed <= DRAWS; seed++) {
+        bool fitted[GROUPS] = {false};
+        int out = 0;
+        mercer_model *model = NULL;
+        mercer_fit_options options = options_of("kpca", "rbf:sigma=1", 0.3);
+        options.components = 1;
+        options.keep = "fitted";
+        options.groups = groups;
+        mercer_ctx_set_seed(ctx, seed);
+        assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+        mercer_array points;
+        mercer_array_init(&points);
+        assert_ok(mercer_model_array(model, "z", &points, err));
+        const double *z = points.data;
+        for (int64_t i = 0; i < points.shape[0]; i++)
+            fitted[(int)floor(z[i] + 0.0005)] = true;
+        for (int g = 0; g < GROUPS; g++) {
+            often[g] += !fitted[g];
+            out += !fitted[g];
+        }
+        assert_int_equal(out, GROUPS / 5);
+        mercer_model_free(model);
+    }
+    for (int g = 0; g < GROUPS; g++) /* 1 in 5; four standard deviations */
+        if (fabs((double)often[g] - DRAWS / 5.0) > 4 * sqrt(DRAWS * 0.16))
+            fail_msg("group %d: held out in %lld of %d draws", g, (long long)often[g], DRAWS);
+    mercer_fit_options options = options_of("kpca", "rbf:sigma=1", 0.1);
+    mercer_model *model = NULL;
+    mercer_error why = {0};
+    options.groups = groups; /* 4 of 20 groups promise 0.2 at least */
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, &why), MERCER_ERR_DATA);
+    assert_non_null(strstr(why.text, "needs at least 45 groups"));
+    groups[3] = n;
+    options.novelty = 0.3;
+    assert_int_equal(mercer_fit(ctx, &options, rows, NULL, &model, NULL, &why),
+                     MERCER_ERR_ARGUMENT);
+    assert_string_equal(why.key, "groups");
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+}
+
 /* Intervals against split conformal prediction written plainly: the split by the seed, a fit to one
  * part, sorted distances of the other. */
 static void test_intervals(void **state)
@@ -470,10 +598,15 @@ static void test_every_allocation_fails(void **state)
     double *x = ring_rows(1, N), k[N * N];
     for (int64_t i = 0; i < N * N; i++)
         k[i] = i / N == i % N ? 2 : 1;
-    mercer_rows *rows[2] = {view(ctx, x, N, 2), view(ctx, k, N, N)};
+    mercer_rows *rows[3] = {view(ctx, x, N, 2), view(ctx, k, N, N), view(ctx, x, N, 2)};
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        mercer_fit_options options = options_of("kpca", i ? "precomputed" : "rbf", 0.3);
+    for (int i = 0; i < 3; i++) {
+        mercer_fit_options options =
+            options_of("kpca", i == 1 ? "precomputed" : "rbf", i == 2 ? 0.4 : 0.3);
+        int64_t groups[N];
+        for (int64_t j = 0; j < N; j++)
+            groups[j] = j / 2 * 2;
+        options.groups = i == 2 ? groups : NULL;
         mercer_status rc = MERCER_ERR_MEMORY;
         int64_t live = mrc_alloc_live();
         for (int64_t failing = 0; rc != MERCER_OK; failing++) {
@@ -503,6 +636,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_p_values),
         cmocka_unit_test(test_promises_hold),
+        cmocka_unit_test(test_promises_hold_for_new_groups),
+        cmocka_unit_test(test_groups_are_drawn_alike),
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_intervals_refused),
         cmocka_unit_test(test_every_allocation_fails),

@@ -41,6 +41,48 @@ static void check_shares(const mercer_rows *given, const char *scale)
     assert_true(fabs(told.kernel_share - share_of(given, "kpca", kernel, scale)) < 1e-9);
 }
 
+/* Rows with a period, of which the number looked at takes one phase; and a value that is rare. */
+static void test_rows_with_a_period(void **state)
+{
+    enum { ROWS = 24000, COLUMNS = 3 };
+    double *own = normal_rows(4, ROWS, COLUMNS, 0, 1);
+    mercer_survey told = {.struct_size = sizeof told};
+    (void)state;
+    for (int64_t i = 0; i < ROWS; i++) {
+        own[i * COLUMNS] = (double)(i % 24);
+        own[i * COLUMNS + 1] = i == 12345;
+    }
+    mercer_rows *given = view(ctx, own, ROWS, COLUMNS);
+    assert_ok(mercer_rows_survey(ctx, given, NULL, &told, err));
+    assert_int_equal(told.looked_at, 1000);
+    assert_int_equal(told.constant_columns, 0);
+    assert_int_equal(told.widest_column, 0);
+    assert_true(told.least < 0 && told.largest == 23);
+    assert_true(told.median_distance > 5 && told.median_distance < 9); /* that of hours: 7 */
+    mercer_rows_free(given);
+    free(own);
+}
+
+/* Spreads that have no squares. */
+static void test_spreads_of_any_unit(void **state)
+{
+    enum { ROWS = 50, COLUMNS = 4 };
+    static const double units[] = {1e-250, 1e-160, 1, 1e200, 1e300};
+    (void)state;
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        double *own = normal_rows(4, ROWS, COLUMNS, 3, 1);
+        mercer_survey told = {.struct_size = sizeof told};
+        for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+            own[i] *= units[u] * (i % COLUMNS == 2 ? 100 : 1);
+        mercer_rows *given = view(ctx, own, ROWS, COLUMNS);
+        assert_ok(mercer_rows_survey(ctx, given, "standard", &told, err));
+        assert_int_equal(told.widest_column, 2);
+        assert_true(told.spread_ratio > 80 && told.spread_ratio < 120);
+        mercer_rows_free(given);
+        free(own);
+    }
+}
+
 static void test_columns_and_repeats(void **state)
 {
     double *own = normal_rows(4, N, D, 3, 1), *distance = new_doubles(N * N);
@@ -149,6 +191,8 @@ static void test_failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_with_a_period),
+        cmocka_unit_test(test_spreads_of_any_unit),
         cmocka_unit_test(test_columns_and_repeats),
         cmocka_unit_test(test_samples_have_no_row_twice),
         cmocka_unit_test(test_matrices_and_odd_rows),

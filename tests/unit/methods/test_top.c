@@ -426,7 +426,7 @@ static void attack(const struct table *t, const mercer_rows *rows, const mrc_sto
     e.top = (mrc_top){.ctx = ctx, .wanted = wanted, .about_mean = centred};
     mrc_selection_rule rule = {.score = MRC_SCORE_DIRECTION,
                                .about_mean = centred,
-                               .centred = centred,
+                               .centered = centred,
                                .most = points,
                                .rescore = watch,
                                .rescore_error = watch_error,
@@ -481,7 +481,7 @@ static int64_t picks_of(const struct table *t, const double *x, const mrc_store 
     mrc_top top = {.ctx = ctx, .wanted = wanted, .about_mean = centred};
     mrc_selection_rule rule = {.score = MRC_SCORE_DIRECTION,
                                .about_mean = centred,
-                               .centred = centred,
+                               .centered = centred,
                                .most = points,
                                .rescore = mrc_top_scores,
                                .rescore_error = mrc_top_error,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows times a power of two: selection methods take the same rows, and features are the same
+/* Rows times a power of two: methods take the same rows, and features are the same
  * numbers times that power, to the last bit, wherever kernel values are numbers at all. */
 #include "gram/gram.h"
 #include "selection_support.h"
@@ -61,6 +61,21 @@ static const struct case_of cases[] = {
     {"kica", "precomputed", "none", NULL, 1, false, true},
     {"cr", "linear", "exact", "dense", 2, true, false},
     {"kboost", "linear", "none", "dense", 2, true, true},
+    {"krr", "linear", "exact", "dense", 2, true, true},
+    {"krr", "linear", "none", "lowrank", 2, true, true},
+    {"krr:ridge=0.001", "poly:degree=2,coef0=0,gamma=1", "exact", "lowrank", 4, true, true},
+    {"krr:ridge=0.001", "poly:degree=2,coef0=0,gamma=1", "none", "stream", 4, true, true},
+    {"kfd", "linear", "exact", "dense", 2, true, true},
+    {"kfd:ridge=0", "linear", "exact", "lowrank", 2, true, true},
+    {"kfd", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, true, true},
+    {"rkpca:points=4", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, false, false},
+    {"kboost", "poly:degree=2,coef0=0,gamma=1", "none", "lowrank", 4, true, true},
+    {"rkopls", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, true, true},
+    {"nystroem:points=8,sampling=rpcholesky", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4,
+     false, false},
+    {"cr", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, true, false},
+    {"blf:loss=log", "poly:degree=2,coef0=0,gamma=1", "none", "dense", 4, true, true},
+    {"greedy:points=8", "poly:degree=2,coef0=0,gamma=1", "exact", "lowrank", 4, false, false},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -68,6 +83,8 @@ enum { CASES = sizeof cases / sizeof *cases };
  * same to rounding alone. */
 static const struct case_of rounded[] = {
     {"ikpca", "linear", "exact", NULL, 2, false, false},
+    {"ikpca", "poly:degree=2,coef0=0,gamma=1", "exact", NULL, 4, false, false},
+    {"kpca:groups=3", "linear", "exact", NULL, 2, false, false},
     {"kpca", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, false, false},
     {"kica", "poly:degree=2,coef0=0,gamma=1", "exact", "dense", 4, false, true},
     {"koca:iterations=20", "poly:degree=2,coef0=0,gamma=1", "none", "dense", 4, true, false},
@@ -97,7 +114,7 @@ static struct outcome fit_case(const struct case_of *c, const mercer_rows *rows)
     options.center = c->center;
     options.store = c->store;
     options.precision = precision;
-    options.components = L;
+    options.components = strncmp(c->method, "krr", strlen("krr")) == 0 ? 0 : L;
     notice[0] = 0;
     if (c->labels)
         assert_ok(mercer_targets_new_classes(codes, N, names, 2, NULL, &targets, err));
@@ -232,6 +249,103 @@ static void test_units_at_the_border_are_right_or_refused(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Targets times a power of two: the same predictions times that power. Methods that square them may
+ * refuse those that have no squares; scaled, they are never refused. */
+static void test_units_of_targets(void **state)
+{
+    static const struct {
+        const char *method, *head, *center, *store;
+        double off_by;
+    } with[] = {
+        {"krr", NULL, "exact", "dense", 1e-11},
+        {"krr", NULL, "none", "lowrank", 1e-11},
+        {"kpls", NULL, "exact", "dense", 1e-11},
+        {"pls", NULL, "exact", NULL, 1e-11},
+        {"kpls", "ls", "exact", "lowrank", 1e-11},
+        {"sma", "ls", "none", "dense", 1e-11},
+        {"smc", "ls", "exact", "dense", 1e-11},
+        {"skpls", "ls", "none", "dense", 1e-11},
+        {"rkopls", "ls", "exact", "dense", 1e-11},
+        {"cr", "ls", "exact", "dense", 1e-11},
+        {"blf", NULL, "exact", "dense", 1e-11},
+        {"blf:loss=ls", NULL, "exact", "dense", 1e-11},
+        {"kpca", "ls", "exact", "dense", 1e-11},
+        {"kpca", "lad", "exact", "dense", 1e-9},
+        {"akfa", "knn:k=3", "exact", "dense", 1e-11},
+        {"kpca", "svm:type=svr", "exact", "dense", 1e-2}, /* a tolerance of its own */
+    };
+    static const int powers[] = {0, -1000, -600, -450, -330, -100, 100, 330, 450, 600, 1000};
+    (void)state;
+    double *x = normal_rows(77, N, D, 0, 1), expected[N], found[N], y[N];
+    mercer_rows *rows = view(ctx, x, N, D);
+    enum { POWERS = sizeof powers / sizeof *powers };
+    for (size_t w = 0; w < sizeof with / sizeof *with; w++)
+        for (size_t p = 0; p < (size_t)2 * POWERS; p++) {
+            bool scaled = p >= POWERS, svr = with[w].head && strstr(with[w].head, "svr");
+            int power = powers[p % POWERS];
+            mercer_fit_options options;
+            mercer_targets *targets = NULL;
+            mercer_model *model = NULL;
+            mercer_error why = {0};
+            char what[256];
+            for (int64_t i = 0; i < N; i++)
+                y[i] = ldexp(3 + sin(x[D * i]) + x[D * i + 1] * x[D * i + 2], power);
+            mercer_fit_options_init(&options);
+            options.method = with[w].method;
+            options.head = with[w].head;
+            options.kernel = "linear";
+            options.center = with[w].center;
+            options.store = with[w].store;
+            options.components = strcmp(with[w].method, "krr") == 0 ? 0 : 3;
+            options.scale_target = scaled || svr ? "standard" : "none";
+            snprintf(what, sizeof what, "%s, head %s, scale_target %s, targets times 2^%d",
+                     with[w].method, with[w].head ? with[w].head : "of the method",
+                     options.scale_target, power);
+            assert_ok(mercer_targets_new_values(y, N, 1, NULL, &targets, err));
+            mercer_status rc = mercer_fit(ctx, &options, rows, targets, &model, NULL, &why);
+            if (rc == MERCER_OK)
+                rc = mercer_model_predict(ctx, model, rows, 0, found, NULL, &why);
+            if (rc != MERCER_OK) {
+                if (scaled || abs(power) <= 450 || rc != MERCER_ERR_DATA ||
+                    !strstr(why.text, "targets") || !strstr(why.text, "scale"))
+                    complain(what, "status %d: %s", (int)rc, why.text);
+            } else {
+                double off = 0, most = 0;
+                if (p % POWERS == 0)
+                    memcpy(expected, found, sizeof found);
+                for (int64_t i = 0; i < N; i++) {
+                    off = fmax(off, fabs(ldexp(found[i], -power) - expected[i]));
+                    most = fmax(most, fabs(expected[i]));
+                }
+                if (!(off <= with[w].off_by * most))
+                    complain(what, "predictions are off by %g", off);
+            }
+            mercer_model_free(model);
+            mercer_targets_free(targets);
+        }
+    mercer_rows_free(rows);
+    free(x);
+    assert_int_equal(failures, 0);
+}
+
+/* No method is left out. */
+static void test_units_of_every_method(void **state)
+{
+    (void)state;
+    for (int m = 0; mercer_method_at(m); m++) {
+        const char *name = mercer_entry_name(mercer_method_at(m));
+        bool found = false;
+        for (int c = 0; c < CASES + ROUNDED; c++) {
+            const char *method = (c < CASES ? &cases[c] : &rounded[c - CASES])->method;
+            found |= strncmp(method, name, strlen(name)) == 0 &&
+                     (method[strlen(name)] == 0 || method[strlen(name)] == ':');
+        }
+        if (!found && strcmp(name, "toy") != 0)
+            complain(name, "is not among the cases");
+    }
+    assert_int_equal(failures, 0);
+}
+
 /* The borders themselves: matrices whose largest entry is just inside, and just outside. */
 static void test_units_end_at_the_border(void **state)
 {
@@ -307,6 +421,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_units_do_not_change_a_selection),
         TEST(test_units_at_the_border_are_right_or_refused),
+        TEST(test_units_of_targets),
+        TEST(test_units_of_every_method),
         TEST(test_units_end_at_the_border),
         TEST(test_units_beyond_all_numbers_are_named),
     };

@@ -65,6 +65,12 @@ static void fill_with_teller(mercer_model *model, const mrc_array_part *part)
                 fill(model, &mrc_array_parts[i]);
         return;
     }
+    if (part->columns == MRC_SIZE_MAP_COLUMNS) { /* not without weights, and as wide as Z is */
+        model->map_columns = model->columns;
+        for (int i = 0; i < MRC_ARRAY_PARTS; i++)
+            if (strcmp(mrc_array_parts[i].name, "map_weights") == 0)
+                fill(model, &mrc_array_parts[i]);
+    }
     if (mrc_length_of(model, part->rows))
         fill(model, teller);
     fill(model, part);
