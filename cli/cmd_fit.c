@@ -625,6 +625,7 @@ static const cli_option options[] = {
     CLI_OPTION_UNLABELLED,
     CLI_FIT("store", 0, "S", NULL, ", which picks by --memory"),
     CLI_FIT("precision", 0, "P", NULL, NULL),
+    CLI_FIT("tolerance", 0, "T", NULL, NULL),
     CLI_FIT_OTHERS(MERCER_CALL_FIT),
     CLI_OPTION_MACHINE,
     CLI_OPTION_TIME,

@@ -83,6 +83,10 @@ typedef struct mercer_fit_options {
     /* NAME[:key=value,...], a linear map of the scaled columns that is learnt from the targets
      * before the method runs: agop; none; NULL: none. Not for a stream. */
     const char *map;
+    /* 0: eigenpairs as exact as rounding allows; in [1e-12, 0.01]: their values may be off by this
+     * share of the total variance, which takes less time. For methods that are eigenpairs of the
+     * kernel matrix: kpca, pca. What was reached is in mercer_fit_report.residual. */
+    double tolerance;
 #ifdef MRC_TOYS
     /* For the library's own tests: what an option of a later version would be. */
     const char *toy;
@@ -189,6 +193,7 @@ typedef struct mercer_entry_info {
     int has_header;      /* formats: 1 when the first line may hold the names of the columns */
     int has_arrays;      /* formats: 1 when a file holds several tables: FILE:NAME is one of them */
     const char *default_kernel; /* methods: the kernel unless another is asked for */
+    int takes_tolerance;        /* methods: 1 when it takes that of the fit options */
 } mercer_entry_info;
 MERCER_VERSIONED(entry_info)
 MERCER_API MERCER_EXPERIMENTAL void mercer_entry_get_info(const mercer_entry *entry,

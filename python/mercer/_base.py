@@ -72,9 +72,9 @@ class _Kernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             options["components"] = text_of(min(rows, columns) if self._is_linear else rows)
         if not self._is_linear:
             options["kernel"] = self._kernel_spec()
-        for key in ("center", "scale", "novelty", "keep", "intervals", "store", "precision", "head", "scale_target",
-                    "map"):
-            value = getattr(self, key, None)
+        for key in ("center", "scale", "novelty", "keep", "intervals", "store", "precision", "tolerance", "head",
+                    "scale_target", "map"):
+            value = None if key in self._keys else getattr(self, key, None)  # ikpca has a key of the name tolerance
             if value is not None and not (key in ("novelty", "intervals") and value is False):
                 options[key] = _scale_text(value) if key.startswith("scale") else text_of(value)
         return options

@@ -15,7 +15,7 @@ typedef struct mrc_factor {
     int threads;     /* as the context had them: scratch is per worker */
     int64_t n, rank;
     double *values;  /* owned */
-    double left_out; /* largest diagonal entry of K - F F' */
+    double left_out; /* no eigenvalue of K - F F' exceeds n times this */
     int64_t *pivots; /* rank: the rows that the columns were made from, in order, or NULL: F before
                         it was centred is lower triangular in these rows; owned */
     double *mean;    /* rank: subtracted from the rows of F, or NULL: nothing was; owned */

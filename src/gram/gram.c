@@ -75,6 +75,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     g->n = rows->n;
     g->threads = ctx->threads;
     g->single = request->single;
+    g->tolerance = request->tolerance;
     g->centered = request->centered;
     g->eps = request->single ? FLT_EPSILON : DBL_EPSILON;
     g->unit = 1;

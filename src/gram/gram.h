@@ -31,6 +31,7 @@ typedef struct mrc_gram_request {
     const mrc_store *store; /* NULL: auto */
     bool single;
     bool centered;
+    double tolerance;       /* of eigenpairs and the factor, a share of the trace; 0: rounding */
     bool few_columns;       /* needs only a few columns: do not store the matrix */
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */

@@ -38,6 +38,7 @@ struct factorisation {
     const mrc_gram *g;
     mrc_factor *factor; /* its rank is set at the end */
     double floor;       /* residual that counts as zero */
+    double goal;        /* of the trace of K - F F' */
     double *residual;   /* n: diagonal of K - F F' */
     int64_t columns;    /* of F so far */
     int64_t pool[POOL]; /* rows considered in this step */
@@ -231,6 +232,13 @@ static double centered_mean(const struct factorisation *f)
     return fmax(mean, 0);
 }
 
+/* A factor with a tolerance ends by the trace of what it leaves out, which no eigenvalue is off by
+ * more than; one without by its largest entry, which no kernel value is. */
+static bool is_complete(const struct factorisation *f, double largest, double sum)
+{
+    return f->g->tolerance > 0 ? sum <= f->goal : largest <= f->floor;
+}
+
 /* The factor's rank stays 0 when it is given up. */
 static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mrc_factor *factor,
                                mercer_error *err)
@@ -238,6 +246,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     /* The residual at half the present number of columns, to see how fast it falls. */
     enum { HISTORY = 4096 };
     struct factorisation f = {.g = g, .factor = factor, .floor = RESIDUAL * g->kmax};
+    double tolerance = fmax(g->tolerance, RESIDUAL);
     double *history = NULL;
     int64_t *history_columns = NULL, steps = 0;
     double sum, largest;
@@ -248,16 +257,20 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     MRC_TRY(mrc_alloc(&history, HISTORY, sizeof *history, err));
     MRC_TRY(mrc_alloc(&history_columns, HISTORY, sizeof *history_columns, err));
     memcpy(f.residual, g->raw_diag, (size_t)g->n * sizeof *f.residual);
+    (void)largest_residual(&f, &sum);
+    f.goal = g->tolerance > 0 ? tolerance * sum : (double)g->n * f.floor;
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         largest = largest_residual(&f, &sum);
-        complete = largest <= f.floor;
+        complete = is_complete(&f, largest, sum);
         if (complete && g->centered && !tightened) {
             /* Centring removes a common part of all mapped rows: what is left out
              * must be small against the rest. */
             tightened = true;
-            f.floor = fmin(f.floor, fmax(RESIDUAL * centered_mean(&f), MIN_RESIDUAL * g->kmax));
-            complete = largest <= f.floor;
+            double mean = centered_mean(&f), least = MIN_RESIDUAL * g->kmax;
+            f.floor = fmin(f.floor, fmax(RESIDUAL * mean, least));
+            f.goal = fmin(f.goal, (double)g->n * fmax(tolerance * mean, least));
+            complete = is_complete(&f, largest, sum);
         }
         if (complete || f.columns >= plan->factor_columns)
             break;
@@ -271,12 +284,12 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
                 before--;
             double fall =
                 log(history[before] / sum) / (double)(f.columns - history_columns[before]);
-            double missing = log(sum / ((double)g->n * f.floor)) / fmax(fall, 1e-12);
+            double missing = log(sum / f.goal) / fmax(fall, 1e-12);
             if ((double)f.columns + missing > 2 * (double)plan->factor_columns)
                 break;
         }
         mrc_progress(g->ctx, "low-rank factor",
-                     log(largest / g->kmax) / log(RESIDUAL)); /* digits reached of digits wanted */
+                     log(largest / g->kmax) / log(tolerance)); /* digits reached of digits wanted */
         choose_pool(&f);
         mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
         gather_pivots(&f);
@@ -292,7 +305,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     if (complete) {
         /* A matrix of zeroes has rank 0; one column of zeroes keeps the rest simple. */
         factor->rank = f.columns > 0 ? f.columns : 1;
-        factor->left_out = f.floor;
+        factor->left_out = g->tolerance > 0 ? sum / (double)g->n : f.floor;
         if (f.columns == 0)
             memset(factor->values, 0, (size_t)g->n * MRC_PANEL * sizeof *factor->values);
     }

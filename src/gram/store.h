@@ -24,6 +24,7 @@ struct mrc_gram {
     int threads; /* as the context had them: scratch is per worker */
     bool single, centered;
     double eps, kmax;
+    double tolerance;  /* of eigenpairs and the factor, a share of the trace; 0: rounding */
     double unit;       /* of all values; see mrc_gram_set_unit() */
     mrc_points points; /* not for precomputed */
     double *raw_diag;  /* n, uncentred */

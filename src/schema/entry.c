@@ -23,6 +23,7 @@ static void describe_method(const mrc_method *method, mercer_entry_info *info)
     info->takes_landmarks = method->takes_landmarks;
     info->takes_validation = method->takes_validation;
     info->learns_width = method->learns_width;
+    info->takes_tolerance = method->takes_tolerance;
     info->not_nested = !mrc_method_is_nested_by_default(method);
 }
 

@@ -98,6 +98,7 @@ static void put_method(mrc_json_writer *json, const mercer_entry_info *info)
     mrc_json_put_truth(json, "takes_landmarks", info->takes_landmarks != 0);
     mrc_json_put_truth(json, "takes_validation", info->takes_validation != 0);
     mrc_json_put_truth(json, "learns_width", info->learns_width != 0);
+    mrc_json_put_truth(json, "takes_tolerance", info->takes_tolerance != 0);
     mrc_json_put_truth(json, "not_nested", info->not_nested != 0);
 }
 

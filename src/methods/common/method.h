@@ -21,9 +21,10 @@ typedef struct mrc_problem {
     const mercer_rows *validation;   /* more labelled rows, like rows; or NULL */
     const int64_t *validation_codes; /* their classes, as codes of targets */
     mrc_center center;
-    int64_t components;     /* wanted; 0 when given by share */
-    double share;           /* of the variance, 0 when components are given */
-    bool by_bound;          /* components are the most; the bound chooses how many */
+    int64_t components; /* wanted; 0 when given by share */
+    double share;       /* of the variance, 0 when components are given */
+    double tolerance;   /* of eigenpairs, a share of the variance; 0: as exact as rounding allows */
+    bool by_bound;      /* components are the most; the bound chooses how many */
     const mrc_store *store; /* asked for; NULL: auto */
     bool single;
     bool on_pivots; /* the model may store rows that span all others instead of all of them */
@@ -123,9 +124,10 @@ typedef struct mrc_method {
     bool takes_landmarks;   /* instead of all its keys but components */
     bool landmarks_replace; /* instead of its key points alone */
     bool takes_validation;
-    bool learns_width;   /* sigma=learn */
-    bool counts_outputs; /* its components are MRC_COMPONENTS_OUTPUTS */
-    bool predicts;       /* its features are predictions, one per output */
+    bool takes_tolerance; /* it is eigenpairs of the operator, which may be left early */
+    bool learns_width;    /* sigma=learn */
+    bool counts_outputs;  /* its components are MRC_COMPONENTS_OUTPUTS */
+    bool predicts;        /* its features are predictions, one per output */
     /* Replaces fit in a method that learns from a stream; else NULL. */
     const mrc_streaming *streaming;
     /* Check what the schema and the flags above cannot, before there are rows; or NULL. */

@@ -12,6 +12,7 @@ mercer_status mrc_problem_gram(mercer_ctx *ctx, const mrc_problem *problem,
 {
     request->store = problem->store;
     request->single = problem->single;
+    request->tolerance = problem->tolerance;
     return mrc_gram_new(out, ctx, problem->kernel, problem->rows, request, problem->report, err);
 }
 

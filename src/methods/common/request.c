@@ -105,6 +105,28 @@ static bool takes_landmarks(const mrc_method *method)
 }
 
 /* Landmarks take the place of everything a method could be told about its choice. */
+static bool takes_tolerance(const mrc_method *method)
+{
+    return method->takes_tolerance;
+}
+
+static mercer_status check_tolerance(const mrc_request *r, mercer_error *err)
+{
+    static const double LEAST = 1e-12, MOST = 0.01; /* what Krylov reaches; two digits */
+    char text[256];
+    double tolerance = r->options.tolerance;
+    if (tolerance == 0)
+        return MERCER_OK;
+    if (!r->method->takes_tolerance)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "tolerance"),
+                           "tolerance: method %s does not take any; %s do", r->method->entry.name,
+                           mrc_methods_with(takes_tolerance, text, sizeof text));
+    if (!(tolerance >= LEAST && tolerance <= MOST))
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "tolerance"),
+                           "tolerance: %g is not between %g and %g", tolerance, LEAST, MOST);
+    return MERCER_OK;
+}
+
 static mercer_status check_landmarks(const mrc_request *r, mercer_error *err)
 {
     const struct mercer_entry *entry = &r->method->entry;
@@ -235,6 +257,8 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
         mrc_option_word(options, MRC_OPTION_store) > 0 ? mrc_store_find(options->store) : NULL;
     r->problem.on_pivots = r->method->on_pivots && r->method->on_pivots(r->params);
     r->problem.single = mrc_option_word(options, MRC_OPTION_precision) == 1;
+    MRC_TRY(check_tolerance(r, err));
+    r->problem.tolerance = options->tolerance;
     if (r->problem.single && r->problem.store && !mrc_store_holds_single(r->problem.store))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "precision store"),
                     "precision single requires store dense or stream, not %s", options->store);

@@ -5,6 +5,7 @@
  * Eigenpairs of the centred Gram operator; see spectral.c for the model and gram/spectrum.c for
  * the solver, grouped.c for rows in groups. Cost: a few passes over the operator (n^2 each), or n
  * q^2 with a low-rank store. */
+#include "methods/common/request.h"
 #include "methods/spectral/grouped.h"
 #include "methods/spectral/spectral.h"
 
@@ -55,6 +56,15 @@ static void kpca_work(const mercer_ctx *ctx, const void *params, const mrc_probl
     work->spread = 3;
 }
 
+static mercer_status kpca_check(const mrc_request *request, mercer_error *err)
+{
+    const struct kpca_params *p = request->params;
+    if (p->groups == 1 || request->options.tolerance == 0)
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "tolerance"),
+                       "tolerance: groups are approximate already; leave one of the two out");
+}
+
 static bool kpca_on_pivots(const void *params)
 {
     const struct kpca_params *p = params;
@@ -68,6 +78,8 @@ const mrc_method mrc_method_kpca = {
               .params = kpca_schema},
     .params_size = sizeof(struct kpca_params),
     .default_center = MRC_CENTER_EXACT,
+    .takes_tolerance = true,
+    .check = kpca_check,
     .fit = kpca_fit,
     .is_nested = kpca_is_nested,
     .on_pivots = kpca_on_pivots,

@@ -24,6 +24,7 @@ const mrc_method mrc_method_pca = {
     .params_size = sizeof(struct pca_params),
     .linear_kernel = true,
     .default_center = MRC_CENTER_EXACT,
+    .takes_tolerance = true,
     .fit = pca_fit,
     .work = mrc_spectral_work,
 };

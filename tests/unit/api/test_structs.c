@@ -69,10 +69,11 @@ static int ends_of(const field *fields, size_t count, size_t whole, size_t *out)
 
 static const field fit_fields[] = {
 #define X(name) F(mercer_fit_options, name)
-    X(method),       X(criterion), X(kernel),     X(components),         X(center),    X(scale),
-    X(scale_target), X(landmarks), X(validation), X(validation_targets), X(head),      X(novelty),
-    X(store),        X(precision), X(command),    X(want_features),      X(intervals), X(keep),
-    X(groups),       X(map),       X(toy),
+    X(method),        X(criterion),    X(kernel),    X(components), X(center),
+    X(scale),         X(scale_target), X(landmarks), X(validation), X(validation_targets),
+    X(head),          X(novelty),      X(store),     X(precision),  X(command),
+    X(want_features), X(intervals),    X(keep),      X(groups),     X(map),
+    X(tolerance),     X(toy),
 #undef X
 };
 
@@ -245,7 +246,7 @@ static const field entry_fields[] = {
     X(name),         X(summary),    X(reference),      X(default_center),  X(default_head),
     X(learns),       X(streams),    X(linear_only),    X(takes_landmarks), X(takes_validation),
     X(learns_width), X(not_nested), X(centers),        X(endings),         X(writes),
-    X(has_header),   X(has_arrays), X(default_kernel),
+    X(has_header),   X(has_arrays), X(default_kernel), X(takes_tolerance),
 #undef X
 };
 
