@@ -11,6 +11,7 @@
  * at its default. */
 #include "bench.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 struct timing {
@@ -61,11 +62,24 @@ static void print_report(const mercer_fit_report *report, const mercer_model_inf
     printf("]");
 }
 
+/* OPTION=VALUE; false: the word is none. */
+static bool set_option(mercer_fit_options *options, char *word)
+{
+    mercer_error err;
+    char *value = strchr(word, '=');
+    if (!value)
+        return false;
+    *value++ = 0;
+    if (mercer_fit_options_set(options, word, value, &err) != MERCER_OK)
+        die(word, err.text);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 9) {
         fprintf(stderr, "usage: bench_mercer DATA METHOD KERNEL COMPONENTS CENTER STORE THREADS "
-                        "REPEATS [MEMORY-BYTES [NEW-DATA]]\n");
+                        "REPEATS [MEMORY-BYTES [NEW-DATA]] [OPTION=VALUE...]\n");
         return 2;
     }
     mercer_error err;
@@ -85,6 +99,8 @@ int main(int argc, char **argv)
     options.components = strtod(argv[4], NULL);
     options.center = strcmp(argv[5], "-") == 0 ? NULL : argv[5];
     options.store = argv[6];
+    while (argc > 10 && set_option(&options, argv[argc - 1]))
+        argc--;
     mercer_table *data = read_table(ctx, argv[1]);
     mercer_table *fresh = argc > 10 ? read_table(ctx, argv[10]) : NULL;
 

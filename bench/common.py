@@ -66,10 +66,10 @@ class Bench:
         return self.build / "bench" / name
 
     def fit(self, data, method, kernel, components, threads, repeats, center="-", store="auto",
-            memory=0, new=None):
-        """Answer of bench_mercer: fit, and transform of the new rows, alone."""
+            memory=0, new=None, options=()):
+        """Answer of bench_mercer: fit, and transform of the new rows, alone. options: words KEY=VALUE."""
         return self.run([self.program("bench_mercer"), data, method, kernel, components, center, store,
-                         threads, repeats, memory, *([new] if new else [])], threads, 300)[0]
+                         threads, repeats, memory, *([new] if new else []), *options], threads, 300)[0]
 
     def sklearn_fit(self, data, method, gamma, components, threads, repeats, new=None, cap=120):
         """(answer, wall seconds) of peer_sklearn.py."""
@@ -146,6 +146,17 @@ def digits(quick):
     images = load_digits().data / 16
     images = images[:300] if quick else images
     return images, (images + np.roll(images, 1, 0)) / 2
+
+
+def rough_images(quick):
+    """Images of 28 x 28 in single precision that no few rows span: digits enlarged, moved and with noise."""
+    rows, random = 300 if quick else 10000, np.random.default_rng(1)
+    small = load_digits().images / 16
+    large = np.zeros((rows, 28, 28), np.float32)
+    for image in large:
+        down, right = random.integers(0, 5, 2)
+        image[down:down + 24, right:right + 24] = np.kron(small[random.integers(len(small))], np.ones((3, 3)))
+    return (large + 0.2 * random.normal(size=large.shape)).astype(np.float32).reshape(rows, -1)
 
 
 def measure_limits(bench):

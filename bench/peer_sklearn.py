@@ -85,6 +85,8 @@ def eigenvalues(model, rows):
 def main():
     method, data, gamma, components, threads, repeats = sys.argv[1:7]
     rows = scipy.sparse.load_npz(data) if data.endswith(".npz") else np.load(data)
+    if method.endswith("-double"):
+        method, rows = method.removesuffix("-double"), rows.astype(float)
     model = estimator(method, float(gamma), int(components), int(threads), rows.shape[0])
     new = np.load(sys.argv[7]) if len(sys.argv) > 7 else None
     try:
@@ -95,7 +97,7 @@ def main():
     base = status_mb("VmRSS")
     (wall, cpu), total = smallest(int(repeats), lambda: model.fit(rows))
     result = {"fit_s": wall, "fit_cpu_s": cpu, "base_mb": base, "peak_mb": status_mb("VmHWM") - base,
-              "eig": list(eigenvalues(model, rows.shape[0]))}
+              "eig": [float(value) for value in eigenvalues(model, rows.shape[0])]}
     if new is not None:
         (wall, cpu), more = smallest(int(repeats), lambda: model.transform(new))
         result.update(transform_s=wall, transform_cpu_s=cpu)
