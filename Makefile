@@ -75,10 +75,12 @@ install: ## install to $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
-wheel: ## the Python package as one file, into $(BUILD)/wheel; needs no network
+wheel: ## the Python package as one file, into $(BUILD)/wheel; with a network its tag is that of auditwheel
 	@tools/install-packages build python
+	@rm -f $(BUILD)/wheel/mercer-*.whl
 	@/usr/bin/python3 -m pip wheel -q --no-build-isolation --no-deps --no-index -w $(BUILD)/wheel .
-	@for wheel in $(BUILD)/wheel/mercer-*.whl; do tools/complete-wheel $$wheel || exit 1; done
+	@for wheel in $(BUILD)/wheel/mercer-*.whl; do \
+	    tools/complete-wheel $$wheel && tools/tag-wheel $$wheel $(BUILD)/wheel-venv || exit 1; done
 	@ls -sh $(BUILD)/wheel/*.whl
 
 python: wheel ## install the Python package; PYTHON=venv/bin/python for another than Debian's
