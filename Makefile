@@ -10,7 +10,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel clean help
+.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel dist packages try-packages clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -87,8 +87,20 @@ python: wheel ## install the Python package; PYTHON=venv/bin/python for another 
 	@PIP_BREAK_SYSTEM_PACKAGES=1 $(PYTHON) -m pip install -q --no-deps --no-index --force-reinstall $(BUILD)/wheel/mercer-*.whl
 	@cd / && $(PYTHON) -c 'import mercer; print("mercer", mercer.__version__, "in", mercer.__path__[0])'
 
+dist: ## the archive of a release, of what is committed, into $(BUILD)/dist; the same bytes each time
+	@tools/install-packages dist
+	@tools/make-archive $(BUILD)/dist
+
+packages: ## Debian's packages of what is committed, into $(BUILD)/packages; DEB_BUILD_OPTIONS="nocheck parallel=2"
+	@tools/install-packages build test python dist packages
+	@tools/make-packages $(BUILD)/packages
+
+try-packages: packages ## install them in a bare Debian and run README's tour and debian/tests there; as root
+	@tools/install-packages bare
+	@tools/try-packages $(BUILD)/packages
+
 clean: ## remove every build folder
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile

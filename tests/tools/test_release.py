@@ -33,7 +33,24 @@ class Release(unittest.TestCase):
         self.assertRegex(version, r"^\d+\.\d+\.\d+$")
         self.assertEqual(found(r'^#define MERCER_VERSION "([^"]+)"', "include/mercer/api.h"), version)
         self.assertEqual(found(r"^version: (\S+)$", "CITATION.cff"), version)
+        self.assertEqual(found(r"^mercer \((\S+)\) \S+; urgency=medium$", "debian/changelog"), version)
         self.assertEqual(found(r"^## (\S+) \((?:unreleased|\d{4}-\d{2}-\d{2})\)$", "CHANGELOG.md"), version)
+
+    def test_released_or_not(self):
+        """The changelogs and the citation agree on whether this version is released, and when."""
+        date = found(r"^## \S+ \((unreleased|\d{4}-\d{2}-\d{2})\)$", "CHANGELOG.md")
+        released = date != "unreleased"
+        self.assertEqual(found(r"^date-released: (\S+)$", "CITATION.cff"), date if released else "nothing in CITATION.cff")
+        self.assertEqual(found(r"^mercer \(\S+\) (\S+);", "debian/changelog") != "UNRELEASED", released)
+
+    def test_packages_to_build_packages(self):
+        """make packages installs all that debian/control asks for."""
+        listed = {line.split()[1] for line in text("tools/packages.txt").splitlines()
+                  if line.split()[:1] in (["build"], ["test"], ["python"], ["packages"])}
+        wanted = re.search(r"^Build-Depends:\n((?: .*\n)+)", text("debian/control"), re.M)[1]
+        names = {re.match(r"[\w.+-]+", line.strip())[0].removesuffix("-compat") for line in wanted.splitlines()}
+        self.assertGreater(len(names), 10)
+        self.assertEqual(names - listed, set())
 
     def test_licence(self):
         self.assertEqual(found(r"^license: (\S+)$", "CITATION.cff"), found(r"^  license: '([^']+)'", "meson.build"))

@@ -254,6 +254,16 @@ class Symbols(Case):
                    "int mrc_two(void) { return 2; }")
         self.assertIn("exports mrc_two", self.check()[1])
 
+    def test_list_of_debian(self):
+        self.build(self.SHOWN + "int mercer_one(void) { return 1; }")
+        self.write("include/api.h", '#define MERCER_VERSION "1.2.3"\n')
+        call = ("check_symbols", self.folder / "build", self.folder / "include", self.folder / "list")
+        self.write("list", "libmercer.so.0 libmercer0 #MINVER#\n mercer_one@Base 0.1.0\n")
+        self.assertEqual(self.run_tool(*call), (0, ""))
+        self.write("list", "libmercer.so.0 libmercer0 #MINVER#\n mercer_two@Base 0.1.0\n")
+        output = self.expect(1, "list: add the line ' mercer_one@Base 1.2.3'", *call)
+        self.assertIn("list: mercer_two is in no public header", output)
+
     def test_unprefixed_object_symbol(self):
         self.build(self.SHOWN + "int mercer_one(void) { return 1; } int helper(void) { return 2; }")
         status, output = self.check()
