@@ -5,6 +5,7 @@
 
 #include <mercer/api.h>
 #include <mercer/array.h>
+#include <mercer/comm.h>
 #include <mercer/context.h>
 #include <mercer/dataset.h>
 #include <mercer/evaluate.h>

@@ -22,7 +22,8 @@ extern "C" {
     X(ERR_BUDGET, 6, "the work does not fit into the memory budget")                               \
     X(ERR_UNSUPPORTED, 7, "the model or kernel cannot do this")                                    \
     X(ERR_NUMERIC, 8, "a computation did not converge")                                            \
-    X(ERR_CANCELLED, 9, "cancelled by the caller")
+    X(ERR_CANCELLED, 9, "cancelled by the caller")                                                 \
+    X(ERR_PEER, 10, "another rank failed")
 
 typedef enum mercer_status {
 #define MERCER_STATUS_ENUM(name, number, text) MERCER_##name = number,

@@ -11,7 +11,7 @@ Estimators need scikit-learn; `Model` and `load` need NumPy alone.
 """
 from . import _core
 from ._core import (BudgetError, DataError, FileError, FormatError, MercerError, NumericError, ParameterError,
-                    UnsupportedError)
+                    PeerError, UnsupportedError)
 from ._evaluate import Evaluation, Tuning, compare, evaluate, forecast, tune
 from ._model import Model, kernel_matrix, load
 from ._names import ESTIMATORS
@@ -21,7 +21,8 @@ from ._runtime import MercerWarning, matrix_kernel
 __version__ = _core.library()["version"]
 
 __all__ = ["BudgetError", "DataError", "Evaluation", "FileError", "FormatError", "MercerError", "MercerWarning", "Model",
-           "NumericError", "ParameterError", "Tuning", "UnsupportedError", "compare", "evaluate", "forecast", "kernel_matrix", "load",
+           "NumericError", "ParameterError", "PeerError", "Tuning", "UnsupportedError", "compare", "evaluate", "forecast",
+           "kernel_matrix", "load",
            "matrix_kernel", "plot_errors", "plot_evaluation", "plot_features", "plot_preimages", "plot_spectrum", "tune",
            *ESTIMATORS]
 

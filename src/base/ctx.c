@@ -106,24 +106,6 @@ mrc_simd mrc_simd_detect(void)
     return MRC_SIMD_BASELINE;
 }
 
-static mercer_status comm_alone_sum(void *self, double *values, int64_t count, mercer_error *err)
-{
-    (void)self, (void)values, (void)count, (void)err;
-    return MERCER_OK;
-}
-
-mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err)
-{
-    return ctx->comm.sum(ctx->comm.self, values, count, err);
-}
-
-static mercer_status comm_alone_broadcast(void *self, void *data, size_t bytes, int root,
-                                          mercer_error *err)
-{
-    (void)self, (void)data, (void)bytes, (void)root, (void)err;
-    return MERCER_OK;
-}
-
 mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
 {
     MRC_NEED(out);
@@ -140,8 +122,7 @@ mercer_status mercer_ctx_new(mercer_ctx **out, mercer_error *err)
     }
     pthread_mutex_init(&ctx->failure.lock, NULL);
     ctx->simd = mrc_simd_detect();
-    ctx->comm =
-        (mrc_comm){.rank = 0, .size = 1, .sum = comm_alone_sum, .broadcast = comm_alone_broadcast};
+    mercer_comm_init(&ctx->comm.table);
     mercer_ctx_set_seed(ctx, 1);
     *out = ctx;
     return MERCER_OK;

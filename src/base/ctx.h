@@ -3,6 +3,7 @@
 #ifndef MRC_BASE_CTX_H
 #define MRC_BASE_CTX_H
 
+#include "base/comm.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "base/spawn.h"
@@ -16,19 +17,6 @@
 
 /* Vector instruction sets, narrowest first. NARROW is SSE2 on x86-64 and NEON on arm64. */
 typedef enum mrc_simd { MRC_SIMD_BASELINE, MRC_SIMD_AVX2, MRC_SIMD_AVX512, MRC_SIMDS } mrc_simd;
-
-/* Ranks that share one fit. The core knows only this table; an MPI build fills it. Sums are taken
- * in rank order, so that every rank gets the same bits. */
-typedef struct mrc_comm {
-    int rank, size;
-    mercer_status (*sum)(void *self, double *values, int64_t count, mercer_error *err);
-    mercer_status (*broadcast)(void *self, void *data, size_t bytes, int root, mercer_error *err);
-    void *self;
-} mrc_comm;
-
-/* The sum over all ranks, in place; nothing to do for one. All ranks call it or none, with the same
- * count. */
-mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err);
 
 /* A kernel of the host's own. Contexts, models and streams that know it own it together; whoever
  * works during a call borrows it. */
@@ -63,7 +51,7 @@ struct mercer_ctx {
     uint64_t seed;
     mrc_rng rng;
     mrc_simd simd;           /* widest set the processor has; tests lower it */
-    mrc_comm comm;           /* one rank unless an MPI client says otherwise */
+    mrc_comm comm;           /* one rank unless the host says otherwise */
     mercer_parfor_fn parfor; /* the host's, or NULL */
     void *parfor_host;
     struct mrc_pool *pool; /* threads of our own loop */

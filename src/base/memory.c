@@ -15,12 +15,18 @@
 #include <stdatomic.h>
 
 static _Atomic int64_t audit_left = -1; /* allocations until the failing one; negative: never */
+static _Thread_local int64_t audit_left_here = -1;
 static _Atomic int64_t audit_live = 0;
 static _Atomic int64_t audit_bytes = 0, audit_peak = 0;
 
 void mrc_alloc_fail_after(int64_t after)
 {
     atomic_store(&audit_left, after);
+}
+
+void mrc_alloc_fail_here(int64_t after)
+{
+    audit_left_here = after;
 }
 
 int64_t mrc_alloc_live(void)
@@ -31,6 +37,8 @@ int64_t mrc_alloc_live(void)
 static bool audit_refuses(void)
 {
     int64_t left = atomic_load(&audit_left);
+    if (audit_left_here >= 0 && audit_left_here-- == 0)
+        return true;
     while (left >= 0 && !atomic_compare_exchange_weak(&audit_left, &left, left - 1))
         ;
     return left == 0;
@@ -64,6 +72,11 @@ static void audit_give(void *block)
 }
 #else
 void mrc_alloc_fail_after(int64_t after)
+{
+    (void)after;
+}
+
+void mrc_alloc_fail_here(int64_t after)
 {
     (void)after;
 }

@@ -10,7 +10,7 @@ struct toy {
 
 static bool is_own(const struct toy *s, int64_t column)
 {
-    const mrc_comm *comm = &s->gram->ctx->comm;
+    const mercer_comm *comm = &s->gram->ctx->comm.table;
     return column % comm->size == comm->rank;
 }
 

@@ -86,6 +86,12 @@ static void test_context(void **state)
     REFUSED(mercer_ctx_add_kernel_owned, NULL, "own", host_kernel, NULL, NULL, 1);
     REFUSED(mercer_ctx_add_kernel_owned, ctx, NULL, host_kernel, NULL, NULL, 1);
     REFUSED(mercer_ctx_add_kernel_owned, ctx, "own", NULL, NULL, NULL, 1);
+    REFUSED(mercer_ctx_set_comm, NULL, NULL);
+    REFUSED(mercer_ctx_agree, NULL, MERCER_OK);
+    ZERO(mercer_ctx_rank, NULL);
+    ZERO(mercer_ctx_ranks, NULL);
+    ZERO(mercer_ctx_sent, NULL);
+    QUIET(mercer_comm_init_sized, NULL, sizeof(mercer_comm));
     ZERO(mercer_ctx_threads, NULL);
     ZERO(mercer_ctx_memory, NULL);
     ZERO(mercer_ctx_seed, NULL);

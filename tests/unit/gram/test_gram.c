@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every store of the Gram operator against the matrix written out. */
-#include "support.h"
+#include "ranks.h"
 
 #include "gram/store.h"
 #include "kernel/simd.h"
@@ -199,13 +199,6 @@ static void test_gram_listed_stores_match_the_matrix(void **state)
 
 /* ---- ranks ---- */
 
-/* Two ranks of one process, each with its columns of the matrix. */
-struct exchange {
-    pthread_barrier_t barrier;
-    double *values[2];
-    int64_t count[2], sums;
-};
-
 enum {
     RANK_N = 300,
     RANK_L = 3,
@@ -213,36 +206,16 @@ enum {
     RANK_VALUES = RANK_N * RANK_L + RANK_J * RANK_L + RANK_J * RANK_N + RANK_N + RANK_J + RANK_N
 };
 
-struct rank {
-    struct exchange *exchange;
-    int rank;
+/* Ranks with a store that holds columns of the matrix each, and one with the whole of it. */
+struct shared {
     const double *x;
     const mrc_store *store;
     bool centered;
-    mercer_status rc;
-    mercer_error why;
     double results[RANK_VALUES];
 };
 
-static mercer_status sum_of_both(void *self, double *values, int64_t count, mercer_error *err)
-{
-    const struct rank *r = self;
-    struct exchange *e = r->exchange;
-    e->values[r->rank] = values;
-    e->count[r->rank] = count;
-    pthread_barrier_wait(&e->barrier);
-    bool equal = e->count[0] == e->count[1];
-    if (equal && r->rank == 0) {
-        e->sums++;
-        for (int64_t i = 0; i < count; i++)
-            e->values[0][i] = e->values[1][i] = e->values[0][i] + e->values[1][i];
-    }
-    pthread_barrier_wait(&e->barrier);
-    return equal ? MERCER_OK : mrc_fail(err, MERCER_ERR_ARGUMENT, "ranks differ");
-}
-
 /* All that the operator gives, one result after the other. */
-static mercer_status operate(struct rank *r, mrc_gram *g, mercer_error *err)
+static mercer_status operate(struct shared *r, mrc_gram *g, mercer_error *err)
 {
     double *v = normal_rows(7, RANK_N, RANK_L, 0, 1), *out = r->results;
     unsigned char mask[RANK_N];
@@ -269,24 +242,15 @@ out:
     return rc;
 }
 
-static void *run_rank(void *arg)
+static mercer_status run_operator(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
 {
-    struct rank *r = arg;
-    mercer_ctx *ctx = NULL;
+    struct shared *r = rank->arg;
     mercer_rows *rows = NULL;
     mrc_kernel kernel;
     mrc_gram *g = NULL;
     mrc_gram_request request = {.store = r->store, .centered = r->centered};
-    mercer_error *err = &r->why;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mercer_ctx_new(&ctx, err));
     MRC_TRY(view_f64(ctx, r->x, RANK_N, 2, 2, &rows, err));
-    if (r->exchange) {
-        ctx->comm.rank = r->rank;
-        ctx->comm.size = 2;
-        ctx->comm.sum = sum_of_both;
-        ctx->comm.self = r;
-    }
     MRC_TRY(mrc_kernel_parse(&kernel, "rbf:sigma=4", err));
     MRC_TRY(mrc_kernel_resolve(&kernel, ctx, rows, err));
     MRC_TRY(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, err));
@@ -294,41 +258,39 @@ static void *run_rank(void *arg)
 out:
     mrc_gram_free(g);
     mercer_rows_free(rows);
-    mercer_ctx_free(ctx);
-    r->rc = rc;
-    return NULL;
+    return rc;
 }
 
 static void test_gram_sums_the_shares_of_ranks(void **state)
 {
+    enum { SHARING = 3 };
     double *x = ring_rows(5, RANK_N);
-    struct rank *ranks = calloc(3, sizeof *ranks); /* both, and the whole matrix */
+    struct shared *of = calloc(SHARING + 1, sizeof *of); /* the last one: the whole matrix */
     (void)state;
-    assert_non_null(ranks);
+    assert_non_null(of);
     for (int centered = 0; centered < 2; centered++) {
-        struct exchange exchange = {.sums = 0};
-        pthread_t other;
-        assert_int_equal(pthread_barrier_init(&exchange.barrier, NULL, 2), 0);
-        for (int r = 0; r < 3; r++)
-            ranks[r] = (struct rank){.exchange = r < 2 ? &exchange : NULL,
-                                     .rank = r,
-                                     .x = x,
-                                     .store = r < 2 ? &mrc_store_toy : &mrc_store_dense,
-                                     .centered = centered};
-        assert_int_equal(pthread_create(&other, NULL, run_rank, &ranks[1]), 0);
-        run_rank(&ranks[0]);
-        assert_int_equal(pthread_join(other, NULL), 0);
-        run_rank(&ranks[2]);
-        for (int r = 0; r < 3; r++)
+        struct rank_world world = {.size = SHARING, .fail_rank = -1}, alone = {.size = 1};
+        struct rank ranks[SHARING + 1] = {0};
+        for (int r = 0; r <= SHARING; r++) {
+            of[r].x = x;
+            of[r].store = r < SHARING ? &mrc_store_toy : &mrc_store_dense;
+            of[r].centered = centered;
+            ranks[r].arg = &of[r];
+            ranks[r].fail_alloc = -1;
+        }
+        run_ranks(&world, ranks, run_operator);
+        run_ranks(&alone, ranks + SHARING, run_operator);
+        for (int r = 0; r <= SHARING; r++)
             if (ranks[r].rc != MERCER_OK)
                 fail_msg("rank %d: %s", r, ranks[r].why.text);
-        assert_true(exchange.sums >= 5);
-        assert_memory_equal(ranks[0].results, ranks[1].results, sizeof ranks[0].results);
-        double size = largest_modulus(ranks[2].results, RANK_VALUES);
-        assert_close(ranks[0].results, ranks[2].results, RANK_VALUES, 1e-13 * size);
-        pthread_barrier_destroy(&exchange.barrier);
+        assert_true(world.exchanges >= 10);
+        double size = largest_modulus(of[SHARING].results, RANK_VALUES);
+        for (int r = 0; r < SHARING; r++) {
+            assert_memory_equal(of[r].results, of[0].results, sizeof of[0].results);
+            assert_close(of[r].results, of[SHARING].results, RANK_VALUES, 1e-13 * size);
+        }
     }
-    free(ranks);
+    free(of);
     free(x);
 }
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several processes, called ranks, that share the work of one call (experimental).
+ *
+ * The library knows ranks by a table of two functions, which the host fills, for example with calls
+ * of MPI. Every rank makes the same calls with the same rows, options and seed, and gets the same
+ * result: trials of mercer_evaluate() and mercer_tune() are dealt to the ranks, all others are done
+ * by each rank for itself. Results do not depend on the number of ranks.
+ *
+ * Ranks agree on errors: when a rank fails, the call ends on all of them. A rank that had no error
+ * of its own gets MERCER_ERR_PEER with the text of the lowest rank that had one, or
+ * MERCER_ERR_CANCELLED where that one was cancelled. A cancellation is noticed by the others when
+ * they next exchange anything, at the end of their share of the trials. */
+#ifndef MERCER_COMM_H
+#define MERCER_COMM_H
+
+#include <mercer/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Both functions are called by all ranks in the same order, on the thread that called the library,
+ * and return when the exchange is done. A failure is final: the host sees to it that the call does
+ * not wait on other ranks for ever, but fails there or ends the process, and it is not called
+ * again.
+ *
+ * sum: replaces values[0] to [count - 1] by the sums over all ranks, with the same bits on all of
+ * them; the order of addition is free.
+ * broadcast: copies the bytes of rank root to all others. */
+typedef mercer_status (*mercer_comm_sum_fn)(void *host, double *values, int64_t count,
+                                            mercer_error *err);
+typedef mercer_status (*mercer_comm_broadcast_fn)(void *host, void *data, size_t bytes, int root,
+                                                  mercer_error *err);
+
+/* Set the fields by mercer_comm_init(), then fill them all. */
+typedef struct mercer_comm {
+    size_t struct_size;
+    int rank, size; /* this rank, from 0, and how many there are */
+    mercer_comm_sum_fn sum;
+    mercer_comm_broadcast_fn broadcast;
+    void *host; /* handed to both */
+} mercer_comm;
+MERCER_VERSIONED(comm)
+
+/* The table is copied; NULL: ctx works alone, as a new context does. After a call that ended on
+ * some ranks with an error and on others because of it, all further ones do at once, until the
+ * table is set again. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_set_comm(mercer_ctx *ctx,
+                                                                 const mercer_comm *comm,
+                                                                 mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL int mercer_ctx_rank(const mercer_ctx *ctx);  /* 0 when alone */
+MERCER_API MERCER_EXPERIMENTAL int mercer_ctx_ranks(const mercer_ctx *ctx); /* 1 when alone */
+/* Bytes that this rank has given to the table's functions so far. */
+MERCER_API MERCER_EXPERIMENTAL int64_t mercer_ctx_sent(const mercer_ctx *ctx);
+
+/* Meet the other ranks with what this one came to between two calls of the library, status and
+ * *err: what a host does before it gives up, because the others may wait for this rank in a call,
+ * and before it ends. Returns status when that is an error; else MERCER_OK when all came with
+ * MERCER_OK, and an error in *err when one did not. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_agree(mercer_ctx *ctx, mercer_status status,
+                                                              mercer_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The communicator: everything ranks exchange, made of the two functions of the host's table.
+ *
+ * Bytes travel as sums. Each rank writes its bytes into their places of a zeroed buffer, four bytes
+ * are one number below 2^32, and the numbers are summed over the ranks. Every sum has one addend
+ * that is not zero, so it is exact in any order, and all bits arrive, those of NaN and -0 too.
+ *
+ * Before a payload the ranks sum two numbers: how many have failed, and how many of these are about
+ * to leave altogether. A rank that fails cannot know how long the payload would be that the others
+ * come with; therefore the agreement does not ride in it. Cost: a sum of 16 bytes per exchange.
+ * After a failed agreement the text of the lowest rank that failed is broadcast. When some ranks
+ * failed and others did not, their next steps differ: from then on no rank exchanges anything
+ * (parted). When all failed they are still in step, and may go on together with another call. */
+#include "base/comm.h"
+
+#include "base/ctx.h"
+#include "base/memory.h"
+#include "base/params.h"
+
+#include <stdio.h>
+#include <string.h>
+
+MRC_VERSIONED(comm, .size = 1)
+
+enum { WORD = 4 };        /* bytes per number: a double holds all of them exactly */
+enum { PIECE = 1 << 16 }; /* numbers per sum of a merge: half a megabyte of scratch */
+enum { FAILED, LEAVING, VOTES };
+
+mercer_status mercer_ctx_set_comm(mercer_ctx *ctx, const mercer_comm *comm, mercer_error *err)
+{
+    MRC_NEED(ctx);
+    mercer_comm table;
+    mercer_comm_init(&table);
+    mercer_status rc = mrc_options_import("comm", comm, &table, sizeof table, err);
+    if (rc != MERCER_OK)
+        return rc;
+    if (table.size < 1 || table.rank < 0 || table.rank >= table.size)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "comm: rank %d of %d ranks", table.rank,
+                        table.size);
+    if (table.size > 1 && (!table.sum || !table.broadcast))
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "comm: %d ranks need both functions", table.size);
+    ctx->comm = (mrc_comm){.table = table};
+    return MERCER_OK;
+}
+
+int mercer_ctx_rank(const mercer_ctx *ctx)
+{
+    return ctx ? ctx->comm.table.rank : 0;
+}
+
+int mercer_ctx_ranks(const mercer_ctx *ctx)
+{
+    return ctx ? ctx->comm.table.size : 0;
+}
+
+int64_t mercer_ctx_sent(const mercer_ctx *ctx)
+{
+    return ctx ? ctx->comm.sent : 0;
+}
+
+/* ---- the table ---- */
+
+/* Ranks no longer talk; why: what later calls say. */
+static void part(mrc_comm *comm, mercer_status code, const mercer_error *why)
+{
+    comm->parted = true;
+    mrc_fail_again(&comm->why, code, why);
+}
+
+/* The host's function failed: there is no way to tell the others, but they will see it there. */
+static mercer_status lose(mrc_comm *comm, mercer_status rc, const mercer_error *why,
+                          mercer_error *err)
+{
+    part(comm, rc, why);
+    return mrc_fail_again(err, rc, &comm->why);
+}
+
+static mercer_status table_sum(mrc_comm *comm, double *values, int64_t count, mercer_error *err)
+{
+    mercer_error why = {0};
+    comm->sent += count * (int64_t)sizeof *values;
+    mercer_status rc = comm->table.sum(comm->table.host, values, count, &why);
+    return rc == MERCER_OK ? MERCER_OK : lose(comm, rc, &why, err);
+}
+
+static mercer_status table_broadcast(mrc_comm *comm, void *data, size_t bytes, int root,
+                                     mercer_error *err)
+{
+    mercer_error why = {0};
+    if (comm->table.rank == root)
+        comm->sent += (int64_t)bytes;
+    mercer_status rc = comm->table.broadcast(comm->table.host, data, bytes, root, &why);
+    return rc == MERCER_OK ? MERCER_OK : lose(comm, rc, &why, err);
+}
+
+/* ---- agreement ---- */
+
+/* The lowest rank that failed: a slot per rank, in stretches that need no memory, since there may
+ * be none left. */
+static mercer_status find_lowest(mrc_comm *comm, bool failed, int *lowest, mercer_error *err)
+{
+    enum { STRETCH = 512 };
+    double slot[STRETCH];
+    mercer_status rc = MERCER_OK;
+    *lowest = -1;
+    for (int first = 0; first < comm->table.size && *lowest < 0; first += STRETCH) {
+        memset(slot, 0, sizeof slot);
+        if (failed && comm->table.rank >= first && comm->table.rank < first + STRETCH)
+            slot[comm->table.rank - first] = 1;
+        MRC_TRY(table_sum(comm, slot, STRETCH, err));
+        for (int i = 0; i < STRETCH && *lowest < 0; i++)
+            if (slot[i] > 0)
+                *lowest = first + i;
+    }
+out:
+    return rc;
+}
+
+/* Tell all ranks why the lowest one failed; rc is what this one came to. */
+static mercer_status share_failure(mrc_comm *comm, mercer_status rc, bool stay, mercer_error *err)
+{
+    mercer_error why = {0};
+    int lowest;
+    mercer_status told = find_lowest(comm, rc != MERCER_OK, &lowest, err);
+    if (told != MERCER_OK)
+        return rc != MERCER_OK ? rc : told;
+    if (comm->table.rank == lowest) {
+        if (err)
+            why = *err;
+        why.code = rc;
+        if (!why.text[0])
+            snprintf(why.text, sizeof why.text, "%s", mercer_status_text(rc));
+    }
+    told = table_broadcast(comm, &why, sizeof why, lowest, err);
+    if (told != MERCER_OK)
+        return rc != MERCER_OK ? rc : told;
+    const mercer_status code =
+        why.code == MERCER_ERR_CANCELLED ? MERCER_ERR_CANCELLED : MERCER_ERR_PEER;
+    mrc_fail_again(&why, code, &why); /* texts from another process are ended */
+    mrc_fail_within(&why, code, NULL, "rank %d: ", lowest);
+    if (!stay)
+        part(comm, code, &why);
+    return rc != MERCER_OK ? rc : mrc_fail_again(err, code, &why);
+}
+
+/* leaving: this rank, if it failed, makes no call of the library after this one. */
+static mercer_status agree(mercer_ctx *ctx, mercer_status rc, bool leaving, mercer_error *err)
+{
+    mrc_comm *comm = &ctx->comm;
+    double votes[VOTES] = {0};
+    if (comm->table.size == 1)
+        return rc;
+    if (comm->parted)
+        return rc != MERCER_OK ? rc : mrc_fail_again(err, comm->why.code, &comm->why);
+    if (rc == MERCER_OK)
+        rc = mrc_check_cancel(ctx, err);
+    votes[FAILED] = rc != MERCER_OK;
+    votes[LEAVING] = rc != MERCER_OK && leaving;
+    mercer_error why = {0}; /* an error of the table does not replace that of this rank */
+    mercer_status told = table_sum(comm, votes, VOTES, &why);
+    if (told != MERCER_OK)
+        return rc != MERCER_OK ? rc : mrc_fail_again(err, told, &why);
+    if (!(votes[FAILED] > 0))
+        return MERCER_OK;
+    const bool stay = votes[FAILED] >= comm->table.size && !(votes[LEAVING] > 0);
+    if (rc == MERCER_OK)
+        return share_failure(comm, rc, stay, err);
+    if (err)
+        why = *err;
+    return share_failure(comm, rc, stay, &why);
+}
+
+mercer_status mrc_comm_agree(mercer_ctx *ctx, mercer_status rc, mercer_error *err)
+{
+    return agree(ctx, rc, false, err);
+}
+
+mercer_status mercer_ctx_agree(mercer_ctx *ctx, mercer_status status, mercer_error *err)
+{
+    MRC_NEED(ctx);
+    return agree(ctx, status, true, err);
+}
+
+/* ---- payloads ---- */
+
+mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (ctx->comm.table.size == 1)
+        return rc;
+    MRC_TRY(mrc_comm_agree(ctx, MERCER_OK, err));
+    MRC_TRY(table_sum(&ctx->comm, values, count, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_comm_broadcast(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (ctx->comm.table.size == 1)
+        return rc;
+    MRC_TRY(mrc_comm_agree(ctx, MERCER_OK, err));
+    if (bytes > 0)
+        MRC_TRY(table_broadcast(&ctx->comm, data, (size_t)bytes, 0, err));
+out:
+    return rc;
+}
+
+mercer_status mrc_comm_merge(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err)
+{
+    if (ctx->comm.table.size == 1)
+        return MERCER_OK;
+    int64_t words = (bytes + WORD - 1) / WORD, piece = words < PIECE ? words : PIECE;
+    double *numbers = NULL;
+    mercer_status rc = mrc_alloc(&numbers, piece, sizeof *numbers, err);
+    MRC_TRY(mrc_comm_agree(ctx, rc, err));
+    for (int64_t first = 0; first < words; first += piece) {
+        int64_t here = words - first < piece ? words - first : piece;
+        char *at = (char *)data + first * WORD;
+        int64_t left = bytes - first * WORD; /* the last word may be a shorter one */
+        for (int64_t i = 0; i < here; i++) {
+            uint32_t word = 0;
+            memcpy(&word, at + i * WORD, (size_t)(left - i * WORD < WORD ? left - i * WORD : WORD));
+            numbers[i] = word;
+        }
+        MRC_TRY(table_sum(&ctx->comm, numbers, here, err));
+        for (int64_t i = 0; i < here; i++) {
+            uint32_t word = (uint32_t)numbers[i];
+            memcpy(at + i * WORD, &word, (size_t)(left - i * WORD < WORD ? left - i * WORD : WORD));
+        }
+    }
+out:
+    mrc_free(numbers);
+    return rc;
+}
+
+mercer_status mrc_comm_largest(mercer_ctx *ctx, double *value, mercer_error *err)
+{
+    const int size = ctx->comm.table.size;
+    double *slot = NULL;
+    if (size == 1)
+        return MERCER_OK;
+    mercer_status rc = mrc_alloc(&slot, size, sizeof *slot, err);
+    MRC_TRY(mrc_comm_agree(ctx, rc, err));
+    slot[ctx->comm.table.rank] = *value;
+    MRC_TRY(mrc_comm_merge(ctx, slot, size * (int64_t)sizeof *slot, err));
+    for (int r = 0; r < size; r++)
+        *value = slot[r] > *value ? slot[r] : *value;
+out:
+    mrc_free(slot);
+    return rc;
+}
+
+mercer_status mrc_comm_gather(mercer_ctx *ctx, const void *mine, int64_t bytes, char **all,
+                              int64_t *total, mercer_error *err)
+{
+    const int size = ctx->comm.table.size, rank = ctx->comm.table.rank;
+    int64_t *lengths = NULL, before = 0, sum = 0;
+    char *joined = NULL;
+    mercer_status rc = mrc_alloc(&lengths, size, sizeof *lengths, err);
+    MRC_TRY(mrc_comm_agree(ctx, rc, err));
+    lengths[rank] = bytes;
+    MRC_TRY(mrc_comm_merge(ctx, lengths, size * (int64_t)sizeof *lengths, err));
+    for (int r = 0; r < size; r++) {
+        before += r < rank ? lengths[r] : 0;
+        sum += lengths[r];
+    }
+    rc = mrc_alloc(&joined, sum, 1, err);
+    MRC_TRY(mrc_comm_agree(ctx, rc, err));
+    if (bytes > 0)
+        memcpy(joined + before, mine, (size_t)bytes);
+    MRC_TRY(mrc_comm_merge(ctx, joined, sum, err));
+    *all = joined;
+    *total = sum;
+    joined = NULL;
+out:
+    mrc_free(lengths);
+    mrc_free(joined);
+    return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that share a call: what is exchanged between them, and how they agree that one failed. */
+#ifndef MRC_BASE_COMM_H
+#define MRC_BASE_COMM_H
+
+#include "base/error.h"
+
+#include <mercer/comm.h>
+
+#include <stdbool.h>
+
+/* Of a context. Alone: size 1, and none of the functions below exchanges or copies anything. */
+typedef struct mrc_comm {
+    mercer_comm table;
+    int64_t sent;     /* bytes given to the table */
+    bool parted;      /* ranks no longer talk: one failed, or the table did */
+    mercer_error why; /* of that, as other calls tell it; code and all */
+} mrc_comm;
+
+/* All ranks make the calls below in the same order. Each begins with an agreement: a rank that has
+ * failed since the last one makes, instead of the next call, mrc_comm_agree() with its error, and
+ * all others return from theirs with MERCER_ERR_PEER. So a function between two of these calls may
+ * leave only through a label where mrc_comm_agree() follows. */
+
+/* Agree that all ranks came here with MERCER_OK; rc is what this one came to, why in *err. Ends
+ * every call that has used one of the functions below: its result may be handed over when this
+ * returns MERCER_OK, since then all ranks have it. */
+mercer_status mrc_comm_agree(mercer_ctx *ctx, mercer_status rc, mercer_error *err);
+
+/* The sum over all ranks, in place. The order of addition is the table's: sums whose bits are to be
+ * those of one rank are made of slots (mrc_comm_merge). */
+mercer_status mrc_comm_sum(mercer_ctx *ctx, double *values, int64_t count, mercer_error *err);
+
+/* The bytes of rank 0, which decides. */
+mercer_status mrc_comm_broadcast(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err);
+
+/* Slots with disjoint support: each rank has filled its own places of data, and zeroed those of the
+ * others; afterwards all places are filled on all ranks, with the bits that were put there. */
+mercer_status mrc_comm_merge(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err);
+
+/* The largest of the numbers that the ranks have, none of which is NaN. */
+mercer_status mrc_comm_largest(mercer_ctx *ctx, double *value, mercer_error *err);
+
+/* The bytes of all ranks, one after the other: *all, *total of them, to be freed. Not for a rank
+ * that is alone, which has them already. */
+mercer_status mrc_comm_gather(mercer_ctx *ctx, const void *mine, int64_t bytes, char **all,
+                              int64_t *total, mercer_error *err);
+
+#endif

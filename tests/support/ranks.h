@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks of one process: a thread and a context for each, and a communicator of shared memory
+ * between them, which can be told to fail. Ranks that no longer agree on what they exchange, and a
+ * rank that waits for a minute, end the program with a line. */
+#ifndef MRC_TESTS_RANKS_H
+#define MRC_TESTS_RANKS_H
+
+#include "support.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { MAX_RANKS = 8, WATCHDOG_SECONDS = 60 };
+
+/* What a rank came with. */
+struct rank_call {
+    double *values; /* of a sum; NULL: a broadcast */
+    void *data;
+    int64_t count;
+    int root;
+};
+
+struct rank_world {
+    int size;
+    int fail_rank;     /* whose call number fail_call (from 0) of the table fails; */
+    int64_t fail_call; /* negative: none does */
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    int arrived;
+    int64_t exchanges; /* that are done */
+    bool lost;
+    struct rank_call calls[MAX_RANKS];
+    int64_t made[MAX_RANKS]; /* calls of each rank */
+};
+
+/* A rank, and what it came to. */
+struct rank {
+    struct rank_world *world;
+    int rank;
+    mercer_status (*body)(struct rank *rank, mercer_ctx *ctx, mercer_error *err);
+    void *arg;
+    int64_t fail_alloc; /* the allocation of this rank that fails; negative: none */
+    mercer_status rc;
+    mercer_error why;
+};
+
+static inline void rank_abort(const char *text)
+{
+    fprintf(stderr, "ranks: %s\n", text);
+    abort();
+}
+
+/* All have arrived, and wait: do what they came for. Later ranks are added first, since no order of
+ * addition is promised. */
+static inline void ranks_exchange(struct rank_world *w)
+{
+    const struct rank_call *first = &w->calls[0];
+    for (int r = 1; r < w->size; r++)
+        if (w->calls[r].count != first->count || !w->calls[r].values != !first->values ||
+            w->calls[r].root != first->root)
+            rank_abort("ranks exchange different things");
+    for (int64_t i = 0; first->values && i < first->count; i++) {
+        double sum = 0;
+        for (int r = w->size - 1; r >= 0; r--)
+            sum += w->calls[r].values[i];
+        for (int r = 0; r < w->size; r++)
+            w->calls[r].values[i] = sum;
+    }
+    for (int r = 0; !first->values && r < w->size; r++)
+        if (r != first->root)
+            memcpy(w->calls[r].data, w->calls[first->root].data, (size_t)first->count);
+    w->arrived = 0;
+    w->exchanges++;
+    pthread_cond_broadcast(&w->moved);
+}
+
+static inline mercer_status rank_arrive(const struct rank *rank, struct rank_call call,
+                                        mercer_error *err)
+{
+    struct rank_world *w = rank->world;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += WATCHDOG_SECONDS;
+    pthread_mutex_lock(&w->lock);
+    if (w->fail_rank == rank->rank && w->made[rank->rank] == w->fail_call) {
+        w->lost = true;
+        pthread_cond_broadcast(&w->moved);
+        pthread_mutex_unlock(&w->lock);
+        return mrc_fail(err, MERCER_ERR_IO, "the network is gone");
+    }
+    w->made[rank->rank]++;
+    w->calls[rank->rank] = call;
+    int64_t mine = w->exchanges;
+    if (!w->lost && ++w->arrived == w->size)
+        ranks_exchange(w);
+    while (!w->lost && w->exchanges == mine)
+        if (pthread_cond_timedwait(&w->moved, &w->lock, &until) == ETIMEDOUT)
+            rank_abort("a rank waits for ever");
+    bool done = w->exchanges > mine;
+    pthread_mutex_unlock(&w->lock);
+    return done ? MERCER_OK : mrc_fail(err, MERCER_ERR_PEER, "another rank has lost the network");
+}
+
+static inline mercer_status rank_sum(void *host, double *values, int64_t count, mercer_error *err)
+{
+    return rank_arrive(host, (struct rank_call){.values = values, .count = count}, err);
+}
+
+static inline mercer_status rank_broadcast(void *host, void *data, size_t bytes, int root,
+                                           mercer_error *err)
+{
+    return rank_arrive(
+        host, (struct rank_call){.data = data, .count = (int64_t)bytes, .root = root}, err);
+}
+
+static inline void *rank_thread(void *arg)
+{
+    struct rank *rank = arg;
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_comm comm;
+    mercer_comm_init(&comm);
+    comm.rank = rank->rank;
+    comm.size = rank->world->size;
+    comm.sum = rank_sum;
+    comm.broadcast = rank_broadcast;
+    comm.host = rank;
+    if (mercer_ctx_set_comm(ctx, &comm, NULL) != MERCER_OK)
+        rank_abort("a table is refused");
+    mrc_alloc_fail_here(rank->fail_alloc);
+    rank->rc = rank->body(rank, ctx, &rank->why);
+    mrc_alloc_fail_here(-1);
+    mercer_ctx_free(ctx);
+    return NULL;
+}
+
+/* Run body on every rank; ranks[r].arg and fail_alloc are the caller's, all else is set here. */
+static inline void run_ranks(struct rank_world *w, struct rank *ranks,
+                             mercer_status (*body)(struct rank *, mercer_ctx *, mercer_error *))
+{
+    pthread_t threads[MAX_RANKS];
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->moved, NULL);
+    w->arrived = 0;
+    w->exchanges = 0;
+    w->lost = false;
+    memset(w->made, 0, sizeof w->made);
+    for (int r = 0; r < w->size; r++) {
+        ranks[r].world = w;
+        ranks[r].rank = r;
+        ranks[r].body = body;
+        ranks[r].rc = MERCER_OK;
+        ranks[r].why = (mercer_error){.code = MERCER_OK};
+        if (pthread_create(&threads[r], NULL, rank_thread, &ranks[r]) != 0)
+            rank_abort("no thread");
+    }
+    for (int r = 0; r < w->size; r++)
+        pthread_join(threads[r], NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->moved);
+}
+
+#endif

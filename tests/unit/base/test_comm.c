@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The communicator: all bits arrive whatever the order of addition, and ranks that fail, one of
+ * them or all, in memory or in the table, end together. */
+#include "ranks.h"
+
+#include "base/comm.h"
+#include "base/memory.h"
+
+enum { ODD = 7 };
+
+static const int sizes[] = {1, 2, 3, 4, 7, MAX_RANKS};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* Byte i of rank r, of every value. */
+static unsigned char byte_of(int r, int64_t i)
+{
+    return (unsigned char)(37 * r + 101 * i + 255);
+}
+
+/* One of each exchange, whose results are checked by every rank. Of the pieces of a merge there are
+ * several, the last one of them short. */
+static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const int r = mercer_ctx_rank(ctx), size = mercer_ctx_ranks(ctx);
+    const int64_t own = ODD + 13 * r, many = 300001;
+    double sums[2] = {1, r}, largest = r == size / 2 ? 5.5 : -1e300 * (r + 1);
+    const double numbers[] = {-0.0, NAN, 5e-324, -1.7976931348623157e308};
+    double *slots = NULL;
+    uint64_t decided = 77 + (uint64_t)r;
+    char *all = NULL, *mine = NULL;
+    int64_t total = 0, at = 0;
+    mercer_status rc = MERCER_OK;
+    (void)rank;
+    MRC_TRY(mrc_comm_sum(ctx, sums, 2, err));
+    assert_true(sums[0] == size && sums[1] == size * (size - 1) / 2);
+    MRC_TRY(mrc_comm_broadcast(ctx, &decided, sizeof decided, err));
+    assert_true(decided == 77);
+    MRC_TRY(mrc_comm_broadcast(ctx, NULL, 0, err));
+    MRC_TRY(mrc_comm_largest(ctx, &largest, err));
+    assert_true(largest == 5.5);
+    MRC_TRY(mrc_alloc(&slots, 4 * (int64_t)size, sizeof *slots, err));
+    memcpy(slots + 4 * r, numbers, sizeof numbers);
+    MRC_TRY(mrc_comm_merge(ctx, slots, 4 * (int64_t)(size * sizeof *slots), err));
+    for (int q = 0; q < size; q++)
+        assert_memory_equal(slots + 4 * q, numbers, sizeof numbers);
+    MRC_TRY(mrc_comm_merge(ctx, NULL, 0, err));
+    int64_t bytes = r == size - 1 ? many : own;
+    MRC_TRY(mrc_alloc(&mine, bytes, 1, err));
+    for (int64_t i = 0; i < bytes; i++)
+        mine[i] = (char)byte_of(r, i);
+    if (size > 1) {
+        MRC_TRY(mrc_comm_gather(ctx, mine, bytes, &all, &total, err));
+        for (int q = 0; q < size; q++)
+            for (int64_t i = 0; i < (q == size - 1 ? many : ODD + 13 * q); i++, at++)
+                assert_true((unsigned char)all[at] == byte_of(q, i));
+        assert_true(at == total);
+    }
+out:
+    mrc_free(slots);
+    mrc_free(mine);
+    mrc_free(all);
+    return mrc_comm_agree(ctx, rc, err);
+}
+
+static void test_bits_arrive(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SIZES; s++) {
+        struct rank_world world = {.size = sizes[s], .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {0};
+        for (int r = 0; r < sizes[s]; r++)
+            ranks[r].fail_alloc = -1;
+        run_ranks(&world, ranks, exchange_all);
+        for (int r = 0; r < sizes[s]; r++)
+            if (ranks[r].rc != MERCER_OK)
+                fail_msg("%d ranks, rank %d: %s", sizes[s], r, ranks[r].why.text);
+        if (sizes[s] == 1)
+            assert_true(world.made[0] == 0); /* alone: nothing is exchanged */
+    }
+}
+
+/* The table fails in each of its calls in turn, on each rank: all return, one with the cause. */
+static void test_lost_network(void **state)
+{
+    enum { SIZE = 3 };
+    (void)state;
+    for (int failing = 0; failing < SIZE; failing++) {
+        int64_t call = 0;
+        for (bool failed = true; failed; call++) {
+            struct rank_world world = {.size = SIZE, .fail_rank = failing, .fail_call = call};
+            struct rank ranks[MAX_RANKS] = {0};
+            for (int r = 0; r < SIZE; r++)
+                ranks[r].fail_alloc = -1;
+            run_ranks(&world, ranks, exchange_all);
+            failed = world.lost;
+            for (int r = 0; r < SIZE; r++)
+                if (!failed)
+                    assert_int_equal(ranks[r].rc, MERCER_OK);
+                else if (r == failing)
+                    assert_string_equal(ranks[r].why.text, "the network is gone");
+                else
+                    assert_int_equal(ranks[r].rc, MERCER_ERR_PEER);
+        }
+        assert_true(call > 15);
+    }
+}
+
+/* Each allocation of one rank fails in turn: that one says so, the others say which rank it was. */
+static void test_failing_allocations(void **state)
+{
+    enum { SIZE = 3 };
+    (void)state;
+    for (int failing = 0; failing < SIZE; failing++) {
+        int64_t k = 0;
+        char expected[64];
+        snprintf(expected, sizeof expected, "rank %d: ", failing);
+        for (bool failed = true; failed; k++) {
+            struct rank_world world = {.size = SIZE, .fail_rank = -1};
+            struct rank ranks[MAX_RANKS] = {0};
+            for (int r = 0; r < SIZE; r++)
+                ranks[r].fail_alloc = r == failing ? k : -1;
+            int64_t live = mrc_alloc_live();
+            run_ranks(&world, ranks, exchange_all);
+            assert_true(mrc_alloc_live() == live);
+            failed = ranks[failing].rc != MERCER_OK;
+            for (int r = 0; r < SIZE; r++) {
+                if (!failed) {
+                    assert_int_equal(ranks[r].rc, MERCER_OK);
+                } else if (r == failing) {
+                    assert_int_equal(ranks[r].rc, MERCER_ERR_MEMORY);
+                } else {
+                    assert_int_equal(ranks[r].rc, MERCER_ERR_PEER);
+                    assert_memory_equal(ranks[r].why.text, expected, strlen(expected));
+                    assert_non_null(strstr(ranks[r].why.text, ranks[failing].why.text));
+                }
+            }
+        }
+        assert_true(k > 8);
+    }
+}
+
+/* What each rank comes to an agreement with, twice. */
+struct attitude {
+    mercer_status first;
+    bool cancel;
+    mercer_status second; /* what the second agreement returned */
+};
+
+static mercer_status come_with(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    struct attitude *a = rank->arg;
+    if (a->cancel)
+        mercer_ctx_cancel(ctx);
+    mercer_status rc = a->first != MERCER_OK ? mrc_fail_at(err, a->first, MRC_AT(.key = "memory"),
+                                                           "own %d", rank->rank)
+                                             : MERCER_OK;
+    rc = mrc_comm_agree(ctx, rc, err);
+    mercer_ctx_resume(ctx);
+    mercer_error other = {0};
+    a->second = mrc_comm_agree(ctx, MERCER_OK, &other);
+    if (rc == MERCER_ERR_PEER)
+        assert_string_equal(other.text, err->text);
+    return rc;
+}
+
+static void test_who_is_told(void **state)
+{
+    enum { SIZE = 4 };
+    struct attitude attitudes[SIZE];
+    struct rank_world world = {.size = SIZE, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {0};
+    (void)state;
+    for (int r = 0; r < SIZE; r++) {
+        ranks[r].arg = &attitudes[r];
+        ranks[r].fail_alloc = -1;
+    }
+    /* Two of four fail: the lower one is told, with what it is about, and nothing more is said. */
+    memset(attitudes, 0, sizeof attitudes);
+    attitudes[1].first = MERCER_ERR_DATA;
+    attitudes[2].first = MERCER_ERR_BUDGET;
+    run_ranks(&world, ranks, come_with);
+    assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
+    assert_string_equal(ranks[0].why.text, "rank 1: own 1");
+    assert_string_equal(ranks[0].why.key, "memory");
+    assert_int_equal(ranks[1].rc, MERCER_ERR_DATA);
+    assert_string_equal(ranks[1].why.text, "own 1");
+    assert_int_equal(ranks[2].rc, MERCER_ERR_BUDGET);
+    assert_string_equal(ranks[2].why.text, "own 2");
+    assert_string_equal(ranks[3].why.text, "rank 1: own 1");
+    for (int r = 0; r < SIZE; r++)
+        assert_int_equal(attitudes[r].second, MERCER_ERR_PEER);
+    /* All fail: each with its own, and they are still in step. */
+    for (int r = 0; r < SIZE; r++)
+        attitudes[r] = (struct attitude){.first = MERCER_ERR_DATA};
+    run_ranks(&world, ranks, come_with);
+    for (int r = 0; r < SIZE; r++) {
+        assert_int_equal(ranks[r].rc, MERCER_ERR_DATA);
+        assert_int_equal(attitudes[r].second, MERCER_OK);
+    }
+    /* One is cancelled: all are. */
+    memset(attitudes, 0, sizeof attitudes);
+    attitudes[3].cancel = true;
+    run_ranks(&world, ranks, come_with);
+    for (int r = 0; r < SIZE; r++)
+        assert_int_equal(ranks[r].rc, MERCER_ERR_CANCELLED);
+    assert_string_equal(ranks[0].why.text, "rank 3: cancelled");
+}
+
+/* A rank gives up outside of the library while the others are in a call, or fail in it. */
+static mercer_status leave_early(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    double value = 1;
+    mercer_status rc;
+    if (rank->rank == 1)
+        return mercer_ctx_agree(ctx, mrc_fail(err, MERCER_ERR_IO, "no such file"), err);
+    if (rank->arg)
+        rc = mrc_comm_agree(ctx, mrc_fail(err, MERCER_ERR_DATA, "bad rows"), err);
+    else
+        rc = mrc_comm_sum(ctx, &value, 1, err);
+    /* Nobody waits for the rank that is gone. */
+    assert_int_not_equal(mrc_comm_sum(ctx, &value, 1, NULL), MERCER_OK);
+    assert_int_not_equal(mercer_ctx_agree(ctx, MERCER_OK, NULL), MERCER_OK);
+    assert_int_equal(mercer_ctx_agree(ctx, rc, NULL), rc);
+    return rc;
+}
+
+static void test_leaving(void **state)
+{
+    enum { SIZE = 3 };
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        struct rank_world world = {.size = SIZE, .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {0};
+        for (int r = 0; r < SIZE; r++) {
+            ranks[r].arg = fails ? &world : NULL;
+            ranks[r].fail_alloc = -1;
+        }
+        run_ranks(&world, ranks, leave_early);
+        assert_int_equal(ranks[1].rc, MERCER_ERR_IO);
+        assert_string_equal(ranks[0].why.text, fails ? "bad rows" : "rank 1: no such file");
+        assert_int_equal(ranks[2].rc, fails ? MERCER_ERR_DATA : MERCER_ERR_PEER);
+    }
+}
+
+static void test_tables(void **state)
+{
+    mercer_ctx *ctx = new_ctx(1);
+    mercer_comm comm;
+    mercer_error why;
+    (void)state;
+    mercer_comm_init(&comm);
+    assert_int_equal(comm.size, 1);
+    assert_ok(mercer_ctx_set_comm(ctx, &comm, err));
+    comm.size = 2;
+    assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why), MERCER_ERR_ARGUMENT); /* no functions */
+    comm.sum = rank_sum;
+    comm.broadcast = rank_broadcast;
+    for (int rank = -1; rank < 3; rank++) {
+        comm.rank = rank;
+        assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why),
+                         rank >= 0 && rank < 2 ? MERCER_OK : MERCER_ERR_ARGUMENT);
+    }
+    comm.rank = comm.size = 0;
+    assert_int_equal(mercer_ctx_set_comm(ctx, &comm, &why), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mercer_ctx_ranks(ctx), 2); /* the last one that was taken */
+    assert_int_equal(mercer_ctx_rank(ctx), 1);
+    assert_ok(mercer_ctx_set_comm(ctx, NULL, err));
+    assert_int_equal(mercer_ctx_ranks(ctx), 1);
+    assert_int_equal(mercer_ctx_rank(ctx), 0);
+    assert_true(mercer_ctx_sent(ctx) == 0);
+    assert_int_equal(mercer_ctx_agree(ctx, MERCER_ERR_DATA, NULL), MERCER_ERR_DATA);
+    assert_int_equal(mercer_ctx_agree(ctx, MERCER_OK, NULL), MERCER_OK);
+    mercer_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits_arrive),
+        cmocka_unit_test(test_lost_network),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_who_is_told),
+        cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
