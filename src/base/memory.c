@@ -24,9 +24,11 @@ void mrc_alloc_fail_after(int64_t after)
     atomic_store(&audit_left, after);
 }
 
-void mrc_alloc_fail_here(int64_t after)
+int64_t mrc_alloc_fail_here(int64_t after)
 {
+    int64_t left = audit_left_here;
     audit_left_here = after;
+    return left;
 }
 
 int64_t mrc_alloc_live(void)
@@ -76,9 +78,10 @@ void mrc_alloc_fail_after(int64_t after)
     (void)after;
 }
 
-void mrc_alloc_fail_here(int64_t after)
+int64_t mrc_alloc_fail_here(int64_t after)
 {
     (void)after;
+    return -1;
 }
 
 int64_t mrc_alloc_live(void)

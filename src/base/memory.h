@@ -29,8 +29,9 @@ void mrc_free(void *pointer);
 /* For tests, and without effect unless the library was built with MRC_ALLOC_AUDIT: make the
  * allocation after the next `after` ones fail (negative: never), and the number of live blocks. */
 void mrc_alloc_fail_after(int64_t after);
-/* The same of the allocations of the calling thread only. */
-void mrc_alloc_fail_here(int64_t after);
+/* The same of the allocations of the calling thread only; returns how many were still to succeed
+ * until then, negative when one has failed or none was to. */
+int64_t mrc_alloc_fail_here(int64_t after);
 int64_t mrc_alloc_live(void);
 /* The most bytes that were there at a time, since the last call with `again`; for tests, too. */
 int64_t mrc_alloc_peak(bool again);

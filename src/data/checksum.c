@@ -2,6 +2,7 @@
 /* Checksums of rows: CRC-32 of the numbers themselves, and of the structure of sparse rows. */
 #include "data/checksum.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -23,6 +24,28 @@ mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mer
         *crc = crc32_z(*crc, (const Bytef *)rows->csr.column, entries * sizeof *rows->csr.column);
         *crc = crc32_z(*crc, (const Bytef *)rows->csr.value, entries * sizeof *rows->csr.value);
     }
+out:
+    mrc_free(line);
+    return rc;
+}
+
+mercer_status mrc_rows_hash(const mercer_rows *rows, uint64_t *hash, mercer_error *err)
+{
+    const int64_t shape[] = {rows->n, rows->d, mercer_rows_is_sparse(rows)};
+    double *line = NULL;
+    mercer_status rc = MERCER_OK;
+    *hash = mrc_hash(*hash, shape, sizeof shape);
+    if (rows->packed)
+        MRC_TRY(mrc_alloc(&line, rows->d, sizeof *line, err));
+    for (int64_t i = 0; i < rows->n && !mercer_rows_is_sparse(rows); i++)
+        *hash = mrc_hash(*hash, mrc_rows_line(rows, i, line), rows->d * (int64_t)sizeof *line);
+    if (mercer_rows_is_sparse(rows)) {
+        int64_t entries = mercer_rows_entries(rows);
+        *hash = mrc_hash(*hash, rows->csr.start, (rows->n + 1) * (int64_t)sizeof(int64_t));
+        *hash = mrc_hash(*hash, rows->csr.column, entries * (int64_t)sizeof(int32_t));
+        *hash = mrc_hash(*hash, rows->csr.value, entries * (int64_t)sizeof(double));
+    }
+    *hash = mrc_hash(*hash, rows->gaps, rows->gap_count * (int64_t)sizeof *rows->gaps);
 out:
     mrc_free(line);
     return rc;

@@ -3,8 +3,11 @@
  *
  * An inner fold is a task of its own, whose random state depends on the seed and the fold alone:
  * every cell of the grid is fitted to the same rows with the same draws, so that cells can be
- * compared, and results do not depend on the number of threads. */
+ * compared, and results depend on neither the number of threads nor that of ranks. Inner folds of
+ * all rows are dealt to the ranks here; those of folds are tried ahead, for all folds at once. */
 #include "eval/job.h"
+
+#include "base/comm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +15,7 @@
 /* What an inner fold came to. */
 struct inner_fold {
     uint64_t seed;
+    bool known;       /* from a record: not to be tried */
     mercer_status rc; /* of the fold as a whole, and */
     mercer_error err; /* why */
     bool *failed;     /* choices that cannot be fitted */
@@ -59,7 +63,8 @@ static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_r
     mercer_error why;
     const mercer_rows *rows = all->rows;
     mercer_status rc = MERCER_OK;
-    if (!rows->pairs && !job->streaming && mrc_job_pairs_pay(job, ctx, rows, grid->count)) {
+    if (!rows->pairs && !job->streaming &&
+        mrc_job_pairs_pay(job, mercer_ctx_memory(ctx), rows, grid->count)) {
         MRC_TRY(mrc_pair_cache_init(&known, ctx, rows, job->scale, split, job->wanted, err));
         rows = &known.rows;
         trial.scaled = true;
@@ -125,15 +130,20 @@ out:
     return rc;
 }
 
-static void fold_task(void *arg, int64_t f, int worker)
+/* A worker tries all inner folds of its fold; those of all rows are dealt to the ranks. */
+static void fold_task(void *arg, int64_t task, int worker)
 {
     struct choosing *choosing = arg;
     mrc_job *job = choosing->job;
     mercer_ctx *ctx = choosing->ctx;
+    int64_t f = task;
     if (ctx == job->ctx) {
         ctx = job->workers[worker];
         mercer_ctx_set_seed(ctx, job->ctx->seed);
+        f = mrc_job_piece(job, task);
     }
+    if (choosing->folds[f].known)
+        return;
     choosing->folds[f].rc = try_fold(ctx, choosing, f, &choosing->folds[f].err);
 }
 
@@ -143,13 +153,12 @@ static void run_large_folds(struct choosing *choosing)
     mrc_job *job = choosing->job;
     if (choosing->ctx != job->ctx || job->ctx->threads == 1)
         return;
-    int64_t share = mercer_ctx_memory(job->workers[0]);
-    job->workers[0]->budget = mercer_ctx_memory(job->ctx);
-    for (int64_t f = 0; f < choosing->inner.count; f++)
-        if (choosing->folds[f].rc == MERCER_ERR_BUDGET &&
+    job->workers[0]->budget = job->memory;
+    for (int64_t k = 0; k < mrc_job_dealt(job, choosing->inner.count); k++)
+        if (choosing->folds[mrc_job_piece(job, k)].rc == MERCER_ERR_BUDGET &&
             mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
-            fold_task(choosing, f, 0);
-    job->workers[0]->budget = share;
+            fold_task(choosing, k, 0);
+    job->workers[0]->budget = job->share;
 }
 
 /* Folds of the rows. Where groups are fewer than the usual number of folds, there are as many folds
@@ -157,8 +166,7 @@ static void run_large_folds(struct choosing *choosing)
 static mercer_status draw_folds(mercer_ctx *ctx, const mrc_job *job, const mrc_fold_rows *rows,
                                 mrc_folds *out, mercer_error *err)
 {
-    enum { USUAL = 5 };
-    int64_t n = rows->rows->n, count = job->inner_folds ? job->inner_folds : USUAL;
+    int64_t n = rows->rows->n, count = job->inner_most;
     int64_t pieces = n - (job->options.ordered != 0);
     mercer_status rc = MERCER_OK;
     mrc_fold_plan plan = mrc_job_plan(job, rows, count, 1);
@@ -207,23 +215,129 @@ static mercer_status leave_out(const struct choosing *choosing, const mrc_grid *
     return MERCER_OK;
 }
 
+/* ---- records ---- */
+
+static mercer_status put_fold(const struct choosing *choosing, int64_t f, mrc_record *out,
+                              mercer_error *err)
+{
+    const struct inner_fold *fold = &choosing->folds[f];
+    const int64_t cells = choosing->scores->cells;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_record_put_error(out, fold->rc, &fold->err, err));
+    MRC_TRY(mrc_record_put_error(out, fold->first_rc, &fold->first, err));
+    MRC_TRY(mrc_record_put(out, fold->failed, choosing->job->result->grid.count, err));
+    MRC_TRY(mrc_record_put(out, choosing->scores->values + f * cells,
+                           cells * (int64_t)sizeof(double), err));
+out:
+    return rc;
+}
+
+static mercer_status get_fold(const struct choosing *choosing, int64_t f, mrc_reading from,
+                              mercer_error *err)
+{
+    struct inner_fold *fold = &choosing->folds[f];
+    const int64_t cells = choosing->scores->cells;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_record_get_error(&from, &fold->rc, &fold->err, err));
+    MRC_TRY(mrc_record_get_error(&from, &fold->first_rc, &fold->first, err));
+    MRC_TRY(mrc_record_get(&from, fold->failed, choosing->job->result->grid.count, err));
+    MRC_TRY(mrc_record_get(&from, choosing->scores->values + f * cells,
+                           cells * (int64_t)sizeof(double), err));
+    fold->known = true;
+out:
+    return rc;
+}
+
+/* What the inner folds of all rows came to, from the ranks that have tried them. */
+static mercer_status share_folds(const struct choosing *choosing, mercer_error *err)
+{
+    const mrc_job *job = choosing->job;
+    const int64_t folds = choosing->inner.count;
+    mrc_outcomes outcomes = {0};
+    mercer_status rc = MERCER_OK;
+    if (mercer_ctx_ranks(job->ctx) == 1)
+        return rc;
+    MRC_TRY(mrc_outcomes_init(&outcomes, folds, err));
+    for (int64_t k = 0; k < mrc_job_dealt(job, folds); k++) {
+        int64_t f = mrc_job_piece(job, k);
+        MRC_TRY(put_fold(choosing, f, &outcomes.pieces[f], err));
+    }
+    MRC_TRY(mrc_outcomes_share(job->ctx, &outcomes, err));
+    for (int64_t f = 0; f < folds; f++) {
+        mrc_reading from = {0};
+        (void)mrc_outcomes_find(&outcomes, f, &from);
+        MRC_TRY(get_fold(choosing, f, from, err));
+    }
+out:
+    mrc_outcomes_destroy(&outcomes);
+    return rc;
+}
+
+/* ---- the choice ---- */
+
+/* Folds of the rows, and seeds of their own. */
+static mercer_status begin(struct choosing *choosing, mercer_error *err)
+{
+    const mrc_grid *grid = &choosing->job->result->grid;
+    mercer_ctx *ctx = choosing->ctx;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(draw_folds(ctx, choosing->job, choosing->rows, &choosing->inner, err));
+    int64_t folds = choosing->inner.count;
+    MRC_TRY(mrc_scores_init(choosing->scores, folds, mrc_grid_cells(grid), err));
+    MRC_TRY(mrc_alloc(&choosing->folds, folds, sizeof *choosing->folds, err));
+    mrc_rng seeds = ctx->rng;
+    for (int64_t f = 0; f < folds; f++) {
+        choosing->folds[f].seed = mrc_rng_next(&seeds);
+        MRC_TRY(mrc_alloc(&choosing->folds[f].failed, grid->count, sizeof(bool), err));
+    }
+out:
+    return rc;
+}
+
+static void end(struct choosing *choosing)
+{
+    for (int64_t f = 0; choosing->folds && f < choosing->inner.count; f++)
+        mrc_free(choosing->folds[f].failed);
+    mrc_free(choosing->folds);
+    mrc_folds_destroy(&choosing->inner);
+}
+
+void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t f,
+                      mrc_record *out)
+{
+    mrc_scores scores = {0};
+    struct choosing choosing = {.job = job, .ctx = ctx, .rows = rows, .scores = &scores};
+    mercer_error err;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(begin(&choosing, &err));
+    if (f >= choosing.inner.count)
+        goto out;
+    MRC_TRY(try_fold(ctx, &choosing, f, &err));
+    MRC_TRY(put_fold(&choosing, f, out, &err));
+out:
+    if (rc != MERCER_OK)
+        mrc_record_destroy(out);
+    end(&choosing);
+    mrc_scores_destroy(&scores);
+}
+
 mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
-                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err)
+                         const mrc_record *known, mrc_scores *scores, mercer_notice *left_out,
+                         mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     struct choosing choosing = {.job = job, .ctx = ctx, .rows = rows, .scores = scores};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(draw_folds(ctx, job, rows, &choosing.inner, err));
-    int64_t folds = choosing.inner.count;
-    MRC_TRY(mrc_scores_init(scores, folds, mrc_grid_cells(grid), err));
-    MRC_TRY(mrc_alloc(&choosing.folds, folds, sizeof *choosing.folds, err));
-    mrc_rng seeds = ctx->rng;
-    for (int64_t f = 0; f < folds; f++) {
-        choosing.folds[f].seed = mrc_rng_next(&seeds);
-        MRC_TRY(mrc_alloc(&choosing.folds[f].failed, grid->count, sizeof(bool), err));
-    }
-    MRC_TRY(mrc_parfor_checked(ctx, folds, fold_task, &choosing, err));
+    MRC_TRY(begin(&choosing, err));
+    const int64_t folds = choosing.inner.count;
+    for (int64_t f = 0; known && f < folds; f++)
+        if (known[f].data)
+            MRC_TRY(get_fold(&choosing, f, (mrc_reading){known[f].data, known[f].size}, err));
+    MRC_TRY(mrc_parfor_checked(ctx, ctx == job->ctx ? mrc_job_dealt(job, folds) : folds, fold_task,
+                               &choosing, err));
     run_large_folds(&choosing);
+    if (ctx == job->ctx)
+        MRC_TRY(share_folds(&choosing, err));
     for (int64_t f = 0; f < folds; f++)
         if (choosing.folds[f].rc != MERCER_OK)
             MRC_TRY(mrc_fail_again(err, choosing.folds[f].rc, &choosing.folds[f].err));
@@ -233,9 +347,6 @@ mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *row
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "no inner fold for tuning has rows of both classes to judge a ranking by");
 out:
-    for (int64_t f = 0; choosing.folds && f < choosing.inner.count; f++)
-        mrc_free(choosing.folds[f].failed);
-    mrc_free(choosing.folds);
-    mrc_folds_destroy(&choosing.inner);
+    end(&choosing);
     return rc;
 }

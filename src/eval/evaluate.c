@@ -4,8 +4,13 @@
  * A fold is a task of its own with a context of its own, whose random state depends on the seed and
  * the fold alone. Whatever is learnt (scaling, widths, landmarks, head) is learnt from the fold's
  * training rows, which are a copy: rows held out cannot reach it. Sums between pairs of rows may be
- * computed for all rows at once, because each sum depends only on its two rows. */
+ * computed for all rows at once, because each sum depends only on its two rows.
+ *
+ * Several ranks share the work in two rounds: the inner folds of all folds, then the folds, each
+ * dealt in turn. After a round every rank knows what all of them came to, in all bits, and so each
+ * comes to the whole result, which is that of one rank. */
 #include "base/bytes.h"
+#include "base/comm.h"
 #include "eval/importance.h"
 #include "eval/job.h"
 #include "eval/notices.h"
@@ -17,10 +22,10 @@
 /* ---- one fold ---- */
 
 /* Choose within the training part, fit it, judge the rows held out. known: what tells the choice,
- * where it was made already; else NULL. */
+ * where it was made already; else NULL. ahead: records of inner folds, or NULL. */
 static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *train,
                               const mrc_fold_rows *test, const mrc_scores *known,
-                              mrc_fold_result *fold, mercer_error *err)
+                              const mrc_record *ahead, mrc_fold_result *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
@@ -35,7 +40,7 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
     if (mrc_job_is_tuned(job) && !known) {
-        MRC_TRY(mrc_choose(ctx, job, train, &scores, &left_out, err));
+        MRC_TRY(mrc_choose(ctx, job, train, ahead, &scores, &left_out, err));
         if (left_out.text[0])
             mrc_notice_keep(fold, &left_out);
         known = &scores;
@@ -83,28 +88,58 @@ out:
     return rc;
 }
 
+/* Which rows a fold holds out. */
+static mercer_status describe_fold(const mrc_job *job, int64_t f, mrc_fold_result *fold,
+                                   mercer_error *err)
+{
+    const mrc_folds *folds = job->folds;
+    fold->n = folds->start[f + 1] - folds->start[f];
+    mercer_status rc = mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err);
+    if (rc == MERCER_OK)
+        memcpy(fold->rows, folds->rows + folds->start[f], (size_t)fold->n * sizeof *fold->rows);
+    return rc;
+}
+
+/* Both portions of fold f; to be destroyed, also after an error. */
+static mercer_status take_fold(const mrc_job *job, int64_t f, mrc_fold_rows *train,
+                               mrc_fold_rows *test, mercer_error *err)
+{
+    const mrc_folds *folds = job->folds;
+    int64_t *rest = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&rest, folds->n, sizeof *rest, err));
+    mrc_split split = {.learn = rest,
+                       .learn_count = mrc_folds_rest(folds, f, rest),
+                       .held = folds->rows + folds->start[f],
+                       .held_count = folds->start[f + 1] - folds->start[f]};
+    MRC_TRY(mrc_fold_rows_take(job->rows, job->targets, job->options.groups, job->precomputed,
+                               &split, train, test, err));
+out:
+    mrc_free(rest);
+    return rc;
+}
+
+/* The random state of everything in a fold depends on the seed and the fold alone. */
+static void seed_fold(mercer_ctx *ctx, const mrc_job *job, int64_t f)
+{
+    mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)f + 1));
+}
+
 static mercer_status prepare_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, mrc_fold_result *fold,
                                   mercer_error *err)
 {
-    const mrc_folds *folds = job->folds;
+    /* Inner folds were tried ahead with a share of the memory: with all of it, they are tried again
+     * as they would be without ranks. */
+    const mrc_record *ahead =
+        job->ahead.pieces && !job->large ? job->ahead.pieces + f * job->inner_most : NULL;
     mrc_fold_rows train = {0}, test = {0};
-    int64_t *rest = NULL;
     mercer_status rc = MERCER_OK;
-    fold->n = folds->start[f + 1] - folds->start[f];
-    MRC_TRY(mrc_alloc(&rest, folds->n, sizeof *rest, err));
-    MRC_TRY(mrc_alloc(&fold->rows, fold->n, sizeof *fold->rows, err));
-    memcpy(fold->rows, folds->rows + folds->start[f], (size_t)fold->n * sizeof *rest);
-    mrc_split split = {.learn = rest,
-                       .learn_count = mrc_folds_rest(folds, f, rest),
-                       .held = fold->rows,
-                       .held_count = fold->n};
-    MRC_TRY(mrc_fold_rows_take(job->rows, job->targets, job->options.groups, job->precomputed,
-                               &split, &train, &test, err));
-    MRC_TRY(run_fold(ctx, job, &train, &test, NULL, fold, err));
+    MRC_TRY(describe_fold(job, f, fold, err));
+    MRC_TRY(take_fold(job, f, &train, &test, err));
+    MRC_TRY(run_fold(ctx, job, &train, &test, NULL, ahead, fold, err));
 out:
     mrc_fold_rows_destroy(&train);
     mrc_fold_rows_destroy(&test);
-    mrc_free(rest);
     return rc;
 }
 
@@ -118,11 +153,12 @@ static void keep_error(mrc_fold_result *fold, const mercer_error *err)
 static void fold_task(void *arg, int64_t task, int worker)
 {
     mrc_job *job = arg;
-    mrc_fold_result *fold = &job->result->folds[task];
+    const int64_t f = mrc_job_piece(job, task);
+    mrc_fold_result *fold = &job->result->folds[f];
     mercer_ctx *ctx = job->workers[worker];
     mercer_error err = {0};
-    mercer_ctx_set_seed(ctx, job->ctx->seed + 0x9E3779B97F4A7C15u * ((uint64_t)task + 1));
-    fold->rc = prepare_fold(ctx, job, task, fold, &err);
+    seed_fold(ctx, job, f);
+    fold->rc = prepare_fold(ctx, job, f, fold, &err);
     if (fold->rc != MERCER_OK)
         keep_error(fold, &err);
 }
@@ -132,23 +168,157 @@ static void run_large_folds(mrc_job *job)
 {
     if (job->ctx->threads == 1)
         return;
-    const int64_t share = mercer_ctx_memory(job->workers[0]);
-    job->workers[0]->budget = mercer_ctx_memory(job->ctx);
-    for (int64_t f = 0; f < job->result->count; f++)
-        if (job->result->folds[f].rc == MERCER_ERR_BUDGET &&
-            mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
-            mrc_fold_result_destroy(&job->result->folds[f]);
-            fold_task(job, f, 0);
+    job->workers[0]->budget = job->memory;
+    job->large = true;
+    for (int64_t k = 0; k < mrc_job_dealt(job, job->result->count); k++) {
+        mrc_fold_result *fold = &job->result->folds[mrc_job_piece(job, k)];
+        if (fold->rc == MERCER_ERR_BUDGET && mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
+            mrc_fold_result_destroy(fold);
+            fold_task(job, k, 0);
         }
-    job->workers[0]->budget = share;
+    }
+    job->large = false;
+    job->workers[0]->budget = job->share;
+}
+
+/* ---- ranks ---- */
+
+/* Inner fold p % inner_most of fold p / inner_most, of those that this rank has. */
+static void ahead_task(void *arg, int64_t task, int worker)
+{
+    mrc_job *job = arg;
+    const int64_t p = mrc_job_piece(job, task), f = p / job->inner_most;
+    mercer_ctx *ctx = job->workers[worker];
+    mrc_fold_rows train = {0}, test = {0};
+    seed_fold(ctx, job, f);
+    if (take_fold(job, f, &train, &test, NULL) == MERCER_OK)
+        mrc_choose_ahead(ctx, job, &train, p % job->inner_most, &job->ahead.pieces[p]);
+    mrc_fold_rows_destroy(&train);
+    mrc_fold_rows_destroy(&test);
+}
+
+static mercer_status try_ahead(mrc_job *job, mercer_error *err)
+{
+    const int64_t pieces = job->result->count * job->inner_most;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_outcomes_init(&job->ahead, pieces, err));
+    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, pieces), ahead_task, job, err));
+    MRC_TRY(mrc_outcomes_share(job->ctx, &job->ahead, err));
+out:
+    return rc;
+}
+
+/* An array that a record has or has not. */
+static mercer_status put_array(mrc_record *out, const void *data, int64_t bytes, mercer_error *err)
+{
+    const int64_t here = data ? bytes : -1;
+    mercer_status rc = mrc_record_put(out, &here, sizeof here, err);
+    return rc == MERCER_OK && data ? mrc_record_put(out, data, bytes, err) : rc;
+}
+
+/* *data goes to *(void **)data, NULL when there is none. */
+static mercer_status get_array(mrc_reading *from, void *data, mercer_error *err)
+{
+    int64_t bytes;
+    char *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_record_get(from, &bytes, sizeof bytes, err));
+    if (bytes >= 0) {
+        MRC_TRY(mrc_alloc(&copy, bytes, 1, err));
+        MRC_TRY(mrc_record_get(from, copy, bytes, err));
+    }
+    memcpy(data, &copy, sizeof copy);
+    copy = NULL;
+out:
+    mrc_free(copy);
+    return rc;
+}
+
+static mercer_status put_result(const mrc_job *job, const mrc_fold_result *fold, mrc_record *out,
+                                mercer_error *err)
+{
+    const double values[] = {fold->value, fold->inner};
+    const int64_t numbers[] = {fold->choice, fold->components, fold->points, fold->notice_count,
+                               fold->rc};
+    const int64_t n = fold->n, outputs = job->result->outputs, word = sizeof(int64_t);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_record_put(out, values, sizeof values, err));
+    MRC_TRY(mrc_record_put(out, numbers, sizeof numbers, err));
+    MRC_TRY(put_array(out, fold->why, sizeof *fold->why, err));
+    MRC_TRY(put_array(out, fold->codes, n * word, err));
+    MRC_TRY(put_array(out, fold->truth, n * word, err));
+    MRC_TRY(put_array(out, fold->scores, n * outputs * word, err));
+    MRC_TRY(put_array(out, fold->importance, job->rows->d * word, err));
+    for (int i = 0; i < fold->notice_count; i++)
+        MRC_TRY(put_array(out, fold->notices[i], sizeof *fold->notices[i], err));
+out:
+    return rc;
+}
+
+static mercer_status get_result(mrc_reading from, mrc_fold_result *fold, mercer_error *err)
+{
+    double values[2];
+    int64_t numbers[5];
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_record_get(&from, values, sizeof values, err));
+    MRC_TRY(mrc_record_get(&from, numbers, sizeof numbers, err));
+    fold->value = values[0];
+    fold->inner = values[1];
+    fold->choice = numbers[0];
+    fold->components = numbers[1];
+    fold->points = numbers[2];
+    fold->rc = (mercer_status)numbers[4];
+    MRC_TRY(get_array(&from, &fold->why, err));
+    MRC_TRY(get_array(&from, &fold->codes, err));
+    MRC_TRY(get_array(&from, &fold->truth, err));
+    MRC_TRY(get_array(&from, &fold->scores, err));
+    MRC_TRY(get_array(&from, &fold->importance, err));
+    for (int i = 0; i < numbers[3] && i < MRC_MAX_NOTICES; i++) {
+        MRC_TRY(get_array(&from, &fold->notices[i], err));
+        fold->notice_count++;
+    }
+out:
+    return rc;
+}
+
+/* What all folds came to, from the ranks that have run them. */
+static mercer_status share_results(mrc_job *job, mercer_error *err)
+{
+    const int64_t count = job->result->count;
+    mrc_outcomes outcomes = {0};
+    mercer_status rc = MERCER_OK;
+    if (mercer_ctx_ranks(job->ctx) == 1)
+        return rc;
+    MRC_TRY(mrc_outcomes_init(&outcomes, count, err));
+    for (int64_t k = 0; k < mrc_job_dealt(job, count); k++) {
+        int64_t f = mrc_job_piece(job, k);
+        MRC_TRY(put_result(job, &job->result->folds[f], &outcomes.pieces[f], err));
+    }
+    MRC_TRY(mrc_outcomes_share(job->ctx, &outcomes, err));
+    for (int64_t f = 0; f < count; f++) {
+        mrc_fold_result *fold = &job->result->folds[f];
+        mrc_reading from = {0};
+        if (f % mercer_ctx_ranks(job->ctx) == mercer_ctx_rank(job->ctx))
+            continue;
+        if (job->folds)
+            MRC_TRY(describe_fold(job, f, fold, err));
+        (void)mrc_outcomes_find(&outcomes, f, &from);
+        MRC_TRY(get_result(from, fold, err));
+    }
+out:
+    mrc_outcomes_destroy(&outcomes);
+    return rc;
 }
 
 static mercer_status run_folds(mrc_job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_parfor_checked(job->ctx, result->count, fold_task, job, err));
+    if (mercer_ctx_ranks(job->ctx) > 1 && mrc_job_is_tuned(job))
+        MRC_TRY(try_ahead(job, err));
+    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, result->count), fold_task, job, err));
     run_large_folds(job);
+    MRC_TRY(share_results(job, err));
     for (int64_t f = 0; f < result->count; f++) {
         const mrc_fold_result *fold = &result->folds[f];
         const char *why = fold->why ? fold->why->text : mercer_status_text(fold->rc);
@@ -216,8 +386,13 @@ static mercer_status run_test(mrc_job *job, mercer_error *err)
     }
     if (mrc_job_is_tuned(job)) /* the training part is all rows */
         MRC_TRY(mrc_tune_all(job, err));
-    MRC_TRY(run_fold(job->ctx, job, &train, &test,
-                     mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, fold, err));
+    if (mrc_job_dealt(job, 1))
+        MRC_TRY(run_fold(job->ctx, job, &train, &test,
+                         mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, NULL, fold,
+                         err));
+    MRC_TRY(share_results(job, err));
+    /* the next call goes on with the random state of the rank that has fitted */
+    MRC_TRY(mrc_comm_broadcast(job->ctx, &job->ctx->rng, sizeof job->ctx->rng, err));
 out:
     if (codes)
         mercer_targets_free(test.targets);
@@ -409,9 +584,12 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     if (job.options.importance)
         MRC_TRY(mrc_importance_summarise(job.result, rows, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
-    *out = job.result;
-    job.result = NULL;
 out:
+    rc = mrc_comm_agree(ctx, rc, err);
+    if (rc == MERCER_OK) {
+        *out = job.result;
+        job.result = NULL;
+    }
     mrc_job_destroy(&job);
     mrc_folds_destroy(&folds);
     return mrc_ctx_leave(ctx, rc, err);

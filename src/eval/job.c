@@ -2,6 +2,9 @@
 /* Reading and checking a call of mercer_evaluate, and what its folds share while they run. */
 #include "eval/job.h"
 
+#include "base/comm.h"
+#include "base/hash.h"
+#include "data/checksum.h"
 #include "heads/heads.h"
 #include "methods/common/options.h"
 #include "methods/common/registry.h"
@@ -315,12 +318,13 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
         memset(job->wanted, 0, sizeof job->wanted);
     MRC_TRY(find_positive(job, err));
     MRC_TRY(check_order(job, err));
+    job->inner_most = job->inner_folds ? job->inner_folds : MRC_USUAL_FOLDS;
     job->aim.metric = job->result->metric;
     job->aim.targets = job->targets;
     job->aim.outputs = job->result->outputs;
     job->aim.positive = job->result->positive;
     if (mrc_job_is_tuned(job))
-        job->fits = job->result->grid.count * (job->inner_folds ? job->inner_folds : 5);
+        job->fits = job->result->grid.count * job->inner_most;
 out:
     return rc;
 }
@@ -330,24 +334,121 @@ void mrc_job_destroy(mrc_job *job)
     for (int w = 0; job->workers && w < job->ctx->threads; w++)
         mercer_ctx_free(job->workers[w]);
     mrc_free(job->workers);
+    mrc_outcomes_destroy(&job->ahead);
     mrc_pair_cache_destroy(&job->known);
     mercer_evaluation_free(job->result);
+}
+
+/* ---- ranks ---- */
+
+static uint64_t hash_targets(uint64_t hash, const mercer_targets *targets)
+{
+    if (!targets || targets->kind == MERCER_TARGET_NONE)
+        return mrc_hash(hash, NULL, 0);
+    const int64_t shape[] = {targets->kind, targets->n, targets->classes, targets->columns};
+    hash = mrc_hash(hash, shape, sizeof shape);
+    if (targets->kind == MERCER_TARGET_CLASSES)
+        hash = mrc_hash(hash, targets->codes, targets->n * (int64_t)sizeof *targets->codes);
+    else
+        hash = mrc_hash(hash, targets->values,
+                        targets->n * targets->columns * (int64_t)sizeof *targets->values);
+    for (int64_t c = 0; c < targets->classes && targets->class_names; c++)
+        hash = mrc_hash_text(hash, targets->class_names[c]);
+    return hash;
+}
+
+/* A number that tells this job from all that could come to another result. */
+static mercer_status hash_job(const mrc_job *job, uint64_t *out, mercer_error *err)
+{
+    const mercer_evaluate_options *options = &job->options;
+    const mrc_grid *grid = &job->result->grid;
+    const int64_t numbers[] = {options->folds,       options->repeats, options->splits,
+                               options->ordered,     options->choose,  options->importance,
+                               options->predictions, job->inner_folds, (int64_t)job->rule,
+                               job->result->positive};
+    uint64_t hash = mrc_hash_text(0, MERCER_VERSION);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_rows_hash(job->rows, &hash, err));
+    hash = hash_targets(hash, job->targets);
+    if (options->test)
+        MRC_TRY(mrc_rows_hash(options->test, &hash, err));
+    hash = hash_targets(hash, options->test_targets);
+    hash = mrc_hash(hash, numbers, sizeof numbers);
+    if (options->splits) {
+        hash = mrc_hash(hash, options->split_start, (options->splits + 1) * (int64_t)sizeof hash);
+        hash = mrc_hash(hash, options->split_rows,
+                        options->split_start[options->splits] * (int64_t)sizeof hash);
+    }
+    if (options->groups)
+        hash = mrc_hash(hash, options->groups, job->rows->n * (int64_t)sizeof *options->groups);
+    hash = mrc_hash_text(hash, job->result->metric->name);
+    const uint64_t fit = mrc_options_hash(&job->fit);
+    hash = mrc_hash(hash, &fit, sizeof fit);
+    for (int64_t c = 0; c < grid->count; c++) {
+        hash = mrc_hash_text(hash, grid->choices[c].method);
+        hash = mrc_hash_text(hash, grid->choices[c].kernel);
+        hash = mrc_hash_text(hash, grid->choices[c].head);
+    }
+    hash = mrc_hash(hash, grid->components,
+                    grid->components_count * (int64_t)sizeof *grid->components);
+    hash = mrc_hash(hash, &job->ctx->seed, sizeof job->ctx->seed);
+    *out = mrc_hash(hash, job->start.s, sizeof job->start.s);
+out:
+    return rc;
+}
+
+/* The same work, and the same answer to what fits into memory: the smallest of all ranks. */
+static mercer_status agree_on_job(mrc_job *job, mercer_error *err)
+{
+    mercer_ctx *ctx = job->ctx;
+    uint64_t key = 0, first;
+    mercer_status rc = MERCER_OK;
+    job->memory = mercer_ctx_memory(ctx);
+    job->share = job->memory / ctx->threads;
+    if (mercer_ctx_ranks(ctx) == 1)
+        return rc;
+    MRC_TRY(hash_job(job, &key, err));
+    first = key;
+    MRC_TRY(mrc_comm_broadcast(ctx, &first, sizeof first, err));
+    if (first != key)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "the rows, the options or the seed are not those of rank 0: every rank must read "
+                 "the same data");
+    double memory = -(double)job->memory, share = -(double)job->share;
+    MRC_TRY(mrc_comm_largest(ctx, &memory, err));
+    MRC_TRY(mrc_comm_largest(ctx, &share, err));
+    job->memory = (int64_t)-memory;
+    job->share = (int64_t)-share;
+out:
+    return rc;
+}
+
+int64_t mrc_job_dealt(const mrc_job *job, int64_t count)
+{
+    const int rank = mercer_ctx_rank(job->ctx), ranks = mercer_ctx_ranks(job->ctx);
+    return count > rank ? (count - rank - 1) / ranks + 1 : 0;
+}
+
+int64_t mrc_job_piece(const mrc_job *job, int64_t k)
+{
+    return k * mercer_ctx_ranks(job->ctx) + mercer_ctx_rank(job->ctx);
 }
 
 mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err)
 {
     mercer_ctx *ctx = job->ctx;
     mercer_status rc = MERCER_OK;
-    job->steps = steps;
+    job->steps = mrc_job_dealt(job, steps);
+    MRC_TRY(agree_on_job(job, err));
     MRC_TRY(mrc_alloc(&job->workers, ctx->threads, sizeof *job->workers, err));
     for (int w = 0; w < ctx->threads; w++) {
         MRC_TRY(mercer_ctx_new(&job->workers[w], err));
         mrc_ctx_inherit(job->workers[w], ctx);
         job->workers[w]->threads = 1;
-        job->workers[w]->budget = mercer_ctx_memory(ctx) / ctx->threads;
+        job->workers[w]->budget = job->share;
     }
     if (job->scale == MRC_SCALE_NONE && !job->streaming &&
-        mrc_job_pairs_pay(job, ctx, job->rows, steps)) {
+        mrc_job_pairs_pay(job, job->memory, job->rows, steps)) {
         MRC_TRY(mrc_pair_cache_init(&job->known, ctx, job->rows, MRC_SCALE_NONE, NULL, job->wanted,
                                     err));
         job->rows = &job->known.rows;
@@ -406,12 +507,11 @@ out:
     return rc;
 }
 
-bool mrc_job_pairs_pay(const mrc_job *job, const mercer_ctx *ctx, const mercer_rows *rows,
-                       int64_t fits)
+bool mrc_job_pairs_pay(const mrc_job *job, int64_t memory, const mercer_rows *rows, int64_t fits)
 {
     enum { MIN_FITS = 4, MIN_COLUMNS = 8, MAX_ROWS = 4096 }; /* beyond: n^2 may not be needed */
     double bytes = mrc_pairs_bytes(rows->n, job->wanted);
-    return bytes > 0 && bytes <= (double)mercer_ctx_memory(ctx) / 4 && fits >= MIN_FITS &&
-           rows->d > MIN_COLUMNS && rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) &&
-           !job->precomputed && rows->gap_count == 0; /* gaps are filled anew in each fold */
+    return bytes > 0 && bytes <= (double)memory / 4 && fits >= MIN_FITS && rows->d > MIN_COLUMNS &&
+           rows->n <= MAX_ROWS && !mercer_rows_is_sparse(rows) && !job->precomputed &&
+           rows->gap_count == 0; /* gaps are filled anew in each fold */
 }

@@ -3,11 +3,14 @@
 #ifndef MRC_EVAL_JOB_H
 #define MRC_EVAL_JOB_H
 
+#include "eval/deal.h"
 #include "eval/folds.h"
 #include "eval/result.h"
 #include "eval/trial.h"
 
 #include <stdatomic.h>
+
+enum { MRC_USUAL_FOLDS = 5 }; /* inner ones, where the caller asks for no number */
 
 typedef struct mrc_job {
     mercer_ctx *ctx;
@@ -26,6 +29,11 @@ typedef struct mrc_job {
     bool wanted[MRC_TERMS];    /* pairs that kernels of the grid are made of */
     int64_t fits;              /* to come to a choice, by 5 inner folds unless more are asked for */
     int64_t steps;             /* fits in all, for the progress bar */
+    int64_t memory;            /* budget of the call: the smallest that a rank has, */
+    int64_t share;             /* and that of a worker */
+    bool large;                /* folds have all of the memory now, one after the other */
+    mrc_outcomes ahead;        /* inner folds of the folds, inner_most per fold, that ranks have */
+    int64_t inner_most;        /* tried before the folds are run; none when there is one rank */
     mercer_evaluation *result; /* owned */
     mercer_ctx **workers;      /* one per thread, of one thread each; owned */
     mrc_pair_cache known;      /* of all rows, when it pays */
@@ -39,7 +47,8 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
                            mercer_error *err);
 void mrc_job_destroy(mrc_job *job);
 
-/* Get ready for `steps` fits: contexts for the workers, and pairs of rows where that pays. */
+/* Get ready for `steps` fits: ranks agree that they do the same, there are contexts for the
+ * workers, and pairs of rows where that pays. */
 mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err);
 
 /* How all rows, or those of a portion, are cut into folds. */
@@ -50,22 +59,35 @@ bool mrc_job_is_tuned(const mrc_job *job);
 /* All rows, borrowed: not to be destroyed. */
 mrc_fold_rows mrc_job_rows(const mrc_job *job);
 
+/* Pieces 0, 1, ... are dealt to the ranks in turn: how many of `count` this rank has, and which is
+ * its k-th. */
+int64_t mrc_job_dealt(const mrc_job *job, int64_t count);
+int64_t mrc_job_piece(const mrc_job *job, int64_t k);
+
 /* One fit more is done. */
 void mrc_job_count_step(mrc_job *job, const mercer_ctx *ctx);
 /* Room for predictions of n rows, unless nothing is predicted. */
 mercer_status mrc_job_reserve(const mrc_job *job, int64_t n, double **scores, int64_t **codes,
                               mercer_error *err);
-/* Whether sums between all pairs of the rows are worth computing for this number of fits: those of
- * a set of rows are looked up by every kernel and for every part of the set. */
-bool mrc_job_pairs_pay(const mrc_job *job, const mercer_ctx *ctx, const mercer_rows *rows,
-                       int64_t fits);
+/* Whether sums between all pairs of the rows are worth computing for this number of fits, in a
+ * budget of memory: those of a set of rows are looked up by every kernel and for every part of the
+ * set. */
+bool mrc_job_pairs_pay(const mrc_job *job, int64_t memory, const mercer_rows *rows, int64_t fits);
 
 /* Choose among the cells of the grid by the inner folds of some rows, on the threads of ctx, which
- * is that of the job or of one of its workers. Scores are to be destroyed, also after an error.
- * Draws from the random state of ctx, and leaves its notices alone; *left_out tells of cells that
- * cannot be fitted (its text is empty when there are none). */
+ * is that of the job, and then on all ranks, or of one of its workers. known: one record per inner
+ * fold of mrc_choose_ahead(), some of which may be empty; or NULL. Scores are to be destroyed, also
+ * after an error. Draws from the random state of ctx, and leaves its notices alone; *left_out tells
+ * of cells that cannot be fitted (its text is empty when there are none). */
 mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
-                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err);
+                         const mrc_record *known, mrc_scores *scores, mercer_notice *left_out,
+                         mercer_error *err);
+
+/* Try the choices on inner fold f alone, of rows and with the random state that mrc_choose() will
+ * have, and write what it will need to know. *out stays empty where there is no such fold or it
+ * fails: mrc_choose() will find out. ctx is that of a worker. */
+void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t f,
+                      mrc_record *out);
 
 /* The choice on all rows, from the random state that the call began with, into the result. Tells
  * the host of cells that cannot be fitted. */

@@ -3,6 +3,7 @@
  */
 #include "eval/job.h"
 
+#include "base/comm.h"
 #include "base/number.h"
 
 #include <math.h>
@@ -131,7 +132,7 @@ mercer_status mrc_tune_all(mrc_job *job, mercer_error *err)
     mercer_notice left_out;
     mercer_status rc = MERCER_OK;
     job->ctx->rng = job->start; /* whatever was evaluated before: the choice is that of the seed */
-    MRC_TRY(mrc_choose(job->ctx, job, &all, &tuning->scores, &left_out, err));
+    MRC_TRY(mrc_choose(job->ctx, job, &all, NULL, &tuning->scores, &left_out, err));
     if (left_out.text[0]) {
         const mrc_at at = mrc_at_of(&left_out);
         mrc_notice_at(job->ctx, &at, "%s", left_out.text);
@@ -169,9 +170,12 @@ mercer_status mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *given,
     MRC_TRY(mrc_job_start(&job, job.fits, err));
     MRC_TRY(mrc_tune_all(&job, err));
     MRC_TRY(mrc_check_cancel(ctx, err));
-    *out = job.result;
-    job.result = NULL;
 out:
+    rc = mrc_comm_agree(ctx, rc, err);
+    if (rc == MERCER_OK) {
+        *out = job.result;
+        job.result = NULL;
+    }
     mrc_job_destroy(&job);
     return mrc_ctx_leave(ctx, rc, err);
 }

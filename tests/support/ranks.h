@@ -42,6 +42,7 @@ struct rank {
     mercer_status (*body)(struct rank *rank, mercer_ctx *ctx, mercer_error *err);
     void *arg;
     int64_t fail_alloc; /* the allocation of this rank that fails; negative: none */
+    bool alloc_failed;  /* it came to that */
     mercer_status rc;
     mercer_error why;
 };
@@ -128,9 +129,9 @@ static inline void *rank_thread(void *arg)
     comm.host = rank;
     if (mercer_ctx_set_comm(ctx, &comm, NULL) != MERCER_OK)
         rank_abort("a table is refused");
-    mrc_alloc_fail_here(rank->fail_alloc);
+    (void)mrc_alloc_fail_here(rank->fail_alloc);
     rank->rc = rank->body(rank, ctx, &rank->why);
-    mrc_alloc_fail_here(-1);
+    rank->alloc_failed = rank->fail_alloc >= 0 && mrc_alloc_fail_here(-1) < 0;
     mercer_ctx_free(ctx);
     return NULL;
 }

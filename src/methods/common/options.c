@@ -2,6 +2,7 @@
 /* The list of fit options; see options.h. Callers' structs of any age are set by name. */
 #include "methods/common/options.h"
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "gram/gram.h"
 #include "methods/common/method.h"
@@ -120,6 +121,19 @@ mercer_status mrc_options_refuse(const mercer_fit_options *from, unsigned call, 
             return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = options[refusals[i].id].key),
                                "%s", refusals[i].text);
     return MERCER_OK;
+}
+
+uint64_t mrc_options_hash(const mercer_fit_options *from)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < MRC_OPTIONS; i++)
+        if (is_number(&options[i])) {
+            const double number = number_of(&options[i], from);
+            hash = mrc_hash(hash, &number, sizeof number);
+        } else if (options[i].type != ROWS) {
+            hash = mrc_hash_text(hash, text_of(&options[i], from));
+        }
+    return hash;
 }
 
 MRC_VERSIONED(fit_options, )

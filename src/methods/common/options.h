@@ -31,4 +31,7 @@ mercer_status mrc_options_check(const mercer_fit_options *options, mercer_error 
 mercer_status mrc_options_refuse(const mercer_fit_options *options, unsigned call,
                                  mercer_error *err);
 
+/* A number that tells options from others, without those that are rows. */
+uint64_t mrc_options_hash(const mercer_fit_options *options);
+
 #endif

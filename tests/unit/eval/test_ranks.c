@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Evaluations and choices shared by ranks: the result of one rank in all bits on each of them, with
+ * every kind of rows held out; errors of all ranks, of one, and of the table end the call. */
+#include "ranks.h"
+
+#include "base/memory.h"
+
+#include <mercer/mercer.h>
+
+enum { N = 41, D = 3, GROUPS = 8 };
+
+static double x[N * D], test_x[9 * D], y[N];
+static int64_t codes[N], test_codes[9], group[N];
+static const int64_t split_start[] = {0, 4, 9, 11},
+                     split_rows[] = {1, 5, 9, 30, 0, 2, 4, 6, 8, 3, 40};
+static const char *const two[] = {"left", "right"};
+
+/* One way to evaluate. */
+struct setting {
+    const char *name, *method, *head, *metric, *scale, *tune[2];
+    int64_t folds, repeats, inner;
+    bool test, splits, groups, ordered, importance, choose, only_tune, values, targets;
+};
+
+static const struct setting settings[] = {
+    {.name = "plain", .method = "kpca", .head = "ls", .targets = true},
+    {.name = "tuned",
+     .method = "kpls",
+     .tune = {"kernel.sigma=0.5:4:*2", "components=1,2,3"},
+     .choose = true,
+     .targets = true},
+    {.name = "repeated", .method = "kpls", .repeats = 3, .folds = 3, .targets = true},
+    {.name = "one row each", .method = "kpls", .folds = MERCER_LEAVE_ONE_OUT, .targets = true},
+    {.name = "test rows",
+     .method = "kpls",
+     .tune = {"kernel.sigma=0.5:4:*2"},
+     .test = true,
+     .targets = true},
+    {.name = "test rows as given", .method = "kpls", .test = true, .targets = true},
+    {.name = "splits",
+     .method = "kpls",
+     .splits = true,
+     .tune = {"components=1:4:+1"},
+     .inner = 3,
+     .targets = true},
+    {.name = "groups",
+     .method = "kpls",
+     .groups = true,
+     .tune = {"components=1:4:+1"},
+     .targets = true},
+    {.name = "few groups",
+     .method = "kpls",
+     .groups = true,
+     .folds = 3,
+     .inner = 2,
+     .tune = {"components=1:4:+1"},
+     .targets = true},
+    {.name = "time",
+     .method = "kpls",
+     .ordered = true,
+     .tune = {"components=1:2:+1"},
+     .values = true,
+     .targets = true},
+    {.name = "importance", .method = "kpls", .importance = true, .targets = true},
+    {.name = "structure", .method = "kpca", .scale = "standard", .tune = {"kernel.sigma=1,3"}},
+    {.name = "columns", .method = "kpca", .metric = "columns", .tune = {"components=1,2"}},
+    {.name = "heads",
+     .method = "kpca",
+     .head = "knn",
+     .tune = {"kernel.sigma=1,3", "head.k=1,3"},
+     .targets = true},
+    {.name = "choice",
+     .method = "kpls",
+     .tune = {"kernel.sigma=0.25:8:*2"},
+     .only_tune = true,
+     .targets = true},
+    {.name = "choices that fail",
+     .method = "kpca",
+     .head = "svm:type=nu",
+     .tune = {"head.nu=0.3,0.99"},
+     .choose = true,
+     .targets = true},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+/* What a rank came to: the report, and every number of the folds. */
+struct told {
+    const struct setting *setting;
+    char *json;
+    double *numbers;
+    int64_t count;
+    char notices[4096];
+    double changed; /* added to a number of the rows of this rank */
+    int64_t memory;
+    bool cancel;
+    uint64_t random; /* the next number of the context */
+};
+
+static void keep_notice(void *host, const mercer_notice *notice)
+{
+    struct told *told = host;
+    size_t used = strlen(told->notices);
+    snprintf(told->notices + used, sizeof told->notices - used, "%s\n", notice->text);
+}
+
+static void keep_numbers(struct told *told, const mercer_evaluation *e)
+{
+    mercer_evaluation_info info = {.struct_size = sizeof info};
+    mercer_evaluation_get_info(e, &info);
+    for (int64_t f = 0; f < info.folds; f++) {
+        mercer_evaluation_fold fold = {.struct_size = sizeof fold};
+        mercer_evaluation_get_fold(e, f, &fold);
+        int64_t more = 4 + fold.rows * (2 + info.outputs);
+        told->numbers = realloc(told->numbers, (size_t)(told->count + more) * sizeof(double));
+        double *to = told->numbers + told->count;
+        *to++ = fold.value;
+        *to++ = isnan(fold.inner) ? -1 : fold.inner;
+        *to++ = (double)fold.components;
+        *to++ = (double)fold.points;
+        for (int64_t i = 0; i < fold.rows; i++) {
+            *to++ = (double)fold.row[i];
+            *to++ = fold.codes ? (double)fold.codes[i] : -2;
+            for (int64_t o = 0; o < info.outputs; o++)
+                *to++ = fold.scores[i * info.outputs + o];
+        }
+        told->count += more;
+    }
+}
+
+static mercer_status evaluate_here(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    struct told *told = rank->arg;
+    const struct setting *s = told->setting;
+    mercer_fit_options fit;
+    mercer_evaluate_options options;
+    mercer_rows *rows = NULL, *test = NULL;
+    mercer_targets *targets = NULL, *test_targets = NULL;
+    mercer_evaluation *e = NULL;
+    mercer_status rc = MERCER_OK;
+    double own[N * D];
+    memcpy(own, x, sizeof own);
+    own[7] += told->changed;
+    mercer_ctx_set_notice(ctx, keep_notice, told);
+    if (told->memory)
+        MRC_TRY(mercer_ctx_set_memory(ctx, told->memory, err));
+    MRC_TRY(view_f64(ctx, own, N, D, D, &rows, err));
+    MRC_TRY(view_f64(ctx, test_x, 9, D, D, &test, err));
+    if (s->values)
+        MRC_TRY(mercer_targets_new_values(y, N, 1, NULL, &targets, err));
+    else if (s->targets)
+        MRC_TRY(mercer_targets_new_classes(codes, N, two, 2, NULL, &targets, err));
+    MRC_TRY(mercer_targets_new_classes(test_codes, 9, two, 2, NULL, &test_targets, err));
+    mercer_fit_options_init(&fit);
+    fit.method = s->method;
+    fit.kernel = "rbf:sigma=2";
+    fit.head = s->head;
+    fit.scale = s->scale;
+    fit.components = 3;
+    mercer_evaluate_options_init(&options);
+    options.fit = &fit;
+    options.metric = s->metric;
+    options.folds = s->folds;
+    options.repeats = s->repeats;
+    options.inner_folds = s->inner;
+    options.tune = s->tune;
+    options.tune_count = !s->tune[0] ? 0 : s->tune[1] ? 2 : 1;
+    options.groups = s->groups ? group : NULL;
+    options.ordered = s->ordered;
+    options.importance = s->importance;
+    options.choose = s->choose;
+    if (s->test) {
+        options.test = test;
+        options.test_targets = test_targets;
+    }
+    if (s->splits) {
+        options.splits = 3;
+        options.split_start = split_start;
+        options.split_rows = split_rows;
+    }
+    if (told->cancel)
+        mercer_ctx_cancel(ctx);
+    rc = (s->only_tune ? mercer_tune : mercer_evaluate)(ctx, &options, rows, targets, &e, err);
+    assert_true((rc == MERCER_OK) == (e != NULL));
+    told->random = mrc_rng_next(&ctx->rng);
+    if (rc == MERCER_OK && rank->fail_alloc < 0) {
+        MRC_TRY(mercer_evaluation_json(e, &told->json, err));
+        keep_numbers(told, e);
+    }
+out:
+    mercer_evaluation_free(e);
+    mercer_targets_free(targets);
+    mercer_targets_free(test_targets);
+    mercer_rows_free(rows);
+    mercer_rows_free(test);
+    return rc == MERCER_OK ? rc : mercer_ctx_agree(ctx, rc, err);
+}
+
+static void told_free(struct told *told)
+{
+    mercer_free(told->json);
+    free(told->numbers);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    double *normal = normal_rows(3, N + 9, D, 0, 1);
+    for (int64_t i = 0; i < N + 9; i++) {
+        int64_t code = i % 2;
+        normal[i * D] += 1.5 * (double)code;
+        if (i < N) {
+            codes[i] = code;
+            group[i] = i % GROUPS;
+            y[i] = sin(normal[i * D]) + 0.1 * normal[i * D + 1];
+        } else {
+            test_codes[i - N] = code;
+        }
+    }
+    memcpy(x, normal, sizeof x);
+    memcpy(test_x, normal + (ptrdiff_t)N * D, sizeof test_x);
+    free(normal);
+    return 0;
+}
+
+/* Run a setting; told has world->size entries whose other members are the caller's. */
+static void run(const struct setting *setting, struct rank_world *world, struct told *told,
+                struct rank *ranks)
+{
+    for (int r = 0; r < world->size; r++) {
+        told[r].setting = setting;
+        ranks[r].arg = &told[r];
+    }
+    run_ranks(world, ranks, evaluate_here);
+}
+
+static void test_results_are_those_of_one_rank(void **state)
+{
+    static const int sizes[] = {2, 3, 4, 7};
+    (void)state;
+    for (int s = 0; s < SETTINGS; s++) {
+        struct rank_world one = {.size = 1, .fail_rank = -1};
+        struct rank first[MAX_RANKS] = {{.fail_alloc = -1}};
+        struct told alone = {0};
+        run(&settings[s], &one, &alone, first);
+        if (first[0].rc != MERCER_OK)
+            fail_msg("%s: %s", settings[s].name, first[0].why.text);
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+            struct rank_world world = {.size = sizes[k], .fail_rank = -1};
+            struct rank ranks[MAX_RANKS] = {0};
+            struct told told[MAX_RANKS] = {0};
+            for (int r = 0; r < sizes[k]; r++)
+                ranks[r].fail_alloc = -1;
+            run(&settings[s], &world, told, ranks);
+            for (int r = 0; r < sizes[k]; r++) {
+                if (ranks[r].rc != MERCER_OK)
+                    fail_msg("%s, rank %d: %s", settings[s].name, r, ranks[r].why.text);
+                assert_string_equal(told[r].json, alone.json);
+                assert_string_equal(told[r].notices, alone.notices);
+                assert_true(told[r].count == alone.count);
+                assert_memory_equal(told[r].numbers, alone.numbers,
+                                    (size_t)alone.count * sizeof(double));
+                assert_true(told[r].random == alone.random);
+                told_free(&told[r]);
+            }
+            assert_true(world.exchanges > 0);
+        }
+        told_free(&alone);
+    }
+}
+
+/* Rows of their own on one rank would make a result that nobody asked for. */
+static void test_other_rows_are_refused(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        struct rank_world world = {.size = 3, .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+        struct told told[MAX_RANKS] = {0};
+        told[2].changed = 1e-12;
+        run(&settings[s], &world, told, ranks);
+        assert_int_equal(ranks[2].rc, MERCER_ERR_DATA);
+        assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
+        assert_non_null(strstr(ranks[0].why.text, "rank 2: the rows, the options or the seed"));
+    }
+}
+
+/* An error of the call is each rank's own; one of a fold is told as one rank tells it. */
+static void test_errors_of_all(void **state)
+{
+    static const struct setting wrong[] = {
+        {.name = "call", .method = "kpls", .tune = {"kernel.sigmoid=1"}, .targets = true},
+        {.name = "fold", .method = "kpca:groups=39", .head = "ls", .targets = true},
+        {.name = "no choice",
+         .method = "kpca",
+         .head = "svm:type=nu",
+         .tune = {"head.nu=0.98,0.99"},
+         .targets = true},
+    };
+    (void)state;
+    for (size_t s = 0; s < sizeof wrong / sizeof *wrong; s++) {
+        struct rank_world one = {.size = 1, .fail_rank = -1}, world = {.size = 3, .fail_rank = -1};
+        struct rank first[MAX_RANKS] = {{.fail_alloc = -1}};
+        struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+        struct told alone = {0}, told[MAX_RANKS] = {0};
+        run(&wrong[s], &one, &alone, first);
+        assert_int_not_equal(first[0].rc, MERCER_OK);
+        run(&wrong[s], &world, told, ranks);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(ranks[r].rc, first[0].rc);
+            assert_string_equal(ranks[r].why.text, first[0].why.text);
+        }
+    }
+}
+
+static void test_cancelled(void **state)
+{
+    (void)state;
+    struct rank_world world = {.size = 3, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+    struct told told[MAX_RANKS] = {0};
+    told[1].cancel = true;
+    run(&settings[1], &world, told, ranks);
+    for (int r = 0; r < 3; r++)
+        assert_int_equal(ranks[r].rc, MERCER_ERR_CANCELLED);
+}
+
+/* The table fails in each of its calls in turn. */
+static void test_lost_network(void **state)
+{
+    static const struct setting *const some[] = {&settings[1], &settings[4]};
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        int64_t call = 0;
+        for (bool failed = true; failed; call++) {
+            struct rank_world world = {.size = 3, .fail_rank = (int)(call % 3), .fail_call = call};
+            struct rank ranks[MAX_RANKS] = {
+                {.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+            struct told told[MAX_RANKS] = {0};
+            run(some[s], &world, told, ranks);
+            failed = world.lost;
+            for (int r = 0; r < 3; r++) {
+                if (!failed)
+                    assert_int_equal(ranks[r].rc, MERCER_OK);
+                else if (r == world.fail_rank)
+                    assert_string_equal(ranks[r].why.text, "the network is gone");
+                else
+                    assert_int_equal(ranks[r].rc, MERCER_ERR_PEER);
+                told_free(&told[r]);
+            }
+        }
+        assert_true(call > 20);
+    }
+}
+
+/* Allocations of one rank fail in turn: nobody hangs, nothing is left, and where the rank cannot do
+ * without the memory it says so and the others name it. */
+static void test_failing_allocations(void **state)
+{
+    static const struct setting small = {.name = "small",
+                                         .method = "kpls",
+                                         .folds = 2,
+                                         .inner = 2,
+                                         .tune = {"components=1,2"},
+                                         .targets = true};
+    (void)state;
+    int64_t told_of = 0, quiet = 0;
+    for (int64_t k = 0; quiet < 3; k++) { /* on each of the ranks in turn */
+        const int failing = (int)(k % 3);
+        struct rank_world world = {.size = 3, .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+        struct told told[MAX_RANKS] = {0};
+        int64_t live = mrc_alloc_live();
+        ranks[failing].fail_alloc = k;
+        run(&small, &world, told, ranks);
+        for (int r = 0; r < 3; r++)
+            told_free(&told[r]);
+        assert_true(mrc_alloc_live() == live);
+        const mercer_status rc = ranks[failing].rc;
+        assert_true(rc == MERCER_OK || (rc == MERCER_ERR_MEMORY && ranks[failing].alloc_failed));
+        for (int r = 0; r < 3; r++) /* that of a fold is told to all as one rank tells it */
+            if (r != failing)
+                assert_true(rc == MERCER_OK ? ranks[r].rc == rc
+                                            : ranks[r].rc == MERCER_ERR_PEER ||
+                                                  strstr(ranks[r].why.text, "fold "));
+        told_of += rc != MERCER_OK;
+        quiet = ranks[failing].alloc_failed ? 0 : quiet + 1;
+    }
+    assert_true(told_of > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_results_are_those_of_one_rank),
+        cmocka_unit_test(test_other_rows_are_refused),
+        cmocka_unit_test(test_errors_of_all),
+        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_lost_network),
+        cmocka_unit_test(test_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
