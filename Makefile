@@ -10,7 +10,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel dist packages try-packages clean help
+.PHONY: build demo demo-mpi test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel dist packages try-packages clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -20,10 +20,17 @@ build: ## build the library and build/mercer
 demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 	@$(BUILD)/mercer demo
 
+demo-mpi: ## one evaluation on four ranks of this machine, and the same on one
+	@tools/install-packages build mpi
+	@tools/configure $(BUILD)
+	@ninja -C $(BUILD) $(NINJAFLAGS)
+	@tools/demo-mpi $(BUILD)
+
 test: ## every test but the long ones
 	@tools/install-packages build test python
 	@{ tools/install-packages browser && { command -v npm >/dev/null || tools/install-packages npm; }; } || \
 	    echo "no browser can be installed: the tests of reports in one are skipped"
+	@tools/install-packages mpi || echo "no MPI can be installed: the tests of several ranks are skipped"
 	@tools/configure $(BUILD) -Dtests=enabled -Dpython=auto
 	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 

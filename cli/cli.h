@@ -35,7 +35,8 @@ typedef struct cli_command {
     const char *(*name_at)(
         int index);            /* what the operand NAME may be, NULL past the last; or NULL */
     void (*print_extra)(void); /* generated part of --help, or NULL */
-    int (*run)(cli_app *app);  /* returns the exit status */
+    bool (*is_spread)(const cli_settings *set); /* whether several ranks can share it; NULL: no */
+    int (*run)(cli_app *app);                   /* returns the exit status */
 } cli_command;
 
 extern const cli_command cli_command_fit, cli_command_transform, cli_command_predict,
@@ -49,6 +50,12 @@ const cli_command *cli_command_at(int index);
 
 /* Print one line on standard error and return status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* From now on this process says nothing on standard error: another one does. */
+void cli_fail_silently(void);
+bool cli_is_silent(void);
+/* The last line of cli_fail(), without the program's name; "": there was none. */
+const char *cli_fail_text(void);
 
 /* The command that runs: its options are spelled in messages of the library, which knows keys. */
 void cli_fail_for(const cli_command *command);
@@ -411,6 +418,9 @@ void cli_print_trace(FILE *out, const mercer_model_info *info);
 
 /* A row about the blocks of a stream, where there was one. */
 void cli_print_blocks(FILE *out, const mercer_model_info *info);
+
+/* A line of a summary where several ranks have shared the work. */
+void cli_print_ranks(FILE *out, const cli_app *app);
 
 /* Draw a picture: as SVG into path, or on the terminal when that is NULL. */
 mercer_status cli_draw(cli_app *app, const chart_subject *subject, const char *kind,

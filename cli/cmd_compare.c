@@ -123,6 +123,7 @@ static void print_comparison(const cli_app *app, mercer_evaluation **all)
     printf("Compared on %s: %s, %lld fold%s\n\n", cli_visible(cli_shown(app->set.operand[0])),
            first.summary, (long long)first.folds, first.folds == 1 ? "" : "s");
     cli_table_print(&table, stdout, 2);
+    cli_print_ranks(stdout, app);
     cli_print_notices(app);
 }
 
@@ -266,9 +267,10 @@ static int run_compare(cli_app *app)
     }
     if (status == CLI_DONE)
         status = check_metrics(&set->methods, all);
-    if (status == CLI_DONE)
+    const bool tells = mercer_ctx_rank(app->ctx) == 0; /* and writes */
+    if (status == CLI_DONE && tells)
         status = draw(app, all);
-    if (status == CLI_DONE) {
+    if (status == CLI_DONE && tells) {
         note_straight_rows(app, &o, all);
         cli_progress_clear();
         if (set->json)
@@ -299,5 +301,6 @@ const cli_command cli_command_compare = {
     .options = options,
     .details = "Examples:\n"
                "  mercer compare data.csv -m pls -m kpls -m sma --label species -n 10\n",
+    .is_spread = cli_evaluate_is_spread,
     .run = run_compare,
 };

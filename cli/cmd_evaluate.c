@@ -350,6 +350,8 @@ static int run_evaluate(cli_app *app)
     mercer_status rc =
         mercer_evaluate(app->ctx, &o.options, mercer_table_rows(o.table), targets, &e, &err);
     mercer_evaluation_info info = {.struct_size = sizeof info};
+    if (rc == MERCER_OK && mercer_ctx_rank(app->ctx) > 0)
+        goto out; /* rank 0 tells and writes */
     if (rc == MERCER_OK) {
         mercer_evaluation_get_info(e, &info);
         rc = save(app, e, targets, o.test ? o.test : o.table, &err);
@@ -389,6 +391,7 @@ static int run_evaluate(cli_app *app)
         print_confusion(out, &info, targets);
         print_conclusion(out, app, e, &info);
         print_importance(out, e, &info);
+        cli_print_ranks(out, app);
         cli_print_notices(app);
     }
 out:
@@ -426,5 +429,6 @@ const cli_command cli_command_evaluate = {
                "Examples:\n"
                "  mercer evaluate data.csv -m kpls --label species --tune components=1:20:+1\n"
                "  mercer evaluate data.csv -m kpca --tune kernel.sigma=0.5:8:*2 -n 10\n",
+    .is_spread = cli_evaluate_is_spread,
     .run = run_evaluate,
 };

@@ -487,7 +487,8 @@ static int run_fit(cli_app *app)
                         "fit: --checkpoint and --resume are for methods that learn from a stream "
                         "(ikpca), without --head and --novelty");
     int lock = -1;
-    status = cli_lock(app, set->output, &lock);
+    const bool writes = mercer_ctx_rank(app->ctx) == 0;
+    status = writes ? cli_lock(app, set->output, &lock) : CLI_DONE;
     if (status != CLI_DONE)
         return status;
     if (stream) {
@@ -537,6 +538,8 @@ static int run_fit(cli_app *app)
             goto out;
         o.tuning = tuning;
     }
+    if (!writes)
+        goto out; /* the choice is what ranks share: rank 0 fits it */
     status = cli_forecast_fit(app, &options, rows, targets, &o.forecast);
     if (status != CLI_DONE)
         goto out;
@@ -584,6 +587,12 @@ static void print_lists(void)
     free(methods);
     free(kernels);
     free(heads);
+}
+
+/* What --tune tries is an evaluation; the fit itself is one rank's. */
+static bool is_spread(const cli_settings *set)
+{
+    return set->tune.count > 0;
 }
 
 static const cli_option options[] = {
@@ -650,5 +659,6 @@ const cli_command cli_command_fit = {
                "  mercer fit data.csv -m kpca -n 0.95 --scale standard --label species --json\n"
                "  mercer fit data.csv -m kpca --label species --head ls -o my.model\n"
                "  mercer generate circle | mercer fit - -m kpca -k rbf:sigma=4\n",
+    .is_spread = is_spread,
     .run = run_fit,
 };

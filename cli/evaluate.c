@@ -123,6 +123,12 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     return status;
 }
 
+bool cli_evaluate_is_spread(const cli_settings *set)
+{
+    (void)set;
+    return true;
+}
+
 int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err)
 {
     const cli_settings *set = &app->set;

@@ -23,6 +23,9 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods);
 int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err);
 void cli_evaluate_finish(cli_evaluate_inputs *o);
 
+/* Several ranks can share every evaluation. */
+bool cli_evaluate_is_spread(const cli_settings *set);
+
 /* The file that an error of the library is about. */
 const char *cli_evaluate_file_of(const cli_settings *set, const mercer_error *err);
 

@@ -7,6 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool silent;
+static char failed[1024]; /* the last line */
+
+void cli_fail_silently(void)
+{
+    silent = true;
+}
+
+bool cli_is_silent(void)
+{
+    return silent;
+}
+
+const char *cli_fail_text(void)
+{
+    return failed;
+}
+
 int cli_fail(int status, const char *format, ...)
 {
     char text[1024];
@@ -15,6 +33,9 @@ int cli_fail(int status, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     cli_clean(text); /* one line, whatever the file is called */
+    snprintf(failed, sizeof failed, "%s", text);
+    if (silent)
+        return status;
     cli_progress_clear();
     fflush(stdout);
     fprintf(stderr, "mercer: %s\n", text);
@@ -185,7 +206,7 @@ void cli_notice(cli_app *app, const char *text)
 
 void cli_print_notices(const cli_app *app)
 {
-    if (app->set.quiet)
+    if (app->set.quiet || silent)
         return;
     cli_progress_clear();
     for (int64_t i = 0; i < app->notice_count; i++)

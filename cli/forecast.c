@@ -80,7 +80,7 @@ int cli_forecast_fit(cli_app *app, const mercer_fit_options *options, const merc
     int status = CLI_DONE;
     if (limit > 0 && told.seconds > limit) {
         status = cli_fail(CLI_FAILED, "fit: not begun, it would take longer than --time: %s", text);
-    } else if (told.seconds > LONG_SECONDS && !app->set.quiet) {
+    } else if (told.seconds > LONG_SECONDS && !app->set.quiet && !cli_is_silent()) {
         cli_progress_clear();
         fprintf(stderr, "mercer: note: %s\n", text);
         fflush(stderr);
@@ -98,7 +98,7 @@ void cli_forecast_folds(cli_app *app, const cli_evaluate_inputs *o)
     mercer_forecast told = {.struct_size = sizeof told};
     mercer_error err = {0};
     /* Grids have combinations that share their work, splits and runs of time parts of any size. */
-    if (e->tune_count || e->splits || e->ordered || folds < 0 || app->set.quiet)
+    if (e->tune_count || e->splits || e->ordered || folds < 0 || app->set.quiet || cli_is_silent())
         return;
     if (mercer_fit_forecast(app->ctx, e->fit, rows, mercer_table_targets(o->table),
                             e->test ? n : n - n / folds, LONG_SECONDS / (double)fits, &told,

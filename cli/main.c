@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program: finds the command, reads its options, minds the signals. */
+/* The program: finds the command, reads its options, minds the signals and other ranks. */
 #include "cli.h"
 #include "process.h"
+#include "ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ void cli_emergency_cleanup(void)
 static void on_signal(int signal_number)
 {
     cli_emergency_cleanup();
-    if (signal_number == SIGINT || signal_number == SIGTERM)
+    if ((signal_number == SIGINT || signal_number == SIGTERM) && !cli_is_silent())
         cli_interrupt_tell();
     if (signal_number == SIGPIPE) {
         /* Whoever read our output has enough: end the way every filter does. */
@@ -201,40 +202,53 @@ static void close_app(cli_app *app)
     free(app->command_line);
 }
 
-static int run_command(const cli_command *command, int argc, char **argv)
+/* With the options read and the ranks started. */
+static int run_with(cli_app *app, const cli_command *command, int argc, char **argv)
 {
-    cli_app app = {0};
-    cli_fail_for(command);
-    int status = cli_options_parse(command, argc - 2, argv + 2, &app.set);
-    if (status != CLI_DONE)
-        return status;
-    if (app.set.help) {
+    mercer_error err = {0};
+    if (app->set.help) {
         cli_options_help(command);
         return CLI_DONE;
     }
+    const int status = cli_ranks_check(command, &app->set);
+    if (status != CLI_DONE)
+        return status;
+    mercer_status rc = set_threads(app, &err);
+    if (rc == MERCER_OK && app->set.memory)
+        rc = mercer_ctx_set_memory(app->ctx, app->set.memory, &err);
+    if (rc != MERCER_OK)
+        return cli_fail_library(rc, &err, NULL);
+    mercer_ctx_set_seed(app->ctx, app->set.seed);
+    mercer_ctx_set_notice(app->ctx, cli_notice_library, app);
+    mercer_ctx_set_progress(app->ctx, cli_progress, NULL);
+    cli_progress_enable(!app->set.quiet && !cli_is_silent());
+    app->command_line = join_words(argc, argv);
+    running = app->ctx;
+    if (command == &cli_command_fit)
+        cli_mention_kernels(app);
+    return command->run(app);
+}
 
+/* Several ranks start before anything can fail, so that the others hear of one that fails. */
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    cli_app app = {0};
     mercer_error err = {0};
+    cli_fail_for(command);
+    int status = cli_ranks_start();
+    if (status != CLI_DONE)
+        return status;
     mercer_status rc = mercer_ctx_new(&app.ctx, &err);
     if (rc == MERCER_OK)
-        rc = set_threads(&app, &err);
-    if (rc == MERCER_OK && app.set.memory)
-        rc = mercer_ctx_set_memory(app.ctx, app.set.memory, &err);
-    if (rc != MERCER_OK) {
-        close_app(&app);
-        return cli_fail_library(rc, &err, NULL);
-    }
-    mercer_ctx_set_seed(app.ctx, app.set.seed);
-    mercer_ctx_set_notice(app.ctx, cli_notice_library, &app);
-    mercer_ctx_set_progress(app.ctx, cli_progress, NULL);
-    cli_progress_enable(!app.set.quiet);
-    app.command_line = join_words(argc, argv);
-    running = app.ctx;
-    if (command == &cli_command_fit)
-        cli_mention_kernels(&app);
-
-    status = command->run(&app);
-
+        rc = cli_ranks_join(&app, &err);
+    if (rc == MERCER_OK)
+        status = cli_options_parse(command, argc - 2, argv + 2, &app.set);
+    else
+        status = cli_fail_library(rc, &err, NULL);
+    if (status == CLI_DONE)
+        status = run_with(&app, command, argc, argv);
     cli_progress_end();
+    status = cli_ranks_end(&app, status);
     running = NULL;
     close_app(&app);
     return status;
@@ -276,6 +290,7 @@ int main(int argc, char **argv)
 {
     cli_take_wide_kernels(argv);
     mind_streams();
+    cli_ranks_look();
     install_signal_handlers();
     cli_mind_memory();
     return cli_finish_stdout(dispatch(argc, argv));

@@ -34,7 +34,7 @@ static struct {
     pthread_cond_t end;
 } bar = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static volatile sig_atomic_t shown;
-static double begun; /* when the command was */
+static double begun; /* when the command was; 0: not yet */
 
 void cli_progress_enable(bool enabled)
 {
@@ -191,7 +191,7 @@ void cli_interrupt_tell(void)
     size_t used = 0, at = sizeof digits - 1;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const double spent = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - begun;
+    const double spent = begun > 0 ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - begun : 0;
     unsigned long seconds = spent > 0 && spent < 1e9 ? (unsigned long)spent : 0;
     digits[at] = 0;
     do

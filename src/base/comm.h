@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Of a context. Alone: size 1, and none of the functions below exchanges or copies anything. */
+/* The ranks of a context. Alone: size 1, and none of the functions below exchanges or copies. */
 typedef struct mrc_comm {
     mercer_comm table;
     int64_t sent;     /* bytes given to the table */

@@ -1,0 +1,335 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program as several ranks of an MPI: test_mpi.py MERCER openmpi|mpich [WORD...] [-jN]
+
+Outputs of any number of ranks are those of one, byte for byte; whatever one rank meets with, all of them end, with one
+line of ours. A launcher that waits for two minutes is taken for a hang.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from harness import Skip, program, run_tests, test  # noqa: E402
+
+MERCER = program()
+KIND = sys.argv.pop(2)
+HANG = 120  # seconds
+RANKS = (1, 2, 3, 4, 7)
+OPTIONS = {"openmpi": ["-q", "--oversubscribe", "--allow-run-as-root"], "mpich": []}[KIND]
+RANK_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_RANK", "mpich": "PMI_RANK"}[KIND]
+SIZE_VARIABLE = {"openmpi": "OMPI_COMM_WORLD_SIZE", "mpich": "PMI_SIZE"}[KIND]
+LAUNCHER_WORDS = {"openmpi": "Open MPI", "mpich": "HYDRA"}[KIND]
+SURROUNDINGS = {name: value for name, value in os.environ.items()
+                if not re.match("OMPI_|PMI|PMIX_|SLURM_|COLUMNS|MPI_LOCAL", name)}
+SURROUNDINGS["OMP_NUM_THREADS"] = "1"
+
+
+def launcher():
+    """The mpirun of this MPI, of which a system may have several; None where there is none."""
+    for name in (f"mpirun.{KIND}", "mpirun", "mpiexec"):
+        path = shutil.which(name)
+        if path:
+            done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=HANG)
+            if LAUNCHER_WORDS in done.stdout:
+                return path
+    return None
+
+
+MPIRUN = launcher()
+
+
+def need_mpi():
+    if not MPIRUN:
+        raise Skip(f"there is no launcher of {LAUNCHER_WORDS}")
+    if not (pathlib.Path(MERCER).parent / f"mpi-{KIND}.so").exists():
+        raise Skip(f"the build has no module for {KIND}")
+
+
+class Done:
+    """What a launched program came to."""
+
+    def __init__(self, words, env=None):
+        with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
+            done = subprocess.run(list(map(str, words)), stdout=out, stderr=err, stdin=subprocess.DEVNULL, check=False,
+                                  timeout=HANG, env=dict(SURROUNDINGS, **(env or {})))
+        self.status = done.returncode
+        self.out = pathlib.Path("out.txt").read_text(encoding="utf-8")
+        self.err = pathlib.Path("err.txt").read_text(encoding="utf-8")
+        # what the program says; launchers have a lot to add
+        self.lines = [line for line in self.err.splitlines() if line.startswith("mercer: ")]
+
+
+def alone(*words, status=0, env=None):
+    done = Done([MERCER, *words], env)
+    assert done.status == status, (words, done.status, done.err)
+    return done
+
+
+def ranks(count, *words, status=0, env=None):
+    """Run mercer on so many ranks."""
+    need_mpi()
+    done = Done([MPIRUN, *OPTIONS, "-n", count, MERCER, *words], env)
+    assert done.status == status, (count, words, done.status, done.err, done.out[:500])
+    return done
+
+
+def together(*groups):
+    """Run different words on different ranks: (count, words) after (count, words)."""
+    need_mpi()
+    words = [MPIRUN, *OPTIONS]
+    for i, (count, own) in enumerate(groups):
+        words += [":"] * (i > 0) + ["-n", count, *own]
+    return Done(words)
+
+
+def one_line(done, *says, status=1):
+    """It has failed with one line, which says this."""
+    assert done.status == status, (done.status, done.err)
+    assert len(done.lines) == 1 and done.out == "", (done.err, done.out)
+    for word in says:
+        assert word in done.lines[0], (word, done.lines)
+
+
+def make_data(name="data.csv", rows=61, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, 4))
+    with open(name, "w", encoding="ascii") as out:
+        print("a,b,c,d,label", file=out)
+        for row in x:
+            print(*(f"{value:.6f}" for value in row), "yes" if row[0] + row[1] * row[2] > 0 else "no", sep=",", file=out)
+
+
+def without_times(text):
+    """A report without what another run changes: times, and the machine's part that a rank has."""
+    report = json.loads(text)
+    for key in list(report):
+        if key.startswith("seconds") or key in ("peak_memory_bytes", "threads", "store_reason"):
+            del report[key]
+    return json.dumps(report, indent=1)
+
+
+TUNED = ["evaluate", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "-n", "3"]
+
+
+def compare_with_one(words, files=()):
+    """Reports and files of any number of ranks are those of one."""
+    need_mpi()
+    make_data()
+    expected = without_times(alone(*words, "--json").out)
+    kept = {name: pathlib.Path(name).read_bytes() for name in files}
+    for count in RANKS:
+        for name in files:
+            os.unlink(name)
+        done = ranks(count, *words, "--json")
+        assert without_times(done.out) == expected, (count, done.out)
+        assert not done.lines, done.err
+        for name in files:
+            assert pathlib.Path(name).read_bytes() == kept[name], (count, name)
+    assert sorted(os.listdir(".")) == sorted({"data.csv", "out.txt", "err.txt", *files}), os.listdir(".")
+
+
+@test
+def evaluate_as_one():
+    compare_with_one(["evaluate", "data.csv", "-m", "kpca", "--head", "ls", "-n", "3", "--roc", "roc.csv",
+                      "--save-predictions", "p.csv", "--importance"], ["roc.csv", "p.csv"])
+
+
+@test
+def evaluate_tuned_as_one():
+    compare_with_one([*TUNED, "--plot", "t.svg"], ["t.svg"])
+
+
+@test
+def compare_as_one():
+    compare_with_one(["compare", "data.csv", "-m", "kpls", "-m", "pls", "-m", "sma", "-n", "2", "--cv", "loo"])
+
+
+@test
+def fit_tuned_as_one():
+    compare_with_one(["fit", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:4:*2", "--tune", "components=1:3:+1",
+                      "-o", "my.model"], ["my.model"])
+
+
+@test
+def text_as_one():
+    make_data()
+    expected = alone(*TUNED).out
+    done = ranks(3, *TUNED)
+    table, rest = done.out[:len(expected)], done.out[len(expected):]
+    assert table == expected, done.out
+    assert re.fullmatch(r"\n3 ranks x 1 thread, \d[\d.]* k?B sent per rank\n", rest), rest
+    assert ranks(3, *TUNED, "--quiet").out == ""
+    told = ranks(2, *TUNED, "--threads", "3").out
+    assert "2 ranks x 3 threads" in told, told
+
+
+@test
+def fewer_trials_than_ranks():
+    make_data()
+    words = ["evaluate", "data.csv", "-m", "kpls", "--cv", "2", "--json"]
+    assert without_times(ranks(7, *words).out) == without_times(alone(*words).out)
+    make_data("test.csv", 20, 5)
+    words = ["evaluate", "data.csv", "-m", "kpls", "--test", "test.csv", "--json"]
+    assert without_times(ranks(4, *words).out) == without_times(alone(*words).out)
+
+
+@test
+def version_and_help_are_said_once():
+    assert ranks(3, "--version").out == alone("--version").out
+    assert ranks(3, "evaluate", "--help").out == alone("evaluate", "--help").out
+
+
+@test
+def wrong_calls_are_one_line():
+    make_data()
+    one_line(ranks(3, "evaluate", "data.csv", "--frob", status=2), "unknown option --frob", status=2)
+    one_line(ranks(3, "evaluate", "data.csv", "-m", "kplx", status=2), "unknown method 'kplx'", status=2)
+    one_line(ranks(3, "frob", status=2), "unknown command 'frob'", status=2)
+
+
+@test
+def bad_files_are_one_line():
+    pathlib.Path("bad.csv").write_text("a,b,label\n1,2,x\n3,oops,y\n", encoding="ascii")
+    words = ["evaluate", "bad.csv", "-m", "kpls"]
+    expected = alone(*words, status=1).lines
+    done = ranks(3, *words, status=1)
+    one_line(done, "bad.csv")
+    assert done.lines == expected, (done.lines, expected)
+    one_line(ranks(3, "evaluate", "nothing.csv", "-m", "kpls", status=1), "nothing.csv: cannot open")
+
+
+@test
+def errors_of_folds_are_those_of_one():
+    make_data()
+    words = ["evaluate", "data.csv", "-m", "kpca:groups=50", "--head", "ls"]
+    expected = alone(*words, status=1).lines
+    done = ranks(3, *words, status=1)
+    assert done.lines == expected, (done.lines, expected)
+
+
+@test
+def a_failing_rank_ends_all():
+    make_data()
+    make_data("other.csv", seed=2)
+    words = [MERCER, *TUNED]
+    for count in (1, 2):
+        for last in (1, 2):
+            gone = [MERCER, "evaluate", "nothing.csv", *TUNED[2:]]
+            one_line(together((count, words), (last, gone)), f"rank {count}: nothing.csv: cannot open")
+    other = [MERCER, "evaluate", "other.csv", *TUNED[2:]]
+    one_line(together((2, words), (1, other)), "rank 2: the rows, the options or the seed are not those of rank 0")
+    one_line(together((2, words), (1, [*words, "--seed", "7"])), "rank 2: the rows, the options or the seed")
+    one_line(together((2, words), (1, [*words, "--frob"])), "rank 2: evaluate: unknown option --frob")
+    # the first rank fails: its line is its own
+    one_line(together((1, [MERCER, "evaluate", "nothing.csv", *TUNED[2:]]), (2, words)), "mercer: nothing.csv: cannot open")
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + HANG
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def start_with_numbers(count, *words):
+    """A launched program whose ranks leave their process numbers in files pid.RANK."""
+    need_mpi()
+    script = f'echo $$ > pid.${RANK_VARIABLE}.new && mv pid.${RANK_VARIABLE}.new pid.${RANK_VARIABLE} && exec "$@"'
+    with open("out.txt", "wb") as out, open("err.txt", "wb") as err:
+        # pylint: disable-next=consider-using-with
+        job = subprocess.Popen([MPIRUN, *OPTIONS, "-n", str(count), "sh", "-c", script, "sh", MERCER, *words],
+                               stdout=out, stderr=err, stdin=subprocess.DEVNULL, env=SURROUNDINGS)
+    wait_for("all ranks", lambda: all(os.path.exists(f"pid.{r}") for r in range(count)))
+    return job, [int(pathlib.Path(f"pid.{r}").read_text(encoding="ascii")) for r in range(count)]
+
+
+LONG = ["evaluate", "data.csv", "-m", "kpls", "--repeats", "100000", "--tune", "kernel.sigma=0.25:4:*1.1"]
+
+
+@test
+def a_killed_rank_ends_all():
+    make_data()
+    for victim in (2, 0):
+        for pause in (0, 0.7):
+            job, pids = start_with_numbers(3, *LONG, "--save-predictions", "p.csv")
+            time.sleep(pause)  # anywhere, from MPI's start on
+            os.kill(pids[victim], signal.SIGKILL)
+            assert job.wait(timeout=HANG) != 0
+            wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))
+            assert not [name for name in os.listdir(".") if "p.csv" in name], os.listdir(".")
+            for r in range(3):
+                os.unlink(f"pid.{r}")
+
+
+@test
+def an_interrupted_launcher_ends_all():
+    make_data()
+    job, pids = start_with_numbers(3, *LONG)
+    time.sleep(0.5)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(timeout=HANG) != 0
+    wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))
+
+
+@test
+def copies_that_do_not_know_each_other_are_refused():
+    make_data()
+    words = ["evaluate", "data.csv", "-m", "kpls", "--save-predictions", "p.csv"]
+    told = "4 copies were started that do not know each other: use srun --mpi=pmix"
+    slurm = {"SLURM_STEP_NUM_TASKS": "4", "SLURM_NTASKS": "4"}
+    one_line(alone(*words, status=2, env=dict(slurm, SLURM_PROCID="0")), told, status=2)
+    other = alone(*words, status=2, env=dict(slurm, SLURM_PROCID="3"))
+    assert not other.out and not other.lines, other.err  # one of them says it
+    # a batch script that starts one copy has the number of tasks of the job, too
+    alone(*words, env={"SLURM_NTASKS": "4", "SLURM_PROCID": "0"})
+    alone(*words, env={"SLURM_STEP_NUM_TASKS": "1", "SLURM_PROCID": "0"})
+    os.unlink("p.csv")
+    need_mpi()
+    one_line(alone(*words, status=2, env={SIZE_VARIABLE: "4", RANK_VARIABLE: "0", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                                          "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}),
+             "4 copies were started that do not know each other: use the mpirun of", status=2)
+    assert not os.path.exists("p.csv")
+
+
+@test
+def what_cannot_be_spread_is_refused_before_data_is_read():
+    for words in (["fit", "nothing.csv", "-m", "kpca"], ["transform", "my.model", "nothing.csv"], ["info", "my.model"],
+                  ["generate", "circle"], ["advise", "nothing.csv"], ["demo"]):
+        one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
+                 "evaluate, compare and fit --tune can be spread", status=2)
+    for words in (["evaluate", "-", "-m", "kpls"], ["compare", "/dev/stdin", "-m", "kpls", "-m", "pls"]):
+        one_line(ranks(2, *words, status=2), "cannot be read by 2 ranks", status=2)
+
+
+@test
+def a_build_without_the_module_says_so():
+    """A copy of the program in a folder without modules is one."""
+    make_data()
+    os.mkdir("elsewhere")
+    shutil.copy(MERCER, "elsewhere/mercer")
+    env = {SIZE_VARIABLE: "2", RANK_VARIABLE: "0", "LD_LIBRARY_PATH": str(pathlib.Path(MERCER).parent)}
+    done = Done(["elsewhere/mercer", "evaluate", "data.csv", "-m", "kpls"], env)
+    if done.status == 2:
+        raise Skip("a module is installed on this machine, too")
+    one_line(done, f"(mpi-{KIND}.so): build Mercer where this MPI is installed, or start one copy")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
