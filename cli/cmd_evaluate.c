@@ -428,7 +428,8 @@ const cli_command cli_command_evaluate = {
                "only from the training part of each fold.\n\n"
                "Examples:\n"
                "  mercer evaluate data.csv -m kpls --label species --tune components=1:20:+1\n"
-               "  mercer evaluate data.csv -m kpca --tune kernel.sigma=0.5:8:*2 -n 10\n",
+               "  mercer evaluate data.csv -m kpca --tune kernel.sigma=0.5:8:*2 -n 10\n"
+               "  mpirun -n 4 mercer evaluate data.csv -m kpls --label species\n",
     .is_spread = cli_evaluate_is_spread,
     .run = run_evaluate,
 };
