@@ -233,15 +233,16 @@ static const char *not_numbers(hid_t type)
 }
 
 /* Whether a dataset that is not compressed holds fewer bytes than its shape asks for, or than its
- * blocks do. The library does not look: it would give what lies behind them in memory. Compressed
- * ones are found out by nobody before they are unpacked; all this runs in a program of its own. */
-static bool is_short(hid_t data, hid_t plist)
+ * blocks do; one in a piece has just as many, or none as long as nothing was written. The library
+ * does not look: it would give what lies behind them in memory. Compressed ones are found out by
+ * nobody before they are unpacked; all this runs in a program of its own. */
+static bool is_misfit(hid_t data, hid_t plist)
 {
     hid_t space = H5Dget_space(data), type = H5Dget_type(data);
     hsize_t block[H5S_MAX_RANK], values = 0, wanted, bytes = type >= 0 ? H5Tget_size(type) : 0;
     H5D_layout_t layout = H5Pget_layout(plist);
     bool known = space >= 0 && bytes > 0;
-    if (layout == H5D_COMPACT) {
+    if (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS) {
         hssize_t points = known ? H5Sget_simple_extent_npoints(space) : -1;
         known = points >= 0;
         values = known ? (hsize_t)points : 0;
@@ -259,10 +260,12 @@ static bool is_short(hid_t data, hid_t plist)
         for (int i = 0; known && i < axes; i++)
             known = !__builtin_mul_overflow(values, block[i], &values);
     } else {
-        known = false; /* the library compares a contiguous one with the length of the file */
+        known = false;
     }
-    bool is = known && (__builtin_mul_overflow(values, bytes, &wanted) ||
-                        H5Dget_storage_size(data) < wanted);
+    hsize_t held = known ? H5Dget_storage_size(data) : 0;
+    bool is = known && __builtin_mul_overflow(values, bytes, &wanted);
+    if (known && !is)
+        is = layout == H5D_CONTIGUOUS ? held != 0 && held != wanted : held < wanted;
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -279,11 +282,11 @@ static const char *not_alone(hid_t data)
         return "damaged";
     bool virtual = H5Pget_layout(plist) == H5D_VIRTUAL;
     int external = H5Pget_external_count(plist);
-    bool damaged = !virtual && external == 0 && is_short(data, plist);
+    bool damaged = !virtual && external == 0 && is_misfit(data, plist);
     H5Pclose(plist);
     return virtual ? "a virtual dataset, put together from others"
            : external != 0 ? "stored outside of this file"
-           : damaged ? "damaged: shorter than its shape says"
+           : damaged ? "damaged: its length is not what its shape says"
                      : NULL;
 }
 

@@ -517,9 +517,21 @@ def test_hdf5_alone():
             data.id.write_direct_chunk((2, 0), secret.tobytes()[:29], 0)
             f.create_dataset("own", data=secret, chunks=(2, 2), fletcher32=True, **how)
             f.create_dataset("part", (10, 3), "f8", chunks=(4, 3), **how)[0:2] = secret
-        refuses(f"h5 short block, {name}", "p.h5:x", ["p.h5", "damaged: shorter than its shape says"])
+        refuses(f"h5 short block, {name}", "p.h5:x", ["p.h5", "damaged: its length is not what its shape says"])
         same(f"h5 beside a short block, {name}", "p.h5:own", secret)
         same(f"h5 blocks never written, {name}", "p.h5:part", np.vstack([secret, np.zeros((8, 3))]))
+    # A dataset in one piece whose length is not that of its shape: the library reads on behind it, or not to its end.
+    with h5py.File("p.h5", "w") as f:
+        f.create_dataset("x", data=secret)
+        f.create_dataset("empty", (4, 3), "f8")  # never written: zeroes
+    whole = pathlib.Path("p.h5").read_bytes()
+    same("h5 in one piece", "p.h5:x", secret)
+    same("h5 never written", "p.h5:empty", np.zeros((4, 3)))
+    at = whole.find(b"\x03\x01" + struct.pack("<Q", whole.find(secret.tobytes())) + struct.pack("<Q", secret.nbytes)) + 10
+    check("h5 length", at >= 10, "the length of the dataset is not where it is looked for")
+    for length in (8, secret.nbytes - 1, secret.nbytes + 8, 6144, 1 << 40, (1 << 64) - 8):
+        pathlib.Path("p.h5").write_bytes(whole[:at] + struct.pack("<Q", length) + whole[at + 8:])
+        refuses(f"h5 length {length}", "p.h5:x", ["p.h5"])
     # A block that unpacks to more than a block, and more than the memory there is.
     with h5py.File("p.h5", "w") as f:
         data = f.create_dataset("x", (8192, 4), "f8", chunks=(8192, 4), compression="gzip")
