@@ -277,6 +277,7 @@ static int run_compare(cli_app *app)
             print_comparison_json(app, all);
         else if (!set->quiet)
             print_comparison(app, all);
+        status = cli_journal_end(app, status);
     }
     for (int i = 0; i < CLI_MAX_LIST; i++)
         mercer_evaluation_free(all[i]);

@@ -394,6 +394,7 @@ static int run_evaluate(cli_app *app)
         cli_print_ranks(out, app);
         cli_print_notices(app);
     }
+    status = cli_journal_end(app, status);
 out:
     mercer_evaluation_free(e);
     cli_evaluate_finish(&o);

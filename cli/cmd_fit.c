@@ -199,7 +199,8 @@ static int check_call(const cli_settings *set)
     if (status == CLI_DONE && set->tune.count == 0) {
         const char *const needing[] = {set->tune_rule ? "tune-rule" : NULL, set->cv ? "cv" : NULL,
                                        set->metric ? "metric" : NULL,
-                                       set->positive ? "positive" : NULL};
+                                       set->positive ? "positive" : NULL,
+                                       set->journal ? "journal" : NULL};
         for (size_t i = 0; i < sizeof needing / sizeof *needing && status == CLI_DONE; i++)
             if (needing[i])
                 status = cli_fail(CLI_WRONG_CALL, "fit: --%s requires --tune", needing[i]);
@@ -428,6 +429,8 @@ static mercer_status tune(cli_app *app, const mercer_table *table, mercer_fit_op
     how.tune_rule = set->tune_rule;
     how.metric = set->metric;
     how.positive = set->positive;
+    how.journal = set->journal;
+    cli_journal_note(set);
     (void)cli_read_cv(set->cv, &how.inner_folds, &how.ordered); /* check_call() has seen it */
     mercer_status rc = cli_read_groups(set, table, &groups, err);
     how.groups = groups;
@@ -560,6 +563,7 @@ static int run_fit(cli_app *app)
     if (rc != MERCER_OK)
         goto out;
     print_outcome(app, &o);
+    status = cli_journal_end(app, status);
 out:
     if (rc != MERCER_OK)
         status = cli_fail_reading(set, rc, &err, path);
@@ -616,6 +620,7 @@ static const cli_option options[] = {
     CLI_OPTION("cv", 0, CLI_TEXT, cv, "K|time:K", NULL,
                "with --tune: number of folds; time:K: rows are in the order of time, and each fold "
                "is learnt for from earlier rows only; default 5"),
+    CLI_OPTION_JOURNAL("with --tune: every trial"),
     CLI_OPTION_METRIC,
     CLI_OPTION_POSITIVE("auc and ap"),
     CLI_OPTION_GROUPS,

@@ -123,6 +123,27 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods)
     return status;
 }
 
+void cli_journal_note(const cli_settings *set)
+{
+    if (!set->journal)
+        return;
+    char *note = cli_format("the same command goes on with what is in %s.*", set->journal);
+    cli_interrupt_note(note);
+    free(note);
+}
+
+int cli_journal_end(const cli_app *app, int status)
+{
+    mercer_error err = {0};
+    if (!app->set.journal || mercer_ctx_rank(app->ctx) > 0)
+        return status;
+    status = cli_finish_stdout(status);
+    if (status != CLI_DONE)
+        return status;
+    const mercer_status rc = mercer_journal_remove(app->set.journal, &err);
+    return rc == MERCER_OK ? status : cli_fail_library(rc, &err, NULL);
+}
+
 bool cli_evaluate_is_spread(const cli_settings *set)
 {
     (void)set;
@@ -143,6 +164,8 @@ int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err
     o->options.inner_folds = set->inner;
     o->options.tune_rule = set->tune_rule;
     o->options.importance = set->importance;
+    o->options.journal = set->journal;
+    cli_journal_note(set);
     o->options.predictions = set->roc           ? MERCER_PREDICTIONS_RANKED
                              : set->predictions ? MERCER_PREDICTIONS_ANY
                                                 : 0;

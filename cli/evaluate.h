@@ -23,6 +23,12 @@ int cli_evaluate_check(const cli_settings *set, const cli_list *methods);
 int cli_evaluate_prepare(cli_app *app, cli_evaluate_inputs *o, mercer_error *err);
 void cli_evaluate_finish(cli_evaluate_inputs *o);
 
+/* What an interruption says when there is a journal. */
+void cli_journal_note(const cli_settings *set);
+/* The journal, if there is one, is not needed any more once everything is printed and written.
+ * Returns status, or another one after one line. */
+int cli_journal_end(const cli_app *app, int status);
+
 /* Several ranks can share every evaluation. */
 bool cli_evaluate_is_spread(const cli_settings *set);
 
@@ -76,7 +82,7 @@ char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const ch
         CLI_OPTION_TUNE_RULE,                                                                      \
         CLI_OPTION("inner", 0, CLI_COUNT, inner, "K", NULL,                                        \
                    "folds within each training part for --tune; default 5"),                       \
-        CLI_FIT("center", 0, "HOW", "as for fit", NULL),                                           \
+        CLI_OPTION_JOURNAL("every trial"), CLI_FIT("center", 0, "HOW", "as for fit", NULL),        \
         CLI_FIT("scale", 0, "HOW",                                                                 \
                 "scale the columns or rows first, learnt within each training part", NULL),        \
         CLI_FIT("scale_target", 0, "HOW", "as for fit", NULL),                                     \

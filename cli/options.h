@@ -44,13 +44,13 @@ typedef struct cli_settings {
     bool importance;
     int64_t resize[2]; /* width and height; 0: not given */
     uint64_t seed;
-    double noise;                                      /* negative: not given */
-    const char *goal;                                  /* NULL: not given */
-    double time;                                       /* seconds; 0: not given */
-    const char *cv, *split, *test, *test_labels;       /* NULL: not given */
-    const char *metric, *positive, *predictions, *roc; /* NULL: not given */
-    const char *tune_rule, *groups;                    /* NULL: not given */
-    int64_t repeats, inner;                            /* 0: not given */
+    double noise;                                                /* negative: not given */
+    const char *goal;                                            /* NULL: not given */
+    double time;                                                 /* seconds; 0: not given */
+    const char *cv, *split, *test, *test_labels;                 /* NULL: not given */
+    const char *metric, *positive, *predictions, *roc, *journal; /* NULL: not given */
+    const char *tune_rule, *groups;                              /* NULL: not given */
+    int64_t repeats, inner;                                      /* 0: not given */
     cli_list tune, methods;
     const char *kind, *axes, *plot; /* NULL: not given */
     int64_t sheet[2];               /* images across and down; 0: not given */
@@ -234,6 +234,12 @@ typedef struct cli_option {
     CLI_OPTION("checkpoint", 0, CLI_COUNT, checkpoint, "ROWS", NULL,                               \
                "write the model whenever ROWS more rows have been learnt, at the end of a "        \
                "block, so that --resume can go on from there")
+#define CLI_OPTION_JOURNAL(what)                                                                   \
+    CLI_OPTION("journal", 0, CLI_TEXT, journal, "FILE", NULL,                                      \
+               what                                                                                \
+               " is kept in FILE.0 (of several ranks FILE.0, FILE.1, ...) as soon as it is "       \
+               "done; when the run is ended, the same command goes on from there, and removes "    \
+               "the files in the end")
 #define CLI_OPTION_SEED                                                                            \
     CLI_OPTION("seed", 0, CLI_SEED, seed, "N", NULL, "seed of all random choices; default 1")
 #define CLI_OPTION_MEMORY                                                                          \

@@ -312,10 +312,10 @@ static void put_word(FILE *out, const char *word)
 char *cli_tuned_command(const cli_app *app, const mercer_evaluation *e, const char *output)
 {
     /* What the choice replaces, and what changes nothing in a model. */
-    static const char *const others[] = {"method",     "kernel", "components", "head",   "output",
-                                         "json",       "quiet",  "threads",    "memory", "tune",
-                                         "tune-rule",  "cv",     "metric",     "inner",  "positive",
-                                         "checkpoint", "resume", "time",       "plot",   "report"};
+    static const char *const others[] = {
+        "method",   "kernel",     "components", "head",      "output", "json",   "quiet",
+        "threads",  "memory",     "tune",       "tune-rule", "cv",     "metric", "inner",
+        "positive", "checkpoint", "resume",     "time",      "plot",   "report", "journal"};
     const cli_settings *set = &app->set;
     const view v = view_of(e);
     char *line = NULL;

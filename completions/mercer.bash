@@ -28,6 +28,7 @@ _mercer() {
         fit:--tune) words='' ;;
         fit:--tune-rule) words='best 1se' ;;
         fit:--cv) words='' ;;
+        fit:--journal) words='files' ;;
         fit:--metric) words='error balanced auc ap rmse columns structure reconstruction preimage' ;;
         fit:--positive) words='' ;;
         fit:--groups) words='' ;;
@@ -55,7 +56,6 @@ _mercer() {
         fit:--unlabelled) words='error drop' ;;
         fit:--store) words='auto dense stream lowrank' ;;
         fit:--precision) words='double single' ;;
-        fit:--tolerance) words='' ;;
         fit:--intervals) words='off on' ;;
         fit:--keep) words='refit fitted' ;;
         fit:--map) words='' ;;
@@ -121,12 +121,12 @@ _mercer() {
         evaluate:--tune) words='' ;;
         evaluate:--tune-rule) words='best 1se' ;;
         evaluate:--inner) words='' ;;
+        evaluate:--journal) words='files' ;;
         evaluate:--center) words='none exact span' ;;
         evaluate:--scale) words='none standard minmax norm unit rowstandard robust' ;;
         evaluate:--scale-target) words='none standard norm' ;;
         evaluate:--store) words='auto dense stream lowrank' ;;
         evaluate:--precision) words='double single' ;;
-        evaluate:--tolerance) words='' ;;
         evaluate:--map) words='' ;;
         evaluate:--label) words='' ;;
         evaluate:--target) words='' ;;
@@ -168,12 +168,12 @@ _mercer() {
         compare:--tune) words='' ;;
         compare:--tune-rule) words='best 1se' ;;
         compare:--inner) words='' ;;
+        compare:--journal) words='files' ;;
         compare:--center) words='none exact span' ;;
         compare:--scale) words='none standard minmax norm unit rowstandard robust' ;;
         compare:--scale-target) words='none standard norm' ;;
         compare:--store) words='auto dense stream lowrank' ;;
         compare:--precision) words='double single' ;;
-        compare:--tolerance) words='' ;;
         compare:--map) words='' ;;
         compare:--label) words='' ;;
         compare:--target) words='' ;;
@@ -323,15 +323,15 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --tolerance --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --journal --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
             advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --memory --threads --json --quiet --help' ;;
             advise:*) words='files' ;;

@@ -58,6 +58,10 @@ typedef struct mercer_evaluate_options {
                               them: mercer_evaluation_get_tuning(). 0: not */
     int importance; /* 1: tell how much each column matters, see mercer_evaluation_importance();
                        without predictions metric then is reconstruction; 0: not */
+    const char *journal; /* experimental: trials that are done are appended to the file JOURNAL.R,
+                            R the rank (0 when alone), and those that any JOURNAL.* has of the same
+                            rows, options and seed are not done again, with any number of ranks;
+                            NULL: none. mercer_journal_remove() removes the files */
 } mercer_evaluate_options;
 MERCER_VERSIONED(evaluate_options)
 
@@ -74,6 +78,10 @@ MERCER_API mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_
                                          const mercer_rows *rows, const mercer_targets *targets,
                                          mercer_evaluation **out, mercer_error *err);
 MERCER_API void mercer_evaluation_free(mercer_evaluation *evaluation);
+
+/* Remove the files of a journal, once its result is where it should be. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_journal_remove(const char *path,
+                                                                   mercer_error *err);
 
 /* The result, every pointer borrowed from it. Set struct_size before the call. */
 typedef struct mercer_evaluation_info {

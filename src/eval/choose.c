@@ -25,12 +25,23 @@ struct inner_fold {
 
 struct choosing {
     mrc_job *job;
+    int64_t fold; /* whose rows they are */
     mercer_ctx *ctx;
     const mrc_fold_rows *rows;
     mrc_folds inner;
     struct inner_fold *folds;
     mrc_scores *scores;
 };
+
+static void set_failed(struct inner_fold *fold, int64_t choice, mercer_status rc,
+                       const mercer_error *why)
+{
+    fold->failed[choice] = true;
+    if (fold->first_rc == MERCER_OK) {
+        fold->first = *why;
+        fold->first_rc = rc;
+    }
+}
 
 /* A choice may not suit the rows of an inner fold (too few of a class for nu, a width that makes
  * all rows equal): it cannot be chosen then. What has to do with the call or the machine ends the
@@ -42,17 +53,66 @@ static mercer_status note_failure(struct inner_fold *fold, const mrc_grid *grid,
         mrc_fail_within(err, rc, NULL, "%.100s: ", grid->choices[choice].text);
     if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
         return rc;
-    fold->failed[choice] = true;
-    if (fold->first_rc == MERCER_OK) {
-        fold->first = *err;
-        fold->first_rc = rc;
-    }
+    set_failed(fold, choice, rc, err);
     return MERCER_OK;
 }
 
-/* Every choice on one inner fold; values: a row of the scores. */
+/* ---- the journal ---- */
+
+/* A trial is known by the status of its fit, why, and a value per number of components. With more
+ * memory than its share a trial may come to other digits, so that these are neither found nor kept.
+ */
+static mercer_status find_trial(const mrc_job *job, int64_t index, int64_t choice, int64_t numbers,
+                                struct inner_fold *fold, double *values, bool *found,
+                                mercer_error *err)
+{
+    mrc_reading from;
+    mercer_error why;
+    mercer_status failed_with, rc = MERCER_OK;
+    *found = !job->large && mrc_journal_find(&job->journal, MRC_OF_TRIAL, index, &from);
+    if (!*found)
+        return rc;
+    MRC_TRY(mrc_record_get_error(&from, &failed_with, &why, err));
+    MRC_TRY(mrc_record_get(&from, values, numbers * (int64_t)sizeof *values, err));
+    if (failed_with != MERCER_OK)
+        set_failed(fold, choice, failed_with, &why);
+out:
+    return rc;
+}
+
+static mercer_status keep_trial(mrc_job *job, int64_t index, mercer_status failed_with,
+                                const mercer_error *why, const double *values, int64_t numbers,
+                                mercer_error *err)
+{
+    mrc_record record = {0};
+    mercer_status rc = MERCER_OK;
+    if (!job->journal.path || job->large)
+        return rc;
+    MRC_TRY(mrc_record_put_error(&record, failed_with, why, err));
+    MRC_TRY(mrc_record_put(&record, values, numbers * (int64_t)sizeof *values, err));
+    MRC_TRY(mrc_journal_keep(&job->journal, MRC_OF_TRIAL, index, &record, err));
+out:
+    mrc_record_destroy(&record);
+    return rc;
+}
+
+bool mrc_choose_is_known(const mrc_job *job, int64_t fold, int64_t inner)
+{
+    const int64_t choices = job->result->grid.count;
+    mrc_reading from;
+    for (int64_t c = 0; c < choices; c++)
+        if (!mrc_journal_find(&job->journal, MRC_OF_TRIAL,
+                              (fold * job->inner_most + inner) * choices + c, &from))
+            return false;
+    return true;
+}
+
+/* ---- an inner fold ---- */
+
+/* Every choice on one inner fold; values: a row of the scores; first: its first trial in the
+ * journal. */
 static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *all,
-                                 const mrc_split *split, const mrc_trial *given,
+                                 const mrc_split *split, const mrc_trial *given, int64_t first,
                                  struct inner_fold *fold, double *values, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
@@ -80,11 +140,16 @@ static mercer_status try_choices(mercer_ctx *ctx, mrc_job *job, const mrc_fold_r
         MRC_TRY(mrc_check_cancel(ctx, err));
         trial.choice = &grid->choices[c];
         trial.values = values + c * trial.count;
-        rc = mrc_trial_run(ctx, &trial, &why);
-        if (rc != MERCER_OK)
-            rc = note_failure(fold, grid, c, rc, &why);
-        if (rc != MERCER_OK)
-            MRC_TRY(mrc_fail_again(err, rc, &why));
+        bool found;
+        MRC_TRY(find_trial(job, first + c, c, trial.count, fold, trial.values, &found, err));
+        if (!found) {
+            const mercer_status outcome = mrc_trial_run(ctx, &trial, &why);
+            if (outcome != MERCER_OK)
+                rc = note_failure(fold, grid, c, outcome, &why);
+            if (rc != MERCER_OK)
+                MRC_TRY(mrc_fail_again(err, rc, &why));
+            MRC_TRY(keep_trial(job, first + c, outcome, &why, trial.values, trial.count, err));
+        }
         mrc_job_count_step(job, ctx);
     }
 out:
@@ -121,7 +186,8 @@ static mercer_status try_fold(mercer_ctx *ctx, struct choosing *choosing, int64_
                        .learn_count = mrc_folds_rest(inner, f, rest),
                        .held = inner->rows + inner->start[f],
                        .held_count = inner->start[f + 1] - inner->start[f]};
-    MRC_TRY(try_choices(ctx, job, choosing->rows, &split, &trial, &choosing->folds[f],
+    MRC_TRY(try_choices(ctx, job, choosing->rows, &split, &trial,
+                        (choosing->fold * job->inner_most + f) * grid->count, &choosing->folds[f],
                         choosing->scores->values + f * choosing->scores->cells, err));
 out:
     mrc_free(rest);
@@ -154,10 +220,12 @@ static void run_large_folds(struct choosing *choosing)
     if (choosing->ctx != job->ctx || job->ctx->threads == 1)
         return;
     job->workers[0]->budget = job->memory;
+    job->large = true;
     for (int64_t k = 0; k < mrc_job_dealt(job, choosing->inner.count); k++)
         if (choosing->folds[mrc_job_piece(job, k)].rc == MERCER_ERR_BUDGET &&
             mrc_check_cancel(job->ctx, NULL) == MERCER_OK)
             fold_task(choosing, k, 0);
+    job->large = false;
     job->workers[0]->budget = job->share;
 }
 
@@ -302,18 +370,20 @@ static void end(struct choosing *choosing)
     mrc_folds_destroy(&choosing->inner);
 }
 
-void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t f,
-                      mrc_record *out)
+void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
+                      int64_t inner)
 {
+    mrc_record *out = &job->ahead.pieces[fold * job->inner_most + inner];
     mrc_scores scores = {0};
-    struct choosing choosing = {.job = job, .ctx = ctx, .rows = rows, .scores = &scores};
+    struct choosing choosing = {
+        .job = job, .fold = fold, .ctx = ctx, .rows = rows, .scores = &scores};
     mercer_error err;
     mercer_status rc = MERCER_OK;
     MRC_TRY(begin(&choosing, &err));
-    if (f >= choosing.inner.count)
+    if (inner >= choosing.inner.count)
         goto out;
-    MRC_TRY(try_fold(ctx, &choosing, f, &err));
-    MRC_TRY(put_fold(&choosing, f, out, &err));
+    MRC_TRY(try_fold(ctx, &choosing, inner, &err));
+    MRC_TRY(put_fold(&choosing, inner, out, &err));
 out:
     if (rc != MERCER_OK)
         mrc_record_destroy(out);
@@ -321,18 +391,20 @@ out:
     mrc_scores_destroy(&scores);
 }
 
-mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
-                         const mrc_record *known, mrc_scores *scores, mercer_notice *left_out,
-                         mercer_error *err)
+mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
+                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
-    struct choosing choosing = {.job = job, .ctx = ctx, .rows = rows, .scores = scores};
+    struct choosing choosing = {
+        .job = job, .fold = fold, .ctx = ctx, .rows = rows, .scores = scores};
     mercer_status rc = MERCER_OK;
     MRC_TRY(begin(&choosing, err));
     const int64_t folds = choosing.inner.count;
-    for (int64_t f = 0; known && f < folds; f++)
-        if (known[f].data)
-            MRC_TRY(get_fold(&choosing, f, (mrc_reading){known[f].data, known[f].size}, err));
+    for (int64_t f = 0; f < folds && !job->large; f++) {
+        mrc_reading from; /* tried ahead with a share of the memory, as it would be here */
+        if (mrc_outcomes_find(&job->ahead, fold * job->inner_most + f, &from))
+            MRC_TRY(get_fold(&choosing, f, from, err));
+    }
     MRC_TRY(mrc_parfor_checked(ctx, ctx == job->ctx ? mrc_job_dealt(job, folds) : folds, fold_task,
                                &choosing, err));
     run_large_folds(&choosing);

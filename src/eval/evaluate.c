@@ -21,11 +21,11 @@
 
 /* ---- one fold ---- */
 
-/* Choose within the training part, fit it, judge the rows held out. known: what tells the choice,
- * where it was made already; else NULL. ahead: records of inner folds, or NULL. */
-static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *train,
+/* Choose within the training part of fold f, fit it, judge the rows held out. known: what tells the
+ * choice, where it was made already; else NULL. */
+static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, const mrc_fold_rows *train,
                               const mrc_fold_rows *test, const mrc_scores *known,
-                              const mrc_record *ahead, mrc_fold_result *fold, mercer_error *err)
+                              mrc_fold_result *fold, mercer_error *err)
 {
     const mrc_grid *grid = &job->result->grid;
     static const double as_given = 0;
@@ -40,7 +40,7 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows
     mercer_ctx_set_notice(ctx, NULL, NULL); /* of what is only tried */
     fold->inner = NAN;
     if (mrc_job_is_tuned(job) && !known) {
-        MRC_TRY(mrc_choose(ctx, job, train, ahead, &scores, &left_out, err));
+        MRC_TRY(mrc_choose(ctx, job, train, f, &scores, &left_out, err));
         if (left_out.text[0])
             mrc_notice_keep(fold, &left_out);
         known = &scores;
@@ -128,85 +128,18 @@ static void seed_fold(mercer_ctx *ctx, const mrc_job *job, int64_t f)
 static mercer_status prepare_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, mrc_fold_result *fold,
                                   mercer_error *err)
 {
-    /* Inner folds were tried ahead with a share of the memory: with all of it, they are tried again
-     * as they would be without ranks. */
-    const mrc_record *ahead =
-        job->ahead.pieces && !job->large ? job->ahead.pieces + f * job->inner_most : NULL;
     mrc_fold_rows train = {0}, test = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(describe_fold(job, f, fold, err));
     MRC_TRY(take_fold(job, f, &train, &test, err));
-    MRC_TRY(run_fold(ctx, job, &train, &test, NULL, ahead, fold, err));
+    MRC_TRY(run_fold(ctx, job, f, &train, &test, NULL, fold, err));
 out:
     mrc_fold_rows_destroy(&train);
     mrc_fold_rows_destroy(&test);
     return rc;
 }
 
-/* Without memory for it the status has to do. */
-static void keep_error(mrc_fold_result *fold, const mercer_error *err)
-{
-    if (mrc_alloc(&fold->why, 1, sizeof *fold->why, NULL) == MERCER_OK)
-        *fold->why = *err;
-}
-
-static void fold_task(void *arg, int64_t task, int worker)
-{
-    mrc_job *job = arg;
-    const int64_t f = mrc_job_piece(job, task);
-    mrc_fold_result *fold = &job->result->folds[f];
-    mercer_ctx *ctx = job->workers[worker];
-    mercer_error err = {0};
-    seed_fold(ctx, job, f);
-    fold->rc = prepare_fold(ctx, job, f, fold, &err);
-    if (fold->rc != MERCER_OK)
-        keep_error(fold, &err);
-}
-
-/* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
-static void run_large_folds(mrc_job *job)
-{
-    if (job->ctx->threads == 1)
-        return;
-    job->workers[0]->budget = job->memory;
-    job->large = true;
-    for (int64_t k = 0; k < mrc_job_dealt(job, job->result->count); k++) {
-        mrc_fold_result *fold = &job->result->folds[mrc_job_piece(job, k)];
-        if (fold->rc == MERCER_ERR_BUDGET && mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
-            mrc_fold_result_destroy(fold);
-            fold_task(job, k, 0);
-        }
-    }
-    job->large = false;
-    job->workers[0]->budget = job->share;
-}
-
-/* ---- ranks ---- */
-
-/* Inner fold p % inner_most of fold p / inner_most, of those that this rank has. */
-static void ahead_task(void *arg, int64_t task, int worker)
-{
-    mrc_job *job = arg;
-    const int64_t p = mrc_job_piece(job, task), f = p / job->inner_most;
-    mercer_ctx *ctx = job->workers[worker];
-    mrc_fold_rows train = {0}, test = {0};
-    seed_fold(ctx, job, f);
-    if (take_fold(job, f, &train, &test, NULL) == MERCER_OK)
-        mrc_choose_ahead(ctx, job, &train, p % job->inner_most, &job->ahead.pieces[p]);
-    mrc_fold_rows_destroy(&train);
-    mrc_fold_rows_destroy(&test);
-}
-
-static mercer_status try_ahead(mrc_job *job, mercer_error *err)
-{
-    const int64_t pieces = job->result->count * job->inner_most;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_outcomes_init(&job->ahead, pieces, err));
-    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, pieces), ahead_task, job, err));
-    MRC_TRY(mrc_outcomes_share(job->ctx, &job->ahead, err));
-out:
-    return rc;
-}
+/* ---- what a fold came to, as a record ---- */
 
 /* An array that a record has or has not. */
 static mercer_status put_array(mrc_record *out, const void *data, int64_t bytes, mercer_error *err)
@@ -281,28 +214,139 @@ out:
     return rc;
 }
 
+/* ---- folds that this rank runs ---- */
+
+/* Without memory for it the status has to do. */
+static void keep_error(mrc_fold_result *fold, const mercer_error *err)
+{
+    if (mrc_alloc(&fold->why, 1, sizeof *fold->why, NULL) == MERCER_OK)
+        *fold->why = *err;
+}
+
+static mercer_status keep_fold(mrc_job *job, int64_t f, mercer_error *err)
+{
+    mrc_record record = {0};
+    mercer_status rc = MERCER_OK;
+    if (!job->journal.path)
+        return rc;
+    MRC_TRY(put_result(job, &job->result->folds[f], &record, err));
+    MRC_TRY(mrc_journal_keep(&job->journal, MRC_OF_FOLD, f, &record, err));
+out:
+    mrc_record_destroy(&record);
+    return rc;
+}
+
+/* Folds that the journal knows are done; the others are to do. */
+static mercer_status list_folds(mrc_job *job, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&job->todo, job->result->count, sizeof *job->todo, err));
+    for (int64_t f = 0; f < job->result->count; f++) {
+        mrc_reading from;
+        if (!mrc_journal_find(&job->journal, MRC_OF_FOLD, f, &from)) {
+            job->todo[job->todo_count++] = f;
+            continue;
+        }
+        MRC_TRY(describe_fold(job, f, &job->result->folds[f], err));
+        MRC_TRY(get_result(from, &job->result->folds[f], err));
+    }
+out:
+    return rc;
+}
+
+static void fold_task(void *arg, int64_t task, int worker)
+{
+    mrc_job *job = arg;
+    const int64_t f = job->todo[mrc_job_piece(job, task)];
+    mrc_fold_result *fold = &job->result->folds[f];
+    mercer_ctx *ctx = job->workers[worker];
+    mercer_error err = {0};
+    seed_fold(ctx, job, f);
+    fold->rc = prepare_fold(ctx, job, f, fold, &err);
+    if (fold->rc == MERCER_OK)
+        fold->rc = keep_fold(job, f, &err);
+    if (fold->rc != MERCER_OK)
+        keep_error(fold, &err);
+}
+
+/* Folds that did not fit a worker's share of the memory have all of it, one after the other. */
+static void run_large_folds(mrc_job *job)
+{
+    if (job->ctx->threads == 1)
+        return;
+    job->workers[0]->budget = job->memory;
+    job->large = true;
+    for (int64_t k = 0; k < mrc_job_dealt(job, job->todo_count); k++) {
+        mrc_fold_result *fold = &job->result->folds[job->todo[mrc_job_piece(job, k)]];
+        if (fold->rc == MERCER_ERR_BUDGET && mrc_check_cancel(job->ctx, NULL) == MERCER_OK) {
+            mrc_fold_result_destroy(fold);
+            fold_task(job, k, 0);
+        }
+    }
+    job->large = false;
+    job->workers[0]->budget = job->share;
+}
+
+/* ---- ranks ---- */
+
+/* Inner folds to be tried before the folds are run: p % inner_most of fold p / inner_most. */
+struct ahead {
+    mrc_job *job;
+    int64_t *pieces, count;
+};
+
+static void ahead_task(void *arg, int64_t task, int worker)
+{
+    const struct ahead *ahead = arg;
+    mrc_job *job = ahead->job;
+    const int64_t p = ahead->pieces[mrc_job_piece(job, task)], f = p / job->inner_most;
+    mercer_ctx *ctx = job->workers[worker];
+    mrc_fold_rows train = {0}, test = {0};
+    seed_fold(ctx, job, f);
+    if (take_fold(job, f, &train, &test, NULL) == MERCER_OK)
+        mrc_choose_ahead(ctx, job, &train, f, p % job->inner_most);
+    mrc_fold_rows_destroy(&train);
+    mrc_fold_rows_destroy(&test);
+}
+
+static mercer_status try_ahead(mrc_job *job, mercer_error *err)
+{
+    struct ahead ahead = {.job = job};
+    const int64_t most = job->inner_most;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_outcomes_init(&job->ahead, job->result->count * most, err));
+    MRC_TRY(mrc_alloc(&ahead.pieces, job->todo_count * most, sizeof *ahead.pieces, err));
+    for (int64_t p = 0; p < job->todo_count * most; p++)
+        if (!mrc_choose_is_known(job, job->todo[p / most], p % most))
+            ahead.pieces[ahead.count++] = job->todo[p / most] * most + p % most;
+    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, ahead.count), ahead_task, &ahead, err));
+    MRC_TRY(mrc_outcomes_share(job->ctx, &job->ahead, err));
+out:
+    mrc_free(ahead.pieces);
+    return rc;
+}
+
 /* What all folds came to, from the ranks that have run them. */
 static mercer_status share_results(mrc_job *job, mercer_error *err)
 {
-    const int64_t count = job->result->count;
     mrc_outcomes outcomes = {0};
     mercer_status rc = MERCER_OK;
     if (mercer_ctx_ranks(job->ctx) == 1)
         return rc;
-    MRC_TRY(mrc_outcomes_init(&outcomes, count, err));
-    for (int64_t k = 0; k < mrc_job_dealt(job, count); k++) {
-        int64_t f = mrc_job_piece(job, k);
-        MRC_TRY(put_result(job, &job->result->folds[f], &outcomes.pieces[f], err));
+    MRC_TRY(mrc_outcomes_init(&outcomes, job->todo_count, err));
+    for (int64_t k = 0; k < mrc_job_dealt(job, job->todo_count); k++) {
+        int64_t i = mrc_job_piece(job, k);
+        MRC_TRY(put_result(job, &job->result->folds[job->todo[i]], &outcomes.pieces[i], err));
     }
     MRC_TRY(mrc_outcomes_share(job->ctx, &outcomes, err));
-    for (int64_t f = 0; f < count; f++) {
-        mrc_fold_result *fold = &job->result->folds[f];
+    for (int64_t i = 0; i < job->todo_count; i++) {
+        mrc_fold_result *fold = &job->result->folds[job->todo[i]];
         mrc_reading from = {0};
-        if (f % mercer_ctx_ranks(job->ctx) == mercer_ctx_rank(job->ctx))
+        if (i % mercer_ctx_ranks(job->ctx) == mercer_ctx_rank(job->ctx))
             continue;
         if (job->folds)
-            MRC_TRY(describe_fold(job, f, fold, err));
-        (void)mrc_outcomes_find(&outcomes, f, &from);
+            MRC_TRY(describe_fold(job, job->todo[i], fold, err));
+        (void)mrc_outcomes_find(&outcomes, i, &from);
         MRC_TRY(get_result(from, fold, err));
     }
 out:
@@ -314,9 +358,10 @@ static mercer_status run_folds(mrc_job *job, mercer_error *err)
 {
     mercer_evaluation *result = job->result;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(list_folds(job, err));
     if (mercer_ctx_ranks(job->ctx) > 1 && mrc_job_is_tuned(job))
         MRC_TRY(try_ahead(job, err));
-    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, result->count), fold_task, job, err));
+    MRC_TRY(mrc_parfor_checked(job->ctx, mrc_job_dealt(job, job->todo_count), fold_task, job, err));
     run_large_folds(job);
     MRC_TRY(share_results(job, err));
     for (int64_t f = 0; f < result->count; f++) {
@@ -386,10 +431,10 @@ static mercer_status run_test(mrc_job *job, mercer_error *err)
     }
     if (mrc_job_is_tuned(job)) /* the training part is all rows */
         MRC_TRY(mrc_tune_all(job, err));
-    if (mrc_job_dealt(job, 1))
-        MRC_TRY(run_fold(job->ctx, job, &train, &test,
-                         mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, NULL, fold,
-                         err));
+    MRC_TRY(list_folds(job, err)); /* the only one, which is never in the journal */
+    if (mrc_job_dealt(job, job->todo_count))
+        MRC_TRY(run_fold(job->ctx, job, 0, &train, &test,
+                         mrc_job_is_tuned(job) ? &job->result->tuning.scores : NULL, fold, err));
     MRC_TRY(share_results(job, err));
     /* the next call goes on with the random state of the rank that has fitted */
     MRC_TRY(mrc_comm_broadcast(job->ctx, &job->ctx->rng, sizeof job->ctx->rng, err));

@@ -334,7 +334,9 @@ void mrc_job_destroy(mrc_job *job)
     for (int w = 0; job->workers && w < job->ctx->threads; w++)
         mercer_ctx_free(job->workers[w]);
     mrc_free(job->workers);
+    mrc_free(job->todo);
     mrc_outcomes_destroy(&job->ahead);
+    mrc_journal_close(&job->journal);
     mrc_pair_cache_destroy(&job->known);
     mercer_evaluation_free(job->result);
 }
@@ -401,16 +403,16 @@ out:
 static mercer_status agree_on_job(mrc_job *job, mercer_error *err)
 {
     mercer_ctx *ctx = job->ctx;
-    uint64_t key = 0, first;
+    uint64_t first;
     mercer_status rc = MERCER_OK;
     job->memory = mercer_ctx_memory(ctx);
     job->share = job->memory / ctx->threads;
-    if (mercer_ctx_ranks(ctx) == 1)
+    if (mercer_ctx_ranks(ctx) == 1 && !job->options.journal)
         return rc;
-    MRC_TRY(hash_job(job, &key, err));
-    first = key;
+    MRC_TRY(hash_job(job, &job->key, err));
+    first = job->key;
     MRC_TRY(mrc_comm_broadcast(ctx, &first, sizeof first, err));
-    if (first != key)
+    if (first != job->key)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows, the options or the seed are not those of rank 0: every rank must read "
                  "the same data");
@@ -419,6 +421,23 @@ static mercer_status agree_on_job(mrc_job *job, mercer_error *err)
     MRC_TRY(mrc_comm_largest(ctx, &share, err));
     job->memory = (int64_t)-memory;
     job->share = (int64_t)-share;
+out:
+    return rc;
+}
+
+/* Trials of other BLAS kernels than those of rank 0 would mix two kinds of last digits. */
+static mercer_status open_journal(mrc_job *job, mercer_error *err)
+{
+    const int64_t count = job->result->count;
+    const int64_t counts[MRC_JOURNAL_KINDS] = {[MRC_OF_TRIAL] = (count + 1) * job->inner_most *
+                                                                job->result->grid.count,
+                                               [MRC_OF_FOLD] = job->folds ? count : 0};
+    mercer_status rc = MERCER_OK;
+    if (!job->options.journal)
+        return rc;
+    uint64_t key = mrc_hash_text(job->key, mercer_blas_kernels());
+    MRC_TRY(mrc_comm_broadcast(job->ctx, &key, sizeof key, err));
+    MRC_TRY(mrc_journal_open(&job->journal, job->ctx, job->options.journal, key, counts, err));
 out:
     return rc;
 }
@@ -440,6 +459,7 @@ mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err)
     mercer_status rc = MERCER_OK;
     job->steps = mrc_job_dealt(job, steps);
     MRC_TRY(agree_on_job(job, err));
+    MRC_TRY(open_journal(job, err));
     MRC_TRY(mrc_alloc(&job->workers, ctx->threads, sizeof *job->workers, err));
     for (int w = 0; w < ctx->threads; w++) {
         MRC_TRY(mercer_ctx_new(&job->workers[w], err));

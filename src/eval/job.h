@@ -5,6 +5,7 @@
 
 #include "eval/deal.h"
 #include "eval/folds.h"
+#include "eval/journal.h"
 #include "eval/result.h"
 #include "eval/trial.h"
 
@@ -29,9 +30,12 @@ typedef struct mrc_job {
     bool wanted[MRC_TERMS];    /* pairs that kernels of the grid are made of */
     int64_t fits;              /* to come to a choice, by 5 inner folds unless more are asked for */
     int64_t steps;             /* fits in all, for the progress bar */
+    uint64_t key;              /* a hash of all that the result depends on; with ranks or journal */
+    mrc_journal journal;       /* trials, (fold x inner_most + inner fold) x choices, and folds */
     int64_t memory;            /* budget of the call: the smallest that a rank has, */
     int64_t share;             /* and that of a worker */
     bool large;                /* folds have all of the memory now, one after the other */
+    int64_t *todo, todo_count; /* folds to run, increasing; owned */
     mrc_outcomes ahead;        /* inner folds of the folds, inner_most per fold, that ranks have */
     int64_t inner_most;        /* tried before the folds are run; none when there is one rank */
     mercer_evaluation *result; /* owned */
@@ -47,8 +51,8 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
                            mercer_error *err);
 void mrc_job_destroy(mrc_job *job);
 
-/* Get ready for `steps` fits: ranks agree that they do the same, there are contexts for the
- * workers, and pairs of rows where that pays. */
+/* Get ready for `steps` fits: ranks agree that they do the same, the journal is read, there are
+ * contexts for the workers, and pairs of rows where that pays. */
 mercer_status mrc_job_start(mrc_job *job, int64_t steps, mercer_error *err);
 
 /* How all rows, or those of a portion, are cut into folds. */
@@ -75,19 +79,20 @@ mercer_status mrc_job_reserve(const mrc_job *job, int64_t n, double **scores, in
 bool mrc_job_pairs_pay(const mrc_job *job, int64_t memory, const mercer_rows *rows, int64_t fits);
 
 /* Choose among the cells of the grid by the inner folds of some rows, on the threads of ctx, which
- * is that of the job, and then on all ranks, or of one of its workers. known: one record per inner
- * fold of mrc_choose_ahead(), some of which may be empty; or NULL. Scores are to be destroyed, also
- * after an error. Draws from the random state of ctx, and leaves its notices alone; *left_out tells
- * of cells that cannot be fitted (its text is empty when there are none). */
-mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows,
-                         const mrc_record *known, mrc_scores *scores, mercer_notice *left_out,
-                         mercer_error *err);
+ * is that of the job, and then on all ranks, or of one of its workers. The rows are those that fold
+ * `fold` learns from, or with the number behind the last fold all rows. Scores are to be destroyed,
+ * also after an error. Draws from the random state of ctx, and leaves its notices alone; *left_out
+ * tells of cells that cannot be fitted (its text is empty when there are none). */
+mercer_status mrc_choose(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
+                         mrc_scores *scores, mercer_notice *left_out, mercer_error *err);
 
-/* Try the choices on inner fold f alone, of rows and with the random state that mrc_choose() will
- * have, and write what it will need to know. *out stays empty where there is no such fold or it
- * fails: mrc_choose() will find out. ctx is that of a worker. */
-void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t f,
-                      mrc_record *out);
+/* Try the choices on inner fold `inner` of fold `fold` alone, with the random state that
+ * mrc_choose() will have, and put what it will need to know into job->ahead. Nothing is put where
+ * there is no such inner fold or it fails: mrc_choose() will find out. ctx is that of a worker. */
+void mrc_choose_ahead(mercer_ctx *ctx, mrc_job *job, const mrc_fold_rows *rows, int64_t fold,
+                      int64_t inner);
+/* Whether all that would be tried there is in the journal. */
+bool mrc_choose_is_known(const mrc_job *job, int64_t fold, int64_t inner);
 
 /* The choice on all rows, from the random state that the call began with, into the result. Tells
  * the host of cells that cannot be fitted. */

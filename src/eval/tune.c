@@ -132,7 +132,7 @@ mercer_status mrc_tune_all(mrc_job *job, mercer_error *err)
     mercer_notice left_out;
     mercer_status rc = MERCER_OK;
     job->ctx->rng = job->start; /* whatever was evaluated before: the choice is that of the seed */
-    MRC_TRY(mrc_choose(job->ctx, job, &all, NULL, &tuning->scores, &left_out, err));
+    MRC_TRY(mrc_choose(job->ctx, job, &all, job->result->count, &tuning->scores, &left_out, err));
     if (left_out.text[0]) {
         const mrc_at at = mrc_at_of(&left_out);
         mrc_notice_at(job->ctx, &at, "%s", left_out.text);

@@ -6,11 +6,13 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
+import time
 
 import numpy as np
 
-from support import cloud, csv_rows, files, mercer, refused, report, run_tests, species, table, test, write
+from support import MERCER, cloud, csv_rows, files, mercer, refused, report, run_tests, species, table, test, write
 
 
 @test
@@ -344,6 +346,53 @@ def test_evaluate_without_labels():
     given = report("evaluate", "k.npy", "-k", "precomputed", *words)
     assert abs(given["mean"] - report("evaluate", "x.csv", "-k", "rbf:sigma=2", *words)["mean"]) < 1e-9
     refused("evaluate", "x.csv", "-k", "precomputed", *words, status=1, says="square")
+
+
+def without_times(told):
+    return {key: value for key, value in told.items() if key != "seconds"}
+
+
+@test
+def test_evaluate_goes_on_by_its_journal():
+    species(90)
+    words = ["evaluate", "species.csv", "-m", "kpls", "--tune", "kernel.sigma=0.25:8:*2", "-n", 2, "--repeats", 4]
+    expected = without_times(report(*words))
+    # with any number of threads, from lines that one with another number has left; the last is torn
+    with subprocess.Popen([MERCER, *map(str, words), "--journal", "my.journal", "--threads", "2"],
+                          stdout=subprocess.DEVNULL) as run:
+        journal = pathlib.Path("my.journal.0")
+        while run.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") > 60):
+            time.sleep(0.005)
+        run.kill()
+    left = journal.read_bytes()
+    assert left.startswith(b"mercer journal 1\n") and left.count(b"\n") > 60
+    for threads in (1, 2):
+        journal.write_bytes(left[:-7])
+        assert without_times(report(*words, "--journal", "my.journal", "--threads", threads)) == expected
+        assert files() == ["species.csv"], files()
+    # it is the trials of this evaluation alone that are taken from there
+    journal.write_bytes(left)
+    other = [*words, "--seed", 2]
+    assert without_times(report(*other, "--journal", "my.journal")) == without_times(report(*other))
+
+
+@test
+def test_evaluate_keeps_its_journal_until_all_is_written():
+    species(60)
+    words = ["evaluate", "species.csv", "-m", "kpls", "-n", 2, "--journal", "j"]
+    refused(*words, "--save-predictions", "/dev/full", status=1, says="/dev/full")
+    assert files() == ["j.0", "species.csv"]
+    told = mercer(*words, "--save-predictions", "p.csv").out
+    assert files() == ["p.csv", "species.csv"]
+    assert told == mercer(*words[:-2]).out
+    pathlib.Path("j.0").write_text("mine\n")
+    refused(*words, status=1, says="j.0: is there already, and is not a journal")
+    pathlib.Path("j.0").unlink()
+    pathlib.Path("j.1").write_text("mine\n")
+    mercer(*words)
+    assert files() == ["j.1", "p.csv", "species.csv"] and pathlib.Path("j.1").read_text() == "mine\n"
+    refused("evaluate", "species.csv", "-m", "kpls", "--journal", "no/where", status=1, says="no: cannot be read")
+    refused("fit", "species.csv", "-m", "kpls", "--journal", "j", status=2, says="--journal requires --tune")
 
 
 if __name__ == "__main__":

@@ -288,6 +288,49 @@ def an_interrupted_launcher_ends_all():
     wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))
 
 
+def journal_lines():
+    return sum(path.read_bytes().count(b"\n") for path in pathlib.Path(".").glob("j.*"))
+
+
+@test
+def a_killed_run_goes_on_by_its_journal():
+    """Killed twice, with another number of ranks each time, and finished by a third."""
+    make_data()
+    words = [*TUNED, "--repeats", "25", "--json"]
+    expected = without_times(alone(*words).out)
+    known = 0
+    for count, finisher in ((3, 2), (2, 1), (1, 4)):
+        job, pids = start_with_numbers(count, *words, "--journal", "j")
+        wait_for("trials", lambda: journal_lines() > known + 40 or job.poll() is not None)
+        os.kill(pids[-1], signal.SIGKILL)
+        job.wait(timeout=HANG)
+        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        assert job.returncode != 0, "it was too fast to be killed"
+        known = journal_lines()
+        assert known > 40, known
+        kept = {path: path.read_bytes() for path in pathlib.Path(".").glob("j.*")}
+        done = ranks(finisher, *words, "--journal", "j")
+        assert without_times(done.out) == expected, (count, finisher)
+        assert not list(pathlib.Path(".").glob("j.*"))  # the files go when the result is printed
+        for path, content in kept.items():  # the next one goes on where this one was killed
+            path.write_bytes(content)
+        for r in range(count):
+            os.unlink(f"pid.{r}")
+
+
+@test
+def a_comparison_and_a_fit_have_journals():
+    make_data()
+    for words, files in ((["compare", "data.csv", "-m", "kpls", "-m", "pls", "--tune", "components=1:3:+1"], []),
+                         (["fit", "data.csv", "-m", "kpls", "--tune", "kernel.sigma=1,2", "--journal", "j", "-o", "m"], ["m"])):
+        expected = without_times(alone(*words, "--json").out)
+        models = [pathlib.Path(name).read_bytes() for name in files]
+        done = ranks(3, *words, "--journal", "j", "--json") if not files else ranks(3, *words, "--json")
+        assert without_times(done.out) == expected
+        assert models == [pathlib.Path(name).read_bytes() for name in files]
+        assert not list(pathlib.Path(".").glob("j.*"))
+
+
 @test
 def copies_that_do_not_know_each_other_are_refused():
     make_data()

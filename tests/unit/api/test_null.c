@@ -490,6 +490,7 @@ static void test_tuning(void **state)
     options.fit = &fit;
     options.tune = texts;
     options.tune_count = 1;
+    REFUSED(mercer_journal_remove, NULL);
     REFUSED(mercer_tune, NULL, &options, rows, classes, &out);
     REFUSED(mercer_tune, ctx, NULL, rows, classes, &out);
     REFUSED(mercer_tune, ctx, &options, NULL, classes, &out);

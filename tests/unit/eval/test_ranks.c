@@ -7,6 +7,9 @@
 
 #include <mercer/mercer.h>
 
+#include <stdlib.h>
+#include <unistd.h>
+
 enum { N = 41, D = 3, GROUPS = 8 };
 
 static double x[N * D], test_x[9 * D], y[N];
@@ -91,7 +94,7 @@ struct told {
     int64_t count;
     char notices[4096];
     double changed; /* added to a number of the rows of this rank */
-    int64_t memory;
+    const char *journal;
     bool cancel;
     uint64_t random; /* the next number of the context */
 };
@@ -141,8 +144,6 @@ static mercer_status evaluate_here(struct rank *rank, mercer_ctx *ctx, mercer_er
     memcpy(own, x, sizeof own);
     own[7] += told->changed;
     mercer_ctx_set_notice(ctx, keep_notice, told);
-    if (told->memory)
-        MRC_TRY(mercer_ctx_set_memory(ctx, told->memory, err));
     MRC_TRY(view_f64(ctx, own, N, D, D, &rows, err));
     MRC_TRY(view_f64(ctx, test_x, 9, D, D, &test, err));
     if (s->values)
@@ -168,6 +169,7 @@ static mercer_status evaluate_here(struct rank *rank, mercer_ctx *ctx, mercer_er
     options.ordered = s->ordered;
     options.importance = s->importance;
     options.choose = s->choose;
+    options.journal = told->journal;
     if (s->test) {
         options.test = test;
         options.test_targets = test_targets;
@@ -388,6 +390,225 @@ static void test_failing_allocations(void **state)
     assert_true(told_of > 100);
 }
 
+/* ---- the journal ---- */
+
+static char folder[] = "/tmp/mercer-test-XXXXXX";
+static char journal[64];
+
+/* The file of a rank; FILE* of it when mode is given. */
+static FILE *open_journal(int rank, const char *mode)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s.%d", journal, rank);
+    return fopen(path, mode);
+}
+
+static char *read_journal(int rank, long *size)
+{
+    FILE *file = open_journal(rank, "rb");
+    if (!file)
+        return NULL;
+    fseek(file, 0, SEEK_END);
+    *size = ftell(file);
+    rewind(file);
+    char *text = malloc((size_t)*size + 1);
+    assert_non_null(text);
+    assert_int_equal((long)fread(text, 1, (size_t)*size, file), *size);
+    text[*size] = 0;
+    fclose(file);
+    return text;
+}
+
+static void write_journal(int rank, const char *text, long size)
+{
+    FILE *file = open_journal(rank, "wb");
+    assert_non_null(file);
+    assert_int_equal((long)fwrite(text, 1, (size_t)size, file), size);
+    fclose(file);
+}
+
+static int64_t lines_of(int rank)
+{
+    long size;
+    int64_t lines = 0;
+    char *text = read_journal(rank, &size);
+    for (long i = 0; text && i < size; i++)
+        lines += text[i] == '\n' && i > 0 && text[i - 1] != '\n';
+    free(text);
+    return lines;
+}
+
+static int set_up_journal(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(journal, sizeof journal, "%s/journal", folder);
+    return 0;
+}
+
+static int tear_down_journal(void **state)
+{
+    (void)state;
+    assert_ok(mercer_journal_remove(journal, err));
+    assert_int_equal(rmdir(folder), 0); /* nothing else was left */
+    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    return 0;
+}
+
+/* Run a setting on `size` ranks with the journal; the result must be that of `alone`. */
+static void go_on(const struct setting *setting, int size, const struct told *alone)
+{
+    struct rank_world world = {.size = size, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {0};
+    struct told told[MAX_RANKS] = {0};
+    for (int r = 0; r < size; r++) {
+        ranks[r].fail_alloc = -1;
+        told[r].journal = journal;
+    }
+    run(setting, &world, told, ranks);
+    for (int r = 0; r < size; r++) {
+        if (ranks[r].rc != MERCER_OK)
+            fail_msg("%s, rank %d: %s", setting->name, r, ranks[r].why.text);
+        assert_string_equal(told[r].json, alone->json);
+        assert_string_equal(told[r].notices, alone->notices);
+        assert_true(told[r].count == alone->count && told[r].random == alone->random);
+        assert_memory_equal(told[r].numbers, alone->numbers, (size_t)alone->count * sizeof(double));
+        told_free(&told[r]);
+    }
+}
+
+static void run_alone(const struct setting *setting, struct told *alone)
+{
+    struct rank_world one = {.size = 1, .fail_rank = -1};
+    struct rank first[MAX_RANKS] = {{.fail_alloc = -1}};
+    *alone = (struct told){0};
+    run(setting, &one, alone, first);
+    assert_int_equal(first[0].rc, MERCER_OK);
+}
+
+/* A run that was ended anywhere leaves a beginning of its files, of any length. From each the same
+ * result comes, with any number of ranks, and what is known is not done again. */
+static void test_going_on(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETTINGS; s++) {
+        struct told alone;
+        long size[3];
+        char *text[3];
+        run_alone(&settings[s], &alone);
+        go_on(&settings[s], 3, &alone); /* writes it */
+        for (int r = 0; r < 3; r++) {
+            text[r] = read_journal(r, &size[r]);
+            assert_non_null(text[r]);
+        }
+        int64_t lines[3] = {lines_of(0), lines_of(1), lines_of(2)};
+        assert_true(lines[0] + lines[1] + lines[2] > 3 || settings[s].test);
+        go_on(&settings[s], 2, &alone); /* all is known */
+        for (int r = 0; r < 3; r++)
+            assert_true(lines_of(r) == lines[r]);
+        for (int part = 0; part < 6; part++) {
+            const int count = 1 + part % 4;
+            assert_ok(mercer_journal_remove(journal, err));
+            for (int r = 0; r < 3; r++) { /* torn at another place in each */
+                long kept = 17 + (size[r] - 17) * (part * 3 + r) / 18;
+                write_journal(r, text[r], kept);
+            }
+            go_on(&settings[s], count, &alone);
+        }
+        for (int r = 0; r < 3; r++)
+            free(text[r]);
+        assert_ok(mercer_journal_remove(journal, err));
+        assert_null(open_journal(0, "rb"));
+        told_free(&alone);
+    }
+}
+
+/* Bytes that are not what was written: no line of them is believed. */
+static void test_damaged_journals(void **state)
+{
+    const struct setting *setting = &settings[1];
+    struct told alone;
+    long size;
+    (void)state;
+    run_alone(setting, &alone);
+    go_on(setting, 1, &alone);
+    char *text = read_journal(0, &size);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        mrc_rng rng;
+        mrc_rng_seed(&rng, seed);
+        char *bad = malloc((size_t)size);
+        assert_non_null(bad);
+        memcpy(bad, text, (size_t)size);
+        for (int i = 0; i < 200; i++) {
+            long at = 17 + (long)mrc_rng_below(&rng, size - 17);
+            static const char bytes[] = {0, '\n', ' ', '0', '1', 'f', (char)255};
+            bad[at] = bytes[mrc_rng_below(&rng, sizeof bytes)];
+        }
+        write_journal(0, bad, size);
+        free(bad);
+        go_on(setting, 1 + (int)(seed % 3), &alone);
+        assert_ok(mercer_journal_remove(journal, err));
+    }
+    /* Files of the user's that have such a name are neither read, written nor removed. */
+    static const char own[] = "mercer's own notes\n";
+    write_journal(0, own, sizeof own - 1);
+    write_journal(7, own, sizeof own - 1);
+    struct rank_world world = {.size = 2, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}};
+    struct told told[MAX_RANKS] = {{.journal = journal}, {.journal = journal}};
+    run(setting, &world, told, ranks);
+    assert_int_equal(ranks[0].rc, MERCER_ERR_FORMAT);
+    assert_int_equal(ranks[1].rc, MERCER_ERR_PEER);
+    assert_ok(mercer_journal_remove(journal, err));
+    for (int r = 0; r < 8; r += 7) {
+        long length;
+        char *there = read_journal(r, &length), path[96];
+        assert_non_null(there);
+        assert_string_equal(there, own);
+        free(there);
+        snprintf(path, sizeof path, "%s.%d", journal, r);
+        assert_int_equal(unlink(path), 0);
+    }
+    told_free(&alone);
+    free(text);
+}
+
+/* Another evaluation does not believe what is there, and both can have one journal. */
+static void test_other_evaluations(void **state)
+{
+    struct setting other = settings[1];
+    struct told alone, of_other;
+    (void)state;
+    other.inner = 4;
+    run_alone(&settings[1], &alone);
+    run_alone(&other, &of_other);
+    assert_string_not_equal(alone.json, of_other.json);
+    go_on(&settings[1], 1, &alone);
+    go_on(&other, 2, &of_other);
+    const int64_t lines = lines_of(0) + lines_of(1);
+    go_on(&other, 1, &of_other);
+    go_on(&settings[1], 2, &alone);
+    assert_true(lines_of(0) + lines_of(1) == lines);
+    assert_ok(mercer_journal_remove(journal, err));
+    told_free(&alone);
+    told_free(&of_other);
+}
+
+/* A folder that is not there, on one rank of several: all end. */
+static void test_journals_that_cannot_be(void **state)
+{
+    (void)state;
+    struct rank_world world = {.size = 3, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {{.fail_alloc = -1}, {.fail_alloc = -1}, {.fail_alloc = -1}};
+    struct told told[MAX_RANKS] = {
+        {.journal = journal}, {.journal = "/nowhere/journal"}, {.journal = journal}};
+    run(&settings[0], &world, told, ranks);
+    assert_int_equal(ranks[1].rc, MERCER_ERR_IO);
+    assert_non_null(strstr(ranks[0].why.text, "rank 1: /nowhere/journal.1: cannot be written"));
+    assert_int_equal(ranks[2].rc, MERCER_ERR_PEER);
+    assert_int_equal(mercer_journal_remove("/nowhere/journal", NULL), MERCER_ERR_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +618,11 @@ int main(void)
         cmocka_unit_test(test_cancelled),
         cmocka_unit_test(test_lost_network),
         cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test_setup_teardown(test_going_on, set_up_journal, tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_damaged_journals, set_up_journal, tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_other_evaluations, set_up_journal, tear_down_journal),
+        cmocka_unit_test_setup_teardown(test_journals_that_cannot_be, set_up_journal,
+                                        tear_down_journal),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The journal of an evaluation: one file per rank, FILE.0, FILE.1, ..., whose first line says what
+ * it is, with one line per trial behind it:
+ *
+ *     KEY KIND INDEX RECORD CHECKSUM
+ *
+ * KEY is the hash of everything that the result depends on (rows, options, seed, version, BLAS
+ * kernels), so that lines of another evaluation are passed over; KIND is trial or fold; RECORD has
+ * the bytes of the outcome in hexadecimal, that is, numbers with all their bits; CHECKSUM is the
+ * CRC-32 of what stands before it. A line is written by one call, and lines reach the disk within a
+ * second. What a killed process has left of a line is not a line: its checksum, or its end, is
+ * missing. A file that does not end with a line gets an end first. */
+#include "eval/journal.h"
+
+#include "base/ctx.h"
+
+#include <mercer/evaluate.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const char *const kind_names[MRC_JOURNAL_KINDS] = {"trial", "fold"};
+static const char header[] = "mercer journal 1\n";
+enum { HEADER = sizeof header - 1 };
+static const double SYNC_SECONDS = 1; /* what a lost machine costs, besides trials under way */
+
+/* ---- the files ---- */
+
+/* The folder of path, owned by the caller, and the name in it. */
+static mercer_status split_path(const char *path, char **folder, const char **name,
+                                mercer_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    mercer_status rc = mrc_strdup(folder, slash ? path : ".", err);
+    if (rc == MERCER_OK && slash)
+        (*folder)[slash == path ? 1 : slash - path] = 0;
+    return rc;
+}
+
+/* Whether a file begins as ours do. */
+static bool is_journal(int fd)
+{
+    char first[HEADER];
+    return pread(fd, first, HEADER, 0) == HEADER && memcmp(first, header, HEADER) == 0;
+}
+
+/* Call what(path of the file, arg) for each file of a journal; the first failure ends it. A file
+ * that only has such a name may be anything of the user's. */
+static mercer_status for_each_file(const char *path,
+                                   mercer_status (*what)(const char *file, void *arg,
+                                                         mercer_error *err),
+                                   void *arg, mercer_error *err)
+{
+    char *folder = NULL, *file = NULL;
+    const char *name;
+    DIR *entries = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(split_path(path, &folder, &name, err));
+    entries = opendir(folder);
+    if (!entries)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", folder));
+    const size_t length = strlen(name), size = strlen(path) + 32;
+    MRC_TRY(mrc_alloc(&file, (int64_t)size, 1, err));
+    for (const struct dirent *entry; (entry = readdir(entries));) {
+        const char *number = entry->d_name + length + 1;
+        if (strncmp(entry->d_name, name, length) != 0 || entry->d_name[length] != '.' || !*number ||
+            strlen(number) > 9 || strspn(number, "0123456789") != strlen(number))
+            continue;
+        snprintf(file, size, "%s.%s", path, number);
+        MRC_TRY(what(file, arg, err));
+    }
+out:
+    if (entries)
+        closedir(entries);
+    mrc_free(folder);
+    mrc_free(file);
+    return rc;
+}
+
+static mercer_status remove_file(const char *file, void *arg, mercer_error *err)
+{
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const bool ours = fd >= 0 && is_journal(fd);
+    (void)arg;
+    if (fd >= 0)
+        close(fd);
+    if (ours && unlink(file) != 0 && errno != ENOENT)
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be removed", file);
+    return MERCER_OK;
+}
+
+mercer_status mercer_journal_remove(const char *path, mercer_error *err)
+{
+    MRC_NEED(path);
+    return for_each_file(path, remove_file, NULL, err);
+}
+
+/* ---- reading ---- */
+
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The next word of a line, ended in place; NULL: there is none. */
+static char *next_word(char **at)
+{
+    char *word = *at;
+    if (!word || !*word)
+        return NULL;
+    char *blank = strchr(word, ' ');
+    if (blank)
+        *blank = 0;
+    *at = blank ? blank + 1 : NULL;
+    return word;
+}
+
+static mercer_status take_record(const char *hex, mrc_record *out, mercer_error *err)
+{
+    const size_t digits = strlen(hex);
+    mercer_status rc = MERCER_OK;
+    if (out->data || digits % 2) /* the same trial twice: the first one holds */
+        return rc;
+    for (size_t i = 0; i < digits; i += 2) {
+        const int high = digit_of(hex[i]), low = digit_of(hex[i + 1]);
+        const char byte = (char)(16 * high + low);
+        if (high < 0 || low < 0) {
+            mrc_record_destroy(out);
+            return rc;
+        }
+        MRC_TRY(mrc_record_put(out, &byte, 1, err));
+    }
+out:
+    return rc;
+}
+
+/* A line, which is changed; one that is torn, or of another evaluation, is passed over. */
+static mercer_status take_line(mrc_journal *journal, char *line, mercer_error *err)
+{
+    char *sum = strrchr(line, ' '), *end = NULL;
+    if (!sum ||
+        strtoul(sum + 1, &end, 16) != crc32_z(0, (const Bytef *)line, (size_t)(sum - line)) ||
+        end != sum + 9 || *end)
+        return MERCER_OK;
+    *sum = 0;
+    char *at = line;
+    const char *key = next_word(&at), *kind = next_word(&at), *index = next_word(&at),
+               *hex = next_word(&at);
+    if (!hex || at || strtoull(key, NULL, 16) != journal->key)
+        return MERCER_OK;
+    const long long number = strtoll(index, NULL, 10);
+    for (int k = 0; k < MRC_JOURNAL_KINDS; k++)
+        if (strcmp(kind, kind_names[k]) == 0 && number >= 0 && number < journal->known[k].count)
+            return take_record(hex, &journal->known[k].pieces[number], err);
+    return MERCER_OK;
+}
+
+static mercer_status read_file(const char *file, void *arg, mercer_error *err)
+{
+    mrc_journal *journal = arg;
+    char *text = NULL;
+    struct stat info;
+    int64_t used = 0;
+    mercer_status rc = MERCER_OK;
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &info) != 0)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file));
+    if (!is_journal(fd))
+        goto out;
+    MRC_TRY(mrc_alloc(&text, info.st_size + 1, 1, err));
+    while (used < info.st_size) {
+        const ssize_t got = read(fd, text + used, (size_t)(info.st_size - used));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file));
+        if (got == 0)
+            break;
+        used += got;
+    }
+    text[used] = 0;
+    char *line = text; /* a crash may leave bytes of any kind, but no line with its checksum */
+    for (char *end; (end = memchr(line, '\n', (size_t)(text + used - line))); line = end + 1) {
+        *end = 0;
+        MRC_TRY(take_line(journal, line, err));
+    }
+out:
+    if (fd >= 0)
+        close(fd);
+    mrc_free(text);
+    return rc;
+}
+
+/* ---- the journal ---- */
+
+static mercer_status write_all(const mrc_journal *journal, const char *data, int64_t bytes,
+                               mercer_error *err)
+{
+    for (int64_t done = 0; done < bytes;) {
+        const ssize_t put = write(journal->fd, data + done, (size_t)(bytes - done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written",
+                                  journal->path);
+        done += put;
+    }
+    return MERCER_OK;
+}
+
+/* The file of this rank, ready for the next line. */
+static mercer_status open_own(mrc_journal *journal, mercer_error *err)
+{
+    struct stat info;
+    mercer_status rc = MERCER_OK;
+    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (journal->fd < 0 || fstat(journal->fd, &info) != 0)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written", journal->path));
+    if (info.st_size == 0) {
+        MRC_TRY(write_all(journal, header, HEADER, err));
+    } else if (is_journal(journal->fd)) {
+        MRC_TRY(write_all(journal, "\n", 1, err)); /* the last line may be torn */
+    } else {
+        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
+                    "%s: is there already, and is not a journal: name another one, or remove it",
+                    journal->path);
+    }
+out:
+    return rc;
+}
+
+mercer_status mrc_journal_open(mrc_journal *journal, mercer_ctx *ctx, const char *path,
+                               uint64_t key, const int64_t counts[MRC_JOURNAL_KINDS],
+                               mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (!path)
+        return rc;
+    const size_t size = strlen(path) + 32;
+    pthread_mutex_init(&journal->lock, NULL);
+    journal->fd = -1;
+    MRC_TRY(mrc_alloc(&journal->path, (int64_t)size, 1, err));
+    snprintf(journal->path, size, "%s.%d", path, mercer_ctx_rank(ctx));
+    journal->key = key;
+    for (int k = 0; k < MRC_JOURNAL_KINDS; k++)
+        MRC_TRY(mrc_outcomes_init(&journal->known[k], counts[k], err));
+    if (mercer_ctx_rank(ctx) == 0)
+        MRC_TRY(for_each_file(path, read_file, journal, err));
+    for (int k = 0; k < MRC_JOURNAL_KINDS; k++)
+        MRC_TRY(mrc_outcomes_share(ctx, &journal->known[k], err));
+    MRC_TRY(open_own(journal, err));
+    journal->synced = mrc_seconds();
+out:
+    return rc;
+}
+
+void mrc_journal_close(mrc_journal *journal)
+{
+    if (!journal->path)
+        return;
+    if (journal->fd >= 0) {
+        (void)fsync(journal->fd); /* lines that are lost now are computed again */
+        close(journal->fd);
+    }
+    for (int k = 0; k < MRC_JOURNAL_KINDS; k++)
+        mrc_outcomes_destroy(&journal->known[k]);
+    mrc_free(journal->path);
+    pthread_mutex_destroy(&journal->lock);
+    *journal = (mrc_journal){0};
+}
+
+bool mrc_journal_find(const mrc_journal *journal, mrc_journal_kind kind, int64_t index,
+                      mrc_reading *out)
+{
+    return mrc_outcomes_find(&journal->known[kind], index, out);
+}
+
+mercer_status mrc_journal_keep(mrc_journal *journal, mrc_journal_kind kind, int64_t index,
+                               const mrc_record *record, mercer_error *err)
+{
+    static const char digits[] = "0123456789abcdef";
+    enum { WORDS = 80 }; /* all but the record */
+    char *line = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!journal->path)
+        return rc;
+    MRC_TRY(mrc_alloc(&line, 2 * record->size + WORDS, 1, err));
+    int64_t used = snprintf(line, WORDS, "%016llx %s %lld ", (unsigned long long)journal->key,
+                            kind_names[kind], (long long)index);
+    for (int64_t i = 0; i < record->size; i++) {
+        const unsigned char byte = (unsigned char)record->data[i];
+        line[used++] = digits[byte / 16];
+        line[used++] = digits[byte % 16];
+    }
+    const unsigned long sum = crc32_z(0, (const Bytef *)line, (size_t)used);
+    used += snprintf(line + used, 16, " %08lx\n", sum);
+    pthread_mutex_lock(&journal->lock);
+    rc = write_all(journal, line, used, err);
+    if (rc == MERCER_OK && mrc_seconds() - journal->synced >= SYNC_SECONDS) {
+        if (fsync(journal->fd) != 0 && errno != EINVAL) /* a device has nothing to sync */
+            rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written", journal->path);
+        journal->synced = mrc_seconds();
+    }
+    pthread_mutex_unlock(&journal->lock);
+out:
+    mrc_free(line);
+    return rc;
+}
