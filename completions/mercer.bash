@@ -56,6 +56,7 @@ _mercer() {
         fit:--unlabelled) words='error drop' ;;
         fit:--store) words='auto dense stream lowrank' ;;
         fit:--precision) words='double single' ;;
+        fit:--tolerance) words='' ;;
         fit:--intervals) words='off on' ;;
         fit:--keep) words='refit fitted' ;;
         fit:--map) words='' ;;
@@ -127,6 +128,7 @@ _mercer() {
         evaluate:--scale-target) words='none standard norm' ;;
         evaluate:--store) words='auto dense stream lowrank' ;;
         evaluate:--precision) words='double single' ;;
+        evaluate:--tolerance) words='' ;;
         evaluate:--map) words='' ;;
         evaluate:--label) words='' ;;
         evaluate:--target) words='' ;;
@@ -174,6 +176,7 @@ _mercer() {
         compare:--scale-target) words='none standard norm' ;;
         compare:--store) words='auto dense stream lowrank' ;;
         compare:--precision) words='double single' ;;
+        compare:--tolerance) words='' ;;
         compare:--map) words='' ;;
         compare:--label) words='' ;;
         compare:--target) words='' ;;
@@ -323,15 +326,15 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --journal --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --journal --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --tolerance --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
             transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             transform:*) words='files' ;;
             predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
             compare:*) words='files' ;;
             advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --memory --threads --json --quiet --help' ;;
             advise:*) words='files' ;;
