@@ -59,6 +59,8 @@ mercer_status mrc_record_get_error(mrc_reading *from, mercer_status *rc_of, merc
     *rc_of = (mercer_status)code;
     if (rc == MERCER_OK && *rc_of != MERCER_OK)
         rc = mrc_record_get(from, why, sizeof *why, err);
+    if (rc == MERCER_OK && *rc_of != MERCER_OK)
+        mrc_fail_again(why, *rc_of, why); /* texts from a file or another process are ended */
     return rc;
 }
 

@@ -149,13 +149,16 @@ static mercer_status put_array(mrc_record *out, const void *data, int64_t bytes,
     return rc == MERCER_OK && data ? mrc_record_put(out, data, bytes, err) : rc;
 }
 
-/* *data goes to *(void **)data, NULL when there is none. */
-static mercer_status get_array(mrc_reading *from, void *data, mercer_error *err)
+/* An array of so many bytes goes to *(void **)data; NULL when the record has none. Another length
+ * is refused: a journal is a file, and the arrays are indexed by what the job says. */
+static mercer_status get_array(mrc_reading *from, void *data, int64_t expected, mercer_error *err)
 {
     int64_t bytes;
     char *copy = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_record_get(from, &bytes, sizeof bytes, err));
+    if (bytes >= 0 && bytes != expected)
+        MRC_FAIL(err, MERCER_ERR_PEER, "the record of a fold does not fit the evaluation");
     if (bytes >= 0) {
         MRC_TRY(mrc_alloc(&copy, bytes, 1, err));
         MRC_TRY(mrc_record_get(from, copy, bytes, err));
@@ -164,6 +167,27 @@ static mercer_status get_array(mrc_reading *from, void *data, mercer_error *err)
     copy = NULL;
 out:
     mrc_free(copy);
+    return rc;
+}
+
+/* An error or a notice, whose texts are ended. */
+static mercer_status get_error(mrc_reading *from, mercer_error **out, mercer_error *err)
+{
+    mercer_status rc = get_array(from, out, sizeof **out, err);
+    if (rc == MERCER_OK && *out)
+        mrc_fail_again(*out, (*out)->code, *out);
+    return rc;
+}
+
+/* The same of n classes. */
+static mercer_status get_codes(const mrc_job *job, mrc_reading *from, int64_t **codes, int64_t n,
+                               mercer_error *err)
+{
+    mercer_status rc = get_array(from, codes, n * (int64_t)sizeof **codes, err);
+    for (int64_t i = 0; rc == MERCER_OK && *codes && i < n; i++)
+        if ((*codes)[i] < 0 || (*codes)[i] >= job->targets->classes)
+            rc = mrc_fail(err, MERCER_ERR_PEER,
+                          "the record of a fold has a class that is not there");
     return rc;
 }
 
@@ -188,29 +212,43 @@ out:
     return rc;
 }
 
-static mercer_status get_result(mrc_reading from, mrc_fold_result *fold, mercer_error *err)
+static mercer_status get_result(const mrc_job *job, mrc_reading from, mrc_fold_result *fold,
+                                mercer_error *err)
 {
+    const int64_t n = fold->n, outputs = job->result->outputs, word = sizeof(int64_t);
     double values[2];
-    int64_t numbers[5];
+    int64_t numbers[5], *codes = NULL;
+    double *scores = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_record_get(&from, values, sizeof values, err));
     MRC_TRY(mrc_record_get(&from, numbers, sizeof numbers, err));
     fold->value = values[0];
     fold->inner = values[1];
+    if (numbers[0] < 0 || numbers[0] >= job->result->grid.count)
+        MRC_FAIL(err, MERCER_ERR_PEER, "the record of a fold has a choice that is not there");
     fold->choice = numbers[0];
     fold->components = numbers[1];
     fold->points = numbers[2];
     fold->rc = (mercer_status)numbers[4];
-    MRC_TRY(get_array(&from, &fold->why, err));
-    MRC_TRY(get_array(&from, &fold->codes, err));
-    MRC_TRY(get_array(&from, &fold->truth, err));
-    MRC_TRY(get_array(&from, &fold->scores, err));
-    MRC_TRY(get_array(&from, &fold->importance, err));
+    MRC_TRY(get_error(&from, &fold->why, err));
+    MRC_TRY(get_codes(job, &from, &fold->codes, n, err));
+    MRC_TRY(get_codes(job, &from, &fold->truth, n, err));
+    MRC_TRY(get_array(&from, &fold->scores, n * outputs * word, err));
+    MRC_TRY(get_array(&from, &fold->importance, job->rows->d * word, err));
     for (int i = 0; i < numbers[3] && i < MRC_MAX_NOTICES; i++) {
-        MRC_TRY(get_array(&from, &fold->notices[i], err));
+        MRC_TRY(get_error(&from, &fold->notices[i], err));
+        if (!fold->notices[i])
+            MRC_FAIL(err, MERCER_ERR_PEER, "the record of a fold lacks a notice");
         fold->notice_count++;
     }
+    MRC_TRY(mrc_job_reserve(job, n, &scores, &codes, err)); /* which of them there have to be */
+    if (fold->rc == MERCER_OK &&
+        (!codes != !fold->codes || (!codes || !job->targets) != !fold->truth ||
+         !scores != !fold->scores || !job->options.importance != !fold->importance))
+        MRC_FAIL(err, MERCER_ERR_PEER, "the record of a fold does not fit the evaluation");
 out:
+    mrc_free(scores);
+    mrc_free(codes);
     return rc;
 }
 
@@ -248,7 +286,7 @@ static mercer_status list_folds(mrc_job *job, mercer_error *err)
             continue;
         }
         MRC_TRY(describe_fold(job, f, &job->result->folds[f], err));
-        MRC_TRY(get_result(from, &job->result->folds[f], err));
+        MRC_TRY(get_result(job, from, &job->result->folds[f], err));
     }
 out:
     return rc;
@@ -347,7 +385,7 @@ static mercer_status share_results(mrc_job *job, mercer_error *err)
         if (job->folds)
             MRC_TRY(describe_fold(job, job->todo[i], fold, err));
         (void)mrc_outcomes_find(&outcomes, i, &from);
-        MRC_TRY(get_result(from, fold, err));
+        MRC_TRY(get_result(job, from, fold, err));
     }
 out:
     mrc_outcomes_destroy(&outcomes);

@@ -5,10 +5,12 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
 import time
+import zlib
 
 import numpy as np
 
@@ -394,6 +396,34 @@ def test_evaluate_keeps_its_journal_until_all_is_written():
     refused("evaluate", "species.csv", "-m", "kpls", "--journal", "no/where", status=1, says="no: cannot be read")
     refused("fit", "species.csv", "-m", "kpls", "--journal", "j", status=2, says="--journal requires --tune")
 
+
+@test
+def test_forged_journals():
+    """Lines of other lengths, classes and choices with a checksum that fits: one line or the result, never a crash."""
+    species(60)
+    words = ["evaluate", "species.csv", "-m", "kpls", "-n", 2, "--journal", "j"]
+    refused(*words, "--save-predictions", "/dev/full", status=1, says="/dev/full")
+    first, *lines = pathlib.Path("j.0").read_text().splitlines()
+    body, told = lines[0].rsplit(" ", 1)
+    crc = next(text for text in (body, body + " ") if f"{zlib.crc32(text.encode()):08x}" == told)[len(body):]
+    draw, statuses = random.Random(1), set()
+    for number in range(60):
+        forged = []
+        for line in lines:
+            key, kind, index, record, _ = line.split(" ")
+            bytes_ = bytearray.fromhex(record)
+            if number % 3 == 0:
+                del bytes_[draw.randrange(len(bytes_)):]
+            at = 8 * draw.randrange(max(1, len(bytes_) // 8))
+            bytes_[at:at + 8] = draw.choice([b"\xff" * 8, (1 << 40).to_bytes(8, "little"), draw.randbytes(8), bytes(8)])
+            text = f"{key} {kind} {index} {bytes_.hex()}"
+            forged.append(f"{text} {zlib.crc32((text + crc).encode()):08x}")
+        pathlib.Path("j.0").write_text("\n".join([first, *forged]) + "\n")
+        done = subprocess.run([MERCER, *map(str, words), "--save-predictions", "p.csv"], capture_output=True, text=True, check=False)
+        statuses.add(done.returncode)
+        assert done.returncode in (0, 1), (number, done)
+        assert done.returncode == 0 or len(done.stderr.splitlines()) == 1, (number, done.stderr)
+    assert statuses == {0, 1}, statuses
 
 if __name__ == "__main__":
     sys.exit(run_tests())
