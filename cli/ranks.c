@@ -138,7 +138,6 @@ static int start_mpi(const struct launcher *launcher)
     mpi_start_fn *start = NULL;
     mpi_end_fn *end = NULL;
     mercer_error err = {0};
-    int status = CLI_DONE;
     void *module = load(launcher->module, &why);
     if (!module)
         module = load(launcher->other, &why);
@@ -147,14 +146,14 @@ static int start_mpi(const struct launcher *launcher)
         find(module, MPI_END_NAME, &end, sizeof end);
     }
     if (!start || !end)
-        status = cli_fail(CLI_FAILED,
-                          "started by %s as one of several ranks, but there is no module for it "
-                          "(mpi-%s.so%s%s): build Mercer where this MPI is installed, or start one "
-                          "copy without a launcher",
-                          launcher->name, launcher->module, why ? ": " : "", why ? why : "");
+        cli_fail(CLI_FAILED,
+                 "started by %s as one of several ranks, but there is no module for it "
+                 "(mpi-%s.so%s%s): build Mercer where this MPI is installed, or start one copy "
+                 "without a launcher",
+                 launcher->name, launcher->module, why ? ": " : "", why ? why : "");
     free(why);
-    if (status != CLI_DONE)
-        return status;
+    if (!start || !end)
+        return CLI_FAILED;
     const mercer_status rc = start(&world, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, NULL);

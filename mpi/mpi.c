@@ -29,7 +29,7 @@ static void wait_for(MPI_Request *request)
     for (int done = 0;;) {
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done)
-            return;
+            break;
         nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < LAST_NS / 2 ? 2 * pause.tv_nsec : LAST_NS;
     }
@@ -44,6 +44,7 @@ static mercer_status sum(void *host, double *values, int64_t count, mercer_error
         MPI_Iallreduce(MPI_IN_PLACE, values + first, here, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
                        &request);
         wait_for(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
     }
     return MERCER_OK;
 }
@@ -56,6 +57,7 @@ static mercer_status broadcast(void *host, void *data, size_t bytes, int root, m
         MPI_Request request;
         MPI_Ibcast((char *)data + first, here, MPI_BYTE, root, MPI_COMM_WORLD, &request);
         wait_for(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE); /* returns at once */
     }
     return MERCER_OK;
 }

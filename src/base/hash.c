@@ -25,5 +25,5 @@ uint64_t mrc_hash(uint64_t hash, const void *data, int64_t bytes)
 
 uint64_t mrc_hash_text(uint64_t hash, const char *text)
 {
-    return text ? mrc_hash(hash, text, (int64_t)strlen(text) + 1) : mrc_hash(hash, NULL, 0);
+    return text ? mrc_hash(hash, text, (int64_t)strlen(text) + 1) : mrc_hash(hash, "", 0);
 }

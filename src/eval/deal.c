@@ -24,7 +24,7 @@ mercer_status mrc_record_put(mrc_record *record, const void *data, int64_t bytes
             return rc;
         record->room = room;
     }
-    if (bytes > 0)
+    if (record->data && bytes > 0)
         memcpy(record->data + record->size, data, (size_t)bytes);
     record->size = needed;
     return MERCER_OK;

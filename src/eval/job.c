@@ -346,7 +346,7 @@ void mrc_job_destroy(mrc_job *job)
 static uint64_t hash_targets(uint64_t hash, const mercer_targets *targets)
 {
     if (!targets || targets->kind == MERCER_TARGET_NONE)
-        return mrc_hash(hash, NULL, 0);
+        return mrc_hash(hash, "", 0);
     const int64_t shape[] = {targets->kind, targets->n, targets->classes, targets->columns};
     hash = mrc_hash(hash, shape, sizeof shape);
     if (targets->kind == MERCER_TARGET_CLASSES)

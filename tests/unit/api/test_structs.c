@@ -82,8 +82,7 @@ static const field evaluate_fields[] = {
     X(fit),        X(folds),       X(repeats),      X(splits),     X(split_start),
     X(split_rows), X(test),        X(test_targets), X(metric),     X(tune),
     X(tune_count), X(inner_folds), X(predictions),  X(positive),   X(tune_rule),
-    X(groups),     X(ordered),     X(choose),       X(importance),
-    X(journal),
+    X(groups),     X(ordered),     X(choose),       X(importance), X(journal),
 #undef X
 };
 

@@ -32,7 +32,7 @@ static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_err
     mercer_status rc = MERCER_OK;
     (void)rank;
     MRC_TRY(mrc_comm_sum(ctx, sums, 2, err));
-    assert_true(sums[0] == size && sums[1] == size * (size - 1) / 2);
+    assert_true(sums[0] == size && sums[1] == 0.5 * size * (size - 1));
     MRC_TRY(mrc_comm_broadcast(ctx, &decided, sizeof decided, err));
     assert_true(decided == 77);
     MRC_TRY(mrc_comm_broadcast(ctx, NULL, 0, err));

@@ -493,8 +493,8 @@ static void test_going_on(void **state)
     (void)state;
     for (int s = 0; s < SETTINGS; s++) {
         struct told alone;
-        long size[3];
-        char *text[3];
+        long size[3] = {0};
+        char *text[3] = {NULL};
         run_alone(&settings[s], &alone);
         go_on(&settings[s], 3, &alone); /* writes it */
         for (int r = 0; r < 3; r++) {
@@ -528,11 +528,12 @@ static void test_damaged_journals(void **state)
 {
     const struct setting *setting = &settings[1];
     struct told alone;
-    long size;
+    long size = 0;
     (void)state;
     run_alone(setting, &alone);
     go_on(setting, 1, &alone);
     char *text = read_journal(0, &size);
+    assert_non_null(text);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         mrc_rng rng;
         mrc_rng_seed(&rng, seed);
