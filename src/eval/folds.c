@@ -14,7 +14,7 @@ static void shuffle(mercer_ctx *ctx, const mrc_fold_plan *plan, int64_t *order)
         for (int64_t i = 0; i < plan->n; i++)
             if (!plan->codes || plan->codes[i] == c)
                 order[filled++] = i;
-        mrc_rng_draw(&ctx->rng, order + first, filled - first, filled - first);
+        mrc_rng_shuffle(&ctx->rng, order + first, filled - first);
     }
 }
 
@@ -146,7 +146,7 @@ static mercer_status deal_groups(mercer_ctx *ctx, const mrc_fold_plan *plan, int
         for (int64_t c = 0; c < classes; c++)
             total[c] += groups.of[g * classes + c];
     }
-    mrc_rng_draw(&ctx->rng, order, groups.count, groups.count);
+    mrc_rng_shuffle(&ctx->rng, order, groups.count);
     for (int64_t power = log2_of(plan->n); power >= 0; power--)
         for (int64_t i = 0; i < groups.count; i++) {
             int64_t g = order[i];

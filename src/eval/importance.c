@@ -22,7 +22,7 @@ void mrc_importance_ring(uint64_t seed, int64_t n, int64_t *ring)
     mrc_rng_seed(&rng, seed);
     for (int64_t i = 0; i < n; i++)
         ring[i] = i;
-    mrc_rng_draw(&rng, ring, n, n);
+    mrc_rng_shuffle(&rng, ring, n);
 }
 
 /* Each row gets column k of the row `ahead` places further in the ring. */

@@ -326,7 +326,7 @@ static mercer_status shuffle_columns(const mercer_rows *rows, int64_t count, mrc
     for (int64_t j = 0; j < d; j++) {
         for (int64_t i = 0; i < n; i++)
             order[i] = i;
-        mrc_rng_draw(rng, order, n, n);
+        mrc_rng_shuffle(rng, order, n);
         for (int64_t i = 0; i < count; i++)
             x[i * d + j] = mrc_rows_at(rows, order[i % n], j);
     }

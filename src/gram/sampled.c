@@ -47,18 +47,10 @@ struct sampling {
     double *products;               /* n x BLOCK: F F_J' */
 };
 
-/* A number in (0, 1) from four others: splitmix64 on each in turn. */
-static double hash_uniform(uint64_t seed, uint64_t row, uint64_t step, uint64_t purpose)
+/* Streams of random numbers of a step: for drawing rows, and for accepting them. */
+static uint64_t stream_of(uint64_t step, bool accepting)
 {
-    const uint64_t parts[] = {row, step, purpose};
-    uint64_t x = seed;
-    for (int i = 0; i < 3; i++) {
-        x += parts[i] * 0xd1342543de82ef95U + 0x9e3779b97f4a7c15U;
-        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-        x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-        x ^= x >> 31;
-    }
-    return ((double)(x >> 11) + 0.5) * 0x1p-53;
+    return 2 * step + (accepting ? 1 : 0);
 }
 
 /* The rows of the largest keys, in decreasing order. */
@@ -68,7 +60,8 @@ static void draw(struct sampling *s, int64_t wanted, uint64_t step)
     for (int64_t i = 0; i < s->factor->n; i++) {
         if (!(s->residual[i] > s->floor))
             continue;
-        double key = s->residual[i] / -log(hash_uniform(s->seed, (uint64_t)i, step, 0));
+        double key =
+            s->residual[i] / -log(mrc_rng_uniform_at(s->seed, stream_of(step, false), (uint64_t)i));
         if (s->count == wanted && !(key > s->keys[wanted - 1]))
             continue;
         int64_t at = s->count < wanted ? s->count++ : wanted - 1;
@@ -127,7 +120,8 @@ static void accept(struct sampling *s, uint64_t step)
             left -= lower[i][t] * lower[i][t];
         }
         if (!(left > s->floor) ||
-            hash_uniform(s->seed, (uint64_t)s->drawn[i], step, 1) * first > left)
+            mrc_rng_uniform_at(s->seed, stream_of(step, true), (uint64_t)s->drawn[i]) * first >
+                left)
             continue;
         for (int64_t t = 0; t < k; t++)
             s->triangle[k * BLOCK + t] = lower[i][t];

@@ -34,6 +34,7 @@ struct krylov {
     double *residual_gram;      /* block x block: E'E of the part of the image outside Q */
     double *noise2;             /* block: squared length below which a column of E is rounding */
     int64_t starts;             /* random directions the basis was grown from */
+    uint64_t seed;              /* of their entries */
     double smallest;
     int64_t passes;
 };
@@ -91,9 +92,10 @@ static mercer_status project_out(struct krylov *k, mercer_error *err)
 
 static void randomise_column(struct krylov *k, int64_t column)
 {
-    k->starts++;
     for (int64_t i = 0; i < k->n; i++)
-        k->next[i * k->block + column] = mrc_rng_normal(&k->ctx->rng);
+        k->next[i * k->block + column] =
+            mrc_rng_normal_at(k->seed, (uint64_t)k->starts, (uint64_t)i);
+    k->starts++;
 }
 
 /* Eigenvalue ratio of a Gram matrix of columns beyond which small directions drown in the rounding
@@ -466,6 +468,7 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                        .n = op->n,
                        .block = options->block,
                        .capacity = options->most_columns,
+                       .seed = mrc_rng_next(&ctx->rng),
                        .smallest = DBL_MAX};
     struct outlook look = {.next = options->count + options->block};
     double worst = 1, first_worst = 0;

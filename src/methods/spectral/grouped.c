@@ -107,7 +107,7 @@ static mercer_status solve_groups(struct split *s, mercer_error *err)
     MRC_TRY(mrc_alloc(&s->order, s->n, sizeof *s->order, err));
     for (int64_t i = 0; i < s->n; i++)
         s->order[i] = i;
-    mrc_rng_draw(&s->ctx->rng, s->order, s->n, s->n);
+    mrc_rng_shuffle(&s->ctx->rng, s->order, s->n);
     for (int64_t g = 0; g < s->groups; g++) {
         s->group[g].first = g * s->n / s->groups;
         s->group[g].count = (g + 1) * s->n / s->groups - s->group[g].first;

@@ -194,7 +194,7 @@ static void block_run(void *arg, int64_t task, int worker)
         set_gains(w);
         for (int64_t j = 0; j < w->r; j++)
             eta[j] = fmin(w->p->rate * w->gain[j], most) * fade / s->reach;
-        mrc_rng_draw(&rng, w->order, w->n, w->n);
+        mrc_rng_shuffle(&rng, w->order, w->n);
         for (int64_t i = 0; i < w->n; i++)
             learn_row(w, w->x + w->order[i] * w->m, eta);
         w->diverged = has_diverged(w);

@@ -554,12 +554,14 @@ static void test_kernel_median_of_a_sample(void **state)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             mrc_rng rng;
             mrc_rng_seed(&rng, seed);
+            uint64_t draw = mrc_rng_next(&rng);
             int64_t end = 0;
             for (int64_t i = 0; i < 512; i++) {
                 int64_t first = end;
                 while ((end + 1) * 512 <= (i + 1) * n)
                     end++;
-                list[i] = first + (end - first > 1 ? mrc_rng_below(&rng, end - first) : 0);
+                double u = mrc_rng_uniform_at(draw, 0, (uint64_t)i);
+                list[i] = first + (int64_t)floor(u * (double)(end - first));
             }
             assert_int_equal(end, n);
             assert_is_median(median_width(rows, "rbf", seed), plain_median(x, 2, list, 512), n,
