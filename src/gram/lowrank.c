@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The low-rank store: K = F F' to rounding, by a block pivoted Cholesky factorisation.
  *
- * Each step looks at the POOL rows with the largest residual diagonal, runs an exact pivoted
- * Cholesky factorisation on their small residual matrix, and takes its first pivots together: the
- * new columns of F then cost one kernel block and one GEMM instead of a memory-bound product each.
- * It ends when the largest residual diagonal entry is at most 1e-13 kmax. q columns cost n q kernel
- * values and n q^2 flops; an n x n matrix never exists. The rows of a linear kernel are its factor.
+ * A step draws POOL rows with probabilities in proportion to the residual diagonal, those of the
+ * largest residual / -log u with u a hash of step and row, and puts the row of the largest residual
+ * beside them. It runs an exact pivoted Cholesky factorisation on their small residual matrix, and
+ * takes its first pivots together: the new columns of F then cost one kernel block and one GEMM
+ * instead of a memory-bound product each. (The rows of the largest residuals would be neighbours,
+ * of which one leaves little to the others.) It ends when the largest residual diagonal entry is at
+ * most 1e-13 kmax. q columns cost n q kernel values and n q^2 flops; an n x n matrix never exists.
+ * The rows of a linear kernel are its factor.
  *
  * Centring subtracts the column means of F in place. */
 #include "base/order.h"
+#include "base/strips.h"
 #include "gram/factor.h"
 #include "gram/store.h"
 
@@ -17,12 +21,13 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    POOL = 128,  /* rows considered per step; more gives a slightly smaller q and costs POOL^2 q */
-    BLOCK = 16,  /* pivots taken per step at most */
-    STRIP = 256, /* rows of F handled together */
+    POOL = 128, /* rows considered per step; more gives a slightly smaller q and costs POOL^2 q */
+    BLOCK = 16, /* pivots taken per step at most */
+    LANES = MRC_PANEL_LANES, /* products have a multiple of so many columns */
 };
 
 /* Residual diagonal at which the factor counts as exact, relative to kmax: the rounding error of
@@ -30,9 +35,23 @@ enum {
 static const double RESIDUAL = 1e-13;
 /* Relative to kmax, what the recurrence for the residual can still resolve. */
 static const double MIN_RESIDUAL = 32 * 2.2e-16;
-/* Pivots of a step must keep this share of its first one, or points outside the pool would have
- * been better. */
-static const double PIVOT_SHARE = 0.05;
+/* Pivots of a step must keep this share of the largest residual of all rows. Fewer would be better
+ * choices, but this is also what keeps rounding small: entries of the residual matrix are known to
+ * e = eps kmax, so a column that is made from a pivot of residual p is off by e / sqrt(p), and the
+ * residual r of a row by 2 sqrt(r / p) e: twenty times e at most. */
+static const double PIVOT_SHARE = 0.01;
+
+/* A row that may get into the pool. */
+struct candidate {
+    double key;
+    int64_t row;
+};
+
+/* What is left of some rows. */
+struct left {
+    double largest, sum;
+    int64_t row; /* of the largest */
+};
 
 struct factorisation {
     const mrc_gram *g;
@@ -41,52 +60,123 @@ struct factorisation {
     double goal;        /* of the trace of K - F F' */
     double *residual;   /* n: diagonal of K - F F' */
     int64_t columns;    /* of F so far */
-    int64_t pool[POOL]; /* rows considered in this step */
+    uint64_t step;
+    struct left left;             /* of all rows, and */
+    struct left *parts;           /* of each part */
+    struct candidate **candidate; /* per worker: POOL rows, a heap with the worst on top */
+    int64_t *candidates;          /* per worker: how many */
+    int64_t pool[POOL];           /* rows considered in this step */
     int64_t pool_size;
     int64_t pivots[BLOCK]; /* rows taken, in order */
     int64_t pivot_count;
+    int64_t width;                  /* pivot_count rounded up to LANES */
     double *pool_points;            /* prepared copies of the pool's rows */
     double *pool_rows;              /* POOL x columns of F */
     double *pool_matrix;            /* POOL x POOL */
     double triangle[BLOCK * BLOCK]; /* Cholesky factor of the pivots' residual matrix */
-    double *pivot_columns;          /* columns x BLOCK: the pivots' rows of F, transposed */
+    double *pivot_columns;          /* columns x width: the pivots' rows of F, transposed */
     double *pivot_storage;
     mrc_points pivot_points;
     double **scratch; /* per worker: STRIP x BLOCK values, a window of STRIP packed points */
 };
 
-/* The POOL rows of largest residual, by a heap whose top is the smallest kept. */
+/* Whether a comes before b in the pool: an order in which no two rows are equal, so the first POOL
+ * do not depend on who has looked at which rows. */
+static bool comes_before(struct candidate a, struct candidate b)
+{
+    return a.key != b.key ? a.key > b.key : a.row < b.row;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return comes_before(*(const struct candidate *)a, *(const struct candidate *)b) ? -1 : 1;
+}
+
+/* Keep c if it is among the first POOL so far. */
+static void offer(struct candidate *heap, int64_t *size, struct candidate c)
+{
+    int64_t at;
+    if (*size < POOL) {
+        at = (*size)++;
+        for (; at > 0 && comes_before(heap[(at - 1) / 2], c); at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+    } else if (comes_before(c, heap[0])) {
+        at = 0;
+        for (int64_t child = 1; child < *size; child = 2 * at + 1) {
+            child += child + 1 < *size && comes_before(heap[child], heap[child + 1]);
+            if (!comes_before(c, heap[child]))
+                break;
+            heap[at] = heap[child];
+            at = child;
+        }
+    } else {
+        return;
+    }
+    heap[at] = c;
+}
+
+/* What is left of one part, and which of its rows are drawn. */
+static void look_at_part(void *arg, int64_t part, int worker)
+{
+    /* The pool is the same for every fit: F is K to rounding whichever rows it is made from. */
+    static const uint64_t SEED = 0;
+    struct factorisation *f = arg;
+    struct candidate *heap = f->candidate[worker];
+    struct left left = {.row = -1};
+    int64_t end = mrc_part_start(f->g->n, part + 1);
+    for (int64_t i = mrc_part_start(f->g->n, part); i < end; i++) {
+        double r = f->residual[i];
+        if (!(r > 0))
+            continue;
+        left.sum += r;
+        if (r > left.largest) {
+            left.largest = r;
+            left.row = i;
+        }
+        if (!(r > f->floor))
+            continue;
+        double u = mrc_rng_uniform_at(SEED, f->step, (uint64_t)i);
+        /* -log u >= 1 - u, so most keys are seen to be too small without a logarithm; the margin is
+         * for rounding, which must not make a difference between workers. */
+        if (f->candidates[worker] == POOL && r < 0.999 * heap[0].key * (1 - u))
+            continue;
+        offer(heap, &f->candidates[worker], (struct candidate){.key = r / -log(u), .row = i});
+    }
+    f->parts[part] = left;
+}
+
+/* What the columns so far leave, and the candidates for the next ones. */
+static mercer_status look_at_rows(struct factorisation *f, mercer_error *err)
+{
+    int64_t parts = mrc_parts(f->g->n);
+    memset(f->candidates, 0, (size_t)f->g->threads * sizeof *f->candidates);
+    mercer_status rc = mrc_parfor_checked(f->g->ctx, parts, look_at_part, f, err);
+    f->left = (struct left){.row = -1};
+    for (int64_t p = 0; rc == MERCER_OK && p < parts; p++) {
+        double sum = f->left.sum + f->parts[p].sum;
+        if (f->parts[p].largest > f->left.largest)
+            f->left = f->parts[p];
+        f->left.sum = sum;
+    }
+    return rc;
+}
+
+/* The pool: the best of all candidates in order, the row of the largest residual among them. */
 static void choose_pool(struct factorisation *f)
 {
-    const double *d = f->residual;
-    int64_t *heap = f->pool, size = 0;
-    for (int64_t i = 0; i < f->g->n; i++) {
-        int64_t at;
-        if (size < POOL) {
-            at = size++;
-            while (at > 0 && d[heap[(at - 1) / 2]] > d[i]) {
-                heap[at] = heap[(at - 1) / 2];
-                at = (at - 1) / 2;
-            }
-        } else if (d[i] > d[heap[0]]) {
-            at = 0;
-            for (;;) {
-                int64_t child = 2 * at + 1;
-                if (child >= size)
-                    break;
-                if (child + 1 < size && d[heap[child + 1]] < d[heap[child]])
-                    child++;
-                if (d[heap[child]] >= d[i])
-                    break;
-                heap[at] = heap[child];
-                at = child;
-            }
-        } else {
-            continue;
-        }
-        heap[at] = i;
-    }
+    struct candidate *best = f->candidate[0];
+    int64_t size = f->candidates[0], i = 0;
+    for (int worker = 1; worker < f->g->threads; worker++)
+        for (int64_t c = 0; c < f->candidates[worker]; c++)
+            offer(best, &size, f->candidate[worker][c]);
+    qsort(best, (size_t)size, sizeof *best, by_key);
+    while (i < size && best[i].row != f->left.row)
+        i++;
+    if (i == size) /* it was not drawn, so there are POOL others */
+        best[size - 1].row = f->left.row;
     f->pool_size = size;
+    for (i = 0; i < size; i++)
+        f->pool[i] = best[i].row;
 }
 
 /* Residual matrix of the pool, then pivoted Cholesky on it: pivots and their triangle. */
@@ -115,18 +205,19 @@ static void choose_pivots(void *arg, int64_t task, int worker)
         f->pivots[t] = f->pool[taken[t]];
     }
     f->pivot_count = k;
+    f->width = (k + LANES - 1) / LANES * LANES;
 }
 
 /* The pivots as points, and their rows of F as columns, for all strips. */
 static void gather_pivots(struct factorisation *f)
 {
-    int64_t k = f->pivot_count, q = f->columns;
+    int64_t k = f->pivot_count, q = f->columns, width = f->width;
     f->pivot_points = mrc_points_gather(&f->g->points, f->pivots, k, f->pivot_storage);
-    memset(f->pivot_columns, 0, (size_t)(q * BLOCK) * sizeof *f->pivot_columns);
+    memset(f->pivot_columns, 0, (size_t)(q * width) * sizeof *f->pivot_columns);
     for (int64_t t = 0; t < k; t++) {
         mrc_factor_row(f->factor, f->pivots[t], q, f->pool_rows);
         for (int64_t c = 0; c < q; c++)
-            f->pivot_columns[c * BLOCK + t] = f->pool_rows[c];
+            f->pivot_columns[c * width + t] = f->pool_rows[c];
     }
 }
 
@@ -136,25 +227,26 @@ static void extend_strip(void *arg, int64_t task, int worker)
     struct factorisation *f = arg;
     const mrc_gram *g = f->g;
     const mrc_panel_loops *narrow = mrc_panel_loops_for(g->ctx->simd);
-    int64_t first = task * STRIP, rows = mrc_min64(STRIP, g->n - first);
-    int64_t k = f->pivot_count, q = f->columns;
-    double *values = f->scratch[worker]; /* STRIP x BLOCK */
+    int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, g->n - first);
+    int64_t k = f->pivot_count, q = f->columns, width = f->width;
+    double *values = f->scratch[worker]; /* STRIP x width */
 
-    memset(values, 0, (size_t)(rows * BLOCK) * sizeof *values);
+    memset(values, 0, (size_t)(rows * width) * sizeof *values);
     int64_t a0 = first;
     mrc_points own;
-    const mrc_points *a = mrc_points_window(&g->points, &a0, rows, values + STRIP * BLOCK, &own);
-    mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, &f->pivot_points, 0, k, values, BLOCK);
+    const mrc_points *a =
+        mrc_points_window(&g->points, &a0, rows, values + MRC_STRIP * BLOCK, &own);
+    mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, &f->pivot_points, 0, k, values, width);
     for (int64_t c = 0; c < q; c += MRC_PANEL)
         narrow->times(mrc_factor_panel(f->factor, c) + first * MRC_PANEL, MRC_PANEL, rows,
-                      mrc_min64(MRC_PANEL, q - c), -1, f->pivot_columns + c * BLOCK, BLOCK, 1,
-                      values, BLOCK, BLOCK);
+                      mrc_min64(MRC_PANEL, q - c), -1, f->pivot_columns + c * width, width, 1,
+                      values, width, width);
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, mrc_blas_int(rows),
-                mrc_blas_int(k), 1, f->triangle, BLOCK, values, BLOCK);
+                mrc_blas_int(k), 1, f->triangle, BLOCK, values, mrc_blas_int(width));
     for (int64_t r = 0; r < rows; r++) {
         double sum = 0;
         for (int64_t t = 0; t < k; t++) {
-            double value = values[r * BLOCK + t];
+            double value = values[r * width + t];
             mrc_factor_panel(f->factor, q + t)[(first + r) * MRC_PANEL + (q + t) % MRC_PANEL] =
                 value;
             sum += value * value;
@@ -173,6 +265,11 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
     MRC_TRY(mrc_alloc2_raw(&f->factor->values, panels * MRC_PANEL, g->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&f->factor->pivots, most + BLOCK, sizeof *f->factor->pivots, err));
     MRC_TRY(mrc_alloc(&f->residual, g->n, sizeof *f->residual, err));
+    MRC_TRY(mrc_alloc(&f->parts, mrc_parts(g->n), sizeof *f->parts, err));
+    MRC_TRY(mrc_alloc(&f->candidates, g->threads, sizeof *f->candidates, err));
+    MRC_TRY(mrc_alloc(&f->candidate, g->threads, sizeof *f->candidate, err));
+    for (int i = 0; i < g->threads; i++)
+        MRC_TRY(mrc_alloc(&f->candidate[i], POOL, sizeof **f->candidate, err));
     MRC_TRY(
         mrc_alloc2(&f->pool_points, POOL, mrc_points_gather_size(&g->points), sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pool_rows, POOL, wide, sizeof(double), err));
@@ -182,7 +279,7 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
                        err));
     MRC_TRY(mrc_alloc(&f->scratch, g->threads, sizeof *f->scratch, err));
     for (int i = 0; i < g->threads; i++)
-        MRC_TRY(mrc_alloc2(&f->scratch[i], STRIP, BLOCK + mrc_points_window_size(&g->points),
+        MRC_TRY(mrc_alloc2(&f->scratch[i], MRC_STRIP, BLOCK + mrc_points_window_size(&g->points),
                            sizeof(double), err));
 out:
     return rc;
@@ -191,6 +288,11 @@ out:
 static void factorisation_destroy(struct factorisation *f)
 {
     mrc_free(f->residual);
+    mrc_free(f->parts);
+    mrc_free(f->candidates);
+    for (int i = 0; f->candidate && i < f->g->threads; i++)
+        mrc_free(f->candidate[i]);
+    mrc_free(f->candidate);
     mrc_free(f->pool_points);
     mrc_free(f->pool_rows);
     mrc_free(f->pool_matrix);
@@ -199,17 +301,6 @@ static void factorisation_destroy(struct factorisation *f)
     for (int i = 0; f->scratch && i < f->g->threads; i++)
         mrc_free(f->scratch[i]);
     mrc_free(f->scratch);
-}
-
-static double largest_residual(const struct factorisation *f, double *sum)
-{
-    double largest = 0;
-    *sum = 0;
-    for (int64_t i = 0; i < f->g->n; i++) {
-        largest = fmax(largest, f->residual[i]);
-        *sum += fmax(f->residual[i], 0);
-    }
-    return largest;
 }
 
 /* Mean diagonal entry of the centred matrix, as far as the factor tells. */
@@ -234,9 +325,9 @@ static double centered_mean(const struct factorisation *f)
 
 /* A factor with a tolerance ends by the trace of what it leaves out, which no eigenvalue is off by
  * more than; one without by its largest entry, which no kernel value is. */
-static bool is_complete(const struct factorisation *f, double largest, double sum)
+static bool is_complete(const struct factorisation *f)
 {
-    return f->g->tolerance > 0 ? sum <= f->goal : largest <= f->floor;
+    return f->g->tolerance > 0 ? f->left.sum <= f->goal : f->left.largest <= f->floor;
 }
 
 /* The factor's rank stays 0 when it is given up. */
@@ -246,10 +337,9 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     /* The residual at half the present number of columns, to see how fast it falls. */
     enum { HISTORY = 4096 };
     struct factorisation f = {.g = g, .factor = factor, .floor = RESIDUAL * g->kmax};
-    double tolerance = fmax(g->tolerance, RESIDUAL);
+    double tolerance = fmax(g->tolerance, RESIDUAL), trace = 0;
     double *history = NULL;
     int64_t *history_columns = NULL, steps = 0;
-    double sum, largest;
     bool complete = false, tightened = false;
     mercer_status rc = MERCER_OK;
 
@@ -257,12 +347,13 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     MRC_TRY(mrc_alloc(&history, HISTORY, sizeof *history, err));
     MRC_TRY(mrc_alloc(&history_columns, HISTORY, sizeof *history_columns, err));
     memcpy(f.residual, g->raw_diag, (size_t)g->n * sizeof *f.residual);
-    (void)largest_residual(&f, &sum);
-    f.goal = g->tolerance > 0 ? tolerance * sum : (double)g->n * f.floor;
+    for (int64_t i = 0; i < g->n; i++)
+        trace += g->raw_diag[i];
+    f.goal = g->tolerance > 0 ? tolerance * trace : (double)g->n * f.floor;
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
-        largest = largest_residual(&f, &sum);
-        complete = is_complete(&f, largest, sum);
+        MRC_TRY(look_at_rows(&f, err));
+        complete = is_complete(&f);
         if (complete && g->centered && !tightened) {
             /* Centring removes a common part of all mapped rows: what is left out
              * must be small against the rest. */
@@ -270,42 +361,46 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
             double mean = centered_mean(&f), least = MIN_RESIDUAL * g->kmax;
             f.floor = fmin(f.floor, fmax(RESIDUAL * mean, least));
             f.goal = fmin(f.goal, (double)g->n * fmax(tolerance * mean, least));
-            complete = is_complete(&f, largest, sum);
+            complete = is_complete(&f);
+            if (!complete)
+                continue; /* rows that the old floor kept out are candidates now */
         }
         if (complete || f.columns >= plan->factor_columns)
             break;
         if (steps < HISTORY) {
-            history[steps] = sum;
+            history[steps] = f.left.sum;
             history_columns[steps++] = f.columns;
         }
-        if (plan->eager && f.columns >= 4 * BLOCK) {
+        if (plan->eager && f.columns >= 2 * MRC_PANEL) {
             int64_t before = steps - 1;
             while (before > 0 && history_columns[before] > f.columns / 2)
                 before--;
             double fall =
-                log(history[before] / sum) / (double)(f.columns - history_columns[before]);
-            double missing = log(sum / f.goal) / fmax(fall, 1e-12);
+                log(history[before] / f.left.sum) / (double)(f.columns - history_columns[before]);
+            double missing = log(f.left.sum / f.goal) / fmax(fall, 1e-12);
             if ((double)f.columns + missing > 2 * (double)plan->factor_columns)
                 break;
         }
         mrc_progress(g->ctx, "low-rank factor",
-                     log(largest / g->kmax) / log(tolerance)); /* digits reached of digits wanted */
+                     log(f.left.largest / g->kmax) /
+                         log(tolerance)); /* digits reached of digits wanted */
         choose_pool(&f);
         mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
         gather_pivots(&f);
-        MRC_TRY(mrc_parfor_checked(g->ctx, (g->n + STRIP - 1) / STRIP, extend_strip, &f, err));
+        MRC_TRY(mrc_parfor_checked(g->ctx, mrc_strips(g->n), extend_strip, &f, err));
         for (int64_t t = 0; t < f.pivot_count; t++) {
             f.residual[f.pivots[t]] = 0;
             factor->pivots[f.columns + t] = f.pivots[t];
         }
         f.columns += f.pivot_count;
+        f.step++;
     }
     *plan->reached = f.columns;
-    *plan->residual = g->kmax > 0 ? largest / g->kmax : 0;
+    *plan->residual = g->kmax > 0 ? f.left.largest / g->kmax : 0;
     if (complete) {
         /* A matrix of zeroes has rank 0; one column of zeroes keeps the rest simple. */
         factor->rank = f.columns > 0 ? f.columns : 1;
-        factor->left_out = g->tolerance > 0 ? sum / (double)g->n : f.floor;
+        factor->left_out = g->tolerance > 0 ? f.left.sum / (double)g->n : f.floor;
         if (f.columns == 0)
             memset(factor->values, 0, (size_t)g->n * MRC_PANEL * sizeof *factor->values);
     }
@@ -327,7 +422,7 @@ static mercer_status copy_rows(const mrc_gram *g, mrc_factor *factor, mercer_err
     factor->rank = d;
     for (int64_t i = 0; i < g->n; i++) {
         const double *x = mrc_points_row(&g->points, i, scratch);
-        if (i % STRIP == 0)
+        if (i % MRC_STRIP == 0)
             MRC_TRY(mrc_check_cancel(g->ctx, err));
         for (int64_t c = 0; c < d; c += MRC_PANEL)
             memcpy(mrc_factor_panel(factor, c) + i * MRC_PANEL, x + c,
