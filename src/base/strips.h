@@ -5,6 +5,8 @@
 #ifndef MRC_BASE_STRIPS_H
 #define MRC_BASE_STRIPS_H
 
+#include <mercer/context.h>
+
 #include <stdint.h>
 
 enum {
@@ -31,5 +33,16 @@ static inline int64_t mrc_part_start(int64_t n, int64_t part)
     int64_t strips = mrc_strips(n), parts = mrc_parts(n);
     return part < parts ? (strips / parts * part + strips % parts * part / parts) * MRC_STRIP : n;
 }
+
+/* A sum over n rows of arrays of `width` numbers, into out: body adds the rows from `first` up to
+ * `end`, one part, to sum, which holds zeroes. Parts run in parallel; worker indexes scratch, as in
+ * mrc_parfor(). room: numbers that sums of parts may take together beside one, flops: work in all,
+ * both for speed alone. After a cancellation, which is the status then, out is not defined; a body
+ * that takes long looks for it itself. */
+typedef void (*mrc_part_body)(void *arg, int64_t first, int64_t end, double *sum, int worker);
+mercer_status mrc_sum_parts(mercer_ctx *ctx, int64_t n, int64_t width, double room, double flops,
+                            mrc_part_body body, void *arg, double *out, mercer_error *err);
+/* The sum of n numbers, by parts; on the calling thread. */
+double mrc_sum_rows(const double *values, int64_t n);
 
 #endif

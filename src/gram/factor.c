@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work on a factor F of the kernel matrix, a strip of rows at a time: a strip is packed first, so
- * that BLAS gets whole rows. Sums over rows are cut into parts that do not depend on the number of
- * threads. Cost of each: n q l or n q^2 flops. */
+ * that BLAS gets whole rows. Sums over rows are taken by parts (base/strips.h). Cost of each: n q l
+ * or n q^2 flops. */
 #include "gram/factor.h"
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/strips.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>
 #include <math.h>
-
-enum { STRIP = 256 }; /* rows of F handled together */
 
 void mrc_factor_free(mrc_factor *f)
 {
@@ -33,7 +32,7 @@ static void pack_strip(const mrc_factor *f, int64_t first, int64_t rows, int64_t
 /* Work on strips of F: what to do with a packed strip. */
 struct strip_work {
     const mrc_factor *f;
-    double **scratch; /* per worker: STRIP x rank, and STRIP x rank more for products */
+    double **scratch; /* per worker: MRC_STRIP x rank, and MRC_STRIP x rank more for products */
     const double *mean, *weights;
     double *means, *diag; /* center_strip: see mrc_factor_center() */
     double *out;
@@ -44,7 +43,7 @@ static mercer_status strip_scratch(const mrc_factor *f, double ***scratch, merce
 {
     mercer_status rc = mrc_alloc(scratch, f->threads, sizeof **scratch, err);
     for (int i = 0; rc == MERCER_OK && i < f->threads; i++)
-        rc = mrc_alloc2(&(*scratch)[i], 2 * STRIP, f->rank, sizeof(double), err);
+        rc = mrc_alloc2(&(*scratch)[i], 2 * MRC_STRIP, f->rank, sizeof(double), err);
     return rc;
 }
 
@@ -59,7 +58,7 @@ static mercer_status run_strips(struct strip_work *w, mercer_parfor_body body, m
 {
     mercer_status rc = strip_scratch(w->f, &w->scratch, err);
     if (rc == MERCER_OK)
-        rc = mrc_parfor_checked(w->f->ctx, (w->f->n + STRIP - 1) / STRIP, body, w, err);
+        rc = mrc_parfor_checked(w->f->ctx, mrc_strips(w->f->n), body, w, err);
     strip_scratch_free(w->f, w->scratch);
     return rc;
 }
@@ -69,7 +68,7 @@ static void center_strip(void *arg, int64_t task, int worker)
 {
     struct strip_work *w = arg;
     const mrc_factor *f = w->f;
-    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, f->n - first), q = f->rank;
     double *strip = w->scratch[worker];
     pack_strip(f, first, rows, q, strip);
     for (int64_t r = 0; r < rows; r++) {
@@ -85,30 +84,32 @@ static void center_strip(void *arg, int64_t task, int worker)
     }
 }
 
-struct panel_sums {
+struct column_sums {
     const mrc_factor *f;
-    double *sums;
+    int64_t columns;
 };
 
-static void sum_panel(void *arg, int64_t task, int worker)
+static void sum_columns(void *arg, int64_t first, int64_t end, double *sum, int worker)
 {
-    const struct panel_sums *p = arg;
-    const double *values = mrc_factor_panel(p->f, task * MRC_PANEL);
-    int64_t width = mrc_min64(MRC_PANEL, p->f->rank - task * MRC_PANEL);
-    double *sums = p->sums + task * MRC_PANEL;
+    const struct column_sums *w = arg;
     (void)worker;
-    for (int64_t i = 0; i < p->f->n; i++)
-        for (int64_t c = 0; c < width; c++)
-            sums[c] += values[i * MRC_PANEL + c];
+    for (int64_t c = 0; c < w->columns; c += MRC_PANEL) {
+        const double *values = mrc_factor_panel(w->f, c);
+        int64_t width = mrc_min64(MRC_PANEL, w->columns - c);
+        for (int64_t i = first; i < end; i++)
+            for (int64_t t = 0; t < width; t++)
+                sum[c + t] += values[i * MRC_PANEL + t];
+    }
 }
 
-/* Mean of the rows of F; mean holds zeroes. */
-static void factor_mean(const mrc_factor *f, double *mean)
+mercer_status mrc_factor_mean(const mrc_factor *f, int64_t columns, double *mean, mercer_error *err)
 {
-    struct panel_sums p = {.f = f, .sums = mean};
-    mrc_parfor(f->ctx, (f->rank + MRC_PANEL - 1) / MRC_PANEL, sum_panel, &p);
-    for (int64_t c = 0; c < f->rank; c++)
-        mean[c] /= (double)f->n;
+    struct column_sums w = {.f = f, .columns = columns};
+    double n = (double)f->n, size = n * (double)columns;
+    mercer_status rc = mrc_sum_parts(f->ctx, f->n, columns, size, size, sum_columns, &w, mean, err);
+    for (int64_t c = 0; rc == MERCER_OK && c < columns; c++)
+        mean[c] /= n;
+    return rc;
 }
 
 mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, double *diag,
@@ -117,7 +118,7 @@ mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, dou
     double *mean = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&mean, f->rank, sizeof *mean, err));
-    factor_mean(f, mean);
+    MRC_TRY(mrc_factor_mean(f, f->rank, mean, err));
     *grand = 0;
     for (int64_t c = 0; c < f->rank; c++)
         *grand += mean[c] * mean[c];
@@ -147,7 +148,7 @@ static void times_strip(void *arg, int64_t task, int worker)
 {
     struct strip_work *w = arg;
     const mrc_factor *f = w->f;
-    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
+    int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, f->n - first), q = f->rank;
     double *strip = w->scratch[worker];
     pack_strip(f, first, rows, q, strip);
     mrc_gemm(false, false, rows, w->l, q, 1, strip, q, w->weights, w->l, 0, w->out + first * w->l,
@@ -165,8 +166,8 @@ static void quadratic_strip(void *arg, int64_t task, int worker)
 {
     struct strip_work *w = arg;
     const mrc_factor *f = w->f;
-    int64_t first = task * STRIP, rows = mrc_min64(STRIP, f->n - first), q = f->rank;
-    double *strip = w->scratch[worker], *product = strip + STRIP * q;
+    int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, f->n - first), q = f->rank;
+    double *strip = w->scratch[worker], *product = strip + MRC_STRIP * q;
     pack_strip(f, first, rows, q, strip);
     mrc_gemm(false, false, rows, q, q, 1, strip, q, w->weights, q, 0, product, q);
     for (int64_t r = 0; r < rows; r++) {
@@ -184,16 +185,12 @@ mercer_status mrc_factor_quadratic(const mrc_factor *f, const double *s, double 
     return run_strips(&w, quadratic_strip, err);
 }
 
-/* Sums over all rows are cut into at most PARTS runs of strips, added in order. */
-enum { PARTS = 16 };
-
 struct inner {
     const mrc_factor *f;
     mrc_factor_sums sums;
     const double *mean; /* subtracted from F first, or NULL */
     const double *v;    /* NULL: F'F, else F'V */
-    int64_t l, strips_per_part, width;
-    double *partial;
+    int64_t l;
     double **scratch;
 };
 
@@ -209,16 +206,14 @@ static void take_off(const mrc_factor_sums *sums, double *strip, int64_t rows, i
     }
 }
 
-static void inner_part(void *arg, int64_t part, int worker)
+static void inner_part(void *arg, int64_t begin, int64_t end, double *sum, int worker)
 {
     struct inner *w = arg;
     const mrc_factor *f = w->f;
-    int64_t q = f->rank, strips = (f->n + STRIP - 1) / STRIP;
-    int64_t end = mrc_min64(strips, (part + 1) * w->strips_per_part);
-    double *strip = w->scratch[worker], *sum = w->partial + part * q * w->width;
-    memset(sum, 0, (size_t)(q * w->width) * sizeof *sum);
-    for (int64_t s = part * w->strips_per_part; s < end; s++) {
-        int64_t first = s * STRIP, rows = mrc_min64(STRIP, f->n - first);
+    int64_t q = f->rank;
+    double *strip = w->scratch[worker];
+    for (int64_t first = begin; first < end; first += MRC_STRIP) {
+        int64_t rows = mrc_min64(MRC_STRIP, end - first);
         if (mrc_check_cancel(f->ctx, NULL) != MERCER_OK)
             return; /* the caller sees it, too */
         pack_strip(f, first, rows, q, strip);
@@ -228,7 +223,7 @@ static void inner_part(void *arg, int64_t part, int worker)
             if (!w->sums.mask[first + r])
                 memset(strip + r * q, 0, (size_t)q * sizeof *strip);
         if (w->sums.count > 0)
-            take_off(&w->sums, strip, rows, q, strip + STRIP * q);
+            take_off(&w->sums, strip, rows, q, strip + MRC_STRIP * q);
         if (w->v)
             mrc_gemm(true, false, q, w->l, rows, 1, strip, q, w->v + first * w->l, w->l, 1, sum,
                      w->l);
@@ -241,22 +236,15 @@ static void inner_part(void *arg, int64_t part, int worker)
 static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
 {
     const mrc_factor *f = w->f;
-    int64_t q = f->rank, strips = (f->n + STRIP - 1) / STRIP;
-    /* The partial sums together stay below half the size of F. */
-    int64_t parts = mrc_min64(mrc_min64(PARTS, (strips + 3) / 4), 1 + f->n / (2 * q));
+    double size = (double)f->n * (double)f->rank;
+    int64_t width = w->v ? w->l : f->rank;
     mercer_status rc = MERCER_OK;
-    w->width = w->v ? w->l : q;
-    w->strips_per_part = (strips + parts - 1) / parts;
     MRC_TRY(strip_scratch(f, &w->scratch, err));
-    MRC_TRY(mrc_alloc2_raw(&w->partial, parts, q * w->width, sizeof *w->partial, err));
-    MRC_TRY(mrc_parfor_checked(f->ctx, parts, inner_part, w, err));
-    memcpy(out, w->partial, (size_t)(q * w->width) * sizeof *out);
-    for (int64_t part = 1; part < parts; part++)
-        for (int64_t i = 0; i < q * w->width; i++)
-            out[i] += w->partial[part * q * w->width + i];
+    /* The sums of parts together stay below half the size of F. */
+    MRC_TRY(mrc_sum_parts(f->ctx, f->n, f->rank * width, size / 2, size * (double)width, inner_part,
+                          w, out, err));
 out:
     strip_scratch_free(f, w->scratch);
-    mrc_free(w->partial);
     return rc;
 }
 
@@ -270,7 +258,7 @@ mercer_status mrc_factor_inner(const mrc_factor *f, const mrc_factor_sums *sums,
         w.sums = *sums;
     if (w.sums.about_mean) {
         MRC_TRY(mrc_alloc(&mean, f->rank, sizeof *mean, err));
-        factor_mean(f, mean);
+        MRC_TRY(mrc_factor_mean(f, f->rank, mean, err));
         w.mean = mean;
     }
     MRC_TRY(run_inner(&w, s, err));
@@ -301,7 +289,7 @@ struct left {
 static void left_strip(void *arg, int64_t task, int worker)
 {
     const struct left *w = arg;
-    int64_t q = w->f->rank, first = task * STRIP, rows = mrc_min64(STRIP, w->count - first);
+    int64_t q = w->f->rank, first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, w->count - first);
     double *out = w->out + first * q;
     for (int64_t i = 0; i < rows; i++)
         mrc_factor_row(w->f, w->rows[first + i], q, out + i * q);
@@ -315,7 +303,7 @@ mercer_status mrc_factor_rows_left(const mrc_factor *f, const int64_t *rows, int
     struct left w = {.f = f, .rows = rows, .count = count, .sums = sums, .out = out};
     mercer_status rc = MERCER_OK;
     MRC_TRY(strip_scratch(f, &w.scratch, err));
-    MRC_TRY(mrc_parfor_checked(f->ctx, (count + STRIP - 1) / STRIP, left_strip, &w, err));
+    MRC_TRY(mrc_parfor_checked(f->ctx, mrc_strips(count), left_strip, &w, err));
 out:
     strip_scratch_free(f, w.scratch);
     return rc;

@@ -38,6 +38,9 @@ static inline void mrc_factor_row(const mrc_factor *f, int64_t i, int64_t column
                (size_t)(columns - c < MRC_PANEL ? columns - c : MRC_PANEL) * sizeof *out);
 }
 
+/* mean (columns): of the rows of F, their first entries, as F is. */
+mercer_status mrc_factor_mean(const mrc_factor *f, int64_t columns, double *mean,
+                              mercer_error *err);
 /* Subtract the mean of its rows from F, in place, and keep it. means (n), grand: of K as it was;
  * diag (n): of K as it is then. */
 mercer_status mrc_factor_center(mrc_factor *f, double *means, double *grand, double *diag,

@@ -6,6 +6,7 @@
  * ride along with the first product as one more column of ones. */
 #include "gram/store.h"
 
+#include "base/strips.h"
 #include "gram/factor.h"
 
 #include <float.h>
@@ -263,12 +264,10 @@ static mercer_status store_row_norms2(const mrc_gram *g, mrc_pick j, const mrc_s
 
 static void set_means(mrc_gram *g, const double *sums, int64_t stride)
 {
-    double n = (double)g->n, total = 0;
-    for (int64_t i = 0; i < g->n; i++) {
+    double n = (double)g->n;
+    for (int64_t i = 0; i < g->n; i++)
         g->means[i] = sums[i * stride] / n;
-        total += g->means[i];
-    }
-    g->grand = total / n;
+    g->grand = mrc_sum_rows(g->means, g->n) / n;
     for (int64_t i = 0; i < g->n; i++)
         g->diag[i] = g->raw_diag[i] - 2 * g->means[i] + g->grand;
     g->means_known = true;

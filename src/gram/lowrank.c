@@ -304,23 +304,20 @@ static void factorisation_destroy(struct factorisation *f)
 }
 
 /* Mean diagonal entry of the centred matrix, as far as the factor tells. */
-static double centered_mean(const struct factorisation *f)
+static mercer_status centered_mean(const struct factorisation *f, double *out, mercer_error *err)
 {
     const mrc_gram *g = f->g;
-    double mean = 0, n = (double)g->n;
-    for (int64_t i = 0; i < g->n; i++)
-        mean += g->raw_diag[i] / n;
-    for (int64_t c = 0; c < f->columns; c += MRC_PANEL) {
-        const double *values = mrc_factor_panel(f->factor, c);
-        int64_t width = mrc_min64(MRC_PANEL, f->columns - c);
-        double sums[MRC_PANEL] = {0};
-        for (int64_t i = 0; i < g->n; i++)
-            for (int64_t t = 0; t < width; t++)
-                sums[t] += values[i * MRC_PANEL + t];
-        for (int64_t t = 0; t < width; t++)
-            mean -= sums[t] / n * (sums[t] / n);
-    }
-    return fmax(mean, 0);
+    double *mean = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mean, f->columns, sizeof *mean, err));
+    MRC_TRY(mrc_factor_mean(f->factor, f->columns, mean, err));
+    *out = mrc_sum_rows(g->raw_diag, g->n) / (double)g->n;
+    for (int64_t c = 0; c < f->columns; c++)
+        *out -= mean[c] * mean[c];
+    *out = fmax(*out, 0);
+out:
+    mrc_free(mean);
+    return rc;
 }
 
 /* A factor with a tolerance ends by the trace of what it leaves out, which no eigenvalue is off by
@@ -337,7 +334,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     /* The residual at half the present number of columns, to see how fast it falls. */
     enum { HISTORY = 4096 };
     struct factorisation f = {.g = g, .factor = factor, .floor = RESIDUAL * g->kmax};
-    double tolerance = fmax(g->tolerance, RESIDUAL), trace = 0;
+    double tolerance = fmax(g->tolerance, RESIDUAL);
     double *history = NULL;
     int64_t *history_columns = NULL, steps = 0;
     bool complete = false, tightened = false;
@@ -347,9 +344,9 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     MRC_TRY(mrc_alloc(&history, HISTORY, sizeof *history, err));
     MRC_TRY(mrc_alloc(&history_columns, HISTORY, sizeof *history_columns, err));
     memcpy(f.residual, g->raw_diag, (size_t)g->n * sizeof *f.residual);
-    for (int64_t i = 0; i < g->n; i++)
-        trace += g->raw_diag[i];
-    f.goal = g->tolerance > 0 ? tolerance * trace : (double)g->n * f.floor;
+    f.goal = (double)g->n * f.floor;
+    if (g->tolerance > 0)
+        f.goal = tolerance * mrc_sum_rows(g->raw_diag, g->n);
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         MRC_TRY(look_at_rows(&f, err));
@@ -357,8 +354,9 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
         if (complete && g->centered && !tightened) {
             /* Centring removes a common part of all mapped rows: what is left out
              * must be small against the rest. */
+            double mean, least = MIN_RESIDUAL * g->kmax;
             tightened = true;
-            double mean = centered_mean(&f), least = MIN_RESIDUAL * g->kmax;
+            MRC_TRY(centered_mean(&f, &mean, err));
             f.floor = fmin(f.floor, fmax(RESIDUAL * mean, least));
             f.goal = fmin(f.goal, (double)g->n * fmax(tolerance * mean, least));
             complete = is_complete(&f);

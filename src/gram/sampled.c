@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/strips.h"
 #include "gram/store.h"
 #include "linalg/linalg.h"
 
@@ -20,10 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    BLOCK = 16,  /* rows drawn per step; more are drawn in vain, fewer make products short */
-    STRIP = 256, /* rows of F handled together */
-};
+enum { BLOCK = 16 }; /* rows drawn per step; more are drawn in vain, fewer make products short */
 
 /* Residuals at or below this, of kmax, are rounding. */
 static const double RESIDUAL = 1e-13;
@@ -136,9 +134,9 @@ static void extend_strip(void *arg, int64_t task, int worker)
     struct sampling *s = arg;
     mrc_factor *f = s->factor;
     int64_t n = f->n, q = f->rank, k = s->accepted_count;
-    int64_t end = mrc_min64(n, (task + 1) * STRIP);
+    int64_t end = mrc_min64(n, (task + 1) * MRC_STRIP);
     (void)worker;
-    for (int64_t i = task * STRIP; i < end; i++) {
+    for (int64_t i = task * MRC_STRIP; i < end; i++) {
         double new[BLOCK], sum = 0;
         for (int64_t t = 0; t < k; t++) {
             new[t] = s->columns[s->accepted[t] * n + i];
@@ -185,11 +183,16 @@ out:
 /* The sum of what is left, and the least entry. */
 static double sum_left(const struct sampling *s, double *least)
 {
+    int64_t n = s->factor->n;
     double sum = 0;
     *least = 0;
-    for (int64_t i = 0; i < s->factor->n; i++) {
-        sum += fmax(s->residual[i], 0);
-        *least = fmin(*least, s->residual[i]);
+    for (int64_t part = 0; part < mrc_parts(n); part++) {
+        double partial = 0;
+        for (int64_t i = mrc_part_start(n, part); i < mrc_part_start(n, part + 1); i++) {
+            partial += fmax(s->residual[i], 0);
+            *least = fmin(*least, s->residual[i]);
+        }
+        sum += partial;
     }
     return sum;
 }
@@ -217,7 +220,7 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
             break;
         MRC_TRY(residual_columns(&s, err));
         accept(&s, step);
-        MRC_TRY(mrc_parfor_checked(ctx, (n + STRIP - 1) / STRIP, extend_strip, &s, err));
+        MRC_TRY(mrc_parfor_checked(ctx, mrc_strips(n), extend_strip, &s, err));
         for (int64_t t = 0; t < s.accepted_count; t++) {
             int64_t row = s.drawn[s.accepted[t]];
             s.residual[row] = 0;

@@ -6,6 +6,7 @@
  * of the store; smaller ones are rounding, and negative ones below the opposite are reported. */
 #include "base/order.h"
 #include "base/share.h"
+#include "base/strips.h"
 #include "gram/factor.h"
 #include "gram/store.h"
 
@@ -88,9 +89,7 @@ static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
 {
     const double *diag;
     mercer_status rc = mrc_gram_diag(g, &diag, err);
-    *trace = 0;
-    for (int64_t i = 0; rc == MERCER_OK && i < g->n; i++)
-        *trace += diag[i];
+    *trace = rc == MERCER_OK ? mrc_sum_rows(diag, g->n) : 0;
     return rc;
 }
 

@@ -15,6 +15,8 @@
  * Cost: passes x (one application) + O(n m^2). */
 #include "linalg/linalg.h"
 
+#include "base/strips.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -107,17 +109,26 @@ static const double ILL_CONDITIONED = 1e-8;
 static double subtract_earlier(struct krylov *k, int64_t j)
 {
     int64_t n = k->n, b = k->block;
-    double *dots = k->small, length2 = 0;
+    double *dots = k->small, *sums = dots + b, length2 = 0;
     memset(dots, 0, (size_t)b * sizeof *dots);
-    for (int64_t r = 0; r < n; r++)
+    for (int64_t part = 0; part < mrc_parts(n); part++) {
+        memset(sums, 0, (size_t)b * sizeof *sums);
+        for (int64_t r = mrc_part_start(n, part); r < mrc_part_start(n, part + 1); r++)
+            for (int64_t i = 0; i < j; i++)
+                sums[i] += k->next[r * b + i] * k->next[r * b + j];
         for (int64_t i = 0; i < j; i++)
-            dots[i] += k->next[r * b + i] * k->next[r * b + j];
-    for (int64_t r = 0; r < n; r++) {
-        double value = k->next[r * b + j];
-        for (int64_t i = 0; i < j; i++)
-            value -= k->next[r * b + i] * dots[i];
-        k->next[r * b + j] = value;
-        length2 += value * value;
+            dots[i] += sums[i];
+    }
+    for (int64_t part = 0; part < mrc_parts(n); part++) {
+        double sum = 0;
+        for (int64_t r = mrc_part_start(n, part); r < mrc_part_start(n, part + 1); r++) {
+            double value = k->next[r * b + j];
+            for (int64_t i = 0; i < j; i++)
+                value -= k->next[r * b + i] * dots[i];
+            k->next[r * b + j] = value;
+            sum += value * value;
+        }
+        length2 += sum;
     }
     return length2;
 }
@@ -345,7 +356,7 @@ static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result 
         MRC_TRY(mrc_alloc2_raw(&in, n, k->block, sizeof *in, err));
     for (int64_t first = 0; first < count; first += k->block) {
         int64_t b = count - first < k->block ? count - first : k->block;
-        double *norms = k->gram_values;
+        double *norms = k->gram_values, *sums = k->gram;
         memset(norms, 0, (size_t)b * sizeof *norms);
         for (int64_t i = 0; in && i < n; i++)
             memcpy(in + i * b, pairs->vectors + i * count + first, (size_t)b * sizeof *in);
@@ -356,12 +367,17 @@ static mercer_status largest_residual(struct krylov *k, const mrc_krylov_result 
             MRC_TRY(mrc_tall_times_checked(k->ctx, n, b, k->size, 1, k->aq, k->capacity, s + first,
                                            count, 0, image, b, err));
         }
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < b; j++) {
-                double r = image[i * b + j] -
-                           pairs->values[first + j] * pairs->vectors[i * count + first + j];
-                norms[j] += r * r;
-            }
+        for (int64_t part = 0; part < mrc_parts(n); part++) {
+            memset(sums, 0, (size_t)b * sizeof *sums);
+            for (int64_t i = mrc_part_start(n, part); i < mrc_part_start(n, part + 1); i++)
+                for (int64_t j = 0; j < b; j++) {
+                    double r = image[i * b + j] -
+                               pairs->values[first + j] * pairs->vectors[i * count + first + j];
+                    sums[j] += r * r;
+                }
+            for (int64_t j = 0; j < b; j++)
+                norms[j] += sums[j];
+        }
         for (int64_t j = 0; j < b; j++)
             *largest = fmax(*largest, sqrt(norms[j]));
     }

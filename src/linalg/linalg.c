@@ -4,6 +4,7 @@
 #include "linalg/linalg.h"
 
 #include "base/aside.h"
+#include "base/strips.h"
 #include "linalg/panel.h"
 
 #include <assert.h>
@@ -90,29 +91,25 @@ void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to
             to[j * rows + i] = from[i * columns + j];
 }
 
-/* Products A'B over tall matrices are cut into at most PARTS runs of at least MIN_RUN rows, each
- * summed by one task in strips of STRIP rows; the partial products are added in order. */
-enum { PARTS = 16, STRIP = 1024, MIN_STRIP = 128, MIN_RUN = 256 };
+/* Products A'B over tall matrices are summed by parts (base/strips.h), each in strips of STRIP
+ * rows. */
+enum { STRIP = 1024, MIN_STRIP = 128 };
 #define STRIP_FLOPS 5e9
 
 struct tall_product {
     mercer_ctx *ctx;
     const double *a, *b;
-    int64_t ka, lda, kb, ldb, n, per_part;
+    int64_t ka, lda, kb, ldb, n;
     int64_t strip; /* rows between two looks at cancellation */
-    double *partial;
     bool symmetric;
     const mrc_panel_loops *narrow; /* NULL: BLAS */
 };
 
-static void tall_product_part(void *arg, int64_t part, int worker)
+static void tall_product_part(void *arg, int64_t first, int64_t end, double *c, int worker)
 {
     const struct tall_product *p = arg;
-    double *c = p->partial + part * p->ka * p->kb;
-    int64_t end = (part + 1) * p->per_part < p->n ? (part + 1) * p->per_part : p->n;
     (void)worker;
-    memset(c, 0, (size_t)(p->ka * p->kb) * sizeof *c);
-    for (int64_t i = part * p->per_part; i < end; i += p->strip) {
+    for (int64_t i = first; i < end; i += p->strip) {
         int64_t rows = end - i < p->strip ? end - i : p->strip;
         if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
             return; /* the caller sees it, too */
@@ -132,31 +129,17 @@ static void tall_product_part(void *arg, int64_t part, int worker)
 static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, double *c,
                                       mercer_error *err)
 {
-    /* The partial products together stay below half the size of the inputs. */
-    int64_t parts = p->n / MIN_RUN, most = p->n / (2 * (p->ka > p->kb ? p->ka : p->kb) + 1);
-    parts = parts > PARTS ? PARTS : parts;
-    parts = parts > most ? most : parts;
-    parts = parts < 1 ? 1 : parts;
-    p->per_part = (p->n + parts - 1) / parts;
-    p->ctx = ctx;
-    mercer_status rc = mrc_alloc2_raw(&p->partial, parts, p->ka * p->kb, sizeof *p->partial, err);
-    if (rc != MERCER_OK)
-        return rc;
     double per_row = (p->symmetric ? 1 : 2) * (double)p->ka * (double)p->kb;
+    double narrower = (double)(p->ka < p->kb ? p->ka : p->kb), n = (double)p->n;
+    p->ctx = ctx;
     /* STRIP rows of a wide matrix take longer than a cancellation may; much shorter strips would be
      * bound by the memory of the product. */
     p->strip = STRIP;
     while (p->strip > MIN_STRIP && (double)p->strip * per_row > STRIP_FLOPS)
         p->strip /= 2;
-    mrc_parfor_sized(ctx, parts, (double)p->n * per_row, tall_product_part, p);
-    MRC_TRY(mrc_check_cancel(ctx, err));
-    memcpy(c, p->partial, (size_t)(p->ka * p->kb) * sizeof *c);
-    for (int64_t part = 1; part < parts; part++)
-        for (int64_t i = 0; i < p->ka * p->kb; i++)
-            c[i] += p->partial[part * p->ka * p->kb + i];
-out:
-    mrc_free(p->partial);
-    return rc;
+    /* The sums of parts together stay below half the size of the inputs. */
+    return mrc_sum_parts(ctx, p->n, p->ka * p->kb, n * narrower / 2, n * per_row, tall_product_part,
+                         p, c, err);
 }
 
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
@@ -224,7 +207,7 @@ static void run_tall_times(mercer_ctx *ctx, bool drops, int64_t n, int64_t m, in
                            .lda = lda,
                            .lds = lds,
                            .ldc = ldc,
-                           .strip = n < PARTS * STRIP ? MIN_RUN : STRIP,
+                           .strip = n < 16 * STRIP ? MRC_STRIP : STRIP,
                            .alpha = alpha,
                            .beta = beta,
                            .a = a,
@@ -256,8 +239,7 @@ struct wide {
     int64_t k, n;
     double alpha, beta;
     const double *a, *w;
-    double *out; /* sums: k or k x k values a range */
-    int64_t range;
+    double *out;
 };
 
 static void wide_times_range(void *arg, int64_t task, int worker)
@@ -281,71 +263,52 @@ void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, doub
                      wide_times_range, &p);
 }
 
-static void wide_dots_range(void *arg, int64_t task, int worker)
+static void wide_dots_part(void *arg, int64_t first, int64_t end, double *sum, int worker)
 {
     const struct wide *p = arg;
-    int64_t c = task * WIDE_RANGE, cols = p->n - c < WIDE_RANGE ? p->n - c : WIDE_RANGE;
     (void)worker;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(cols), 1, p->a + c,
-                mrc_blas_int(p->n), p->w + c, 1, 0, p->out + task * p->k, 1);
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, mrc_blas_int(p->k), mrc_blas_int(end - first), 1,
+                p->a + first, mrc_blas_int(p->n), p->w + first, 1, 0, sum, 1);
 }
 
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err)
 {
-    int64_t ranges = (n + WIDE_RANGE - 1) / WIDE_RANGE;
     struct wide p = {.k = k, .n = n, .a = a, .w = v};
-    mercer_status rc = MERCER_OK;
     if (k == 0)
         return MERCER_OK;
-    MRC_TRY(mrc_alloc2(&p.out, ranges, k, sizeof *p.out, err));
-    mrc_parfor_sized(ctx, ranges, 2 * (double)n * (double)k, wide_dots_range, &p);
-    memset(out, 0, (size_t)k * sizeof *out);
-    for (int64_t r = 0; r < ranges; r++)
-        for (int64_t j = 0; j < k; j++)
-            out[j] += p.out[r * k + j];
-out:
-    mrc_free(p.out);
-    return rc;
+    return mrc_sum_parts(ctx, n, k, (double)n * (double)k, 2 * (double)n * (double)k,
+                         wide_dots_part, &p, out, err);
 }
 
-static void wide_gram_range(void *arg, int64_t task, int worker)
+static void wide_gram_part(void *arg, int64_t first, int64_t end, double *sum, int worker)
 {
-    /* Beyond some tenths of a second a range is summed in strips, between which it can end. */
+    /* Beyond some tenths of a second a part is summed in strips, between which it can end. */
     static const double LONG = 4e9;
     const struct wide *p = arg;
-    int64_t c = task * p->range, cols = p->n - c < p->range ? p->n - c : p->range;
-    int64_t strip = (double)p->k * (double)p->k * (double)p->range > LONG ? STRIP / 2 : p->range;
+    double square = (double)p->k * (double)p->k;
+    int64_t strip = square * (double)(end - first) > LONG ? STRIP / 2 : end - first;
     (void)worker;
-    for (int64_t i = 0; i < cols; i += strip) {
+    for (int64_t i = first; i < end; i += strip) {
         if (mrc_check_cancel(p->ctx, NULL) != MERCER_OK)
             return; /* the caller sees it, too */
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, mrc_blas_int(p->k),
-                    mrc_blas_int(cols - i < strip ? cols - i : strip), 1, p->a + c + i,
-                    mrc_blas_int(p->n), i > 0, p->out + task * p->k * p->k, mrc_blas_int(p->k));
+                    mrc_blas_int(end - i < strip ? end - i : strip), 1, p->a + i,
+                    mrc_blas_int(p->n), 1, sum, mrc_blas_int(p->k));
     }
 }
 
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err)
 {
-    /* The partial sums together stay below the size of a. */
-    int64_t range = (n + PARTS - 1) / PARTS > 2 * k ? (n + PARTS - 1) / PARTS : 2 * k;
-    int64_t ranges = (n + range - 1) / range;
-    struct wide p = {.ctx = ctx, .k = k, .n = n, .a = a, .range = range};
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&p.out, ranges, k * k, sizeof *p.out, err));
-    mrc_parfor_sized(ctx, ranges, (double)n * (double)k * (double)k, wide_gram_range, &p);
-    MRC_TRY(mrc_check_cancel(ctx, err));
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            double sum = 0;
-            for (int64_t r = 0; r < ranges; r++)
-                sum += p.out[(r * k + i) * k + j];
-            out[i * k + j] = out[j * k + i] = sum;
-        }
-out:
-    mrc_free(p.out);
+    struct wide p = {.ctx = ctx, .k = k, .n = n, .a = a};
+    double size = (double)n * (double)k;
+    /* The sums of parts together stay below half the size of a. */
+    mercer_status rc =
+        mrc_sum_parts(ctx, n, k * k, size / 2, size * (double)k, wide_gram_part, &p, out, err);
+    for (int64_t i = 0; rc == MERCER_OK && i < k; i++)
+        for (int64_t j = 0; j < i; j++)
+            out[j * k + i] = out[i * k + j];
     return rc;
 }
 

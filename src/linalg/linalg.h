@@ -36,8 +36,7 @@ double mrc_dot(const double *a, const double *b, int64_t n);
 /* to (columns x rows) = from' for from rows x columns. */
 void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to);
 
-/* gram (k x k) = A' A for A n x k (row stride lda): parallel over fixed blocks of rows, summed in
- * block order. */
+/* gram (k x k) = A' A for A n x k (row stride lda), summed by parts (base/strips.h). */
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
                                   int64_t lda, double *gram, mercer_error *err);
 /* c (ka x kb) = A' B for A n x ka, B n x kb, in the same way. */
@@ -57,7 +56,7 @@ mercer_status mrc_tall_times_checked(mercer_ctx *ctx, int64_t n, int64_t m, int6
  * out (n) = alpha a' w + beta out, */
 void mrc_wide_times(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double alpha,
                     const double *w, double beta, double *out);
-/* and out (k) = a v, the ranges summed in order. */
+/* and out (k) = a v, summed by parts, */
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err);
 /* and out (k x k) = a a'. */
