@@ -95,6 +95,30 @@ static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
     return most < 0 ? 0 : most < n ? (int64_t)most : g->n;
 }
 
+/* Columns up to which a factor costs less than the matrix, in flops at the rate of GEMM. The ratios
+ * are fixed, not measured: the bits of a fit may not depend on how busy the machine is.
+ *   a kernel value  2 d, and a function of it as much as 40
+ *   the matrix      n^2/2 values, once or (stream) at each of about 12 passes, and 2 n^2 a vector
+ *                   in products with blocks of 8
+ *   q columns       n q values, n q^2 for them and n q^2 for F'F, and the eigenvalues of that: 5
+ * q^3, since half of its 4/3 q^3 flops wait for memory */
+static double worthwhile_columns(const struct plan *p, const mrc_gram *g)
+{
+    static const double PASSES = 12, BLOCK = 8, FUNCTION = 40;
+    double n = (double)g->n, d = (double)g->rows->d;
+    if (g->rows->csr.start)
+        d = (double)mercer_rows_entries(g->rows) / (double)g->rows->n;
+    double value = 2 * d + FUNCTION;
+    bool fits = p->dense < p->room - p->solver;
+    double matrix = n * n * (value / 2 * (fits ? 1 : PASSES) + 2 * BLOCK * PASSES);
+    double least = 0, most = n;
+    while (most - least > 0.5) {
+        double q = (least + most) / 2;
+        *(n * q * (value + 2 * q) + 5 * q * q * q < matrix ? &least : &most) = q;
+    }
+    return least;
+}
+
 static mercer_status build(const struct plan *p, mrc_gram *g, const mrc_store *store,
                            const mrc_store_plan *plan, mercer_error *err)
 {
@@ -139,16 +163,19 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
                            mrc_kernel_name(g->kernel));
     }
     if (!asked) {
-        /* Beyond this rank a factor costs more than the passes it saves. */
-        double worth = fmin((double)g->n / 10, 10 * sqrt((double)g->n));
+        /* Forecasts are off by some percent, and a factor that is a little too large costs little
+         * more than the matrix; one that the budget ends is worth more of a try. */
+        double worth = 1.1 * worthwhile_columns(p, g);
+        plan.give_up = fmin(worth, 1.5 * (double)most);
         most = (double)most < worth ? most : (int64_t)worth;
         if (most < 2 * MRC_PANEL) {
             snprintf(p->why, sizeof p->why, "too few rows for a low-rank factor");
             return MERCER_OK;
         }
+        /* A residual that falls slowly says nothing when it must vanish at a known rank. */
+        if (mrc_kernel_rank_limit(g->kernel, g->rows->d) <= (double)most)
+            plan.give_up = 0;
     }
-    /* A residual that falls slowly says nothing when it must vanish at a known rank. */
-    plan.eager = !asked && mrc_kernel_rank_limit(g->kernel, g->rows->d) > (double)most;
     plan.factor_columns = most;
     rc = build(p, g, &mrc_store_lowrank, &plan, err);
     p->factored = p->rank ? *p->rank <= (double)most : g->self != NULL;

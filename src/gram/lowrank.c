@@ -57,7 +57,7 @@ struct factorisation {
     const mrc_gram *g;
     mrc_factor *factor; /* its rank is set at the end */
     double floor;       /* residual that counts as zero */
-    double goal;        /* of the trace of K - F F' */
+    double goal;        /* of the trace of K - F F', with a tolerance */
     double *residual;   /* n: diagonal of K - F F' */
     int64_t columns;    /* of F so far */
     uint64_t step;
@@ -321,32 +321,98 @@ out:
 }
 
 /* A factor with a tolerance ends by the trace of what it leaves out, which no eigenvalue is off by
- * more than; one without by its largest entry, which no kernel value is. */
+ * more than; one without by its largest entry, which no kernel value is. Where all entries are zero
+ * to rounding there is no row to go on with, whatever the trace. */
 static bool is_complete(const struct factorisation *f)
 {
-    return f->g->tolerance > 0 ? f->left.sum <= f->goal : f->left.largest <= f->floor;
+    return f->left.largest <= f->floor || (f->g->tolerance > 0 && f->left.sum <= f->goal);
+}
+
+/* The trace may be at most this share of that of all rows, whose mean is given. Entries below the
+ * mean of what may be left are still rows to go on with, as far as rounding lets them be told. */
+static void set_goal(struct factorisation *f, double share, double mean)
+{
+    double n = (double)f->g->n, least = MIN_RESIDUAL * f->g->kmax;
+    f->floor = fmin(f->floor, fmax(RESIDUAL * mean, least));
+    f->goal = fmin(f->goal, n * fmax(share * mean, least));
+    if (f->g->tolerance > 0)
+        f->floor = fmax(fmin(f->floor, f->goal / n), least);
+}
+
+/* What the trace will be then. */
+static double target_of(const struct factorisation *f)
+{
+    /* When the largest residual counts as zero, their mean is about this share of it. */
+    static const double MEAN = 0.2;
+    return f->g->tolerance > 0 ? f->goal : MEAN * (double)f->g->n * f->floor;
+}
+
+/* How what is left has fallen with the number of columns. */
+enum { HISTORY = 4096 };
+
+struct history {
+    int64_t count, *columns; /* increasing */
+    double *sum;             /* of what is left */
+};
+
+static mercer_status history_init(struct history *h, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(&h->columns, HISTORY, sizeof *h->columns, err);
+    return rc == MERCER_OK ? mrc_alloc(&h->sum, HISTORY, sizeof *h->sum, err) : rc;
+}
+
+static void history_destroy(struct history *h)
+{
+    mrc_free(h->columns);
+    mrc_free(h->sum);
+}
+
+/* log(sum) at this number of columns, between two that are known. */
+static double history_at(const struct history *h, double columns)
+{
+    int64_t i = h->count - 1;
+    while (i > 0 && (double)h->columns[i] > columns)
+        i--;
+    if (i == h->count - 1)
+        return log(h->sum[i]);
+    double width = (double)(h->columns[i + 1] - h->columns[i]);
+    double t = (columns - (double)h->columns[i]) / width;
+    return (1 - t) * log(h->sum[i]) + t * log(h->sum[i + 1]);
+}
+
+/* Columns at which the sum will be down to the target. The logarithm falls as a - b q^p, with p
+ * from 1 down to 1/d for smooth functions of d columns: then its falls from q/4 to q/2 and from q/2
+ * to q have the ratio 2^p. A forecast that takes p for 1 comes out at half the rank too early. */
+static double history_forecast(const struct history *h, double target)
+{
+    static const double LEAST_POWER = 1.0 / 3;
+    double q = (double)h->columns[h->count - 1], now = history_at(h, q);
+    double half = history_at(h, q / 2), fall = half - now, before = history_at(h, q / 4) - half;
+    double missing = now - log(target);
+    if (missing <= 0)
+        return q;
+    if (!(fall > 0))
+        return INFINITY;
+    double p = before > 0 ? fmin(fmax(log2(fall / before), LEAST_POWER), 1) : 1;
+    return q * pow(1 + missing / fall * (1 - pow(2, -p)), 1 / p);
 }
 
 /* The factor's rank stays 0 when it is given up. */
 static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mrc_factor *factor,
                                mercer_error *err)
 {
-    /* The residual at half the present number of columns, to see how fast it falls. */
-    enum { HISTORY = 4096 };
     struct factorisation f = {.g = g, .factor = factor, .floor = RESIDUAL * g->kmax};
     double tolerance = fmax(g->tolerance, RESIDUAL);
-    double *history = NULL;
-    int64_t *history_columns = NULL, steps = 0;
-    bool complete = false, tightened = false;
+    struct history history = {0};
+    bool complete = false, tightened = false, doubtful = false;
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(factorisation_init(&f, plan->factor_columns, err));
-    MRC_TRY(mrc_alloc(&history, HISTORY, sizeof *history, err));
-    MRC_TRY(mrc_alloc(&history_columns, HISTORY, sizeof *history_columns, err));
+    MRC_TRY(history_init(&history, err));
     memcpy(f.residual, g->raw_diag, (size_t)g->n * sizeof *f.residual);
-    f.goal = (double)g->n * f.floor;
+    f.goal = INFINITY;
     if (g->tolerance > 0)
-        f.goal = tolerance * mrc_sum_rows(g->raw_diag, g->n);
+        set_goal(&f, tolerance, mrc_sum_rows(g->raw_diag, g->n) / (double)g->n);
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         MRC_TRY(look_at_rows(&f, err));
@@ -354,30 +420,24 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
         if (complete && g->centered && !tightened) {
             /* Centring removes a common part of all mapped rows: what is left out
              * must be small against the rest. */
-            double mean, least = MIN_RESIDUAL * g->kmax;
+            double mean;
             tightened = true;
             MRC_TRY(centered_mean(&f, &mean, err));
-            f.floor = fmin(f.floor, fmax(RESIDUAL * mean, least));
-            f.goal = fmin(f.goal, (double)g->n * fmax(tolerance * mean, least));
+            set_goal(&f, tolerance, mean);
             complete = is_complete(&f);
             if (!complete)
                 continue; /* rows that the old floor kept out are candidates now */
         }
         if (complete || f.columns >= plan->factor_columns)
             break;
-        if (steps < HISTORY) {
-            history[steps] = f.left.sum;
-            history_columns[steps++] = f.columns;
-        }
-        if (plan->eager && f.columns >= 2 * MRC_PANEL) {
-            int64_t before = steps - 1;
-            while (before > 0 && history_columns[before] > f.columns / 2)
-                before--;
-            double fall =
-                log(history[before] / f.left.sum) / (double)(f.columns - history_columns[before]);
-            double missing = log(f.left.sum / f.goal) / fmax(fall, 1e-12);
-            if ((double)f.columns + missing > 2 * (double)plan->factor_columns)
-                break;
+        if (plan->give_up > 0 && history.count < HISTORY) {
+            history.columns[history.count] = f.columns;
+            history.sum[history.count++] = f.left.sum;
+            bool hopeless = f.columns >= 2 * MRC_PANEL &&
+                            history_forecast(&history, target_of(&f)) > plan->give_up;
+            if (hopeless && doubtful)
+                break; /* one forecast alone may see a step between two plateaus */
+            doubtful = hopeless;
         }
         mrc_progress(g->ctx, "low-rank factor",
                      log(f.left.largest / g->kmax) /
@@ -404,8 +464,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     }
 out:
     factorisation_destroy(&f);
-    mrc_free(history);
-    mrc_free(history_columns);
+    history_destroy(&history);
     return rc;
 }
 

@@ -75,9 +75,9 @@ static inline double mrc_shift_row(const mrc_shift *shift, int64_t i)
 /* What a store with a factor is allowed, and what it says when it gives up; zero for others. */
 typedef struct mrc_store_plan {
     int64_t factor_columns; /* at most */
-    bool eager;             /* give up as soon as it seems that more would be needed */
-    int64_t *reached;       /* columns computed */
-    double *residual;       /* the largest diagonal entry that is left, over kmax */
+    double give_up;   /* as soon as it seems that more than this many will be needed; 0: never */
+    int64_t *reached; /* columns computed */
+    double *residual; /* the largest diagonal entry that is left, over kmax */
 } mrc_store_plan;
 
 /* Operations that may be NULL say so. Those on K are called by one thread, and give the same bits

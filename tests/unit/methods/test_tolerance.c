@@ -152,6 +152,40 @@ static void test_columns(void **state)
         }
 }
 
+/* Rows of very different lengths: the trace is that of a few, and the others are far below what
+ * counts as zero beside these. Every tolerance comes to an end, and to what it promises or, where
+ * rounding is larger, to what it tells. */
+static void test_uneven_rows(void **state)
+{
+    enum { ROWS = 450, COLUMNS = 3 };
+    static const double decades[] = {1, 2, 3, 4};
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int centered = 0; centered < 2; centered++) {
+            mercer_ctx *ctx = new_ctx(2);
+            double *x = normal_rows(17 + (uint64_t)k, ROWS, COLUMNS, 0, 1), trace;
+            const char *kernel = "poly:degree=2,gamma=1,coef0=1";
+            for (int64_t i = 0; i < ROWS; i++)
+                for (int64_t c = 0; c < COLUMNS; c++)
+                    x[i * COLUMNS + c] *= i < 3 ? pow(10, decades[k]) : 1;
+            mercer_rows *rows = view(ctx, x, ROWS, COLUMNS);
+            double *values = plain_values(ctx, kernel, rows, x, ROWS, COLUMNS, centered, &trace);
+            for (double tolerance = 1e-12; tolerance < 0.05; tolerance *= 10) {
+                mercer_fit_report report;
+                char what[160];
+                snprintf(what, sizeof what, "%g decades, %d, %g", decades[k], centered, tolerance);
+                mercer_model *model = fit(ctx, rows, "kpca", kernel, centered ? "exact" : "none",
+                                          "lowrank", tolerance, &report);
+                compare(model, &report, values, ROWS, trace, tolerance, what);
+                mercer_model_free(model);
+            }
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+            free(values);
+            free(x);
+        }
+}
+
 /* It saves something: columns of a factor, and passes. */
 static void test_saves(void **state)
 {
@@ -242,8 +276,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_saves),       cmocka_unit_test(test_wide_blocks),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_uneven_rows), cmocka_unit_test(test_saves),
+        cmocka_unit_test(test_wide_blocks), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
