@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 enum {
-    MRC_STRIP = 256, /* rows handled together: enough for BLAS, few enough for the cache */
-    MRC_PARTS =
-        1024, /* most parts: as many can work at once, and narrow sums of so many are small */
+    MRC_STRIP = 256,  /* rows handled together: enough for BLAS, few enough for the cache */
+    MRC_PARTS = 1024, /* at most: narrow sums of all parts stay small */
 };
 
 static inline int64_t mrc_strips(int64_t n)

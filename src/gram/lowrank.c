@@ -27,7 +27,7 @@
 enum {
     POOL = 128, /* rows considered per step; more gives a slightly smaller q and costs POOL^2 q */
     BLOCK = 16, /* pivots taken per step at most */
-    LANES = MRC_PANEL_LANES, /* products have a multiple of so many columns */
+    LANES = MRC_PANEL_LANES, /* the columns of a product are a multiple of it */
 };
 
 /* Residual diagonal at which the factor counts as exact, relative to kmax: the rounding error of
