@@ -37,7 +37,7 @@ static void plain_row(const mrc_factor *f, int64_t i, double *out)
 /* Columns of a Cholesky factorisation that always takes the largest of all, to this residual. */
 static int64_t plain_rank(const double *k, int64_t n, double floor)
 {
-    long double *left = malloc((size_t)(n * n) * sizeof *left);
+    long double *left = calloc((size_t)(n * n), sizeof *left);
     int64_t rank = 0;
     for (int64_t i = 0; i < n * n; i++)
         left[i] = k[i];
@@ -241,12 +241,13 @@ static void test_factor_at_every_scale(void **state)
     for (int power = -100; power <= 100; power += 25)
         for (int kind = 0; kind < KINDS; kind++) {
             char spec[96];
+            int quarter = power / 4;
             double *x = rows_of(kind, (uint64_t)(7 * kind + power + 100), 150, 2);
             snprintf(spec, sizeof spec, "1e%d*rbf:sigma=1", power);
             struct found scaled = check_factor(spec, x, 150, 2, kind % 2, kind_names[kind]);
             assert_true(scaled.rank <= scaled.plain + 16);
             for (int64_t i = 0; i < 300; i++)
-                x[i] *= pow(10, power / 4);
+                x[i] *= pow(10, quarter);
             check_factor("poly:degree=2,gamma=1,coef0=0", x, 150, 2, kind % 2, kind_names[kind]);
             free(x);
         }
