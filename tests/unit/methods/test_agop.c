@@ -198,7 +198,7 @@ static void test_turned_threads_sparse(void **state)
 
 /* ---- fits ---- */
 
-enum { N = 150, COLUMNS = 6 };
+enum { N = 240, COLUMNS = 6 };
 
 struct set {
     mercer_ctx *ctx;
@@ -222,12 +222,12 @@ static void set_init(struct set *s, int threads, int kind)
     double *noise = normal_rows(9, N, 1, 0, 1);
     *s = (struct set){.ctx = new_ctx(threads), .x = normal_rows(8, N, COLUMNS, 0, 1)};
     mercer_ctx_set_notice(s->ctx, hear, s);
-    /* With 150 rows the draw of the folds decides whether a map is taken, and most seeds miss the
-     * one standard error that the tests below count on: this one of 1 to 10 does not. */
-    mercer_ctx_set_seed(s->ctx, 10);
+    /* The folds are drawn by the seed. With each of 1 to 8 a map is taken where two columns matter;
+     * where none does, one is taken with 4 and 6, as a standard error lets through one in six. */
+    mercer_ctx_set_seed(s->ctx, 1);
     for (int64_t i = 0; i < N; i++) {
         const double *x = s->x + i * COLUMNS;
-        s->y[i] = kind == 2 ? 5 : kind == 1 ? noise[i] : 1e3 * (sin(3 * x[1]) + x[4] * x[4]);
+        s->y[i] = kind == 2 ? 5 : kind == 1 ? noise[i] : 1e3 * (sin(2 * x[1]) + x[4] * x[4]);
         s->codes[i] = kind == 2 ? 1 : s->y[i] < 500 ? 0 : s->y[i] < 1200 ? 1 : 2;
     }
     assert_ok(view_f64(s->ctx, s->x, N, COLUMNS, COLUMNS, &s->rows, err));

@@ -62,7 +62,10 @@ static void compare(const mercer_model *model, const mercer_fit_report *report,
 {
     double rounding = 64 * (double)n * DBL_EPSILON * trace;
     double allowed = fmax(tolerance * trace, tolerance * values[0]) + rounding;
-    double told = report->residual * values[0] + rounding;
+    /* The residual of an iteration says that an eigenvalue is near, not which one: of equal ones it
+     * may pass one by. What a factor leaves out bounds all of them. */
+    bool bounded = strcmp(report->solver, "krylov") != 0;
+    double told = bounded ? report->residual * values[0] + rounding : INFINITY;
     assert_in_range(model->components, 1, WANTED);
     /* A pair that is missing may be one that the tolerance hides, but no other. */
     if (model->components < WANTED && !(values[model->components] <= 2 * allowed))
