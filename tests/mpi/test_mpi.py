@@ -234,6 +234,22 @@ def a_failing_rank_ends_all():
     one_line(together((1, [MERCER, "evaluate", "nothing.csv", *TUNED[2:]]), (2, words)), "mercer: nothing.csv: cannot open")
 
 
+@test
+def different_processors_get_a_note():
+    make_data()
+    words = [MERCER, *TUNED, "--json"]
+    plain = json.loads(alone(*words[1:]).out)
+    kernels = [["env", f"OPENBLAS_CORETYPE={name}", *words] for name in ("Prescott", "Nehalem")]
+    if len({alone("--version", env={"OPENBLAS_CORETYPE": name}).out for name in ("Prescott", "Nehalem")}) == 1:
+        raise Skip("BLAS here has one set of kernels")
+    done = together((1, kernels[0]), (2, kernels[1]))
+    assert done.status == 0, done.err
+    told = json.loads(done.out)
+    assert any("ranks run on processors of different kinds" in text for text in told["notices"]), told["notices"]
+    assert abs(told["mean"] - plain["mean"]) < 1e-9
+    assert not any("different kinds" in text for text in json.loads(ranks(3, *words[1:]).out)["notices"])
+
+
 def is_running(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").split(")")[-1].split()[0] != "Z"
