@@ -174,6 +174,16 @@ def text_as_one():
 
 
 @test
+def a_launcher_has_nothing_to_say_of_our_options():
+    """The mpirun of Open MPI looks for a --tune of its own among our words, but not for --tune=..., which documents use."""
+    make_data()
+    words = ["evaluate", "data.csv", "-m", "kpls", "--tune=kernel.sigma=0.25:4:*2", "-n", "3"]
+    done = ranks(3, *words, "--json")
+    assert done.err == "", done.err
+    assert without_times(done.out) == without_times(alone(*TUNED, "--json").out)
+
+
+@test
 def fewer_trials_than_ranks():
     make_data()
     words = ["evaluate", "data.csv", "-m", "kpls", "--cv", "2", "--json"]
