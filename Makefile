@@ -22,7 +22,7 @@ demo: build ## kernel PCA on a noisy ring, from nothing to a picture
 
 demo-mpi: ## one evaluation on four ranks of this machine, and the same on one
 	@tools/install-packages build mpi
-	@tools/configure $(BUILD)
+	@tools/configure $(BUILD) -Dmpi=enabled
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@tools/demo-mpi $(BUILD)
 
@@ -31,7 +31,7 @@ test: ## every test but the long ones
 	@{ tools/install-packages browser && { command -v npm >/dev/null || tools/install-packages npm; }; } || \
 	    echo "no browser can be installed: the tests of reports in one are skipped"
 	@tools/install-packages mpi || echo "no MPI can be installed: the tests of several ranks are skipped"
-	@tools/configure $(BUILD) -Dtests=enabled -Dpython=auto
+	@tools/configure $(BUILD) -Dtests=enabled -Dpython=auto -Dmpi=auto
 	@tools/run-tests $(BUILD) --no-suite long --no-suite quick-only
 
 test-quick: ## the tests of a minute: while you work, before make test

@@ -50,7 +50,7 @@ MPIRUN = launcher()
 
 def need_mpi():
     if not MPIRUN:
-        raise Skip(f"there is no launcher of {LAUNCHER_WORDS}")
+        raise Skip(f"there is no mpirun of {KIND}")
     if not (pathlib.Path(MERCER).parent / f"mpi-{KIND}.so").exists():
         raise Skip(f"the build has no module for {KIND}")
 
