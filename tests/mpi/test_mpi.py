@@ -194,6 +194,18 @@ def fewer_trials_than_ranks():
 
 
 @test
+def tight_memory_as_one():
+    """Trials that do not fit the share of a thread have all of a rank's memory, one after the other."""
+    alone("generate", "swiss-roll", "--rows", "700", "-o", "roll.csv", "-q")
+    words = ["evaluate", "roll.csv", "-m", "kpca", "-n", "3", "--metric", "reconstruction", "--store", "dense", "--threads", "4",
+             "--tune", "kernel.sigma=2,4", "--json"]
+    one_line(alone(*words, "--memory", "1M", status=1), "the memory budget is")
+    for memory in ("6M", "9M"):
+        expected = without_times(alone(*words, "--memory", memory).out)
+        assert without_times(ranks(3, *words, "--memory", memory).out) == expected, memory
+
+
+@test
 def version_and_help_are_said_once():
     assert ranks(3, "--version").out == alone("--version").out
     assert ranks(3, "evaluate", "--help").out == alone("evaluate", "--help").out
