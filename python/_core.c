@@ -57,7 +57,7 @@ static const struct {
      &PyExc_NotImplementedError},
     {MERCER_ERR_NUMERIC, "NumericError", "A computation did not converge.", &PyExc_ArithmeticError},
     {MERCER_ERR_IO, "FileError", "A file cannot be read or written.", &PyExc_OSError},
-    {MERCER_ERR_PEER, "PeerError", "Another rank failed.", &PyExc_RuntimeError},
+    {MERCER_ERR_PEER, "PeerError", "Another rank of the evaluation failed.", &PyExc_RuntimeError},
 };
 
 static bool add_errors(PyObject *module, core_state *state)
