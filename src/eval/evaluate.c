@@ -149,8 +149,8 @@ static mercer_status put_array(mrc_record *out, const void *data, int64_t bytes,
     return rc == MERCER_OK && data ? mrc_record_put(out, data, bytes, err) : rc;
 }
 
-/* An array of so many bytes goes to *(void **)data; NULL when the record has none. Another length
- * is refused: a journal is a file, and the arrays are indexed by what the job says. */
+/* An array of `expected` bytes goes to *(void **)data; NULL when the record has none. Another
+ * length is refused: a journal is a file, and the arrays are indexed by what the job says. */
 static mercer_status get_array(mrc_reading *from, void *data, int64_t expected, mercer_error *err)
 {
     int64_t bytes;
