@@ -40,7 +40,8 @@ typedef struct canvas {
     bool raster;         /* panels with many points are rasters */
     bool plain;          /* all marks are dots */
     double left, bottom; /* margins that every panel has at least, so that they line up */
-    int64_t rastered;    /* points shown as density */
+    int64_t rastered;    /* points shown as density, in the panel with most of them */
+    int dense_panels;    /* panels shown as density */
     mercer_status rc;
     mercer_error *err;
 } canvas;
@@ -478,7 +479,6 @@ static void put_density(canvas *c, const chart_panel *panel, box inside, const c
             cell[3]++;
             most = fmax(most, cell[3]);
         }
-        c->rastered += series->count;
     }
     for (int64_t i = 0; i < wide * high; i++) {
         double *cell = cells + 4 * i;
@@ -644,8 +644,11 @@ static void put_panel(canvas *c, const chart_panel *panel, box outer)
     if (!panel->bare)
         put_axes(c, panel, &f);
     const bool dense = c->raster && points_of(panel) > MAX_DOTS / c->picture->panel_count;
-    if (dense)
+    if (dense) {
         put_density(c, panel, f.inside, &f.rx, &f.ry);
+        c->rastered = points_of(panel) > c->rastered ? points_of(panel) : c->rastered;
+        c->dense_panels++;
+    }
     /* Classes take turns, or the last one would lie on top of all others. */
     const int rounds = points_of(panel) > 500 ? ROUNDS : 1;
     for (int round = 0; round < rounds && !dense; round++)
@@ -846,8 +849,8 @@ mercer_status chart_svg(const chart *picture, const chart_svg_options *options, 
     if (c.rastered) {
         chart_put(&note, picture->note ? "; " : "");
         chart_put_count(&note, c.rastered);
-        chart_put(&note,
-                  " points drawn as density: the stronger the colour, the more (logarithmic)");
+        chart_put(&note, c.dense_panels > 1 ? " points per panel" : " points");
+        chart_put(&note, " drawn as density: the stronger the colour, the more (logarithmic)");
     }
     if (note.bytes)
         put_text(&c.out, 14, c.height - 8, START, "mc-grey", CHART_GREY, 11, 0, note.bytes,

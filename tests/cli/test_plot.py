@@ -374,6 +374,9 @@ def test_many_points_become_a_density():
     assert abs((counts > 0).sum() - (raster[:, :, 3] > 0).sum()) < 0.02 * (counts > 0).sum()
     assert np.corrcoef(np.log1p(counts).ravel(), raster[:, :, 3].ravel())[0, 1] > 0.9
     assert "shaded" in mercer("plot", "p.model", "x.npy").out
+    mercer("fit", "x.npy", "-m", "nystroem", "-n", 3, "-o", "n.model", "--quiet")
+    root = draw("n.model", "x.npy", "--kind", "pairs")
+    assert any("20,001 points per panel drawn as density" in text for text in texts(root))
 
 
 @test
