@@ -26,17 +26,18 @@ static void print_columns(const mercer_model *model, int64_t columns)
     free(list);
 }
 
-typedef struct column_weight {
-    int64_t column;
-    double weight;
-} column_weight;
-
-static int compare_weights(const void *a, const void *b)
+/* The column that comes after `last` (-1: the first of all) when those that count most come first.
+ */
+static int64_t next_column(const double *weights, int64_t columns, int64_t last)
 {
-    const column_weight *x = a, *y = b;
-    if (x->weight != y->weight)
-        return x->weight > y->weight ? -1 : 1;
-    return (x->column > y->column) - (x->column < y->column);
+    int64_t next = -1;
+    for (int64_t k = 0; k < columns; k++) {
+        const bool is_later =
+            last < 0 || weights[k] < weights[last] || (weights[k] == weights[last] && k > last);
+        if (is_later && (next < 0 || weights[k] > weights[next]))
+            next = k;
+    }
+    return next;
 }
 
 /* How much the columns count in the map, the first ones. */
@@ -45,26 +46,23 @@ static void print_weights(const mercer_model *model, const mercer_model_info *in
     enum { MOST = 20 };
     if (!info->map_weights)
         return;
-    column_weight *all = cli_alloc((size_t)info->columns, sizeof *all);
-    for (int64_t k = 0; k < info->columns; k++)
-        all[k] = (column_weight){k, info->map_weights[k]};
-    qsort(all, (size_t)info->columns, sizeof *all, compare_weights);
     cli_table table = {.align = "lr", .header = true};
     cli_table_cell(&table, "column");
     cli_table_cell(&table, "weight");
+    int64_t column = -1;
     for (int64_t k = 0; k < info->columns && k < MOST; k++) {
-        const char *name = mercer_model_column_name(model, all[k].column);
+        column = next_column(info->map_weights, info->columns, column);
+        const char *name = mercer_model_column_name(model, column);
         if (name)
             cli_table_cell(&table, "%s", cli_visible(name));
         else
-            cli_table_cell(&table, "%lld", (long long)all[k].column + 1);
-        cli_table_cell(&table, "%.4g", all[k].weight);
+            cli_table_cell(&table, "%lld", (long long)column + 1);
+        cli_table_cell(&table, "%.4g", info->map_weights[column]);
     }
     printf("\n");
     cli_table_print(&table, stdout, 2);
     if (info->columns > MOST)
         printf("  ... and %lld more (--json lists them)\n", (long long)(info->columns - MOST));
-    free(all);
 }
 
 static int run_info(cli_app *app)

@@ -4,6 +4,8 @@
 import pathlib
 import sys
 
+import numpy as np
+
 from support import cloud, mercer, refused, report, run_tests, species, table, test, write
 
 
@@ -33,6 +35,23 @@ def test_info_and_transform_say_what_was_meant():
     refused("info", "species.csv", status=1, says="mercer fit species.csv -m kpca")
     refused("transform", "species.csv", "species.csv", status=1, says="not a Mercer model")
     refused("info", "nosuch.csv", status=1, says="nosuch.csv")
+
+
+@test
+def test_columns_of_a_map_come_by_weight():
+    """The twenty columns that count most, as --json orders all of them."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 25))
+    x[:, 7:12] = 1  # these count for nothing
+    table("w.csv", np.c_[x, np.sin(2 * x[:, 3]) + x[:, 20]], names=[f"c{i}" for i in range(25)] + ["y"])
+    mercer("fit", "w.csv", "-m", "krr", "--target", "y", "--map", "agop:choose=none", "-o", "w.model")
+    weights = report("info", "w.model")["map_weights"]
+    assert [w["weight"] for w in weights] == sorted((w["weight"] for w in weights), reverse=True)
+    assert {w["column"] for w in weights[-5:]} == {"c7", "c8", "c9", "c10", "c11"}, weights[-5:]
+    text = mercer("info", "w.model").out
+    lines = text[text.index("column  "):].splitlines()[2:22]
+    assert [line.split()[0] for line in lines] == [w["column"] for w in weights[:20]], lines
+    assert "and 5 more" in text
 
 
 @test
