@@ -45,7 +45,7 @@ void cli_progress_enable(bool enabled)
 }
 
 /* "12 s left", "more than 73 s left" once that is over; "" while it is not known. */
-static void tell_left(double now, char *out, size_t size)
+static void write_time_left(double now, char *out, size_t size)
 {
     const double left = bar.left - (now - bar.told);
     out[0] = 0;
@@ -63,7 +63,7 @@ static void draw(double now)
         /* A line that wraps could not be erased: on a narrow terminal the bar goes. */
         const bool narrow = cli_terminal_width_of(STDERR_FILENO) < NARROW;
         char *filled = narrow ? cli_copy("") : cli_bar(share, BAR);
-        tell_left(now, left, sizeof left);
+        write_time_left(now, left, sizeof left);
         snprintf(text, sizeof text, "%s%-*s %s %3.0f %%%s", erase, narrow ? 0 : PHASE, bar.phase,
                  filled, 100 * share, left);
         free(filled);

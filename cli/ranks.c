@@ -242,7 +242,7 @@ static mercer_status compare_kernels(cli_app *app, mercer_error *err)
 
 mercer_status cli_ranks_join(cli_app *app, mercer_error *err)
 {
-    enum { LEAST_MEMORY = 1 << 20 };
+    enum { MIN_MEMORY = 1 << 20 };
     if (world.comm.size == 1)
         return MERCER_OK;
     const int threads = mercer_ctx_threads(app->ctx) / world.sharing;
@@ -251,7 +251,7 @@ mercer_status cli_ranks_join(cli_app *app, mercer_error *err)
     if (rc == MERCER_OK)
         rc = mercer_ctx_set_threads(app->ctx, threads > 1 ? threads : 1, err);
     if (rc == MERCER_OK)
-        rc = mercer_ctx_set_memory(app->ctx, memory > LEAST_MEMORY ? memory : LEAST_MEMORY, err);
+        rc = mercer_ctx_set_memory(app->ctx, memory > MIN_MEMORY ? memory : MIN_MEMORY, err);
     return rc == MERCER_OK ? compare_kernels(app, err) : rc;
 }
 

@@ -170,15 +170,15 @@ static mercer_status try_fold(mercer_ctx *ctx, struct choosing *choosing, int64_
     const mrc_folds *inner = &choosing->inner;
     static const double as_given = 0;
     mrc_rng start;
-    mrc_scoring aim = job->aim;
+    mrc_scoring scoring = job->scoring;
     mrc_trial trial = {.fit = &job->fit,
-                       .aim = &aim,
+                       .scoring = &scoring,
                        .numbers = grid->components ? grid->components : &as_given,
                        .count = mrc_grid_numbers(grid),
                        .start = &start};
     int64_t *rest = NULL;
     mercer_status rc = MERCER_OK;
-    aim.together = false; /* inner folds have more rows than one */
+    scoring.together = false; /* inner folds have more rows than one */
     mrc_rng_seed(&start, choosing->folds[f].seed);
     MRC_TRY(mrc_alloc(&rest, inner->n, sizeof *rest, err));
     MRC_TRY(mrc_job_reserve(job, inner->n, &trial.scores, &trial.codes, err));

@@ -63,7 +63,7 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, const mr
     }
     mrc_trial trial = {.fit = &job->fit,
                        .choice = &grid->choices[fold->choice],
-                       .aim = &job->aim,
+                       .scoring = &job->scoring,
                        .train = train,
                        .test = test,
                        .numbers = numbers + best % count,
@@ -76,7 +76,7 @@ static mercer_status run_fold(mercer_ctx *ctx, mrc_job *job, int64_t f, const mr
     MRC_TRY(mrc_trial_run(ctx, &trial, err));
     fold->components = trial.components;
     fold->points = trial.points;
-    if (isnan(fold->value) && !job->aim.together)
+    if (isnan(fold->value) && !job->scoring.together)
         mrc_notice(ctx,
                    "all rows held out are of one class: %s is not defined there, and the mean "
                    "is without it",
@@ -510,7 +510,7 @@ static mercer_status summarise(const mrc_job *job, mercer_error *err)
                    "the columns hardly predict each other (%.3g of their variance is left): this "
                    "metric says little about kernel, width and number of features",
                    result->mean);
-    if (told == 0 && !job->aim.together)
+    if (told == 0 && !job->scoring.together)
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "the rows held out are all of one class in every fold: there is no ranking to "
                  "judge");
@@ -526,7 +526,7 @@ static mercer_status summarise(const mrc_job *job, mercer_error *err)
                 .n = fold->n, .outputs = o, .predicted = fold->codes, .truth = fold->truth},
             result->confusion, result->undecided);
     }
-    if (!job->aim.together ||
+    if (!job->scoring.together ||
         result->kind == MERCER_TARGET_NONE) /* without predictions rows are never judged together */
         goto out;
     MRC_TRY(mrc_job_reserve(job, n, &scores, &codes, err));
@@ -649,13 +649,13 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     if (!tested) {
         MRC_TRY(make_folds(&job, &folds, err));
         job.folds = &folds;
-        job.aim.together = job.result->kind != MERCER_TARGET_NONE && folds.count == rows->n &&
-                           job.options.splits == 0 && folds.start[1] == 1 &&
-                           job.options.repeats <= 1;
+        job.scoring.together = job.result->kind != MERCER_TARGET_NONE && folds.count == rows->n &&
+                               job.options.splits == 0 && folds.start[1] == 1 &&
+                               job.options.repeats <= 1;
     }
     if (job.options.importance)
-        MRC_TRY(
-            mrc_importance_check(job.result->metric, rows, job.precomputed, job.aim.together, err));
+        MRC_TRY(mrc_importance_check(job.result->metric, rows, job.precomputed,
+                                     job.scoring.together, err));
     job.result->count = tested ? 1 : folds.count;
     MRC_TRY(mrc_alloc(&job.result->folds, job.result->count, sizeof *job.result->folds, err));
     MRC_TRY(mrc_job_start(&job, job.result->count * (job.fits + 1) + (choose ? job.fits : 0), err));

@@ -33,7 +33,7 @@ static void rotate(const double *x, const int64_t *ring, int64_t n, int64_t d, i
         to[ring[i] * d + k] = x[ring[(i + ahead) % n] * d + k];
 }
 
-mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *aim,
+mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *scoring,
                                         const mercer_model *model, const mrc_fold_rows *train,
                                         const mrc_fold_rows *test, double number, double *out,
                                         mercer_error *err)
@@ -48,8 +48,8 @@ mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *aim,
     MRC_TRY(mrc_model_arrange(model, test->rows, false, &arranged, err));
     MRC_TRY(mrc_alloc2_raw(&x, n, d, sizeof *x, err));
     MRC_TRY(mrc_alloc2_raw(&copy, n, d, sizeof *copy, err));
-    if (aim->outputs > 0) {
-        MRC_TRY(mrc_alloc2_raw(&scores, n, aim->outputs, sizeof *scores, err));
+    if (scoring->outputs > 0) {
+        MRC_TRY(mrc_alloc2_raw(&scores, n, scoring->outputs, sizeof *scores, err));
         MRC_TRY(mrc_alloc(&codes, n, sizeof *codes, err));
     }
     MRC_TRY(mrc_alloc(&ring, n, sizeof *ring, err));
@@ -60,17 +60,17 @@ mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *aim,
     double *rotated = copy; /* the memory of the rows, which own it now */
     copy = NULL;
     /* Rows held out may know their pairs, which changes last digits: these do not. */
-    MRC_TRY(
-        mrc_score_model(ctx, aim, model, train, &changed, &number, 1, &value, scores, codes, err));
+    MRC_TRY(mrc_score_model(ctx, scoring, model, train, &changed, &number, 1, &value, scores, codes,
+                            err));
     for (int64_t k = 0; k < d; k++) {
         double sum = 0; /* of one row there is no other: what its column tells is not known */
         for (int64_t ahead = 1; ahead <= times; ahead++) {
             double then;
             MRC_TRY(mrc_check_cancel(ctx, err));
             rotate(x, ring, n, d, k, ahead, rotated);
-            MRC_TRY(mrc_score_model(ctx, aim, model, train, &changed, &number, 1, &then, scores,
+            MRC_TRY(mrc_score_model(ctx, scoring, model, train, &changed, &number, 1, &then, scores,
                                     codes, err));
-            sum += aim->metric->larger_is_better ? value - then : then - value;
+            sum += scoring->metric->larger_is_better ? value - then : then - value;
         }
         out[k] = times > 0 ? sum / (double)times : NAN;
         for (int64_t i = 0; i < n; i++)

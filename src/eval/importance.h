@@ -15,7 +15,7 @@ void mrc_importance_ring(uint64_t seed, int64_t n, int64_t *ring);
 /* out[k], of each column of the model: by how much the metric of its test rows, with this number of
  * components, gets worse on the mean when every row gets the value of another one, in
  * MRC_IMPORTANCE_TIMES ways or one less than there are rows; NaN of a single row. */
-mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *aim,
+mercer_status mrc_importance_of_columns(mercer_ctx *ctx, const mrc_scoring *scoring,
                                         const mercer_model *model, const mrc_fold_rows *train,
                                         const mrc_fold_rows *test, double number, double *out,
                                         mercer_error *err);

@@ -319,10 +319,10 @@ mercer_status mrc_job_init(mrc_job *job, mercer_ctx *ctx, const mercer_evaluate_
     MRC_TRY(find_positive(job, err));
     MRC_TRY(check_order(job, err));
     job->inner_most = job->inner_folds ? job->inner_folds : MRC_USUAL_FOLDS;
-    job->aim.metric = job->result->metric;
-    job->aim.targets = job->targets;
-    job->aim.outputs = job->result->outputs;
-    job->aim.positive = job->result->positive;
+    job->scoring.metric = job->result->metric;
+    job->scoring.targets = job->targets;
+    job->scoring.outputs = job->result->outputs;
+    job->scoring.positive = job->result->positive;
     if (mrc_job_is_tuned(job))
         job->fits = job->result->grid.count * job->inner_most;
 out:

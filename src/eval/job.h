@@ -23,7 +23,7 @@ typedef struct mrc_job {
     mrc_rng start;                 /* the random state that the call began with */
     int64_t inner_folds;           /* 0: 5, or as many as there are groups */
     mrc_rule rule;
-    mrc_scoring aim;
+    mrc_scoring scoring;
     bool precomputed; /* rows are a kernel matrix */
     bool streaming;   /* the method looks at blocks of rows */
     mrc_scale_kind scale;

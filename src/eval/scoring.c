@@ -29,15 +29,15 @@ static mercer_status place_classes(const mrc_head *head, const mercer_targets *a
 }
 
 /* Predictions of one number of components in terms of all classes. */
-static void tell_classes(const mrc_scoring *aim, const int64_t *place, int64_t known, int64_t n,
-                         const double *own, const int64_t *own_codes, double *scores,
-                         int64_t *codes)
+static void spread_to_all_classes(const mrc_scoring *scoring, const int64_t *place, int64_t known,
+                                  int64_t n, const double *own, const int64_t *own_codes,
+                                  double *scores, int64_t *codes)
 {
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t c = 0; c < aim->outputs; c++) /* a class that was not there to learn */
-            scores[i * aim->outputs + c] = -INFINITY;
+        for (int64_t c = 0; c < scoring->outputs; c++) /* a class that was not there to learn */
+            scores[i * scoring->outputs + c] = -INFINITY;
         for (int64_t o = 0; o < known; o++)
-            scores[i * aim->outputs + place[o]] = own[i * known + o];
+            scores[i * scoring->outputs + place[o]] = own[i * known + o];
         codes[i] = own_codes[i] < 0 ? -1 : place[own_codes[i]];
     }
 }
@@ -61,7 +61,7 @@ out:
     return rc;
 }
 
-static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_scoring *aim,
+static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_scoring *scoring,
                                        const mercer_model *model, const mrc_fold_rows *test,
                                        const double *features, const int64_t *prefixes,
                                        int64_t count, double *values, double *scores,
@@ -69,9 +69,9 @@ static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_scoring *aim,
 {
     enum { ROOM = 1 << 22 }; /* numbers of answers at a time; more gains nothing */
     int64_t n = test->rows->n, known = model->head.outputs, block = ROOM / (n * known);
-    bool classes = aim->targets->kind == MERCER_TARGET_CLASSES;
+    bool classes = scoring->targets->kind == MERCER_TARGET_CLASSES;
     mrc_predictions judged = {
-        .n = n, .outputs = aim->outputs, .scores = scores, .positive = aim->positive};
+        .n = n, .outputs = scoring->outputs, .scores = scores, .positive = scoring->positive};
     double *own = NULL;
     int64_t *own_codes = NULL, *place = NULL;
     mercer_status rc = MERCER_OK;
@@ -82,7 +82,7 @@ static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_scoring *aim,
     MRC_TRY(mrc_alloc2_raw(&own, block * n, known, sizeof *own, err));
     if (classes) {
         MRC_TRY(mrc_alloc2_raw(&own_codes, block, n, sizeof *own_codes, err));
-        MRC_TRY(place_classes(&model->head, aim->targets, &place, err));
+        MRC_TRY(place_classes(&model->head, scoring->targets, &place, err));
     }
     for (int64_t first = 0; first < count; first += block) {
         int64_t here = count - first < block ? count - first : block;
@@ -92,12 +92,13 @@ static mercer_status judge_predictions(mercer_ctx *ctx, const mrc_scoring *aim,
         for (int64_t c = 0; c < here; c++) {
             const double *of = own + c * n * known;
             if (classes)
-                tell_classes(aim, place, known, n, of, own_codes + c * n, scores, codes);
+                spread_to_all_classes(scoring, place, known, n, of, own_codes + c * n, scores,
+                                      codes);
             else
                 memcpy(scores, of, (size_t)(n * known) * sizeof *scores);
             values[first + c] = NAN;
-            if (!aim->together)
-                MRC_TRY(aim->metric->measure(&judged, &values[first + c], err));
+            if (!scoring->together)
+                MRC_TRY(scoring->metric->measure(&judged, &values[first + c], err));
         }
     }
 out:
@@ -183,13 +184,13 @@ out:
     return rc;
 }
 
-mercer_status mrc_score_model(mercer_ctx *ctx, const mrc_scoring *aim, const mercer_model *model,
-                              const mrc_fold_rows *train, const mrc_fold_rows *test,
-                              const double *numbers, int64_t count, double *values, double *scores,
-                              int64_t *codes, mercer_error *err)
+mercer_status mrc_score_model(mercer_ctx *ctx, const mrc_scoring *scoring,
+                              const mercer_model *model, const mrc_fold_rows *train,
+                              const mrc_fold_rows *test, const double *numbers, int64_t count,
+                              double *values, double *scores, int64_t *codes, mercer_error *err)
 {
     int64_t n = test->rows->n, l = model->components, *prefixes = NULL;
-    bool images = aim->metric->of == MRC_OF_IMAGES;
+    bool images = scoring->metric->of == MRC_OF_IMAGES;
     double *features = NULL, *errors = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&prefixes, count, sizeof *prefixes, err));
@@ -201,10 +202,10 @@ mercer_status mrc_score_model(mercer_ctx *ctx, const mrc_scoring *aim, const mer
     MRC_TRY(mercer_model_transform(ctx, model, test->rows, test->self, features, errors, err));
     if (images)
         judge_reconstruction(features, errors, n, l, prefixes, count, values);
-    else if (aim->metric->of == MRC_OF_PREIMAGES)
+    else if (scoring->metric->of == MRC_OF_PREIMAGES)
         rc = judge_preimages(ctx, model, train, test, features, prefixes, count, values, err);
     else
-        rc = judge_predictions(ctx, aim, model, test, features, prefixes, count, values, scores,
+        rc = judge_predictions(ctx, scoring, model, test, features, prefixes, count, values, scores,
                                codes, err);
 out:
     mrc_free(prefixes);

@@ -23,10 +23,10 @@ int64_t mrc_prefix_of(const mercer_model *model, double number);
  * decrease (0: as many as the model has). With scores (n x outputs) and codes (n, of classes), the
  * last ones' predictions are left there. Rows are projected once, and predictions from more
  * features go on from those of fewer. */
-mercer_status mrc_score_model(mercer_ctx *ctx, const mrc_scoring *aim, const mercer_model *model,
-                              const mrc_fold_rows *train, const mrc_fold_rows *test,
-                              const double *numbers, int64_t count, double *values, double *scores,
-                              int64_t *codes, mercer_error *err);
+mercer_status mrc_score_model(mercer_ctx *ctx, const mrc_scoring *scoring,
+                              const mercer_model *model, const mrc_fold_rows *train,
+                              const mrc_fold_rows *test, const double *numbers, int64_t count,
+                              double *values, double *scores, int64_t *codes, mercer_error *err);
 
 /* The mean squared distance of n rows of d numbers from their mean. */
 double mrc_spread(const double *x, int64_t n, int64_t d);

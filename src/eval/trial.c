@@ -62,13 +62,13 @@ static mercer_status fit(mercer_ctx *ctx, const mrc_trial *trial, double compone
 static mercer_status judge(mercer_ctx *ctx, const mrc_trial *trial, const mercer_model *model,
                            int64_t first, int64_t count, mercer_error *err)
 {
-    mercer_status rc =
-        mrc_score_model(ctx, trial->aim, model, trial->train, trial->test, trial->numbers + first,
-                        count, trial->values + first, trial->scores, trial->codes, err);
+    mercer_status rc = mrc_score_model(ctx, trial->scoring, model, trial->train, trial->test,
+                                       trial->numbers + first, count, trial->values + first,
+                                       trial->scores, trial->codes, err);
     if (rc == MERCER_ERR_DATA && trial->of_test_file && err)
         snprintf(err->input, sizeof err->input, "test");
     if (rc == MERCER_OK && trial->importance)
-        rc = mrc_importance_of_columns(ctx, trial->aim, model, trial->train, trial->test,
+        rc = mrc_importance_of_columns(ctx, trial->scoring, model, trial->train, trial->test,
                                        trial->numbers[first + count - 1], trial->importance, err);
     return rc;
 }
@@ -236,10 +236,10 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
                                double *sums, double *all, mercer_error *err)
 {
     mrc_fold_rows learn = {0}, judged = {0};
-    mrc_scoring aim = {.metric = &squares, .outputs = held};
+    mrc_scoring scoring = {.metric = &squares, .outputs = held};
     mrc_trial own = *trial;
     mercer_status rc = MERCER_OK;
-    own.aim = &aim;
+    own.scoring = &scoring;
     own.train = &learn;
     own.test = &judged;
     own.scaled = true;
@@ -248,7 +248,7 @@ static mercer_status try_group(mercer_ctx *ctx, mrc_trial *trial, const mercer_r
     own.codes = NULL;
     MRC_TRY(without_columns(train, columns, held, &learn, err));
     MRC_TRY(without_columns(test, columns, held, &judged, err));
-    aim.targets = learn.targets;
+    scoring.targets = learn.targets;
     MRC_TRY(mrc_alloc(&own.values, own.count, sizeof *own.values, err));
     MRC_TRY(mrc_alloc2_raw(&own.scores, test->n, held, sizeof *own.scores, err));
     MRC_TRY(try_features(ctx, &own, "ls", err));
@@ -420,14 +420,14 @@ out:
 static mercer_status try_structure(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
     mrc_fold_rows train = {0}, test = {0};
-    mrc_scoring aim = {.metric = &images};
+    mrc_scoring scoring = {.metric = &images};
     mrc_trial own = *trial;
     mercer_model *map = NULL;
     double *left = NULL;
     mrc_rng rng;
     mercer_status rc = MERCER_OK;
     mrc_rng_seed(&rng, ctx->seed);
-    own.aim = &aim;
+    own.scoring = &scoring;
     own.kept = NULL;
     MRC_TRY(mrc_alloc(&left, own.count, sizeof *left, err));
     MRC_TRY(learn_map(ctx, trial, &map, err));
@@ -453,7 +453,7 @@ out:
 mercer_status mrc_trial_run(mercer_ctx *ctx, mrc_trial *trial, mercer_error *err)
 {
     restart(ctx, trial);
-    switch (trial->aim->metric->of) {
+    switch (trial->scoring->metric->of) {
     case MRC_OF_COLUMNS:
         return try_columns(ctx, trial, err);
     case MRC_OF_STRUCTURE:

@@ -19,7 +19,7 @@ typedef struct mrc_kept_features {
 typedef struct mrc_trial {
     const mercer_fit_options *fit; /* method, kernel and head are those of the choice */
     const mrc_choice *choice;
-    const mrc_scoring *aim;
+    const mrc_scoring *scoring;
     const mrc_fold_rows *train, *test;
     const double *numbers; /* of components, increasing; or one 0: as given */
     int64_t count;

@@ -385,7 +385,7 @@ static double history_at(const struct history *h, double columns)
  * to q have the ratio 2^p. A forecast that takes p for 1 comes out at half the rank too early. */
 static double history_forecast(const struct history *h, double target)
 {
-    static const double LEAST_POWER = 1.0 / 3;
+    static const double MIN_POWER = 1.0 / 3;
     double q = (double)h->columns[h->count - 1], now = history_at(h, q);
     double half = history_at(h, q / 2), fall = half - now, before = history_at(h, q / 4) - half;
     double missing = now - log(target);
@@ -393,7 +393,7 @@ static double history_forecast(const struct history *h, double target)
         return q;
     if (!(fall > 0))
         return INFINITY;
-    double p = before > 0 ? fmin(fmax(log2(fall / before), LEAST_POWER), 1) : 1;
+    double p = before > 0 ? fmin(fmax(log2(fall / before), MIN_POWER), 1) : 1;
     return q * pow(1 + missing / fall * (1 - pow(2, -p)), 1 / p);
 }
 

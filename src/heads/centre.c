@@ -6,21 +6,21 @@
 
 static const mrc_param centre_schema[] = {MRC_PARAM_END};
 
-static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                                 mrc_head *head, mercer_error *err)
 {
-    int64_t l = lesson->l, classes = lesson->outputs;
+    int64_t l = data->l, classes = data->outputs;
     double *count = NULL;
     mercer_status rc = MERCER_OK;
     (void)ctx, (void)params;
     MRC_TRY(mrc_alloc(&count, classes, sizeof *count, err));
     MRC_TRY(mrc_alloc2(&head->class_centers, classes, l, sizeof(double), err));
-    for (int64_t i = 0; i < lesson->n; i++)
-        count[lesson->codes[i]]++;
-    for (int64_t i = 0; i < lesson->n; i++)
+    for (int64_t i = 0; i < data->n; i++)
+        count[data->codes[i]]++;
+    for (int64_t i = 0; i < data->n; i++)
         for (int64_t j = 0; j < l; j++)
-            head->class_centers[lesson->codes[i] * l + j] +=
-                lesson->features[i * l + j] / count[lesson->codes[i]];
+            head->class_centers[data->codes[i] * l + j] +=
+                data->features[i * l + j] / count[data->codes[i]];
 out:
     mrc_free(count);
     return rc;

@@ -6,23 +6,23 @@
 
 static const mrc_param direct_schema[] = {MRC_PARAM_END};
 
-static mercer_status direct_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status direct_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                                 mrc_head *head, mercer_error *err)
 {
-    int64_t o = lesson->outputs;
+    int64_t o = data->outputs;
     mercer_rows *rows = NULL;
     mrc_scale scale = {0};
     mercer_status rc = MERCER_OK;
     (void)ctx, (void)params;
-    if (lesson->l != o)
+    if (data->l != o)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head direct: %lld features, where %lld are predicted",
-                 (long long)lesson->l, (long long)o);
-    if (lesson->codes)
+                 (long long)data->l, (long long)o);
+    if (data->codes)
         goto out;
     MRC_TRY(mrc_alloc(&head->intercept, o, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&head->weights, o, o, sizeof(double), err));
     if (head->scale != MRC_SCALE_NONE) {
-        MRC_TRY(mrc_rows_view(MRC_F64, lesson->values, lesson->n, o, o, &rows, err));
+        MRC_TRY(mrc_rows_view(MRC_F64, data->values, data->n, o, o, &rows, err));
         MRC_TRY(mrc_scale_fit(&scale, head->scale, rows, err));
     }
     for (int64_t k = 0; k < o; k++) {

@@ -2,11 +2,11 @@
 /* The exponential loss exp(-y f) of the margins of two classes. See loss.c. */
 #include "heads/loss.h"
 
-static mercer_status exp_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status exp_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                              mrc_head *head, mercer_error *err)
 {
     (void)params;
-    return mrc_loss_head_fit(ctx, MRC_LOSS_EXP, lesson, head, err);
+    return mrc_loss_head_fit(ctx, MRC_LOSS_EXP, data, head, err);
 }
 
 const mrc_head_def mrc_head_exp = {

@@ -172,7 +172,7 @@ int64_t mrc_head_winner(const double *scores, int64_t outputs)
 struct trial {
     const mrc_head_def *def;
     const mrc_head *head;
-    const mrc_head_data *lesson;
+    const mrc_head_data *data;
     double unit;    /* of values */
     double *scores; /* per worker */
     double *sums;   /* per task: l */
@@ -181,25 +181,25 @@ struct trial {
 enum { TRIAL_ROWS = 1024 };
 
 /* The power of two next to the largest value: squares of huge or tiny ones leave the range. */
-static double unit_of(const mrc_head_data *lesson)
+static double unit_of(const mrc_head_data *data)
 {
     enum { MOST = 1000 }; /* its inverse is a number, too */
     double largest = 0;
     int exponent;
-    for (int64_t i = 0; !lesson->codes && i < lesson->n * lesson->outputs; i++)
-        largest = fmax(largest, fabs(lesson->values[i]));
+    for (int64_t i = 0; !data->codes && i < data->n * data->outputs; i++)
+        largest = fmax(largest, fabs(data->values[i]));
     frexp(largest > 0 ? largest : 1, &exponent);
     return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
 }
 
 /* The sum of the squares of what values miss, in units. */
-static double squared_error(const mrc_head_data *lesson, double unit, int64_t row,
+static double squared_error(const mrc_head_data *data, double unit, int64_t row,
                             const double *scores)
 {
-    int64_t o = lesson->outputs;
+    int64_t o = data->outputs;
     double sum = 0;
     for (int64_t k = 0; k < o; k++) {
-        double difference = (scores[k] - lesson->values[row * o + k]) / unit;
+        double difference = (scores[k] - data->values[row * o + k]) / unit;
         sum += difference * difference;
     }
     return sum;
@@ -208,42 +208,42 @@ static double squared_error(const mrc_head_data *lesson, double unit, int64_t ro
 static void try_rows(void *arg, int64_t task, int worker)
 {
     const struct trial *t = arg;
-    int64_t l = t->lesson->l, first = task * TRIAL_ROWS, left = t->lesson->n - first;
+    int64_t l = t->data->l, first = task * TRIAL_ROWS, left = t->data->n - first;
     int64_t rows = left < TRIAL_ROWS ? left : TRIAL_ROWS;
     double *scores = t->scores + worker * t->head->outputs, *sums = t->sums + task * l;
     for (int64_t i = first; i < first + rows; i++) {
         mrc_head_start(t->head, scores);
         for (int64_t j = 0; j < l; j++) {
-            t->def->add_feature(t->head, t->lesson->features + i * l, l, j, scores);
-            sums[j] += t->lesson->codes
-                           ? mrc_head_winner(scores, t->head->outputs) != t->lesson->codes[i]
-                           : squared_error(t->lesson, t->unit, i, scores);
+            t->def->add_feature(t->head, t->data->features + i * l, l, j, scores);
+            sums[j] += t->data->codes
+                           ? mrc_head_winner(scores, t->head->outputs) != t->data->codes[i]
+                           : squared_error(t->data, t->unit, i, scores);
         }
     }
 }
 
 /* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
-static double error_of(const mrc_head_data *lesson, double unit, double sum)
+static double error_of(const mrc_head_data *data, double unit, double sum)
 {
-    double n = (double)lesson->n;
-    return lesson->codes ? sum / n : unit * sqrt(sum / (n * (double)lesson->outputs));
+    double n = (double)data->n;
+    return data->codes ? sum / n : unit * sqrt(sum / (n * (double)data->outputs));
 }
 
 /* For every number of features. */
 static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
-                                 const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
+                                 const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
-    int64_t l = lesson->l, tasks = (lesson->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
-    struct trial t = {.def = def, .head = head, .lesson = lesson, .unit = unit_of(lesson)};
+    int64_t l = data->l, tasks = (data->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
+    struct trial t = {.def = def, .head = head, .data = data, .unit = unit_of(data)};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, lesson->outputs, sizeof *t.scores, err));
+    MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, data->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
     MRC_TRY(mrc_parfor_checked(ctx, tasks, try_rows, &t, err));
     for (int64_t j = 0; j < l; j++) {
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
             sum += t.sums[task * l + j];
-        head->errors[j] = error_of(lesson, t.unit, sum);
+        head->errors[j] = error_of(data, t.unit, sum);
     }
 out:
     mrc_free(t.scores);
@@ -253,26 +253,26 @@ out:
 
 /* For all features together; and where the head can, with each row left out. */
 static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
+                                const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
-    int64_t n = lesson->n, l = lesson->l;
-    double *scores = NULL, unit = unit_of(lesson);
+    int64_t n = data->n, l = data->l;
+    double *scores = NULL, unit = unit_of(data);
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     if (choice->def->most_tried && n > choice->def->most_tried)
         return MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&scores, n, lesson->outputs, sizeof *scores, err));
+    MRC_TRY(mrc_alloc2_raw(&scores, n, data->outputs, sizeof *scores, err));
     MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
     const int ways = choice->def->leaves_out && n > 1 ? 2 : 1;
     for (int own = 0; own < ways; own++) {
         mrc_head_query query = {
-            .features = lesson->features, .n = n, .l = l, .k = l, .own = own != 0};
+            .features = data->features, .n = n, .l = l, .k = l, .own = own != 0};
         double sum = 0;
         MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
         for (int64_t i = 0; i < n; i++)
-            sum += lesson->codes ? codes[i] != lesson->codes[i]
-                                 : squared_error(lesson, unit, i, scores + i * lesson->outputs);
-        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(lesson, unit, sum);
+            sum += data->codes ? codes[i] != data->codes[i]
+                               : squared_error(data, unit, i, scores + i * data->outputs);
+        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(data, unit, sum);
     }
 out:
     mrc_free(scores);
@@ -294,34 +294,34 @@ static mercer_status check_budget(const mercer_ctx *ctx, const mrc_head_def *def
                        sizes.second.text);
 }
 
-void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights)
+void mrc_head_weigh_classes(const mrc_head_data *data, int choice, double *weights)
 {
     enum { NONE, BALANCED };
-    double n = (double)lesson->n;
-    for (int64_t k = 0; k < lesson->outputs; k++) {
+    double n = (double)data->n;
+    for (int64_t k = 0; k < data->outputs; k++) {
         double count = 0;
-        for (int64_t i = 0; i < lesson->n; i++)
-            count += lesson->codes[i] == k;
+        for (int64_t i = 0; i < data->n; i++)
+            count += data->codes[i] == k;
         weights[k] = choice == NONE       ? 1
-                     : choice == BALANCED ? n / ((double)lesson->outputs * count)
+                     : choice == BALANCED ? n / ((double)data->outputs * count)
                                           : (n - count) / n;
     }
 }
 
 /* Learn from values that are scaled, and scale back what predicts them. */
 static mercer_status fit_scaled(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_head_data *lesson, mrc_head *head, mercer_error *err)
+                                const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
-    int64_t n = lesson->n, outputs = lesson->outputs;
-    mrc_head_data own = *lesson;
+    int64_t n = data->n, outputs = data->outputs;
+    mrc_head_data own = *data;
     mercer_rows *rows = NULL;
     mrc_scale scale = {0};
     double *values = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_rows_view(MRC_F64, lesson->values, n, outputs, outputs, &rows, err));
+    MRC_TRY(mrc_rows_view(MRC_F64, data->values, n, outputs, outputs, &rows, err));
     MRC_TRY(mrc_scale_fit(&scale, head->scale, rows, err));
     MRC_TRY(mrc_alloc2_raw(&values, n, outputs, sizeof *values, err));
-    memcpy(values, lesson->values, (size_t)(n * outputs) * sizeof *values);
+    memcpy(values, data->values, (size_t)(n * outputs) * sizeof *values);
     mrc_scale_apply(&scale, values, n, outputs);
     own.values = values;
     MRC_TRY(choice->def->fit(ctx, choice->params, &own, head, err));
@@ -330,7 +330,7 @@ static mercer_status fit_scaled(mercer_ctx *ctx, const mrc_head_choice *choice,
         head->function_offsets[o] = head->function_offsets[o] * unit + scale.shift[o];
         for (int64_t i = 0; head->dual && i < head->rows; i++)
             head->dual[i * outputs + o] *= unit;
-        for (int64_t j = 0; head->function_weights && j < lesson->l; j++)
+        for (int64_t j = 0; head->function_weights && j < data->l; j++)
             head->function_weights[j * outputs + o] *= unit;
     }
 out:
@@ -347,35 +347,35 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
 {
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
-    mrc_head_data lesson = {.n = rows->n, .l = model->components, .values = targets->values};
+    mrc_head_data data = {.n = rows->n, .l = model->components, .values = targets->values};
     char spec[256];
     double *features = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(check_budget(ctx, def, lesson.n, lesson.l, err));
+    MRC_TRY(check_budget(ctx, def, data.n, data.l, err));
     MRC_TRY(describe(targets, head, &codes, err));
     if (!given) {
-        MRC_TRY(mrc_alloc2_raw(&features, lesson.n, lesson.l, sizeof *features, err));
+        MRC_TRY(mrc_alloc2_raw(&features, data.n, data.l, sizeof *features, err));
         MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
     }
-    lesson.features = given ? given : features;
-    lesson.outputs = head->outputs;
-    lesson.codes = codes;
+    data.features = given ? given : features;
+    data.outputs = head->outputs;
+    data.codes = codes;
     head->whole = def->needs_all_features;
     bool scaled = head->scale != MRC_SCALE_NONE && !codes && !def->scale_free;
-    MRC_TRY(scaled ? fit_scaled(ctx, choice, &lesson, head, err)
-                   : def->fit(ctx, choice->params, &lesson, head, err));
+    MRC_TRY(scaled ? fit_scaled(ctx, choice, &data, head, err)
+                   : def->fit(ctx, choice->params, &data, head, err));
     MRC_TRY(mrc_params_format(def->entry.params, def->entry.name, choice->params, 0, spec,
                               sizeof spec, err));
     MRC_TRY(mrc_strdup(&head->spec, spec, err));
-    MRC_TRY(mrc_alloc(&head->errors, lesson.l, sizeof *head->errors, err));
-    for (int64_t j = 0; j < lesson.l; j++)
+    MRC_TRY(mrc_alloc(&head->errors, data.l, sizeof *head->errors, err));
+    for (int64_t j = 0; j < data.l; j++)
         head->errors[j] = NAN;
     head->left_out = NAN;
     if (with_errors)
         MRC_TRY(def->add_feature && !def->needs_all_features
-                    ? find_errors(ctx, def, &lesson, head, err)
-                    : find_error(ctx, choice, &lesson, head, err));
+                    ? find_errors(ctx, def, &data, head, err)
+                    : find_error(ctx, choice, &data, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

@@ -48,7 +48,7 @@ typedef struct mrc_head_def {
     /* MERCER_ERR_ARGUMENT unless the parameters suit this kind of targets; NULL: they do. */
     mercer_status (*check)(const void *params, mercer_target_kind kind, mercer_error *err);
     /* Fill the parts of the head that it decides; numbers learnt go into params. */
-    mercer_status (*fit)(mercer_ctx *ctx, void *params, const mrc_head_data *lesson, mrc_head *head,
+    mercer_status (*fit)(mercer_ctx *ctx, void *params, const mrc_head_data *data, mrc_head *head,
                          mercer_error *err);
     /* Whether the parts are there that add_feature or predict needs. */
     bool (*is_complete)(const mrc_head *head);
@@ -114,7 +114,7 @@ mercer_status mrc_head_predict_prefixes(mercer_ctx *ctx, const mrc_head_choice *
 /* How much the rows of a class count: all the same; balanced: n / (classes n_c), so that all
  * classes count the same; opposite: the share of the rows that are not of the class. */
 #define MRC_CLASS_WEIGHTS "none|balanced|opposite"
-void mrc_head_weigh_classes(const mrc_head_data *lesson, int choice, double *weights);
+void mrc_head_weigh_classes(const mrc_head_data *data, int choice, double *weights);
 
 /* The scores before the first feature. */
 void mrc_head_start(const mrc_head *head, double *scores);

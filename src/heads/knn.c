@@ -28,20 +28,20 @@ static const mrc_param knn_schema[] = {
                "the row without a class"),
     MRC_PARAM_END};
 
-static mercer_status knn_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status knn_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                              mrc_head *head, mercer_error *err)
 {
     const struct knn_params *p = params;
-    int64_t n = lesson->n, values = n * lesson->outputs;
+    int64_t n = data->n, values = n * data->outputs;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&head->points, n, lesson->l, sizeof(double), err));
-    memcpy(head->points, lesson->features, (size_t)(n * lesson->l) * sizeof(double));
-    if (lesson->codes) {
+    MRC_TRY(mrc_alloc2_raw(&head->points, n, data->l, sizeof(double), err));
+    memcpy(head->points, data->features, (size_t)(n * data->l) * sizeof(double));
+    if (data->codes) {
         MRC_TRY(mrc_alloc2_raw(&head->codes, n, 1, sizeof(int64_t), err));
-        memcpy(head->codes, lesson->codes, (size_t)n * sizeof(int64_t));
+        memcpy(head->codes, data->codes, (size_t)n * sizeof(int64_t));
     } else {
         MRC_TRY(mrc_alloc2_raw(&head->values, values, 1, sizeof(double), err));
-        memcpy(head->values, lesson->values, (size_t)values * sizeof(double));
+        memcpy(head->values, data->values, (size_t)values * sizeof(double));
     }
     head->rows = n;
     if (p->k > n)

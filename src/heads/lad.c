@@ -3,11 +3,11 @@
  */
 #include "heads/loss.h"
 
-static mercer_status lad_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status lad_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                              mrc_head *head, mercer_error *err)
 {
     (void)params;
-    return mrc_loss_head_fit(ctx, MRC_LOSS_LAD, lesson, head, err);
+    return mrc_loss_head_fit(ctx, MRC_LOSS_LAD, data, head, err);
 }
 
 const mrc_head_def mrc_head_lad = {

@@ -45,10 +45,10 @@ struct training {
     mrc_machine found;
 };
 
-static mercer_status pose(const struct linsvm_params *p, const mrc_head_data *lesson,
+static mercer_status pose(const struct linsvm_params *p, const mrc_head_data *data,
                           struct training *t, mercer_error *err)
 {
-    int64_t n = lesson->n, l = lesson->l, classes = lesson->outputs;
+    int64_t n = data->n, l = data->l, classes = data->outputs;
     mercer_status rc = MERCER_OK;
     if (n > INT_MAX || l > INT_MAX - 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head linsvm: %lld rows x %lld features are too many",
@@ -56,8 +56,8 @@ static mercer_status pose(const struct linsvm_params *p, const mrc_head_data *le
     MRC_TRY(mrc_alloc(&t->targets, n, sizeof *t->targets, err));
     MRC_TRY(mrc_alloc(&t->weight, classes, sizeof *t->weight, err));
     for (int64_t i = 0; i < n; i++)
-        t->targets[i] = (double)lesson->codes[i];
-    mrc_head_weigh_classes(lesson, p->weight, t->weight);
+        t->targets[i] = (double)data->codes[i];
+    mrc_head_weigh_classes(data, p->weight, t->weight);
     t->request = (mrc_train_request){.kind = p->loss == LOSS_HINGE ? MRC_TRAIN_LINEAR_HINGE
                                                                    : MRC_TRAIN_LINEAR_SQUARED,
                                      .n = n,
@@ -86,19 +86,19 @@ static void take_weights(const struct training *t, const struct linsvm_params *p
     }
 }
 
-static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status linsvm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                                 mrc_head *head, mercer_error *err)
 {
     const struct linsvm_params *p = params;
     struct training t = {0};
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2(&head->weights, lesson->l, lesson->outputs, sizeof(double), err));
-    MRC_TRY(mrc_alloc(&head->intercept, lesson->outputs, sizeof(double), err));
-    MRC_TRY(pose(p, lesson, &t, err));
+    MRC_TRY(mrc_alloc2(&head->weights, data->l, data->outputs, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&head->intercept, data->outputs, sizeof(double), err));
+    MRC_TRY(pose(p, data, &t, err));
     mrc_progress(ctx, "linear SVM", 0);
-    MRC_TRY(mrc_train_begin(ctx, "linsvm", &t.request, lesson->features, t.weight, err));
+    MRC_TRY(mrc_train_begin(ctx, "linsvm", &t.request, data->features, t.weight, err));
     MRC_TRY(mrc_train_next(ctx, "linsvm", &t.request, t.targets, &t.found, err));
-    take_weights(&t, p, lesson->l, head);
+    take_weights(&t, p, data->l, head);
     mrc_progress(ctx, "linear SVM", 1);
 out:
     mrc_machine_destroy(&t.found);

@@ -20,11 +20,11 @@ struct design {
     double *columns, *mean, *factor;
 };
 
-static void fill_column(const mrc_head_data *lesson, struct design *d, int64_t j)
+static void fill_column(const mrc_head_data *data, struct design *d, int64_t j)
 {
     double *column = d->columns + (j + 1) * d->n, size2 = 0;
     for (int64_t i = 0; i < d->n; i++) {
-        column[i] = lesson->features[i * d->l + j];
+        column[i] = data->features[i * d->l + j];
         d->mean[j] += column[i] / (double)d->n;
         size2 += column[i] * column[i];
     }
@@ -36,29 +36,29 @@ static void fill_column(const mrc_head_data *lesson, struct design *d, int64_t j
         column[i] *= d->factor[j];
 }
 
-static mercer_status make_design(const mrc_head_data *lesson, struct design *d, mercer_error *err)
+static mercer_status make_design(const mrc_head_data *data, struct design *d, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    d->n = lesson->n;
-    d->l = lesson->l;
+    d->n = data->n;
+    d->l = data->l;
     MRC_TRY(mrc_alloc2_raw(&d->columns, d->l + 1, d->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&d->mean, d->l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&d->factor, d->l, sizeof(double), err));
     for (int64_t i = 0; i < d->n; i++)
         d->columns[i] = 1 / sqrt((double)d->n);
     for (int64_t j = 0; j < d->l; j++)
-        fill_column(lesson, d, j);
+        fill_column(data, d, j);
 out:
     return rc;
 }
 
 /* What output o is fitted to. */
-static void take_target(const mrc_head_data *lesson, int64_t o, double *y)
+static void take_target(const mrc_head_data *data, int64_t o, double *y)
 {
-    for (int64_t i = 0; i < lesson->n; i++)
-        y[i] = !lesson->codes         ? lesson->values[i * lesson->outputs + o]
-               : lesson->outputs == 2 ? (lesson->codes[i] == o ? 1 : -1)
-                                      : lesson->codes[i] == o;
+    for (int64_t i = 0; i < data->n; i++)
+        y[i] = !data->codes         ? data->values[i * data->outputs + o]
+               : data->outputs == 2 ? (data->codes[i] == o ? 1 : -1)
+                                    : data->codes[i] == o;
 }
 
 /* Fit output o to the first 0, 1, ... features and keep how the coefficients change. */
@@ -94,20 +94,20 @@ out:
     return rc;
 }
 
-mercer_status mrc_loss_head_fit(mercer_ctx *ctx, mrc_loss loss, const mrc_head_data *lesson,
+mercer_status mrc_loss_head_fit(mercer_ctx *ctx, mrc_loss loss, const mrc_head_data *data,
                                 mrc_head *head, mercer_error *err)
 {
-    int64_t l = lesson->l, outputs = lesson->outputs;
-    bool pair = lesson->codes && outputs == 2;
+    int64_t l = data->l, outputs = data->outputs;
+    bool pair = data->codes && outputs == 2;
     struct design d = {0};
     double *y = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&head->intercept, outputs, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&head->increments, l, (l + 1) * outputs, sizeof(double), err));
-    MRC_TRY(make_design(lesson, &d, err));
-    MRC_TRY(mrc_alloc2_raw(&y, lesson->n, 1, sizeof *y, err));
+    MRC_TRY(make_design(data, &d, err));
+    MRC_TRY(mrc_alloc2_raw(&y, data->n, 1, sizeof *y, err));
     for (int64_t o = pair ? 1 : 0; o < outputs; o++) {
-        take_target(lesson, o, y);
+        take_target(data, o, y);
         MRC_TRY(fit_output(ctx, loss, &d, y, o, head, err));
     }
     for (int64_t i = 0; pair && i < l * (l + 1); i++)

@@ -22,35 +22,35 @@ static const double NOTHING = 1e-12; /* correlation that is none: it moves score
 static const mrc_param ls_schema[] = {MRC_PARAM_END};
 
 /* One row of [1 F Y]. */
-static void fill_row(const mrc_head_data *lesson, int64_t row, double *to)
+static void fill_row(const mrc_head_data *data, int64_t row, double *to)
 {
-    int64_t l = lesson->l, o = lesson->outputs;
+    int64_t l = data->l, o = data->outputs;
     to[0] = 1;
-    memcpy(to + 1, lesson->features + row * l, (size_t)l * sizeof *to);
-    if (lesson->codes) {
+    memcpy(to + 1, data->features + row * l, (size_t)l * sizeof *to);
+    if (data->codes) {
         memset(to + 1 + l, 0, (size_t)o * sizeof *to);
-        to[1 + l + lesson->codes[row]] = 1;
+        to[1 + l + data->codes[row]] = 1;
     } else {
-        memcpy(to + 1 + l, lesson->values + row * o, (size_t)o * sizeof *to);
+        memcpy(to + 1 + l, data->values + row * o, (size_t)o * sizeof *to);
     }
 }
 
 /* r: the triangular factor of [1 F Y], w x w with w = 1 + l + o, in a larger array. */
-static mercer_status factor_rows(mercer_ctx *ctx, const mrc_head_data *lesson, double **r,
+static mercer_status factor_rows(mercer_ctx *ctx, const mrc_head_data *data, double **r,
                                  mercer_error *err)
 {
     enum { MIN_BLOCK = 256 };
-    int64_t w = 1 + lesson->l + lesson->outputs;
+    int64_t w = 1 + data->l + data->outputs;
     int64_t block = 4 * w > MIN_BLOCK ? 4 * w : MIN_BLOCK; /* more gain little over R itself */
     mercer_status rc = MERCER_OK;
-    if (block > lesson->n)
-        block = lesson->n;
+    if (block > data->n)
+        block = data->n;
     MRC_TRY(mrc_alloc2(r, w + block, w, sizeof **r, err));
-    for (int64_t first = 0; first < lesson->n; first += block) {
-        int64_t count = lesson->n - first < block ? lesson->n - first : block;
+    for (int64_t first = 0; first < data->n; first += block) {
+        int64_t count = data->n - first < block ? data->n - first : block;
         MRC_TRY(mrc_check_cancel(ctx, err));
         for (int64_t i = 0; i < count; i++)
-            fill_row(lesson, first + i, *r + (w + i) * w);
+            fill_row(data, first + i, *r + (w + i) * w);
         MRC_TRY(mrc_qr_factor(ctx, w + count, w, *r, err));
     }
 out:
@@ -87,11 +87,11 @@ static void take_apart(struct steps *s, double size, int64_t j)
 }
 
 /* From R to the parts of the head. */
-static mercer_status solve(mercer_ctx *ctx, const mrc_head_data *lesson, const double *r,
+static mercer_status solve(mercer_ctx *ctx, const mrc_head_data *data, const double *r,
                            struct steps *s, mrc_head *head, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    int64_t l = lesson->l, o = lesson->outputs, w = 1 + l + o;
+    int64_t l = data->l, o = data->outputs, w = 1 + l + o;
     for (int64_t k = 0; k < o; k++)
         head->intercept[k] = r[1 + l + k] / r[0];
     for (int64_t j = 0; j < l; j++) {
@@ -113,10 +113,10 @@ out:
     return rc;
 }
 
-static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                             mrc_head *head, mercer_error *err)
 {
-    int64_t l = lesson->l, o = lesson->outputs;
+    int64_t l = data->l, o = data->outputs;
     struct steps s = {.l = l};
     double *r = NULL;
     mercer_status rc = MERCER_OK;
@@ -128,8 +128,8 @@ static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *
     MRC_TRY(mrc_alloc2(&s.unit, l, l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s.length, l, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s.along, l, sizeof(double), err));
-    MRC_TRY(factor_rows(ctx, lesson, &r, err));
-    MRC_TRY(solve(ctx, lesson, r, &s, head, err));
+    MRC_TRY(factor_rows(ctx, data, &r, err));
+    MRC_TRY(solve(ctx, data, r, &s, head, err));
     if (!s.correlated) {
         mrc_free(head->basis);
         head->basis = NULL;

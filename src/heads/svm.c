@@ -68,14 +68,14 @@ static mercer_status svm_check(const void *params, mercer_target_kind kind, merc
 
 /* The largest nu of two classes is twice the share of the smaller one, and leaves it no row off the
  * bound. */
-static mercer_status check_nu(const struct svm_params *p, const mrc_head_data *lesson,
+static mercer_status check_nu(const struct svm_params *p, const mrc_head_data *data,
                               const mrc_head *head, mercer_error *err)
 {
-    int64_t classes = lesson->outputs, *count = NULL;
+    int64_t classes = data->outputs, *count = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&count, classes, sizeof *count, err));
-    for (int64_t i = 0; i < lesson->n; i++)
-        count[lesson->codes[i]]++;
+    for (int64_t i = 0; i < data->n; i++)
+        count[data->codes[i]]++;
     for (int64_t a = 0; a < classes; a++)
         for (int64_t b = a + 1; b < classes; b++) {
             int64_t fewer = count[a] < count[b] ? count[a] : count[b], both = count[a] + count[b];
@@ -94,15 +94,15 @@ out:
 /* Where no plane has a margin with so few errors as a small nu allows, the weights vanish up to the
  * tolerance of the solver, and what they are divided by does. Of the n rows of two classes the
  * coefficients of one class come to nu n / 2 over the margin. */
-static void tell_margins(const mercer_ctx *ctx, const struct svm_params *p,
-                         const mrc_head_data *lesson, const mrc_head *head)
+static void notify_margins(const mercer_ctx *ctx, const struct svm_params *p,
+                           const mrc_head_data *data, const mrc_head *head)
 {
     int64_t functions = mrc_head_functions(head), f = 0;
     for (int64_t a = 0; a < head->outputs; a++)
         for (int64_t b = a + 1; b < head->outputs; b++, f++) {
             double both = 0, sum = 0;
-            for (int64_t i = 0; i < lesson->n; i++)
-                both += lesson->codes[i] == a || lesson->codes[i] == b;
+            for (int64_t i = 0; i < data->n; i++)
+                both += data->codes[i] == a || data->codes[i] == b;
             for (int64_t s = 0; s < head->rows; s++)
                 sum += fmax(head->dual[s * functions + f], 0);
             if (!(p->nu * both / 2 > p->tolerance * sum))
@@ -114,16 +114,16 @@ static void tell_margins(const mercer_ctx *ctx, const struct svm_params *p,
 }
 
 /* The number behind gamma=scale or auto. */
-static double find_gamma(const mrc_head_data *lesson, double given)
+static double find_gamma(const mrc_head_data *data, double given)
 {
-    double count = (double)lesson->n * (double)lesson->l, mean = 0, variance = 0;
+    double count = (double)data->n * (double)data->l, mean = 0, variance = 0;
     if (given > 0)
         return given;
-    for (int64_t i = 0; i < lesson->n * lesson->l; i++)
-        mean += lesson->features[i] / count;
-    for (int64_t i = 0; i < lesson->n * lesson->l; i++)
-        variance += (lesson->features[i] - mean) * (lesson->features[i] - mean) / count;
-    double gamma = 1 / (double)lesson->l;
+    for (int64_t i = 0; i < data->n * data->l; i++)
+        mean += data->features[i] / count;
+    for (int64_t i = 0; i < data->n * data->l; i++)
+        variance += (data->features[i] - mean) * (data->features[i] - mean) / count;
+    double gamma = 1 / (double)data->l;
     if (given == MRC_KEYWORD(GAMMA_SCALE) && variance > 0)
         gamma /= variance;
     return fmin(fmax(gamma, DBL_MIN), 1e200); /* features may be as small as they like */
@@ -150,22 +150,22 @@ static void training_destroy(struct training *t)
 }
 
 static mercer_status pose(const mercer_ctx *ctx, const struct svm_params *p,
-                          const mrc_head_data *lesson, struct training *t, mercer_error *err)
+                          const mrc_head_data *data, struct training *t, mercer_error *err)
 {
-    int64_t n = lesson->n, l = lesson->l, classes = lesson->codes ? lesson->outputs : 0;
+    int64_t n = data->n, l = data->l, classes = data->codes ? data->outputs : 0;
     mercer_status rc = MERCER_OK;
     if (n > INT_MAX || l > INT_MAX - 2)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "head svm: %lld rows x %lld features are too many",
                  (long long)n, (long long)l);
-    t->count = lesson->codes ? 1 : lesson->outputs;
+    t->count = data->codes ? 1 : data->outputs;
     MRC_TRY(mrc_alloc(&t->found, t->count, sizeof *t->found, err));
     MRC_TRY(mrc_alloc(&t->targets, n, sizeof *t->targets, err));
     MRC_TRY(mrc_alloc(&t->place, n, sizeof *t->place, err));
     MRC_TRY(mrc_alloc(&t->weight, classes, sizeof *t->weight, err));
     if (classes)
-        mrc_head_weigh_classes(lesson, p->weight, t->weight);
+        mrc_head_weigh_classes(data, p->weight, t->weight);
     t->request = (mrc_train_request){
-        .kind = !lesson->codes       ? MRC_TRAIN_SVR
+        .kind = !data->codes         ? MRC_TRAIN_SVR
                 : p->type == TYPE_NU ? MRC_TRAIN_NU
                                      : MRC_TRAIN_C,
         .rbf = p->kernel == KERNEL_RBF,
@@ -185,17 +185,16 @@ out:
 }
 
 /* The machine of all classes, or one for each target column. */
-static mercer_status train_all(mercer_ctx *ctx, const mrc_head_data *lesson, struct training *t,
+static mercer_status train_all(mercer_ctx *ctx, const mrc_head_data *data, struct training *t,
                                mercer_error *err)
 {
-    int64_t n = lesson->n;
+    int64_t n = data->n;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_train_begin(ctx, "svm", &t->request, lesson->features, t->weight, err));
+    MRC_TRY(mrc_train_begin(ctx, "svm", &t->request, data->features, t->weight, err));
     for (int64_t m = 0; m < t->count; m++) {
         mrc_progress(ctx, "support vectors", (double)m / (double)t->count);
         for (int64_t i = 0; i < n; i++)
-            t->targets[i] =
-                lesson->codes ? (double)lesson->codes[i] : lesson->values[i * t->count + m];
+            t->targets[i] = data->codes ? (double)data->codes[i] : data->values[i * t->count + m];
         MRC_TRY(mrc_train_next(ctx, "svm", &t->request, t->targets, &t->found[m], err));
     }
     mrc_progress(ctx, "support vectors", 1);
@@ -244,25 +243,25 @@ static void take_columns(const struct training *t, mrc_head *head)
 }
 
 /* The support vectors of all machines, in the order of the rows. */
-static mercer_status take_vectors(struct training *t, const mrc_head_data *lesson, mrc_head *head,
+static mercer_status take_vectors(struct training *t, const mrc_head_data *data, mrc_head *head,
                                   mercer_error *err)
 {
-    int64_t l = lesson->l, functions = mrc_head_functions(head);
+    int64_t l = data->l, functions = mrc_head_functions(head);
     mercer_status rc = MERCER_OK;
     for (int64_t m = 0; m < t->count; m++)
         for (int64_t s = 0; s < t->found[m].vectors; s++)
             t->place[t->found[m].index[s] - 1] = 1;
-    for (int64_t i = 0; i < lesson->n; i++)
+    for (int64_t i = 0; i < data->n; i++)
         if (t->place[i])
             t->place[i] = ++head->rows;
     MRC_TRY(mrc_alloc2_raw(&head->points, head->rows, l, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&head->dual, head->rows, functions, sizeof(double), err));
     MRC_TRY(mrc_alloc(&head->function_offsets, functions, sizeof(double), err));
-    for (int64_t i = 0; i < lesson->n; i++)
+    for (int64_t i = 0; i < data->n; i++)
         if (t->place[i])
-            memcpy(head->points + (t->place[i] - 1) * l, lesson->features + i * l,
+            memcpy(head->points + (t->place[i] - 1) * l, data->features + i * l,
                    (size_t)l * sizeof(double));
-    lesson->codes ? take_pairs(t, head) : take_columns(t, head);
+    data->codes ? take_pairs(t, head) : take_columns(t, head);
 out:
     return rc;
 }
@@ -284,23 +283,23 @@ out:
     return rc;
 }
 
-static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *lesson,
+static mercer_status svm_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                              mrc_head *head, mercer_error *err)
 {
     struct svm_params *p = params;
     struct training t = {0};
     mercer_status rc = MERCER_OK;
-    p->gamma = p->kernel == KERNEL_RBF ? find_gamma(lesson, p->gamma) : p->gamma;
-    bool nu = lesson->codes && p->type == TYPE_NU;
+    p->gamma = p->kernel == KERNEL_RBF ? find_gamma(data, p->gamma) : p->gamma;
+    bool nu = data->codes && p->type == TYPE_NU;
     if (nu)
-        MRC_TRY(check_nu(p, lesson, head, err));
-    MRC_TRY(pose(ctx, p, lesson, &t, err));
-    MRC_TRY(train_all(ctx, lesson, &t, err));
-    MRC_TRY(take_vectors(&t, lesson, head, err));
+        MRC_TRY(check_nu(p, data, head, err));
+    MRC_TRY(pose(ctx, p, data, &t, err));
+    MRC_TRY(train_all(ctx, data, &t, err));
+    MRC_TRY(take_vectors(&t, data, head, err));
     if (nu)
-        tell_margins(ctx, p, lesson, head);
+        notify_margins(ctx, p, data, head);
     if (p->kernel == KERNEL_LINEAR || head->rows == 0)
-        MRC_TRY(collapse(ctx, lesson->l, head, err));
+        MRC_TRY(collapse(ctx, data->l, head, err));
 out:
     training_destroy(&t);
     return rc;

@@ -805,7 +805,7 @@ static bool is_automatic(const char *word)
 }
 
 /* Say how the text is read, where that is not how CSV is read. */
-static void tell_style(const struct csv *csv, const mercer_ctx *ctx, bool delimiter, bool decimal)
+static void notify_style(const struct csv *csv, const mercer_ctx *ctx, bool delimiter, bool decimal)
 {
     static const char *const names[] = {";semicolons", "\ttabs", "|pipes", " blanks"};
     const char *name = NULL, *shown = csv->text.input->shown;
@@ -891,7 +891,7 @@ static mercer_status find_style(struct csv *csv, mercer_ctx *ctx,
                               &columns->style.doubtful);
     columns->style.doubtful &= csv->delimiter == ';' && !is_live(csv) && !columns->style.thousands;
     columns->style.comma_separated = csv->delimiter == ',' && columns->style.decimal == '.';
-    tell_style(csv, ctx, sniffed, decimal && columns->style.decimal == ',');
+    notify_style(csv, ctx, sniffed, decimal && columns->style.decimal == ',');
 out:
     return rc;
 }

@@ -146,7 +146,7 @@ out:
     return rc;
 }
 
-static void tell_left_out(const mercer_ctx *ctx, int64_t count, int64_t kept, const char *what)
+static void notify_left_out(const mercer_ctx *ctx, int64_t count, int64_t kept, const char *what)
 {
     if (kept < count)
         mrc_notice(ctx, "%lld of %lld %s depend on the others and are left out",
@@ -168,7 +168,7 @@ static mercer_status select_rows(mercer_ctx *ctx, const mrc_problem *problem,
                                      .given_count = count};
     MRC_TRY(mrc_selection_run(s, ctx, gram, rule, err));
     if (list)
-        tell_left_out(ctx, count, s->def.count, "points");
+        notify_left_out(ctx, count, s->def.count, "points");
     else if (s->exhausted && (choice->points > 0 || s->def.count < problem->components))
         mrc_notice(ctx, "%lld points are enough: no row has anything left beside them",
                    (long long)s->def.count);
@@ -242,7 +242,7 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
     MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
     if (s.def.count == 0)
         MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel maps each of them to zero");
-    tell_left_out(ctx, landmarks->n, s.def.count, "landmarks");
+    notify_left_out(ctx, landmarks->n, s.def.count, "landmarks");
     MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
     MRC_TRY(take_basis(f, &s.def, err));
     MRC_TRY(measure_rows(f, ctx, problem, err));
@@ -304,7 +304,7 @@ static mercer_status frame_of_list(mrc_frame *f, mercer_ctx *ctx, const mrc_prob
     MRC_TRY(mrc_selection_run(&s, ctx, own, &rule, err));
     if (s.def.count == 0)
         MRC_TRY(mrc_problem_no_component(problem, err));
-    tell_left_out(ctx, count, s.def.count, "points");
+    notify_left_out(ctx, count, s.def.count, "points");
     MRC_TRY(take_basis(f, &s.def, err));
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
     set_diagonal(f, diag, DBL_EPSILON, 0);

@@ -83,7 +83,7 @@ out:
 /* Components that are not much stronger than the last direction kept may have drifted: others like
  * that one were dropped on the way, and more of them, all told, than they hold.
  */
-static void tell_drift(const mercer_ctx *ctx, const mrc_state *s, const double *values, int64_t l)
+static void notify_drift(const mercer_ctx *ctx, const mrc_state *s, const double *values, int64_t l)
 {
     enum { STRONGER = 2 };
     int64_t first = l;
@@ -124,7 +124,7 @@ static mercer_status fill_spectrum(const mercer_ctx *ctx, const mercer_stream *s
         mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
                       "%lld components asked for, but the rows so far give %lld",
                       (long long)problem->components, (long long)l);
-    tell_drift(ctx, s, values, l);
+    notify_drift(ctx, s, values, l);
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof(double), err));
     for (int64_t j = 0; j < l; j++) {
         kept += values[j] / s->weight;

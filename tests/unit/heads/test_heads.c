@@ -77,8 +77,8 @@ static void test_ls_is_the_plain_fit_for_every_prefix(void **state)
 static mrc_head learn_ls(const double *f, int64_t n, int64_t l, const double *y)
 {
     mrc_head head = {.outputs = 1};
-    mrc_head_data lesson = {.n = n, .l = l, .features = f, .outputs = 1, .values = y};
-    assert_ok(mrc_head_ls.fit(ctx, NULL, &lesson, &head, &err));
+    mrc_head_data data = {.n = n, .l = l, .features = f, .outputs = 1, .values = y};
+    assert_ok(mrc_head_ls.fit(ctx, NULL, &data, &head, &err));
     return head;
 }
 

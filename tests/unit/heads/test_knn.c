@@ -97,9 +97,9 @@ static struct small keep_rows(const char *spec, const double *f, int64_t n, int6
                               const int64_t *codes, int64_t classes)
 {
     struct small s = {.head = {.kind = MERCER_TARGET_CLASSES, .outputs = classes}};
-    mrc_head_data lesson = {.n = n, .l = l, .features = f, .outputs = classes, .codes = codes};
+    mrc_head_data data = {.n = n, .l = l, .features = f, .outputs = classes, .codes = codes};
     assert_ok(mrc_head_find(spec, &s.choice, &err));
-    assert_ok(mrc_head_knn.fit(ctx, s.choice.params, &lesson, &s.head, &err));
+    assert_ok(mrc_head_knn.fit(ctx, s.choice.params, &data, &s.head, &err));
     return s;
 }
 
