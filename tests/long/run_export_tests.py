@@ -21,6 +21,12 @@ draw = random.Random(3)
 ROWS = [(f"Ort {chr(65 + i % 26)}{i}", round(draw.gauss(0, 3), 4), round(draw.gauss(0, 900), 2), draw.randint(0, 99))
         for i in range(60)]
 NAMES = ["name", "a", "größe", "k"]
+SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
+<oor:items xmlns:oor="http://openoffice.org/2001/registry">
+<item oor:path="/org.openoffice.Setup/L10N">
+<prop oor:name="ooSetupSystemLocale" oor:op="fuse"><value>{place}</value></prop></item>
+</oor:items>
+"""
 
 
 def plain():
@@ -72,12 +78,18 @@ def office():
     if not program:
         skip("LibreOffice", "is not there")
         return
-    for name, code in (("German", "1031"), ("French", "1036")):
+    for name, place in (("German", "de-DE"), ("French", "fr-FR")):
         folder = pathlib.Path(name)
-        folder.mkdir()
-        # Tokens: separator, quote, UTF-8, first line, columns, language, quote all, as shown.
-        output(program, "--headless", f"-env:UserInstallation=file://{folder.resolve()}/profile", "--convert-to",
-               f"csv:Text - txt - csv (StarCalc):59,34,76,1,,{code},false,true", "--outdir", str(folder), "plain.csv", timeout=300)
+        settings = folder / "profile/user/registrymodifications.xcu"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(SETTINGS.format(place=place), encoding="utf-8")
+        # Tokens: separator, quote, UTF-8, first line, columns, language, quote all, as shown. The language, English, is
+        # that of the numbers that are read; those that are written follow the place of the profile.
+        output(program, "--headless", f"-env:UserInstallation=file://{folder.resolve()}/profile",
+               "--infilter=CSV:44,34,76,1,,1033,false,true", "--convert-to",
+               "csv:Text - txt - csv (StarCalc):59,34,76,1,,0,false,true", "--outdir", str(folder), "plain.csv", timeout=300)
+        text = (folder / "plain.csv").read_text(encoding="utf-8")
+        check(f"LibreOffice, {name}, writes decimal commas", ",2841;" in text, text[:60])
         judge(f"LibreOffice, {name}", folder / "plain.csv")
 
 
