@@ -135,9 +135,11 @@ static bool parse_header(struct header *h)
         } else if (strcmp(key, "shape") != 0 || !take_shape(h)) {
             return false;
         }
-        take(h, ',');
+        if (!take(h, ',') && (h->p >= h->end || *h->p != '}'))
+            return false;
     }
-    return true;
+    skip_space(h); /* what fills the header up */
+    return h->p == h->end;
 }
 
 /* "<f8" and its kin into kind, width and byte order. */
@@ -239,7 +241,7 @@ static mercer_status read_header(struct npy *npy, struct header *h, char **text,
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: is not an NPY file", input->shown);
     if (got < PREFIX)
         MRC_TRY(fail_short(npy, err));
-    if (prefix[6] < 1 || prefix[6] > 3)
+    if (prefix[6] < 1 || prefix[6] > 3 || prefix[7] != 0)
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: NPY version %d.%d is not known",
                     input->shown, prefix[6], prefix[7]);
     length = (size_t)prefix[8] | (size_t)prefix[9] << 8;
