@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse
 
 root = pathlib.Path(__file__).parent / "corpus"
-for name in ("hdf5", "libsvm", "mat", "mtx"):
+for name in ("fit", "hdf5", "libsvm", "mat", "mtx"):
     (root / name).mkdir(exist_ok=True)
 
 texts = {
@@ -307,3 +307,29 @@ spoilt = {
 }
 for name, data in spoilt.items():
     (root / "model" / name).write_bytes(data)
+
+# The options of fits: every method by its name and defaults, then what options can hold.
+SUPERVISED = {"cr": "values", "kpls": "classes", "pls": "values", "blf": "classes", "sma": "classes", "smc": "values",
+              "skpls": "classes", "kboost": "two", "rkopls": "classes", "kfd": "classes", "krr": "values", "koca": "classes"}
+OTHERS = ("kpca", "pca", "akfa", "ackfa", "skfa", "rkpca", "greedy", "nystroem", "ikpca", "kha", "kica", "tipping")
+fits = {name: [f"method={name}"] for name in OTHERS}
+fits |= {name: [f"method={name}", f"targets={kind}"] for name, kind in SUPERVISED.items() }
+kernels = {"sum": "rbf:sigma=1 + 0.5*linear", "poly": "poly:degree=3,coef0=1", "matern": "matern:nu=2.5,sigma=2", "cosine": "cosine",
+           "laplacian": "laplacian:gamma=0.5", "learnt": "rbf:sigma=median*2", "wrong": "rbf:sigma=-1"}
+fits |= {"kernel_" + name: ["method=kpca:components=3", f"kernel={kernel}"] for name, kernel in kernels.items()}
+heads = {"ls": "ls", "knn": "knn:k=3", "lad": "lad", "log": "log", "exp": "exp", "centre": "centre", "svm": "svm:c=2"}
+fits |= {"head_" + name: ["method=kpca", "components=2", f"head={head}", f"targets={'two' if name in ('log', 'exp') else 'classes'}"] for name, head in heads.items()}
+fits |= {
+    "many": ["method=kpca", "components=0.9", "center=none", "scale=standard", "store=dense", "precision=double"],
+    "lowrank": ["method=kpca", "kernel=linear", "store=lowrank", "components=2", "tolerance=1e-6"],
+    "single": ["method=kpca", "kernel=rbf:sigma=1", "store=stream", "precision=single"],
+    "novelty": ["method=kpca", "components=2", "novelty=0.3", "keep=fitted"],
+    "intervals": ["method=krr", "targets=values", "intervals=on", "scale_target=standard"],
+    "map": ["method=krr", "targets=values", "map=agop:steps=1,choose=none"],
+    "tune": ["method=kpca", "head=knn", "targets=classes", "tune=components=1,2,3", "tune=kernel.sigma=0.5:4:*2"],
+    "tune_kernels": ["method=kpca", "components=2", "tune=kernel=rbf,linear"],
+    "tune_wrong": ["method=kpca", "tune=components=1:9:*1"],
+    "bad_key": ["method=kpca:nokey=1"], "bad_line": ["kpca"], "long": ["method=ikpca:library=8,forget=0.1"],
+}
+for name, lines in fits.items():
+    (root / "fit" / name).write_text("\n".join(lines) + "\n")

@@ -4,6 +4,9 @@
 #define LLVMFuzzerTestOneInput fuzz_csv_input
 #include "../../../fuzz/fuzz_csv.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_fit_input
+#include "../../../fuzz/fuzz_fit.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_hdf5_input
 #include "../../../fuzz/fuzz_hdf5.c"
 #undef LLVMFuzzerTestOneInput
@@ -101,6 +104,12 @@ static void test_csv_corpus(void **state)
     run_folder("csv", fuzz_csv_input);
 }
 
+static void test_fit_corpus(void **state)
+{
+    (void)state;
+    run_folder("fit", fuzz_fit_input);
+}
+
 static void test_hdf5_corpus(void **state)
 {
     (void)state;
@@ -152,9 +161,10 @@ static void test_npz_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_csv_corpus),    TEST(test_hdf5_corpus), TEST(test_image_corpus),
-        TEST(test_libsvm_corpus), TEST(test_mat_corpus),  TEST(test_model_corpus),
-        TEST(test_mtx_corpus),    TEST(test_npy_corpus),  TEST(test_npz_corpus),
+        TEST(test_csv_corpus),   TEST(test_fit_corpus),    TEST(test_hdf5_corpus),
+        TEST(test_image_corpus), TEST(test_libsvm_corpus), TEST(test_mat_corpus),
+        TEST(test_model_corpus), TEST(test_mtx_corpus),    TEST(test_npy_corpus),
+        TEST(test_npz_corpus),
     };
     return RUN_TESTS(tests);
 }
