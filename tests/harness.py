@@ -60,10 +60,12 @@ def output(*words, **options):
     return done.stdout
 
 
-# The most memory of a process counts that of the one it was forked from, so a small one is between.
+# The most memory of a process counts that of the one it was forked from, so a small one is between. Meson sets
+# MALLOC_PERTURB_, with which malloc writes blocks full that the program may never touch.
 MEASURE = """import os, sys
 child = os.fork()
 if child == 0:
+    os.environ.pop("MALLOC_PERTURB_", None)
     os.execv(sys.argv[2], sys.argv[2:])
 _, status, usage = os.wait4(child, 0)
 os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {usage.ru_maxrss * 1024}".encode())
