@@ -356,9 +356,15 @@ def matching(k, y, alignment, scale=None, chosen=None, follow=None):
     return choose
 
 
-def subset_matching(k, y, alignment, p, chosen=None):
-    """The best direction on at most p rows, by looking at every set of them."""
+TIE = 1e-8
+
+
+def subset_matching(k, y, alignment, p, chosen=None, tied=None):
+    """The best direction on at most p rows, by looking at every set of them. tied: of each feature, whether another set of
+    rows is as good up to TIE, as all are that span what is left of the kernel's range: which one is taken is then open,
+    and with it how long the direction is."""
     chosen = [] if chosen is None else chosen
+    tied = [] if tied is None else tied
 
     def choose(left, t):
         g = left.T @ y
@@ -368,6 +374,7 @@ def subset_matching(k, y, alignment, p, chosen=None):
             else np.flatnonzero(diag > 0)
         # Labels that are explained leave scores of rounding: nothing is found then.
         best, found = 1e-20 * (y ** 2).sum() * (1 if alignment else np.diag(k).max()), None
+        scores = []
         for size in range(1, p + 1):
             for rows in itertools.combinations(good, size):
                 block = gram[np.ix_(rows, rows)]
@@ -376,11 +383,13 @@ def subset_matching(k, y, alignment, p, chosen=None):
                     continue
                 gs = g[list(rows)]
                 values, vectors = eigh(gs.T @ np.linalg.solve(block, gs))
+                scores.append(values[-1])
                 if values[-1] > best * (1 + 1e-10):
                     best, found = values[-1], (rows, np.linalg.solve(block, gs @ vectors[:, -1]))
         if found is None:
             return None
         chosen.append(found[0])
+        tied.append(int((np.array(scores) > best * (1 - TIE)).sum()) > 1)
         beta = np.zeros(len(k))
         beta[list(found[0])] = found[1] / np.sqrt(best)
         return beta
