@@ -60,9 +60,9 @@ fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
 	@tools/install-packages build fuzz
 	@tools/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGET)
 
-bench: build ## Mercer and its peers; ONLY=kpca, greedy, supervised, koca, stream, evaluate or python, QUICK=1: a smoke run, DOCS=1: into docs/
+bench: build ## Mercer and its peers; ONLY=kpca, greedy, supervised, ridge, koca, stream, evaluate or python, QUICK=1: a smoke run, DOCS=1: into docs/
 	@tools/install-packages bench
-	@status=0; for part in $(or $(ONLY),kpca greedy supervised koca stream evaluate python); do $(PYTHON) bench/run_$$part.py \
+	@status=0; for part in $(or $(ONLY),kpca greedy supervised ridge koca stream evaluate python); do $(PYTHON) bench/run_$$part.py \
 	    --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs) || status=1; done; exit $$status
 
 experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=folder, ONLY=jiang_2006 or jiang_2006/table1 for some
