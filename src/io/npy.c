@@ -138,8 +138,9 @@ static bool parse_header(struct header *h)
         if (!take(h, ',') && (h->p >= h->end || *h->p != '}'))
             return false;
     }
-    skip_space(h); /* what fills the header up */
-    return h->p == h->end;
+    while (h->p < h->end && *h->p == ' ') /* what fills the header up */
+        h->p++;
+    return h->p == h->end || (*h->p == '\n' && h->p + 1 == h->end);
 }
 
 /* "<f8" and its kin into kind, width and byte order. */
