@@ -244,6 +244,9 @@ mercer_status mrc_journal_open(mrc_journal *journal, mercer_ctx *ctx, const char
     mercer_status rc = MERCER_OK;
     if (!path)
         return rc;
+    if (!*path || path[strlen(path) - 1] == '/') /* its files would be hidden ones, .0 and .1 */
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "journal"),
+                           "journal: '%s' is not the name of a file", path);
     const size_t size = strlen(path) + 32;
     pthread_mutex_init(&journal->lock, NULL);
     journal->fd = -1;

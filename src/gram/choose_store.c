@@ -249,9 +249,9 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
                 snprintf(reason, size, "a linear kernel is its own factor, rank %lld",
                          (long long)rank);
             else
-                snprintf(reason, size,
-                         "rank %lld gives the matrix to rounding; in full it would take %s",
-                         (long long)rank, mrc_bytes_text(plan->full).text);
+                snprintf(reason, size, "rank %lld gives the matrix to %s; in full it would take %s",
+                         (long long)rank, request->tolerance > 0 ? "the tolerance" : "rounding",
+                         mrc_bytes_text(plan->full).text);
             return MERCER_OK;
         }
     }

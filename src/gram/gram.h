@@ -117,6 +117,8 @@ typedef struct mrc_spectrum {
     int64_t count;        /* pairs found: eigenvalue > 8 n eps kmax, decreasing */
     double *values;       /* count */
     double *vectors;      /* n x count, row-major; signs fixed */
+    double *inner;        /* of a store with a factor F: rank x count, the eigenvectors w of F'F,
+                             u = F w / sqrt(lambda); else NULL */
     double trace;         /* of the (centred) matrix */
     double most_negative; /* smallest eigenvalue seen, when clearly negative; else 0 */
     int64_t passes;

@@ -303,7 +303,9 @@ static void factorisation_destroy(struct factorisation *f)
     mrc_free(f->scratch);
 }
 
-/* Mean diagonal entry of the centred matrix, as far as the factor tells. */
+/* Mean diagonal entry of the centred matrix, as far as the factor tells: too large by what the mean
+ * of the mapped rows has outside of the span of the pivots, squared, which is at most the mean of
+ * what all rows have there. */
 static mercer_status centered_mean(const struct factorisation *f, double *out, mercer_error *err)
 {
     const mrc_gram *g = f->g;
@@ -404,7 +406,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     struct factorisation f = {.g = g, .factor = factor, .floor = RESIDUAL * g->kmax};
     double tolerance = fmax(g->tolerance, RESIDUAL);
     struct history history = {0};
-    bool complete = false, tightened = false, doubtful = false;
+    bool complete = false, tightened = false, doubtful = false; /* tightened: once is enough */
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(factorisation_init(&f, plan->factor_columns, err));
@@ -418,11 +420,16 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
         MRC_TRY(look_at_rows(&f, err));
         complete = is_complete(&f);
         if (complete && g->centered && !tightened) {
-            /* Centring removes a common part of all mapped rows: what is left out
-             * must be small against the rest. */
+            /* Centring removes a common part of all mapped rows: what is left out must be small
+             * against the rest. With a tolerance much may be left out, and the rest is known only
+             * as well as that: where the first pivot is a row far off, the mean of the others is
+             * hardly in its span, and the rest seems to be n times what it is. Then the goal is
+             * looked at each time it is reached, and counts what is sure. */
             double mean;
-            tightened = true;
             MRC_TRY(centered_mean(&f, &mean, err));
+            tightened = g->tolerance == 0;
+            if (!tightened)
+                mean = fmax(mean - f.left.sum / (double)g->n, 0);
             set_goal(&f, tolerance, mean);
             complete = is_complete(&f);
             if (!complete)

@@ -227,9 +227,12 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
             out->factor->pivots[out->factor->rank++] = row;
         }
         out->left = sum_left(&s, &least);
-        out->indefinite = least < -fmax(NEGATIVE, 16 * rounding) * kmax;
-        if (out->indefinite)
+        /* A semidefinite kernel has no such entries but by rounding, which then is all that would
+         * be drawn from here on. */
+        if (least < -fmax(NEGATIVE, 16 * rounding) * kmax) {
+            out->indefinite = !mrc_kernel_is_semidefinite(gram->kernel);
             break;
+        }
     }
     for (int64_t i = 0; i < n; i++)
         out->factor->left_out = fmax(out->factor->left_out, s.residual[i]);

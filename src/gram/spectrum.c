@@ -19,6 +19,7 @@ enum {
     SMALL_MATRIX = 400, /* below: LAPACK at once, it takes milliseconds */
     SHARE_START = 32,   /* pairs to expect when only a share of the variance is asked for */
     STRIP = 64,         /* rows turned at a time, which the cache holds */
+    STEEP = 64, /* a spectrum that falls by less costs three bits of the root, which are left */
 };
 
 /* Residual of an eigenpair relative to the largest eigenvalue: by default, and at most, whatever
@@ -153,30 +154,69 @@ out:
     return rc;
 }
 
+/* Make the columns of u (n x l) orthogonal again, the first ones as they are.
+ *
+ * An eigenvector w_j of F'F has rounding errors of eps along every w_i. In u_j = F w_j / sqrt(l_j)
+ * they are eps sqrt(l_i / l_j), and who multiplies by F' and looks at rows again multiplies them by
+ * sqrt(l_i / l_j) twice more: of a variance of 1e-12 of the largest nothing would be right. What
+ * u_j has along u_i, i < j, is E_ij of U'U = I + E, and taking it off leaves eps of it. E is at
+ * most 1e-8, for l_j is above the floor of 8 n eps kmax, so its square is rounding, and one step
+ * does. */
+static mercer_status straighten(mrc_gram *g, int64_t l, double *u, mercer_error *err)
+{
+    double *inner = NULL, *strip = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&inner, l, l, sizeof *inner, err));
+    MRC_TRY(mrc_alloc2_raw(&strip, MRC_STRIP, l, sizeof *strip, err));
+    MRC_TRY(mrc_gram_of_columns(g->ctx, u, g->n, l, l, inner, err));
+    for (int64_t i = 0; i < l; i++)
+        for (int64_t j = 0; j < l; j++)
+            inner[i * l + j] = i < j   ? -inner[i * l + j]
+                               : i > j ? 0
+                                       : 1 - (inner[i * l + j] - 1) / 2;
+    for (int64_t first = 0; first < g->n; first += MRC_STRIP) {
+        int64_t rows = mrc_min64(MRC_STRIP, g->n - first);
+        MRC_TRY(mrc_tall_times_checked(g->ctx, rows, l, l, 1, u + first * l, l, inner, l, 0, strip,
+                                       l, err));
+        memcpy(u + first * l, strip, (size_t)(rows * l) * sizeof *u);
+    }
+out:
+    mrc_free(inner);
+    mrc_free(strip);
+    return rc;
+}
+
 static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                    mercer_error *err)
 {
     const mrc_factor *factor = mrc_gram_factor(g);
     int64_t q = factor->rank;
+    /* What a tolerance leaves out belongs to the variance, all of it unless the mean has a part in
+     * it; that of rounding is none. */
+    double left = g->tolerance > 0 ? (double)g->n * factor->left_out : 0;
     double *inner = NULL, *leading = NULL;
     mercer_status rc = MERCER_OK;
 
     out->solver = "lowrank";
     MRC_TRY(mrc_alloc2(&inner, q, q, sizeof *inner, err));
     MRC_TRY(trace_of(g, &out->trace, err));
+    out->trace += left;
     MRC_TRY(mrc_factor_inner(factor, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
     MRC_TRY(leading_pairs(g, q, &inner, count, share, out, &leading, err));
-    /* u = F w / sqrt(lambda) */
+    MRC_TRY(mrc_alloc2_raw(&out->inner, q, out->count, sizeof *out->inner, err));
+    memcpy(out->inner, leading, (size_t)(q * out->count) * sizeof *leading);
     for (int64_t j = 0; j < out->count; j++)
         for (int64_t i = 0; i < q; i++)
             leading[i * out->count + j] /= sqrt(out->values[j]);
     MRC_TRY(mrc_alloc2_raw(&out->vectors, g->n, out->count, sizeof *out->vectors, err));
     MRC_TRY(mrc_factor_times(factor, leading, out->count, out->vectors, err));
+    if (out->count > 0 && out->values[0] > STEEP * out->values[out->count - 1])
+        MRC_TRY(straighten(g, out->count, out->vectors, err));
     out->passes = 1;
     out->residual = (double)q * g->eps;
     if (g->tolerance > 0 && out->count > 0) /* |K v - lambda v| <= |K - F F'| <= its trace */
-        out->residual += (double)g->n * factor->left_out / out->values[0];
+        out->residual += left / out->values[0];
 out:
     mrc_free(inner);
     mrc_free(leading);
@@ -298,13 +338,12 @@ static bool lapack_fits(const mrc_gram *g)
     return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
 }
 
-mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                 mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     bool reached = false;
 
-    memset(out, 0, sizeof *out);
     if (count > g->n)
         count = g->n;
     if (count == 0) {
@@ -334,16 +373,38 @@ mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_sp
         if (!reached)
             MRC_TRY(solve_lapack(g, count, share, out, err));
     }
-    mrc_fix_signs(g->n, out->count, out->vectors);
+    mrc_fix_signs_of_both(g->n, out->count, out->vectors, out->inner ? mrc_gram_factor(g)->rank : 0,
+                          out->inner);
 out:
-    if (rc != MERCER_OK)
-        mrc_spectrum_destroy(out);
     return rc;
+}
+
+mercer_status mrc_gram_spectrum(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
+                                mercer_error *err)
+{
+    /* Residuals are squared, and those of values of 1e-180 would be zero: every pair would seem to
+     * have converged. In units of a power of four nothing is rounded, and nothing changes where
+     * squares are numbers anyway. */
+    double before = mrc_gram_unit(g), unit = mrc_gram_usual_unit(g);
+    memset(out, 0, sizeof *out);
+    mrc_gram_set_unit(g, unit);
+    mercer_status rc = find_pairs(g, count, share, out, err);
+    mrc_gram_set_unit(g, before);
+    if (rc != MERCER_OK) {
+        mrc_spectrum_destroy(out);
+        return rc;
+    }
+    for (int64_t j = 0; j < out->count; j++)
+        out->values[j] *= unit / before;
+    out->trace *= unit / before;
+    out->most_negative *= unit / before;
+    return MERCER_OK;
 }
 
 void mrc_spectrum_destroy(mrc_spectrum *spectrum)
 {
     mrc_free(spectrum->values);
     mrc_free(spectrum->vectors);
+    mrc_free(spectrum->inner);
     memset(spectrum, 0, sizeof *spectrum);
 }

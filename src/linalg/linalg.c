@@ -610,7 +610,16 @@ out:
     return rc;
 }
 
-void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
+static void turn_columns(int64_t m, int64_t count, int64_t first, int64_t some,
+                         const double *largest, double *vectors)
+{
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < some; j++)
+            if (largest[j] < 0)
+                vectors[i * count + first + j] = -vectors[i * count + first + j];
+}
+
+void mrc_fix_signs_of_both(int64_t n, int64_t count, double *vectors, int64_t m, double *along)
 {
     enum { GROUP = 64 }; /* columns at a time, along the rows: single ones wait for memory */
     for (int64_t first = 0; first < count; first += GROUP) {
@@ -624,11 +633,16 @@ void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
             }
         for (int64_t j = 0; j < some; j++)
             turn |= largest[j] < 0;
-        for (int64_t i = 0; turn && i < n; i++)
-            for (int64_t j = 0; j < some; j++)
-                if (largest[j] < 0)
-                    vectors[i * count + first + j] = -vectors[i * count + first + j];
+        if (!turn)
+            continue;
+        turn_columns(n, count, first, some, largest, vectors);
+        turn_columns(m, count, first, some, largest, along);
     }
+}
+
+void mrc_fix_signs(int64_t n, int64_t count, double *vectors)
+{
+    mrc_fix_signs_of_both(n, count, vectors, 0, NULL);
 }
 
 void mrc_solve_upper(const double *r, int64_t k, double *b, int64_t rows)

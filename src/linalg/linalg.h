@@ -163,5 +163,7 @@ void mrc_krylov_result_destroy(mrc_krylov_result *result);
 /* The one sign convention: make the entry of largest modulus of every column positive (the first
  * one among equals). vectors: n x count, row-major. */
 void mrc_fix_signs(int64_t n, int64_t count, double *vectors);
+/* The same, and the columns of along (m x count) are turned where those of vectors are. */
+void mrc_fix_signs_of_both(int64_t n, int64_t count, double *vectors, int64_t m, double *along);
 
 #endif

@@ -199,7 +199,61 @@ def default_width(folder):
           f"predictions within {np.abs(one - other[column]).max():.0e}")
 
 
+def small_variances(folder):
+    """Components whose variance is far below the largest: features to eps times the ratio of the standard
+    deviations, of their own scale; of a stored matrix, whose values are rounded, times its square. It was the cube once."""
+    for seed, small in itertools.product(range(5), (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)):
+        rng = np.random.default_rng(seed)
+        turned = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        x = rng.normal(size=(1000, 3)) * (1, 0.5, small) @ turned
+        u, scale, _ = np.linalg.svd(x - x.mean(0), full_matrices=False)
+        right = u * scale
+        ratio = scale[0] / scale
+        for *args, power in (("pca", 1), ("kpca", "-k", "linear", "--store", "lowrank", 1),
+                             ("kpca", "-k", "linear", "--store", "dense", 2)):
+            found = features_of(folder, x, *args, "-n", "3")[0]
+            found *= np.sign((found * right).sum(0))
+            off = np.abs(found - right).max(0) / np.abs(right).max(0)
+            allowed = 1e-12 + 200 * np.finfo(float).eps * ratio ** power
+            check(f"seed {seed}, a standard deviation of {small:g}, {' '.join(args)}", (off < allowed).all(), f"{off}")
+
+
+def far_units(folder):
+    """Kernel values of 1e-280 to 1e280: eigenvalues as those of the same rows in other units. Squares of residuals were
+    zero there, and every pair counted as found."""
+    rng = np.random.default_rng(4)
+    x, small = rng.normal(size=(450, 40)), rng.normal(size=(450, 5))
+    k = np.exp(-((small[:, None] - small[None]) ** 2).sum(-1) / 2)
+    for name, rows, power, args in (
+            ("linear", x, 2, ("pca",)), ("linear, dense", small, 2, ("kpca", "-k", "linear", "--store", "dense")),
+            ("linear, stream", small, 2, ("kpca", "-k", "linear", "--store", "stream")),
+            ("poly", small, 4, ("kpca", "-k", "poly:gamma=1,coef0=0,degree=2", "--store", "dense")),
+            ("given", k, 1, ("kpca", "-k", "precomputed"))):
+        right = np.array(fit(folder, rows, *args, "-n", "3")[0]["spectrum"])
+        for values in (-270, -200, -180, -160, -150, 150, 180, 270):
+            factor = 10.0 ** (values / power)
+            report, error = fit(folder, rows * factor, *args, "-n", "3")
+            if report is None:
+                check(f"{name}, values of 1e{values}", False, error)
+                continue
+            off = np.abs(np.array(report["spectrum"]) / factor ** power / right - 1).max()
+            check(f"{name}, values of 1e{values}", off < 1e-10 and report["passes"] < 100 and report["residual"] > 0,
+                  f"off by {off:.0e}, {report['passes']} passes, residual {report['residual']:.0e}")
+
+
+def rounding_is_not_indefinite(folder):
+    """Drawn columns of a wide Gaussian end in rounding, which was once taken for a kernel that is not semidefinite."""
+    for seed in (3, 100, 104, 108, 112, 116):
+        x = np.random.default_rng(seed).normal(size=(2600, 3))
+        path = os.path.join(folder, "x.npy")
+        np.save(path, np.c_[x, np.sin(x[:, 0])])
+        done = call(MERCER, "fit", path, "-m", "krr:ridge=1e-4", "-k", "rbf:sigma=2", "--target", "4", "--store", "dense", "--json")
+        check(f"a wide Gaussian, seed {seed}", done.returncode == 0 and json.loads(done.stdout)["head_errors"][0] < 0.1,
+              done.stderr.strip())
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, large_means, wide_kernels, stores_of_wide_kernels, finite_ranks,
-               far_preimages, given_matrices, extremes, default_width], sys.argv[2:], here)
+               far_preimages, given_matrices, extremes, default_width,
+               small_variances, far_units, rounding_is_not_indefinite], sys.argv[2:], here)
 sys.exit(close())

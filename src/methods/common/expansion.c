@@ -119,7 +119,9 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
     MRC_TRY(mrc_alloc2(&model->weights, d, e->components, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
         mean_row(problem->rows, scratch, model->input_center);
-    if (mercer_rows_is_sparse(points))
+    if (e->inner) /* the factor of a linear kernel is its rows */
+        memcpy(model->weights, e->inner, (size_t)(d * e->components) * sizeof *e->inner);
+    else if (mercer_rows_is_sparse(points))
         collapse_sparse(points, e, model);
     else
         rc = collapse_dense(ctx, points, e, model, err);
@@ -337,23 +339,26 @@ static bool stands_on_pivots(const mrc_problem *problem, const mrc_expansion *e)
     return problem->on_pivots && !e->points && !e->selected && f && f->pivots;
 }
 
-/* W = F' B: of centred mapped rows with F centred, else as both are. Rounding puts a feature of a
- * training row off by no more than it does in k(X, x)' B: |F_i| is the root of K_ii, so errors of
- * eps |F| |B| in W are errors of eps sqrt(kmax) |F| |B| <= eps sqrt(n) kmax |B| in F_i' W, which is
- * what n products of kernel values with B leave. New rows among them are like them. Of rows far
- * outside more digits are lost: there L'^-1 W, which has larger entries than B, is not undone by
- * L^-1 k(P, x). */
+/* W = F' B, unless the method knows W: of centred mapped rows with F centred, else as both are.
+ * Rounding puts a feature of a training row off by no more than it does in k(X, x)' B: |F_i| is the
+ * root of K_ii, so errors of eps |F| |B| in W are errors of eps sqrt(kmax) |F| |B| <= eps sqrt(n)
+ * kmax |B| in F_i' W, which is what n products of kernel values with B leave. New rows among them
+ * are like them. Of rows far outside more digits are lost: there L'^-1 W, which has larger entries
+ * than B, is not undone by L^-1 k(P, x). */
 static mercer_status turn_to_pivots(mercer_ctx *ctx, const mrc_problem *problem, mrc_expansion *e,
                                     mercer_model *model, mercer_error *err)
 {
     const mrc_factor *f = mrc_gram_factor(e->gram);
     double *w = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&w, f->rank, e->components, sizeof *w, err));
-    MRC_TRY(mrc_factor_transposed_times(f, e->coefficients, e->components, w, err));
+    if (!e->inner) {
+        MRC_TRY(mrc_alloc2_raw(&w, f->rank, e->components, sizeof *w, err));
+        MRC_TRY(mrc_factor_transposed_times(f, e->coefficients, e->components, w, err));
+    }
     mrc_free(e->coefficients);
     e->coefficients = NULL;
-    MRC_TRY(mrc_expand_on_pivots(ctx, problem, e->gram, w, e->components, model, err));
+    MRC_TRY(mrc_expand_on_pivots(ctx, problem, e->gram, e->inner ? e->inner : w, e->components,
+                                 model, err));
     mrc_gram_release(e->gram);
 out:
     mrc_free(w);

@@ -16,6 +16,9 @@ typedef struct mrc_expansion {
     int64_t count;             /* points */
     int64_t components;
     double *coefficients; /* B, count x components, from mrc_alloc; the model takes it over */
+    /* The same directions in the coordinates of the factor of gram, its rank x components, or NULL:
+     * they are the caller's, and more exact than F' B. */
+    const double *inner;
     bool centered_images; /* w_j = sum_s B_sj (phi(p_s) - mean) instead */
     /* Centred models only. */
     const double *mean_products; /* <phi(p_s), mean>, count */

@@ -54,6 +54,11 @@ mercer_status mrc_problem_no_component(const mrc_problem *problem, mercer_error 
                         "no k(x,x) of the %skernel matrix is positive, so there is no component to "
                         "extract",
                         centered ? "centred " : "");
+    if (problem->tolerance > 0)
+        return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.key = "tolerance"),
+                           "tolerance: no component of the %skernel matrix is above what %g of the "
+                           "variance leaves out: give a smaller one, or none",
+                           centered ? "centred " : "", problem->tolerance);
     return mrc_fail(
         err, MERCER_ERR_DATA,
         "the %skernel matrix is zero to rounding: %s, so there is no component to extract",

@@ -7,6 +7,7 @@
  * A linear kernel collapses to W = X' B. Mean reconstruction error: (trace - sum lambda_j) / n. */
 #include "methods/spectral/spectral.h"
 
+#include "base/share.h"
 #include "methods/common/expansion.h"
 
 #include <float.h>
@@ -24,9 +25,31 @@ static void scale_to_coefficients(mrc_spectrum *s, int64_t n)
     }
 }
 
+/* What a tolerance has left out is no longer told from what has no variance. */
+static void notify_tolerance(const mercer_ctx *ctx, const mrc_problem *problem,
+                             const mrc_spectrum *s)
+{
+    double kept = 0;
+    for (int64_t j = 0; j < s->count; j++)
+        kept += s->values[j];
+    if (problem->components > s->count)
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%lld components asked for, but with a tolerance of %g only %lld are above "
+                      "what is left out: %lld kept; a smaller tolerance finds more",
+                      (long long)problem->components, problem->tolerance, (long long)s->count,
+                      (long long)s->count);
+    else if (problem->components == 0 && kept < mrc_share_target(problem->share, s->trace))
+        mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
+                      "%g of the variance asked for, but with a tolerance of %g only %.4g of it is "
+                      "reached: a smaller tolerance reaches more",
+                      problem->share, problem->tolerance, kept / s->trace);
+}
+
 static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_spectrum *s)
 {
-    if (problem->components > s->count)
+    if (problem->tolerance > 0)
+        notify_tolerance(ctx, problem, s);
+    else if (problem->components > s->count)
         mrc_notice_at(ctx, MRC_AT(.cause = MERCER_CAUSE_FEWER_COMPONENTS),
                       "%lld components asked for, but the %skernel matrix has rank %lld: %lld kept",
                       (long long)problem->components,
@@ -85,6 +108,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     mrc_expansion e = {.count = n,
                        .components = s->count,
                        .coefficients = s->vectors,
+                       .inner = s->inner,
                        .centered_images = centered,
                        .gram = gram};
     s->vectors = NULL;

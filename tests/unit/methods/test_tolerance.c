@@ -189,6 +189,107 @@ static void test_uneven_rows(void **state)
         }
 }
 
+/* A row far off, and the others close together: their mean is hardly in the span of the first
+ * pivot, so that the rest of the variance seems to be many times what it is. */
+static void test_one_row_far_off(void **state)
+{
+    enum { ROWS = 500, COLUMNS = 5 };
+    static const struct {
+        double spread, far;
+        const char *kernel;
+    } cases[] = {{0.01, 1, "poly:gamma=1,coef0=1000,degree=2"},
+                 {0.001, 0.06, "poly:gamma=1,coef0=1,degree=2"},
+                 {0.1, 30, "rbf:sigma=1"},
+                 {0.01, 1, "linear"}};
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            mercer_ctx *ctx = new_ctx(1);
+            double *x = normal_rows(seed, ROWS, COLUMNS, 0, cases[k].spread), trace;
+            for (int64_t c = 0; c < COLUMNS; c++)
+                x[c] = c == 0 ? cases[k].far : 0;
+            mercer_rows *rows = view(ctx, x, ROWS, COLUMNS);
+            double *values =
+                plain_values(ctx, cases[k].kernel, rows, x, ROWS, COLUMNS, true, &trace);
+            for (double tolerance = 1e-4; tolerance < 0.05; tolerance *= 10) {
+                mercer_fit_report report;
+                char what[160];
+                snprintf(what, sizeof what, "%s, seed %d, %g", cases[k].kernel, (int)seed,
+                         tolerance);
+                mercer_model *model =
+                    fit(ctx, rows, "kpca", cases[k].kernel, "exact", "lowrank", tolerance, &report);
+                compare(model, &report, values, ROWS, trace, tolerance, what);
+                mercer_model_free(model);
+            }
+            mercer_rows_free(rows);
+            mercer_ctx_free(ctx);
+            free(values);
+            free(x);
+        }
+}
+
+static char heard[512];
+
+static void hear(void *host, const mercer_error *notice)
+{
+    (void)host;
+    snprintf(heard, sizeof heard, "%s", notice->text);
+}
+
+/* What a tolerance leaves out counts as an error, and is told where it is asked for. */
+static void test_what_is_left_out(void **state)
+{
+    enum { ROWS = 600, COLUMNS = 3 };
+    static const double tolerances[] = {1e-6, 1e-4, 1e-3, 1e-2};
+    mercer_ctx *ctx = new_ctx(1);
+    double *x = normal_rows(3, ROWS, COLUMNS, 0, 1), features[ROWS * WANTED], errors[ROWS];
+    mercer_rows *rows = view(ctx, x, ROWS, COLUMNS);
+    (void)state;
+    mercer_ctx_set_notice(ctx, hear, NULL);
+    for (int t = 0; t < 4; t++)
+        for (int centered = 0; centered < 2; centered++) {
+            mercer_fit_report report;
+            double mean = 0;
+            mercer_model *model =
+                fit(ctx, rows, "kpca", "rbf:sigma=1.5", centered ? "exact" : "none", "lowrank",
+                    tolerances[t], &report);
+            assert_ok(mercer_model_transform(ctx, model, rows, NULL, features, errors, err));
+            for (int64_t i = 0; i < ROWS; i++)
+                mean += errors[i] / ROWS;
+            /* Too large by what the mean of the mapped rows has in it, at most. */
+            double above = model->reconstruction_error - mean;
+            if (!(above > -1e-9 * mean && above <= tolerances[t] * model->total_variance))
+                fail_msg("tolerance %g: an error of %.17g is told, %.17g is the mean",
+                         tolerances[t], model->reconstruction_error, mean);
+            mercer_model_free(model);
+        }
+    mercer_fit_options options;
+    mercer_model *model = NULL;
+    mercer_fit_options_init(&options);
+    options.method = "kpca";
+    options.kernel = "rbf:sigma=1.5";
+    options.store = "lowrank";
+    options.tolerance = 0.01;
+    options.components = 0.99;
+    heard[0] = 0;
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+    assert_non_null(strstr(heard, "0.99 of the variance asked for, but with a tolerance of 0.01"));
+    mercer_model_free(model);
+    options.components = 300;
+    heard[0] = 0;
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+    assert_non_null(strstr(heard, "300 components asked for, but with a tolerance of 0.01"));
+    mercer_model_free(model);
+    options.components = 0.8;
+    heard[0] = 0;
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, NULL, err));
+    assert_int_equal(heard[0], 0);
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+    free(x);
+}
+
 /* It saves something: columns of a factor, and passes. */
 static void test_saves(void **state)
 {
@@ -278,9 +379,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_uneven_rows), cmocka_unit_test(test_saves),
-        cmocka_unit_test(test_wide_blocks), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_eigenvalues),      cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_uneven_rows),      cmocka_unit_test(test_one_row_far_off),
+        cmocka_unit_test(test_what_is_left_out), cmocka_unit_test(test_saves),
+        cmocka_unit_test(test_wide_blocks),      cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
