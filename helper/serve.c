@@ -2,6 +2,8 @@
 /* What the helper programs share. */
 #include "serve.h"
 
+#include "confine.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -24,6 +26,8 @@
 #define SANITIZED 0
 #endif
 
+enum { MOST_FILES = 32 }; /* open at once, where strangers say which */
+
 static int answers = STDOUT_FILENO;
 
 /* Nobody reads our answers any more: the host has ended, and the work with it. */
@@ -37,7 +41,7 @@ static void *watch(void *unused)
     return NULL;
 }
 
-static bool start_watch(void)
+bool serve_watch(void)
 {
     pthread_t thread;
     return pthread_create(&thread, NULL, watch, NULL) == 0 && pthread_detach(thread) == 0;
@@ -63,7 +67,44 @@ bool serve_confine(void)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
     prctl(PR_SET_DUMPABLE, 0); /* programs that gather core files do not ask for the limit */
-    return start_watch();
+    return true;
+}
+
+/* As far as it was lowered, a limit cannot be raised again. */
+static void fix_limit(__rlimit_resource_t resource, rlim_t most)
+{
+    struct rlimit now;
+    limit(resource, most);
+    if (getrlimit(resource, &now) == 0) {
+        now.rlim_max = now.rlim_cur;
+        (void)setrlimit(resource, &now);
+    }
+}
+
+bool serve_seal(int file, int64_t seconds, bool *complete)
+{
+    struct rlimit now;
+    fix_limit(RLIMIT_CORE, 0);
+    fix_limit(RLIMIT_FSIZE, 0);
+    fix_limit(RLIMIT_NOFILE, MOST_FILES);
+    if (getrlimit(RLIMIT_AS, &now) == 0)
+        fix_limit(RLIMIT_AS, now.rlim_cur);
+    if (seconds > 0 && getrlimit(RLIMIT_CPU, &now) == 0) {
+        /* What was allowed so far may be moved up to here. */
+        now.rlim_max = (rlim_t)seconds < now.rlim_max ? (rlim_t)seconds : now.rlim_max;
+        now.rlim_cur = now.rlim_cur < now.rlim_max ? now.rlim_cur : now.rlim_max;
+        (void)setrlimit(RLIMIT_CPU, &now);
+    }
+    if (SANITIZED) { /* which look into /proc, and into their own process from another one */
+        *complete = true;
+        return serve_watch();
+    }
+    const bool files = confine_files(file);
+    if (!serve_watch()) /* a thread of later on has what was set before */
+        return false;
+    const bool calls = confine_calls(file >= 0);
+    *complete = files && calls;
+    return true;
 }
 
 /* Bytes of addresses in use. */

@@ -7,9 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First of all: no other descriptors, no core file, no file written; and an end when the host ends.
- * False when that cannot be had. */
+/* First of all: no other descriptors, no core file, no file written. False when that cannot be had.
+ */
 bool serve_confine(void);
+/* From now on, end when the host ends: on a thread, which may do what its maker may then. */
+bool serve_watch(void);
+
+/* Read a file of strangers, or bytes of them: no file can be opened but the one behind the
+ * descriptor `file`, none at all when it is -1, and nothing else be done that reading does not
+ * take; no limit can be raised, and processor time is at most `seconds` (0: any number). False when
+ * the host is gone, or there is no thread for serve_watch(), which this does. *complete: the kernel
+ * has all that takes. */
+bool serve_seal(int file, int64_t seconds, bool *complete);
 
 /* From now on take at most `bytes` more bytes than now, and `seconds` of processor time in all (0:
  * any number). */

@@ -264,7 +264,7 @@ int main(void)
     struct task task = {.request = {.n = 0}};
     mercer_ctx *ctx;
     bool alive = true;
-    if (!serve_confine() || mercer_ctx_new(&ctx, NULL) != MERCER_OK)
+    if (!serve_confine() || !serve_watch() || mercer_ctx_new(&ctx, NULL) != MERCER_OK)
         return 1;
     svm_set_print_string_function(print_nothing);
     set_print_string_function(print_nothing);

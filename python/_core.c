@@ -58,6 +58,8 @@ static const struct {
     {MERCER_ERR_NUMERIC, "NumericError", "A computation did not converge.", &PyExc_ArithmeticError},
     {MERCER_ERR_IO, "FileError", "A file cannot be read or written.", &PyExc_OSError},
     {MERCER_ERR_PEER, "PeerError", "Another rank of the evaluation failed.", &PyExc_RuntimeError},
+    {MERCER_ERR_LIMIT, "LimitError", "A file has more than is taken of those that are not trusted.",
+     &PyExc_ValueError},
 };
 
 static bool add_errors(PyObject *module, core_state *state)

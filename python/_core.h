@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-enum { CORE_STATUSES = MERCER_ERR_PEER + 1 };
+enum { CORE_STATUSES = MERCER_ERR_LIMIT + 1 };
 
 typedef struct core_state {
     PyTypeObject *context, *rows, *targets, *model, *view, *evaluation, *arrow;

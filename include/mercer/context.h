@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The context: threads, memory budget, random state, progress, notices, cancellation.
+/* The context: threads, memory budget, limits, random state, progress, notices, cancellation.
  *
  * Use one context per thread. Every function that works for more than a moment takes one. The
  * library holds no other state but a list of threads that are left to themselves by a cancellation,
@@ -35,6 +35,37 @@ MERCER_API int mercer_ctx_threads(const mercer_ctx *ctx);
  * how the kernel matrix is stored; work that cannot fit is refused before it starts. */
 MERCER_API mercer_status mercer_ctx_set_memory(mercer_ctx *ctx, int64_t bytes, mercer_error *err);
 MERCER_API int64_t mercer_ctx_memory(const mercer_ctx *ctx);
+
+/* What the library takes of files that it reads and of time; a member that is 0 sets no limit. What
+ * exceeds one is refused with MERCER_ERR_LIMIT while it is read, and nothing is handed over.
+ * mercer_limits_init() sets none at all. */
+typedef struct mercer_limits {
+    size_t struct_size;
+    int64_t max_rows;       /* of one table, those that are left out among them */
+    int64_t max_columns;    /* of one table, as its file has them */
+    int64_t max_bytes;      /* of one file, table or model, before and after unpacking */
+    int64_t max_name_bytes; /* of one name: a column, a class, an id, an array or image of a file */
+    double max_seconds;     /* of all work with the context, from mercer_ctx_set_limits() on */
+    int plain_files;        /* 1: a file or folder that is named, or lies in a folder of images, has
+                               to be one: symbolic links, pipes and devices are refused. Standard
+                               input is what the caller made it */
+    int confine;            /* 1: images are decoded, and MAT and HDF5 files read, in a process that
+                               can open no other file, write none, reach no network and start no
+                               program, as far as the kernel has what that takes */
+} mercer_limits;
+MERCER_VERSIONED(limits)
+
+/* Limits for files of strangers, in a struct that was initialised: 1,000,000 rows, 100,000 columns,
+ * 1 GiB, names of 255 bytes, 10 minutes, plain files only, confined. Other numbers may be better
+ * ones in a later version. */
+MERCER_API MERCER_EXPERIMENTAL void mercer_limits_untrusted(mercer_limits *limits);
+
+/* Set all limits of a context, which starts with none; NULL: none. They hold for what is opened
+ * afterwards, max_seconds for everything until they are set again: work that is running then ends
+ * with MERCER_ERR_LIMIT as it would by mercer_ctx_cancel(). A pipe is not waited for any longer. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_set_limits(mercer_ctx *ctx,
+                                                                   const mercer_limits *limits,
+                                                                   mercer_error *err);
 
 /* Seed of the random state; setting it restarts the sequence. */
 MERCER_API void mercer_ctx_set_seed(mercer_ctx *ctx, uint64_t seed);

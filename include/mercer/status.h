@@ -23,7 +23,8 @@ extern "C" {
     X(ERR_UNSUPPORTED, 7, "the model or kernel cannot do this")                                    \
     X(ERR_NUMERIC, 8, "a computation did not converge")                                            \
     X(ERR_CANCELLED, 9, "cancelled by the caller")                                                 \
-    X(ERR_PEER, 10, "another rank failed")
+    X(ERR_PEER, 10, "another rank failed")                                                         \
+    X(ERR_LIMIT, 11, "a limit that the caller has set is exceeded")
 
 typedef enum mercer_status {
 #define MERCER_STATUS_ENUM(name, number, text) MERCER_##name = number,

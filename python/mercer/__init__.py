@@ -10,8 +10,8 @@ and streaming, on more rows and in less memory.
 Estimators need scikit-learn; `Model` and `load` need NumPy alone.
 """
 from . import _core
-from ._core import (BudgetError, DataError, FileError, FormatError, MercerError, NumericError, ParameterError,
-                    PeerError, UnsupportedError)
+from ._core import (BudgetError, DataError, FileError, FormatError, LimitError, MercerError, NumericError,
+                    ParameterError, PeerError, UnsupportedError)
 from ._evaluate import Evaluation, Tuning, compare, evaluate, forecast, tune
 from ._model import Model, kernel_matrix, load
 from ._names import ESTIMATORS
@@ -20,8 +20,8 @@ from ._runtime import MercerWarning, matrix_kernel
 
 __version__ = _core.library()["version"]
 
-__all__ = ["BudgetError", "DataError", "Evaluation", "FileError", "FormatError", "MercerError", "MercerWarning", "Model",
-           "NumericError", "ParameterError", "PeerError", "Tuning", "UnsupportedError", "compare", "evaluate", "forecast",
+__all__ = ["BudgetError", "DataError", "Evaluation", "FileError", "FormatError", "LimitError", "MercerError", "MercerWarning",
+           "Model", "NumericError", "ParameterError", "PeerError", "Tuning", "UnsupportedError", "compare", "evaluate", "forecast",
            "kernel_matrix", "load",
            "matrix_kernel", "plot_errors", "plot_evaluation", "plot_features", "plot_preimages", "plot_spectrum", "tune",
            *ESTIMATORS]

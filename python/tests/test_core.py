@@ -61,7 +61,8 @@ def every_status_has_an_exception():
             assert getattr(mercer, error.__name__) is error
     expected = {"ERR_ARGUMENT": ValueError, "ERR_DATA": ValueError, "ERR_FORMAT": ValueError, "ERR_IO": OSError,
                 "ERR_BUDGET": MemoryError, "ERR_MEMORY": MemoryError, "ERR_UNSUPPORTED": NotImplementedError,
-                "ERR_NUMERIC": ArithmeticError, "ERR_CANCELLED": KeyboardInterrupt, "ERR_PEER": RuntimeError}
+                "ERR_NUMERIC": ArithmeticError, "ERR_CANCELLED": KeyboardInterrupt, "ERR_PEER": RuntimeError,
+                "ERR_LIMIT": ValueError}
     told = {name: error for name, _, error in _core.statuses() if error}
     assert set(told) == set(expected)
     assert all(issubclass(told[name], expected[name]) for name in expected)

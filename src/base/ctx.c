@@ -267,7 +267,8 @@ void mrc_poll(mercer_ctx *ctx)
 {
     if (ctx->parent)
         mrc_poll(ctx->parent);
-    if (!ctx->poll || (ctx->inside && !pthread_equal(ctx->caller, pthread_self())))
+    if ((!ctx->poll && ctx->limits.deadline == 0) ||
+        (ctx->inside && !pthread_equal(ctx->caller, pthread_self())))
         return;
     struct timespec clock;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &clock); /* a few nanoseconds: loops come here often */
@@ -275,8 +276,10 @@ void mrc_poll(mercer_ctx *ctx)
     if (now - ctx->polled < MRC_POLL_SECONDS)
         return;
     ctx->polled = now;
-    if (ctx->poll(ctx->poll_host) != 0)
+    if (ctx->poll && ctx->poll(ctx->poll_host) != 0)
         mercer_ctx_cancel(ctx);
+    if (mrc_limit_time(&ctx->limits, NULL, NULL) != MERCER_OK)
+        atomic_store_explicit(&ctx->expired, 1, memory_order_relaxed);
 }
 
 /* ---- failures of the host's functions ---- */
@@ -357,14 +360,19 @@ mercer_status mrc_ctx_leave(mercer_ctx *ctx, mercer_status rc, mercer_error *err
 bool mrc_is_cancelled(const mercer_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->cancelled, memory_order_relaxed) ||
+           atomic_load_explicit(&ctx->expired, memory_order_relaxed) ||
            (ctx->parent && mrc_is_cancelled(ctx->parent));
 }
 
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err)
 {
     mrc_poll(ctx);
-    if (mrc_is_cancelled(ctx))
+    if (mrc_is_cancelled(ctx)) {
+        for (const mercer_ctx *at = ctx; at; at = at->parent)
+            if (atomic_load_explicit(&at->expired, memory_order_relaxed))
+                return mrc_limit_time(&at->limits, NULL, err);
         return mrc_fail(err, MERCER_ERR_CANCELLED, "cancelled");
+    }
     return mrc_ctx_has_failed(ctx) ? get_failure(ctx, err) : MERCER_OK;
 }
 

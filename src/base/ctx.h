@@ -5,6 +5,7 @@
 
 #include "base/comm.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/rng.h"
 #include "base/spawn.h"
 
@@ -47,7 +48,8 @@ enum { MRC_TEMPORARIES = 4, MRC_PATH_MAX = 4096 };
 
 struct mercer_ctx {
     int threads;
-    int64_t budget; /* of memory; 0: what the machine offers. Ask mercer_ctx_memory() */
+    int64_t budget;    /* of memory; 0: what the machine offers. Ask mercer_ctx_memory() */
+    mrc_limits limits; /* none, unless the caller has set some */
     uint64_t seed;
     mrc_rng rng;
     mrc_simd simd;           /* widest set the processor has; tests lower it */
@@ -68,6 +70,7 @@ struct mercer_ctx {
     mrc_host_kernel *kernels[MRC_HOST_KERNELS];
     int kernel_count;
     atomic_int cancelled;
+    atomic_int expired; /* the time of the limits is over */
     mrc_failure failure;
     atomic_int depth;   /* public functions that are running, one inside the other */
     int64_t loops;      /* parallel loops so far, without those inside another one */
@@ -121,9 +124,10 @@ void mrc_parfor_sized(mercer_ctx *ctx, int64_t tasks, double flops, mercer_parfo
 void mrc_serial(mercer_ctx *ctx, mercer_parfor_body body, void *arg);
 
 /* Long loops call this, every 50 ms or oftener: polls (below), and MERCER_ERR_CANCELLED once the
- * caller has asked to stop; a failure that the context keeps likewise. */
+ * caller has asked to stop, MERCER_ERR_LIMIT once the time is over; a failure that the context
+ * keeps likewise. */
 mercer_status mrc_check_cancel(mercer_ctx *ctx, mercer_error *err);
-bool mrc_is_cancelled(const mercer_ctx *ctx); /* without polling */
+bool mrc_is_cancelled(const mercer_ctx *ctx); /* or out of time; without polling */
 
 /* The same in pass i of a loop whose passes touch `values` values each: looks about every million
  * values, some milliseconds. */

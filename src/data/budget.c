@@ -36,6 +36,31 @@ mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, c
     return MERCER_OK;
 }
 
+static const char *shown_of(const mrc_budget *budget)
+{
+    return *budget->shown ? *budget->shown : "the input";
+}
+
+mercer_status mrc_budget_rows(const mrc_budget *budget, int64_t found, bool exact,
+                              mercer_error *err)
+{
+    return budget ? mrc_limit_rows(&budget->limits, shown_of(budget), found, exact, err)
+                  : MERCER_OK;
+}
+
+mercer_status mrc_budget_columns(const mrc_budget *budget, int64_t found, bool exact,
+                                 mercer_error *err)
+{
+    return budget ? mrc_limit_columns(&budget->limits, shown_of(budget), found, exact, err)
+                  : MERCER_OK;
+}
+
+mercer_status mrc_budget_name(const mrc_budget *budget, const char *name, size_t bytes,
+                              mercer_error *err)
+{
+    return budget ? mrc_limit_name(&budget->limits, shown_of(budget), name, bytes, err) : MERCER_OK;
+}
+
 void mrc_budget_give(mrc_budget *budget, int64_t count, int64_t size)
 {
     if (budget)

@@ -5,12 +5,13 @@
 #ifndef MRC_DATA_BUDGET_H
 #define MRC_DATA_BUDGET_H
 
-#include "base/error.h"
+#include "base/limits.h"
 
 typedef struct mrc_budget {
     char *const *shown; /* borrowed: where the name of what is read stands, which may change */
     int64_t most;       /* bytes in all */
     int64_t used;       /* by what a reader keeps besides the rows at hand */
+    mrc_limits limits;  /* of what is read, beside its memory */
 } mrc_budget;
 
 /* What a short string of its own takes, with the memory around it and a copy in the table. */
@@ -26,6 +27,14 @@ mercer_status mrc_budget_fail(const mrc_budget *budget, const char *what, double
 /* Take count times size bytes for `what`, of which it has enough then; MERCER_ERR_BUDGET when
  * fewer are left, and nothing is taken. */
 mercer_status mrc_budget_take(mrc_budget *budget, int64_t count, int64_t size, const char *what,
+                              mercer_error *err);
+/* MERCER_ERR_LIMIT when there are more rows or columns than the caller allows, or when a name is
+ * too long: see base/limits.h. */
+mercer_status mrc_budget_rows(const mrc_budget *budget, int64_t found, bool exact,
+                              mercer_error *err);
+mercer_status mrc_budget_columns(const mrc_budget *budget, int64_t found, bool exact,
+                                 mercer_error *err);
+mercer_status mrc_budget_name(const mrc_budget *budget, const char *name, size_t bytes,
                               mercer_error *err);
 /* Give back what was taken; at most all of it. */
 void mrc_budget_give(mrc_budget *budget, int64_t count, int64_t size);

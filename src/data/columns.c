@@ -64,6 +64,7 @@ mercer_status mrc_classes_code(mrc_classes *classes, const char *text, size_t le
         if (mrc_same_text(classes->names[classes->slots[at & mask] - 1], text, length))
             break;
     if (!classes->slots[at & mask]) {
+        MRC_TRY(mrc_budget_name(classes->budget, "a class", length, err));
         if (classes->count == classes->capacity) {
             int64_t capacity = 2 * classes->capacity + CLASSES_FIRST;
             MRC_TRY(mrc_grow(&classes->names, capacity, sizeof *classes->names, err));

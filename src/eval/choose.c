@@ -49,7 +49,7 @@ static void set_failed(struct inner_fold *fold, int64_t choice, mercer_status rc
 static mercer_status note_failure(struct inner_fold *fold, const mrc_grid *grid, int64_t choice,
                                   mercer_status rc, mercer_error *err)
 {
-    if (grid->count > 1 && rc != MERCER_ERR_CANCELLED)
+    if (grid->count > 1 && !mrc_is_end(rc))
         mrc_fail_within(err, rc, NULL, "%.100s: ", grid->choices[choice].text);
     if (rc != MERCER_ERR_DATA && rc != MERCER_ERR_NUMERIC)
         return rc;

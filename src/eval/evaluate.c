@@ -405,8 +405,10 @@ static mercer_status run_folds(mrc_job *job, mercer_error *err)
     for (int64_t f = 0; f < result->count; f++) {
         const mrc_fold_result *fold = &result->folds[f];
         const char *why = fold->why ? fold->why->text : mercer_status_text(fold->rc);
-        if (fold->rc == MERCER_ERR_CANCELLED)
-            MRC_FAIL(err, fold->rc, "%s", why);
+        if (mrc_is_end(fold->rc)) {
+            const mrc_at of_all = fold->why ? mrc_at_of(fold->why) : (mrc_at){0};
+            MRC_FAIL_AT(err, fold->rc, &of_all, "%s", why);
+        }
         if (fold->rc == MERCER_OK)
             continue;
         mrc_at at = fold->why ? mrc_at_of(fold->why) : (mrc_at){0};

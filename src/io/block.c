@@ -95,6 +95,14 @@ mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64
     int64_t first = FIRST_BYTES / (int64_t)sizeof(double) / width + 1;
     int64_t rows = block->capacity ? block->capacity + block->capacity / 2 + 1 : first;
     int64_t fitting = rows_that_fit(block, columns);
+    if (block->budget && block->budget->limits.set.max_rows > 0) {
+        /* A row more than are allowed has room: only when it comes there are too many. */
+        const int64_t allowed = block->budget->limits.set.max_rows - block->before;
+        mercer_status rc = mrc_budget_rows(block->budget, block->before + block->n, false, err);
+        if (rc != MERCER_OK)
+            return rc;
+        rows = rows < allowed + 1 ? rows : allowed + 1;
+    }
     if (fitting <= block->n)
         return fail_rows(block,
                          (double)(block->n + 1) * (double)mrc_block_row_bytes(block, columns) +
@@ -130,6 +138,7 @@ mercer_status mrc_block_set_text(const mrc_block *block, mrc_row_texts *texts, i
 {
     int64_t start = row > 0 ? texts->end[row - 1] : 0, end = start + (int64_t)length + 1;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_budget_name(block->budget, "a row or group", length, err));
     if (end > texts->room) {
         int64_t room = 2 * end + TEXTS_FIRST, left = mrc_budget_left(block->budget);
         if (end > left)

@@ -10,6 +10,7 @@
 typedef struct mrc_block {
     const mrc_input *input; /* borrowed: what is read, for messages */
     int64_t n, capacity;
+    int64_t before;  /* rows of earlier blocks; set by the reader */
     double *x;       /* capacity x data */
     void *packed;    /* the same instead of x, when dtype is not MRC_F64 */
     mrc_dtype dtype; /* set by the reader */

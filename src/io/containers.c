@@ -117,7 +117,8 @@ static mercer_status send_request(struct remote *remote, mercer_ctx *ctx, const 
                                 .file_bytes = (int64_t)strlen(file) + 1,
                                 .array_bytes = array ? (int64_t)strlen(array) + 1 : 0,
                                 .memory = mercer_ctx_memory(ctx),
-                                .time_seconds = MIN_TIME};
+                                .time_seconds = MIN_TIME,
+                                .limits = ctx->limits};
     mercer_status rc = MERCER_OK;
     bool known = stat(file, &info) == 0;
     if (known && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || S_ISSOCK(info.st_mode)))
@@ -160,6 +161,35 @@ out:
     return rc;
 }
 
+/* Unpacked, the values may be far more than the bytes of the file. The helper has looked at rows
+ * and columns, but it may be under the influence of the file. */
+static mercer_status check_limits(const mrc_read_answer *answer, const mrc_budget *budget,
+                                  const char *shown, mercer_error *err)
+{
+    const int64_t values = answer->sparse ? answer->entries : answer->rows * answer->columns;
+    const int64_t width = answer->sparse ? (int64_t)(sizeof(int32_t) + sizeof(double))
+                                         : mrc_dtype_bytes((mrc_dtype)answer->dtype);
+    int64_t bytes;
+    mercer_status rc = MERCER_OK;
+    if (!budget)
+        goto out;
+    MRC_TRY(mrc_limit_rows(&budget->limits, shown, answer->rows, true, err));
+    MRC_TRY(mrc_limit_columns(&budget->limits, shown, answer->columns, true, err));
+    if (__builtin_mul_overflow(values, width, &bytes))
+        bytes = INT64_MAX;
+    MRC_TRY(mrc_limit_bytes(&budget->limits, shown, bytes, true, err));
+out:
+    return rc;
+}
+
+void mrc_note_open(const mercer_ctx *ctx, const char *shown)
+{
+    mrc_notice_at(ctx, MRC_AT(.key = "untrusted", .names_file = 1),
+                  "%s: is read in a process of its own, which this kernel cannot confine: it has "
+                  "no Landlock or no seccomp",
+                  shown);
+}
+
 /* What the helper says of the file. */
 static mercer_status receive_answer(struct remote *remote, mercer_ctx *ctx, mrc_matrix *matrix,
                                     char **shown, mercer_error *err)
@@ -175,12 +205,20 @@ static mercer_status receive_answer(struct remote *remote, mercer_ctx *ctx, mrc_
         MRC_TRY(mrc_alloc(&name, answer.shown_bytes, 1, err));
         MRC_TRY(receive(remote, ctx, name, (size_t)answer.shown_bytes, err));
         name[answer.shown_bytes - 1] = 0;
+        /* First, and of the file alone: a long name leaves no room for what is wrong with it. */
+        const size_t file = strlen(remote->shown), length = strlen(name);
+        if (matrix->budget && length > file && name[file] == ':')
+            MRC_TRY(mrc_limit_name(&matrix->budget->limits, remote->shown, "an array",
+                                   length - file - 1, err));
         mrc_free(*shown);
         remote->shown = *shown = name;
         name = NULL;
     }
+    if (answer.open)
+        mrc_note_open(ctx, remote->shown);
     if (answer.status != MERCER_OK)
         MRC_TRY(mrc_fail_again(err, (mercer_status)answer.status, &answer.error));
+    MRC_TRY(check_limits(&answer, matrix->budget, remote->shown, err));
     *matrix = (mrc_matrix){.budget = matrix->budget,
                            .shown = remote->shown,
                            .rows = answer.rows,

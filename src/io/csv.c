@@ -316,6 +316,8 @@ static mercer_status look_at_row(struct csv *csv, const mrc_columns *columns, si
                 return mrc_fail_again(err, local.code, &local);
             if (outcome == CELL_MORE)
                 break;
+            if ((rc = mrc_budget_columns(text->budget, looks->count + 1, false, err)) != MERCER_OK)
+                return rc;
             if (looks->count == looks->capacity) {
                 int64_t capacity = 2 * looks->capacity + 16, left = mrc_budget_left(text->budget);
                 if (looks->count >= left)
@@ -565,7 +567,9 @@ static mercer_status take_names(struct csv *csv, mercer_ctx *ctx, const struct l
             cell.length = 6 + (size_t)mrc_format_double((double)(i + 1), position + 6);
             cell.text = position;
         }
-        rc = mrc_alloc(&columns->names[i], (int64_t)cell.length + 1, 1, err);
+        rc = mrc_budget_name(text->budget, "a column", cell.length, err);
+        if (rc == MERCER_OK)
+            rc = mrc_alloc(&columns->names[i], (int64_t)cell.length + 1, 1, err);
         if (rc == MERCER_OK)
             memcpy(columns->names[i], cell.text, cell.length);
     }

@@ -3,16 +3,18 @@
  * green and blue), from 0 to 255.
  *
  * A folder of sub-folders has one class a sub-folder; a flat one has none. Names come in natural
- * order: 2 before 10. PGM and PPM are read here, also as text and with any largest value; PNG, JPEG
- * and BMP go through stb_image. Another size is reached by averaging over the area each new pixel
+ * order: 2 before 10. Pixels come from image_pixels.c, of files that are not trusted in a process
+ * of their own (image_remote.c). Another size is reached by averaging over the area each new pixel
  * covers. */
 #include "base/bytes.h"
 #include "data/prepare.h"
+#include "io/containers.h"
 #include "io/image.h"
 #include "io/matrix.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { NAMES_FIRST = 64, MAX_NUMBER = 1 << 24 };
+enum { NAMES_FIRST = 64 };
 #define MAX_FILE ((int64_t)1 << 30)
 
 /* Names in a folder. */
@@ -41,7 +43,9 @@ struct images {
     int64_t width, height; /* of all rows */
     int channels;
     bool resized;
-    char *path; /* of the image at hand, for messages */
+    mrc_limits limits;
+    mrc_image_decoder *decoder; /* owned; NULL: this process decodes */
+    char *path;                 /* of the image at hand, for messages */
     size_t path_size;
 };
 
@@ -138,12 +142,29 @@ static void note_left_out(mercer_ctx *ctx, const char *path, int64_t count, cons
         mrc_notice(ctx, "%s: %lld %s left out", path, (long long)count, what);
 }
 
+/* Refuse a link where only plain files are read. */
+static mercer_status fail_link(struct images *images, const char *sub, const char *name,
+                               mercer_error *err)
+{
+    char *path = NULL;
+    const size_t room = strlen(sub) + strlen(name) + 2;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&path, (int64_t)room, 1, err));
+    snprintf(path, room, "%s%s%s", sub, *sub ? "/" : "", name);
+    MRC_TRY(set_path(images, path, err));
+    rc = mrc_limit_fail_open(&images->limits, images->path, ELOOP, err);
+out:
+    mrc_free(path);
+    return rc;
+}
+
 /* The images and sub-folders in a sub-folder ("" for the folder itself), each in natural order. An
  * image is a regular file, or a link to one. */
 static mercer_status list_folder(struct images *images, mercer_ctx *ctx, const char *sub,
                                  struct names *files, struct names *folders, mercer_error *err)
 {
     DIR *open = NULL;
+    const bool plain = images->limits.set.plain_files;
     int64_t others = 0, irregular = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(set_path(images, sub, err));
@@ -156,15 +177,23 @@ static mercer_status list_folder(struct images *images, mercer_ctx *ctx, const c
         struct stat info;
         if (entry->d_name[0] == '.')
             continue;
-        if (fstatat(dirfd(open), entry->d_name, &info, 0) != 0)
+        if (fstatat(dirfd(open), entry->d_name, &info, plain ? AT_SYMLINK_NOFOLLOW : 0) != 0)
             info.st_mode = 0; /* a link that leads nowhere, or round in a circle */
+        if (S_ISLNK(info.st_mode)) {
+            MRC_TRY(fail_link(images, sub, entry->d_name, err));
+        }
+        if (S_ISDIR(info.st_mode) || is_image(entry->d_name))
+            MRC_TRY(
+                mrc_budget_name(images->budget, "a file or folder", strlen(entry->d_name), err));
         if (S_ISDIR(info.st_mode))
             MRC_TRY(names_add(folders, NULL, entry->d_name, err));
         else if (!is_image(entry->d_name))
             others++;
-        else if (S_ISREG(info.st_mode))
+        else if (S_ISREG(info.st_mode)) {
+            const int64_t before = files == &images->files ? 0 : images->files.count;
+            MRC_TRY(mrc_budget_rows(images->budget, before + files->count + 1, false, err));
             MRC_TRY(names_add(files, *sub ? sub : NULL, entry->d_name, err));
-        else
+        } else
             irregular++;
     }
     if (files->count > 0)
@@ -233,128 +262,7 @@ out:
     return rc;
 }
 
-/* --- PGM and PPM --- */
-
-struct scan {
-    const unsigned char *p, *end;
-};
-
-/* The next number of a header or of text pixels, after blanks and comments; -1 for none. */
-static int64_t scan_number(struct scan *scan)
-{
-    int64_t value = 0;
-    while (scan->p < scan->end && (*scan->p == '#' || strchr(" \t\r\n\v\f", *scan->p))) {
-        if (*scan->p == 0)
-            return -1;
-        if (*scan->p == '#')
-            while (scan->p < scan->end && *scan->p != '\n')
-                scan->p++;
-        else
-            scan->p++;
-    }
-    const unsigned char *first = scan->p;
-    for (; scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9'; scan->p++)
-        value = value < MAX_NUMBER ? 10 * value + (*scan->p - '0') : value;
-    return scan->p > first ? value : -1;
-}
-
-static mercer_status decode_pnm(const char *path, const unsigned char *bytes, size_t length,
-                                mrc_pixels *out, mercer_error *err)
-{
-    struct scan scan = {bytes + 2, bytes + length};
-    bool text = bytes[1] < '4';
-    mercer_status rc = MERCER_OK;
-    out->channels = bytes[1] == '2' || bytes[1] == '5' ? 1 : 3;
-    out->width = scan_number(&scan);
-    out->height = scan_number(&scan);
-    int64_t most = scan_number(&scan);
-    if (out->width < 1 || out->height < 1 || most < 1 || most > 65535 ||
-        out->width > MRC_MAX_PIXELS / out->height)
-        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: the header of the image is damaged",
-                    path);
-    int64_t count = out->width * out->height * out->channels;
-    int64_t width = most > 255 ? 2 : 1, there = scan.end - scan.p - 1;
-    if (text ? there < 2 * count - 1 : there < count * width)
-        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
-                    "%s: %lld bytes of pixels where %lld were expected (truncated file)", path,
-                    (long long)(there < 0 ? 0 : there),
-                    (long long)(text ? 2 * count - 1 : count * width));
-    MRC_TRY(mrc_alloc2_raw(&out->values, count, 1, 1, err));
-    const unsigned char *p = scan.p + 1;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t value = text         ? scan_number(&scan)
-                        : width == 2 ? p[2 * i] << 8 | p[2 * i + 1]
-                                     : p[i];
-        if (value < 0 || value > most)
-            MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
-                        "%s: pixel %lld is not a number from 0 to %lld", path, (long long)i + 1,
-                        (long long)most);
-        out->values[i] = mrc_pixel_byte(value, most);
-    }
-out:
-    return rc;
-}
-
-/* --- others --- */
-
-static uint32_t get4(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-/* What stb_image does not say about a BMP: it takes what is missing at the end for black, and a
- * palette for colours although all of them may be grey. */
-struct bmp {
-    bool cut, grey;
-};
-
-static struct bmp look_at_bmp(const unsigned char *bytes, size_t length)
-{
-    enum { FILE_HEADER = 14, HEADER = 40 };
-    struct bmp bmp = {.cut = length < FILE_HEADER + HEADER};
-    if (bmp.cut || get4(bytes + FILE_HEADER) < HEADER)
-        return bmp; /* the old header has its sizes elsewhere */
-    int64_t pixels = get4(bytes + 10), palette = FILE_HEADER + (int64_t)get4(bytes + FILE_HEADER);
-    int64_t width = (int32_t)get4(bytes + 18), height = llabs((int64_t)(int32_t)get4(bytes + 22));
-    int64_t bits = bytes[28] | bytes[29] << 8, line = (width * bits + 31) / 32 * 4;
-    bmp.cut = width < 0 || height > MRC_MAX_PIXELS || width > MRC_MAX_PIXELS ||
-              pixels > (int64_t)length || line > ((int64_t)length - pixels) / (height ? height : 1);
-    bmp.grey = bits <= 8 && palette < pixels;
-    for (int64_t i = palette; !bmp.cut && bmp.grey && i + 4 <= pixels; i += 4)
-        bmp.grey = bytes[i] == bytes[i + 1] && bytes[i] == bytes[i + 2];
-    return bmp;
-}
-
-mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, size_t length,
-                               mrc_pixels *out, mercer_error *err)
-{
-    *out = (mrc_pixels){0};
-    const char *reason = "it is truncated";
-    if (length > 2 && bytes[0] == 'P' && memchr("2356", bytes[1], 4))
-        return decode_pnm(path, bytes, length, out, err);
-    struct bmp bmp = {0};
-    if (length > 2 && memcmp(bytes, "BM", 2) == 0)
-        bmp = look_at_bmp(bytes, length);
-    if (!bmp.cut && mrc_stb_decode(bytes, length, out, &reason)) {
-        for (int64_t i = 0; bmp.grey && out->channels == 3 && i < out->width * out->height; i++)
-            out->values[i] = out->values[3 * i];
-        out->channels = bmp.grey ? 1 : out->channels;
-        return MERCER_OK;
-    }
-    bool memory = strcmp(reason, "outofmem") == 0;
-    return mrc_fail(err, memory ? MERCER_ERR_MEMORY : MERCER_ERR_FORMAT,
-                    "%s: is not a whole PGM, PPM, PNG, JPEG or BMP image (%s)", path, reason);
-}
-
-double mrc_image_room(const unsigned char *bytes, size_t length)
-{
-    if (length > 2 && bytes[0] == 'P' && memchr("2356", bytes[1], 4)) {
-        struct scan scan = {bytes + 2, bytes + length};
-        double width = (double)scan_number(&scan), height = (double)scan_number(&scan);
-        return width * height * (bytes[1] == '2' || bytes[1] == '5' ? 1 : 3);
-    }
-    return mrc_stb_room(bytes, length);
-}
+/* --- files --- */
 
 /* What the image at images->path takes for a while must fit the budget. */
 static mercer_status check_room(const struct images *images, double bytes, mercer_error *err)
@@ -371,14 +279,15 @@ static mercer_status check_room(const struct images *images, double bytes, merce
 }
 
 /* Read and decode the image at images->path. */
-static mercer_status load(const struct images *images, mrc_pixels *out, mercer_error *err)
+static mercer_status load(const struct images *images, mercer_ctx *ctx, mrc_pixels *out,
+                          mercer_error *err)
 {
     mrc_input input = {.fd = -1};
     unsigned char *bytes = NULL;
     size_t got;
     mercer_status rc = MERCER_OK;
     *out = (mrc_pixels){0};
-    MRC_TRY(mrc_input_open_regular(&input, images->path, err));
+    MRC_TRY(mrc_input_open_regular(&input, images->path, &images->limits, err));
     int64_t length = mrc_input_left(&input);
     if (length == INT64_MAX || length > MAX_FILE)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is %s", images->path,
@@ -388,8 +297,13 @@ static mercer_status load(const struct images *images, mrc_pixels *out, mercer_e
     MRC_TRY(check_room(images, (double)length, err));
     MRC_TRY(mrc_alloc2_raw(&bytes, length + 1, 1, 1, err));
     MRC_TRY(mrc_input_read(&input, bytes, (size_t)length, &got, err));
-    MRC_TRY(check_room(images, (double)length + mrc_image_room(bytes, got), err));
-    MRC_TRY(mrc_image_decode(images->path, bytes, got, out, err));
+    if (images->decoder) {
+        MRC_TRY(mrc_image_decoder_run(images->decoder, ctx, images->path, bytes, got,
+                                      images->budget, out, err));
+    } else {
+        MRC_TRY(check_room(images, (double)length + mrc_image_room(bytes, got), err));
+        MRC_TRY(mrc_image_decode(images->path, bytes, got, out, err));
+    }
 out:
     mrc_free(bytes);
     mrc_input_close(&input);
@@ -449,12 +363,13 @@ out:
 
 /* --- rows --- */
 
-static mercer_status read_image(struct images *images, int64_t row, double *out, mercer_error *err)
+static mercer_status read_image(struct images *images, mercer_ctx *ctx, int64_t row, double *out,
+                                mercer_error *err)
 {
     mrc_pixels pixels = {0};
     mercer_status rc = MERCER_OK;
     MRC_TRY(set_path(images, images->files.list[row], err));
-    MRC_TRY(load(images, &pixels, err));
+    MRC_TRY(load(images, ctx, &pixels, err));
     bool same = pixels.width == images->width && pixels.height == images->height;
     if (pixels.channels != images->channels)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is %s, but the first image (%s) is %s",
@@ -483,7 +398,7 @@ static mercer_status read_rows(void *self, mercer_ctx *ctx, int64_t first, int64
     mercer_status rc = MERCER_OK;
     for (int64_t i = 0; i < count; i++) {
         MRC_TRY(mrc_check_cancel(ctx, err));
-        MRC_TRY(read_image(images, first + i, out + i * columns, err));
+        MRC_TRY(read_image(images, ctx, first + i, out + i * columns, err));
     }
 out:
     return rc;
@@ -494,6 +409,7 @@ static void destroy(void *self)
     struct images *images = self;
     names_destroy(&images->classes);
     names_destroy(&images->files);
+    mrc_image_decoder_free(images->decoder);
     mrc_free(images->class_of);
     mrc_free(images->path);
     mrc_free(images->folder);
@@ -515,10 +431,14 @@ static mercer_status open_folder(mercer_ctx *ctx, const char *folder, const char
                  (long long)width, (long long)height);
     MRC_TRY(mrc_alloc(&images, 1, sizeof *images, err));
     images->budget = images->files.budget = images->classes.budget = matrix->budget;
+    if (images->budget)
+        images->limits = images->budget->limits;
     MRC_TRY(mrc_strdup(&images->folder, folder, err));
     MRC_TRY(list_images(images, ctx, err));
     MRC_TRY(set_path(images, images->files.list[0], err));
-    MRC_TRY(load(images, &first, err));
+    if (images->limits.set.confine)
+        MRC_TRY(mrc_image_decoder_new(ctx, &images->limits, shown, &images->decoder, err));
+    MRC_TRY(load(images, ctx, &first, err));
     images->channels = first.channels;
     images->resized = width > 0;
     images->width = width > 0 ? width : first.width;
@@ -533,6 +453,7 @@ static mercer_status open_folder(mercer_ctx *ctx, const char *folder, const char
                      .dtype = width > 0 ? MRC_F64 : MRC_U8, /* averages are not whole numbers */
                      .read = read_rows};
     MRC_TRY(mrc_matrix_check(matrix, err));
+    MRC_TRY(mrc_limit_bytes(&images->limits, shown, matrix->rows * matrix->columns, true, err));
     matrix->self = images;
     matrix->destroy = destroy;
     images = NULL;

@@ -52,6 +52,9 @@ static mercer_status read_raw(mrc_input *input, void *out, size_t wanted, size_t
         input->memory_left -= *got;
     } else {
         ssize_t done;
+        mercer_status rc = mrc_limit_wait(&input->limits, input->fd, input->shown, err);
+        if (rc != MERCER_OK)
+            return rc;
         do
             done = read(input->fd, out, wanted);
         while (done < 0 && errno == EINTR);
@@ -73,7 +76,7 @@ static mercer_status fill_raw(mrc_input *input, size_t least, mercer_error *err)
         input->raw_at = 0;
     }
     while (input->raw_end < least && !input->raw_ended) {
-        size_t got;
+        size_t got = 0;
         mercer_status rc =
             read_raw(input, input->raw + input->raw_end, RAW_SIZE - input->raw_end, &got, err);
         if (rc != MERCER_OK)
@@ -125,19 +128,21 @@ static mercer_status open_file(mrc_input *input, const char *path, int flags, me
     mercer_status rc = mrc_strdup(&input->shown, path, err);
     if (rc != MERCER_OK)
         return rc;
+    flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY | mrc_limit_flags(&input->limits);
     do
-        input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+        input->fd = open(path, flags);
     while (input->fd < 0 && errno == EINTR);
-    if (input->fd < 0)
-        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", path);
-    return MERCER_OK;
+    return input->fd < 0 ? mrc_limit_fail_open(&input->limits, path, errno, err) : MERCER_OK;
 }
 
-mercer_status mrc_input_open_regular(mrc_input *input, const char *path, mercer_error *err)
+mercer_status mrc_input_open_regular(mrc_input *input, const char *path, const mrc_limits *limits,
+                                     mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     struct stat info;
     *input = (mrc_input){.fd = -1, .size = -1};
+    if (limits)
+        input->limits = *limits;
     /* To open a pipe that nobody writes to would wait for ever; O_NONBLOCK means nothing to files,
      * and what the name stood for when it was listed does not count. */
     MRC_TRY(open_file(input, path, O_NONBLOCK, err));
@@ -147,6 +152,7 @@ mercer_status mrc_input_open_regular(mrc_input *input, const char *path, mercer_
     }
     if (!S_ISREG(info.st_mode))
         MRC_FAIL_AT(err, MERCER_ERR_IO, MRC_IN_FILE, "%s: is not a regular file", path);
+    MRC_TRY(mrc_limit_opened(&input->limits, path, input->fd, false, err));
     input->size = info.st_size > 0 ? info.st_size : -1;
     MRC_TRY(look_ahead(input, err));
 out:
@@ -155,11 +161,14 @@ out:
     return rc;
 }
 
-mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *err)
+mercer_status mrc_input_open(mrc_input *input, const char *path, const mrc_limits *limits,
+                             mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     struct stat info;
     *input = (mrc_input){.fd = -1, .size = -1};
+    if (limits)
+        input->limits = *limits;
     if (!path || !*path)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "the name of the input file is empty");
     if (strcmp(path, "-") == 0) {
@@ -176,6 +185,8 @@ mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *e
         if (at >= 0 && at <= info.st_size && info.st_size > 0)
             input->size = info.st_size - at; /* files of /proc say 0 and have bytes */
     }
+    if (!input->borrowed_fd)
+        MRC_TRY(mrc_limit_opened(&input->limits, path, input->fd, false, err));
     MRC_TRY(look_ahead(input, err));
 out:
     if (rc != MERCER_OK)
@@ -184,13 +195,16 @@ out:
 }
 
 mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const void *bytes,
-                                    size_t count, mercer_error *err)
+                                    size_t count, const mrc_limits *limits, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     *input = (mrc_input){.fd = -1, .memory = bytes, .memory_left = count, .size = (int64_t)count};
     input->memory_all = bytes;
     input->memory_size = count;
+    if (limits)
+        input->limits = *limits;
     MRC_TRY(mrc_strdup(&input->shown, shown, err));
+    MRC_TRY(mrc_limit_bytes(&input->limits, shown, (int64_t)count, true, err));
     MRC_TRY(look_ahead(input, err));
 out:
     if (rc != MERCER_OK)
@@ -267,7 +281,7 @@ static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wan
     memcpy(out, input->raw + input->raw_at, used);
     input->raw_at += used;
     while (used < wanted && !input->raw_ended && !(some && used > 0)) {
-        size_t more;
+        size_t more = 0;
         mercer_status rc = read_raw(input, out + used, wanted - used, &more, err);
         if (rc != MERCER_OK)
             return rc;
@@ -281,11 +295,17 @@ static mercer_status read_plain(mrc_input *input, unsigned char *out, size_t wan
 static mercer_status read_bytes(mrc_input *input, void *out, size_t wanted, bool some, size_t *got,
                                 mercer_error *err)
 {
+    const int64_t most = input->limits.set.max_bytes;
     *got = 0;
     if (input->part && (int64_t)wanted > input->unpacked)
         wanted = (size_t)input->unpacked;
+    if (most > 0 && (int64_t)wanted > most - input->handed) /* one more tells that there are more */
+        wanted = (size_t)(most - input->handed) + 1;
     mercer_status rc = input->gzip ? read_gzip(input, out, wanted, some, got, err)
                                    : read_plain(input, out, wanted, some, got, err);
+    input->handed += (int64_t)*got;
+    if (rc == MERCER_OK)
+        rc = mrc_limit_bytes(&input->limits, input->shown, input->handed, false, err);
     if (rc != MERCER_OK || !input->part || *got == 0)
         return rc;
     input->check = crc32_z(input->check, out, *got);
@@ -363,7 +383,7 @@ mercer_status mrc_input_rewind(mrc_input *input, mercer_error *err)
         inflateReset2(&input->z, GZIP_WINDOW);
     input->raw_at = input->raw_end = 0;
     input->raw_ended = input->gzip_ended = false;
-    input->taken = 0;
+    input->taken = input->handed = 0;
     return MERCER_OK;
 }
 
@@ -372,6 +392,7 @@ mercer_status mrc_input_part(mrc_input *input, const mrc_part *part, const char 
 {
     mercer_status rc = MERCER_OK;
     char *name = NULL;
+    MRC_TRY(mrc_limit_bytes(&input->limits, shown, part->unpacked, true, err));
     MRC_TRY(mrc_strdup(&name, shown, err));
     if (input->fd < 0) {
         size_t offset = (size_t)part->offset;
@@ -396,7 +417,7 @@ mercer_status mrc_input_part(mrc_input *input, const mrc_part *part, const char 
     input->gzip = part->deflated;
     input->part = true;
     input->size = part->packed;
-    input->taken = 0;
+    input->taken = input->handed = 0;
     input->packed = part->packed;
     input->unpacked = part->unpacked;
     input->check = crc32_z(0, NULL, 0);

@@ -26,17 +26,22 @@ typedef struct mrc_input {
     bool part;                 /* only the bytes of mrc_input_part() */
     int64_t packed, unpacked;  /* of them, still to be read, and still to be handed out */
     uLong check, check_wanted; /* CRC-32 of those handed out, and of all */
+    mrc_limits limits;
+    int64_t handed; /* bytes handed out, of a part those of the part */
 } mrc_input;
 
 /* Open a file, or "-" for standard input. Gzip is known by its first bytes; a name that ends in .gz
- * must have them. Folders are refused. On error the input is closed. */
-mercer_status mrc_input_open(mrc_input *input, const char *path, mercer_error *err);
+ * must have them. Folders are refused. On error the input is closed. limits, which may be NULL, are
+ * copied: they say what may be opened, how many bytes come out and how long they are waited for. */
+mercer_status mrc_input_open(mrc_input *input, const char *path, const mrc_limits *limits,
+                             mercer_error *err);
 /* The same for a file that has to be a regular one, or a link to one: a pipe, which could keep us
  * waiting, is refused. */
-mercer_status mrc_input_open_regular(mrc_input *input, const char *path, mercer_error *err);
+mercer_status mrc_input_open_regular(mrc_input *input, const char *path, const mrc_limits *limits,
+                                     mercer_error *err);
 /* The same for bytes in memory, which must outlive the input. */
 mercer_status mrc_input_open_memory(mrc_input *input, const char *shown, const void *bytes,
-                                    size_t count, mercer_error *err);
+                                    size_t count, const mrc_limits *limits, mercer_error *err);
 /* Fill out; *got < wanted only at the end of the data. */
 mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t *got,
                              mercer_error *err);

@@ -65,7 +65,8 @@ mercer_status mrc_labels_open(mercer_reader *reader, mercer_ctx *ctx,
                               const mercer_read_options *options, mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_input_open(&reader->labels_input, options->labels_file, err));
+    MRC_TRY(mrc_input_open(&reader->labels_input, options->labels_file,
+                           &reader->source.budget.limits, err));
     MRC_TRY(mrc_text_init(&reader->labels, &reader->labels_input, &reader->source.budget, err));
     reader->with_labels = true;
     MRC_TRY(skip_labels_name(reader, ctx, options->labels_header, err));

@@ -317,6 +317,8 @@ static mercer_status take_pairs(struct libsvm *libsvm, mercer_ctx *ctx, const ch
         block->csr.column[at] = (int32_t)(index - 1);
         block->csr.value[at++] = value;
     }
+    /* The last index is the largest. */
+    MRC_TRY(mrc_budget_columns(libsvm->text.budget, index, false, err));
     libsvm->widest = index > libsvm->widest ? index : libsvm->widest;
     block->csr.start[block->n + 1] = at;
 out:
@@ -368,6 +370,7 @@ static mercer_status look_through(struct libsvm *libsvm, mercer_ctx *ctx, mercer
     if (libsvm->labels == LABELS_UNDECIDED && !all_whole)
         libsvm->labels = LABELS_VALUES;
     libsvm->columns = libsvm->columns ? libsvm->columns : widest;
+    MRC_TRY(mrc_budget_columns(libsvm->text.budget, libsvm->columns, true, err));
     MRC_TRY(restart(libsvm, err));
 out:
     return rc;

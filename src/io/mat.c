@@ -389,7 +389,7 @@ mercer_status mrc_mat_open(const char *file, const char *array, mrc_matrix *matr
     mrc_input input = {.fd = -1};
     mrc_hdf5_saved saved;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_input_open(&input, file, err));
+    MRC_TRY(mrc_input_open(&input, file, NULL, err));
     MRC_TRY(mrc_alloc(&v, 1, sizeof *v, err));
     mrc_hdf5_enter(&saved);
     rc = open_variable(v, &input, array, matrix, shown, err);

@@ -19,6 +19,11 @@ mercer_status mrc_matrix_check(const mrc_matrix *matrix, mercer_error *err)
     if (matrix->rows < 1 || matrix->columns < 1)
         return mrc_fail_at(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has no %s", matrix->shown,
                            matrix->rows < 1 ? "rows" : "columns");
+    mercer_status rc = mrc_budget_rows(matrix->budget, matrix->rows, true, err);
+    if (rc == MERCER_OK)
+        rc = mrc_budget_columns(matrix->budget, matrix->columns, true, err);
+    if (rc != MERCER_OK)
+        return rc;
     if (__builtin_mul_overflow(matrix->rows, matrix->columns, &values) ||
         __builtin_mul_overflow(values, (int64_t)sizeof(double), &bytes))
         return mrc_fail_at(err, MERCER_ERR_FORMAT, MRC_IN_FILE, "%s: its shape is too large",

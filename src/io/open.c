@@ -312,6 +312,29 @@ static void know_dress(mercer_reader *reader)
         prepare->target_dress_count == columns->targets ? prepare->target_dress : NULL;
 }
 
+/* What the file says of its size, before anything is made of it. Formats that take memory earlier
+ * have looked at that earlier. */
+static mercer_status check_limits(const mrc_table_source *source, const char *file,
+                                  mercer_error *err)
+{
+    const mrc_columns *columns = &source->columns;
+    const mrc_budget *budget = &source->budget;
+    const char *shown = source->input.shown ? source->input.shown : "";
+    const size_t length = strlen(file);
+    mercer_status rc = MERCER_OK;
+    /* First, and of the file alone: a long name leaves no room for what is wrong with it. */
+    if (source->format->caps & MRC_HAS_ARRAYS && strncmp(shown, file, length) == 0 &&
+        shown[length] == ':')
+        MRC_TRY(mrc_limit_name(&budget->limits, file, "an array", strlen(shown + length + 1), err));
+    if (source->rows > 0)
+        MRC_TRY(mrc_budget_rows(budget, source->rows, true, err));
+    MRC_TRY(mrc_budget_columns(budget, columns->count, true, err));
+    for (int64_t i = 0; columns->names && i < columns->count; i++)
+        MRC_TRY(mrc_budget_name(budget, "a column", strlen(columns->names[i]), err));
+out:
+    return rc;
+}
+
 /* The common end of opening: the format is open and its columns are known. */
 static mercer_status open_finish(mercer_reader *reader, mercer_ctx *ctx,
                                  const mercer_read_options *options, mercer_error *err)
@@ -343,8 +366,9 @@ static mercer_status reader_alloc(const mercer_ctx *ctx, mercer_reader **out, me
     if (rc == MERCER_OK) {
         reader->source.input.fd = -1;
         reader->labels_input.fd = -1;
-        reader->source.budget =
-            (mrc_budget){.shown = &reader->source.input.shown, .most = mercer_ctx_memory(ctx)};
+        reader->source.budget = (mrc_budget){.shown = &reader->source.input.shown,
+                                             .most = mercer_ctx_memory(ctx),
+                                             .limits = ctx->limits};
         reader->source.classes.budget = &reader->source.budget;
     }
     return rc;
@@ -419,11 +443,13 @@ mercer_status mrc_reader_open(mercer_ctx *ctx, const char *path, const mercer_re
     if (folder)
         source->format = mrc_format_of_folder();
     if (folder || (source->format && source->format->caps & MRC_OPENS_FILE)) {
+        MRC_TRY(mrc_limit_named(&source->budget.limits, file, folder, err));
         MRC_TRY(source->format->open(source, ctx, &reader->self, err));
     } else {
-        MRC_TRY(mrc_input_open(&source->input, file, err));
+        MRC_TRY(mrc_input_open(&source->input, file, &source->budget.limits, err));
         MRC_TRY(open_stream(reader, ctx, err));
     }
+    MRC_TRY(check_limits(source, file, err));
     if (taken.header && !(source->format->caps & MRC_HAS_HEADER))
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "header", .names_file = 1),
                     "%s: is neither CSV nor TSV, so it has no header line", source->input.shown);
@@ -459,11 +485,13 @@ mercer_status mrc_reader_open_memory(mercer_ctx *ctx, const char *shown, const v
     MRC_TRY(take_options(options, &taken, err));
     MRC_TRY(reader_alloc(ctx, &reader, err));
     MRC_TRY(begin_prepare(reader, &taken, err));
-    MRC_TRY(mrc_input_open_memory(&reader->source.input, shown, bytes, count, err));
+    MRC_TRY(mrc_input_open_memory(&reader->source.input, shown, bytes, count,
+                                  &reader->source.budget.limits, err));
     reader->source.path = shown;
     reader->source.options = &taken;
     MRC_TRY(mrc_format_find(shown, taken.format, &reader->source.format, &gzip, err));
     MRC_TRY(open_stream(reader, ctx, err));
+    MRC_TRY(check_limits(&reader->source, shown, err));
     MRC_TRY(open_finish(reader, ctx, &taken, err));
     *out = reader;
     reader = NULL;

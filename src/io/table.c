@@ -213,11 +213,13 @@ static mercer_status read_block(mercer_reader *reader, mercer_ctx *ctx, int64_t 
     block->with_codes =
         reader->with_labels || reader->source.classed || reader->source.columns.label >= 0;
     block->sparse = reader->source.sparse;
+    block->before = reader->rows;
     /* What will be changed has to be doubles. */
     if (!reader->source.columns.missing && !reader->source.columns.encode &&
         !reader->source.columns.drop_unlabelled && reader->prepare->image != MRC_IMAGE_HAAR)
         block->dtype = reader->source.dtype;
     MRC_TRY(format->rows(reader->self, ctx, max_rows, block, err));
+    MRC_TRY(mrc_budget_rows(&reader->source.budget, reader->rows + block->n, false, err));
     reader->ended =
         block->n < max_rows && !block->full && !(format->paused && format->paused(reader->self));
     if (reader->with_labels)

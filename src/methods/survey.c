@@ -176,7 +176,7 @@ static mercer_status find_shares(mercer_ctx *ctx, const mercer_rows *rows, bool 
     MRC_TRY(find_share(ctx, &rbf, rows, &s->kernel_share, err));
 out:
     /* Rows that do not differ have no shares; what is wrong with them is said by a fit. */
-    return rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_CANCELLED ? rc : MERCER_OK;
+    return rc == MERCER_ERR_MEMORY || mrc_is_end(rc) ? rc : MERCER_OK;
 }
 
 static mercer_status survey(mercer_ctx *ctx, const mercer_rows *rows, const char *scale,

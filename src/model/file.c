@@ -978,7 +978,7 @@ static mercer_status seal(const struct metadata *meta, mercer_model *model, merc
 {
     mercer_error inner = {0};
     mercer_status rc = mrc_model_seal(model, meta->ctx, &inner);
-    if (rc == MERCER_ERR_MEMORY || rc == MERCER_ERR_CANCELLED)
+    if (rc == MERCER_ERR_MEMORY || mrc_is_end(rc))
         return mrc_fail_again(err, rc, &inner);
     return rc == MERCER_OK ? rc : damaged(meta, inner.text, NULL, err);
 }
@@ -1016,7 +1016,7 @@ mercer_status mrc_model_load(mercer_ctx *ctx, const char *path, mercer_model **o
     mrc_tensor_source source;
     mercer_status rc = MERCER_OK;
     *out = NULL;
-    MRC_TRY(mrc_tensor_source_open(&source, path, "Mercer model", err));
+    MRC_TRY(mrc_tensor_source_open(&source, path, "Mercer model", &ctx->limits, err));
     MRC_TRY(load(ctx, &source, out, err));
 out:
     mrc_tensor_source_close(&source);
@@ -1029,7 +1029,9 @@ mercer_status mrc_model_from_bytes(mercer_ctx *ctx, const void *bytes, size_t si
     mrc_tensor_source source;
     *out = NULL;
     mrc_tensor_source_memory(&source, "bytes", "Mercer model", bytes, size);
-    mercer_status rc = load(ctx, &source, out, err);
+    mercer_status rc = mrc_limit_bytes(&ctx->limits, source.name, (int64_t)size, true, err);
+    if (rc == MERCER_OK)
+        rc = load(ctx, &source, out, err);
     mrc_tensor_source_close(&source);
     return rc;
 }

@@ -184,6 +184,9 @@ static mercer_status source_read(mrc_tensor_source *source, void *to, size_t byt
     }
     while (source->fd >= 0 && *got < bytes) {
         size_t want = bytes - *got < READ_STEP ? bytes - *got : READ_STEP;
+        mercer_status rc = mrc_limit_wait(&source->limits, source->fd, source->name, err);
+        if (rc != MERCER_OK)
+            return rc;
         ssize_t n = read(source->fd, (char *)to + *got, want);
         if (n < 0 && errno == EINTR)
             continue;
@@ -194,7 +197,7 @@ static mercer_status source_read(mrc_tensor_source *source, void *to, size_t byt
         *got += (size_t)n;
     }
     source->at += *got;
-    return MERCER_OK;
+    return mrc_limit_bytes(&source->limits, source->name, (int64_t)source->at, false, err);
 }
 
 /* Take the rest of a pipe, up to `total` bytes of the whole file, into memory. The buffer grows
@@ -228,16 +231,23 @@ out:
 }
 
 mercer_status mrc_tensor_source_open(mrc_tensor_source *source, const char *path, const char *kind,
-                                     mercer_error *err)
+                                     const mrc_limits *limits, mercer_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat status;
     *source =
         (mrc_tensor_source){.name = standard ? "standard input" : path, .kind = kind, .fd = -1};
-    source->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    source->limits = *limits;
+    source->fd =
+        standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | mrc_limit_flags(limits));
     source->opened = source->fd >= 0 && !standard;
     if (source->fd < 0 || fstat(source->fd, &status) != 0)
-        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot open", source->name);
+        return mrc_limit_fail_open(limits, source->name, errno, err);
+    if (!standard) {
+        mercer_status rc = mrc_limit_opened(limits, source->name, source->fd, false, err);
+        if (rc != MERCER_OK)
+            return rc;
+    }
     if (S_ISREG(status.st_mode) && !standard) { /* standard input may stand anywhere in its file */
         source->size = (size_t)status.st_size;
         source->size_known = true;

@@ -12,7 +12,7 @@
 #ifndef MRC_MODEL_SAFETENSORS_H
 #define MRC_MODEL_SAFETENSORS_H
 
-#include "base/error.h"
+#include "base/limits.h"
 
 #include <mercer/array.h>
 
@@ -67,12 +67,13 @@ typedef struct mrc_tensor_source {
     size_t base, at, size;
     bool size_known;
     unsigned long crc;
+    mrc_limits limits;
 } mrc_tensor_source;
 
 /* path may be "-", standard input. Both are closed by mrc_tensor_source_close(), which accepts a
  * source that could not be opened. */
 mercer_status mrc_tensor_source_open(mrc_tensor_source *source, const char *path, const char *kind,
-                                     mercer_error *err);
+                                     const mrc_limits *limits, mercer_error *err);
 void mrc_tensor_source_memory(mrc_tensor_source *source, const char *name, const char *kind,
                               const void *bytes, size_t size);
 void mrc_tensor_source_close(mrc_tensor_source *source);

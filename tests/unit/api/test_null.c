@@ -80,6 +80,9 @@ static void test_context(void **state)
     REFUSED(mercer_ctx_new, NULL);
     REFUSED(mercer_ctx_set_threads, NULL, 1);
     REFUSED(mercer_ctx_set_memory, NULL, 1 << 30);
+    REFUSED(mercer_ctx_set_limits, NULL, NULL);
+    QUIET(mercer_limits_untrusted, NULL);
+    QUIET(mercer_limits_init_sized, NULL, sizeof(mercer_limits));
     REFUSED(mercer_ctx_add_kernel, NULL, "own", host_kernel, NULL, 1);
     REFUSED(mercer_ctx_add_kernel, ctx, NULL, host_kernel, NULL, 1);
     REFUSED(mercer_ctx_add_kernel, ctx, "own", NULL, NULL, 1);

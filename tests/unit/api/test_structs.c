@@ -122,6 +122,13 @@ static const field read_fields[] = {
 #undef X
 };
 
+static const field limits_fields[] = {
+#define X(name) F(mercer_limits, name)
+    X(max_rows),    X(max_columns), X(max_bytes), X(max_name_bytes),
+    X(max_seconds), X(plain_files), X(confine),
+#undef X
+};
+
 static const field generate_fields[] = {
     F(mercer_dataset_options, rows),
     F(mercer_dataset_options, noise),
@@ -569,6 +576,7 @@ static void test_defaults(void **state)
     EVERY_END(fit_fields, mercer_fit_options, mercer_fit_options_init_sized)
     EVERY_END(evaluate_fields, mercer_evaluate_options, mercer_evaluate_options_init_sized)
     EVERY_END(read_fields, mercer_read_options, mercer_read_options_init_sized)
+    EVERY_END(limits_fields, mercer_limits, mercer_limits_init_sized)
     EVERY_END(generate_fields, mercer_dataset_options, mercer_dataset_options_init_sized)
     EVERY_END(report_fields, mercer_fit_report, mercer_fit_report_init_sized)
     EVERY_END(forecast_fields, mercer_forecast, mercer_forecast_init_sized)
@@ -584,6 +592,48 @@ static void test_defaults(void **state)
     EVERY_END(criterion_fields, mercer_criterion, mercer_criterion_init_sized)
     EVERY_END(array_fields, mercer_array, mercer_array_init_sized)
 #undef EVERY_END
+}
+
+/* What an older caller does not know is no limit, and what it does is one. */
+static void test_limits(void **state)
+{
+    size_t ends[MAX_FIELDS];
+    int count = ENDS(limits_fields, mercer_limits, ends);
+    static const char text[] = "a,b,c\n1,2,3\n4,5,6\n";
+    char path[] = "/tmp/mercer-structs-XXXXXX";
+    int file = mkstemp(path);
+    mercer_read_options options;
+    (void)state;
+    assert_true(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    close(file);
+    mercer_read_options_init(&options);
+    options.format = "csv";
+    for (int e = 0; e < count; e++) {
+        mercer_limits tight, one;
+        mercer_table *table = NULL;
+        page p = guarded(NULL, ends[e]);
+        mercer_limits_init_sized(p.at, ends[e]);
+        mercer_limits_init(&tight);
+        mercer_limits_untrusted(&tight);
+        mercer_limits_untrusted(p.at);
+        assert_memory_equal((char *)p.at + sizeof(size_t), (char *)&tight + sizeof(size_t),
+                            ends[e] - sizeof(size_t));
+        assert_ok(mercer_ctx_set_limits(ctx, p.at, err));
+        assert_ok(mercer_table_read(ctx, path, &options, &table, err));
+        mercer_table_free(table);
+        page_free(&p);
+        mercer_limits_init(&one);
+        one.max_columns = 2;
+        p = guarded(&one, ends[e]);
+        const bool known = ends[e] >= offsetof(mercer_limits, max_columns) + sizeof one.max_columns;
+        assert_ok(mercer_ctx_set_limits(ctx, p.at, err));
+        assert_int_equal(mercer_table_read(ctx, path, &options, &table, NULL),
+                         known ? MERCER_ERR_LIMIT : MERCER_OK);
+        mercer_table_free(table);
+        page_free(&p);
+    }
+    assert_ok(mercer_ctx_set_limits(ctx, NULL, err));
+    unlink(path);
 }
 
 /* The text, its parts and what runs are one version. */
@@ -784,6 +834,7 @@ int main(void)
         cmocka_unit_test(test_fit_options_of_an_evaluation),
         cmocka_unit_test(test_evaluate_options),
         cmocka_unit_test(test_read_options),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_dataset_options),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_version),

@@ -103,21 +103,22 @@ static void test_there_and_back(void **state)
 static void test_files(void **state)
 {
     struct heap heap = {.most = sizeof heap.bytes};
+    const mrc_limits none = {.deadline = 0};
     mrc_tensor_source source;
     mrc_header header = {0};
     double x[6];
     (void)state;
     assert_ok(write_box(&heap, MRC_CHECKSUM_BLANK));
     const char *path = put_bytes("box", heap.bytes, heap.filled);
-    assert_ok(mrc_tensor_source_open(&source, path, "box", &err));
+    assert_ok(mrc_tensor_source_open(&source, path, "box", &none, &err));
     assert_ok(mrc_header_read(&header, &source, &err));
     assert_ok(mrc_header_list(&header, &source, &err));
     assert_ok(mrc_entry_read(&header.entries[0], &source, x, &err));
     assert_memory_equal(x, reals, sizeof reals);
     mrc_header_destroy(&header);
     mrc_tensor_source_close(&source);
-    assert_fails(mrc_tensor_source_open(&source, in_scratch("none"), "box", &err), MERCER_ERR_IO,
-                 "cannot open");
+    assert_fails(mrc_tensor_source_open(&source, in_scratch("none"), "box", &none, &err),
+                 MERCER_ERR_IO, "cannot open");
     mrc_tensor_source_close(&source);
 }
 
