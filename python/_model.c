@@ -451,7 +451,8 @@ static PyObject *save(PyObject *module, PyObject *args)
     return release(NULL, 0);
 }
 
-PyDoc_STRVAR(load_doc, "load(context, type, path)\n--\n\nThe model of a file.");
+PyDoc_STRVAR(load_doc, "load(context, type, path, untrusted)\n--\n\n"
+                       "The model of a file; untrusted: under the limits for those of strangers.");
 static PyObject *load(PyObject *module, PyObject *args)
 {
     core_state *state = core_state_of(module);
@@ -460,12 +461,19 @@ static PyObject *load(PyObject *module, PyObject *args)
     PyThreadState *thread = NULL;
     mercer_model *model = NULL;
     mercer_error err;
-    if (!PyArg_ParseTuple(args, "O!OO&", state->context, &context, &type, PyUnicode_FSConverter,
-                          &path))
+    mercer_limits limits;
+    int untrusted = 0;
+    if (!PyArg_ParseTuple(args, "O!OO&p", state->context, &context, &type, PyUnicode_FSConverter,
+                          &path, &untrusted))
         return NULL;
+    mercer_limits_init(&limits);
+    if (untrusted)
+        mercer_limits_untrusted(&limits);
     if (is_model_type(state, type) && core_begin(context, &thread)) {
-        const mercer_status rc =
-            mercer_model_load(context->ctx, PyBytes_AsString(path), &model, &err);
+        mercer_status rc = mercer_ctx_set_limits(context->ctx, &limits, &err);
+        if (rc == MERCER_OK)
+            rc = mercer_model_load(context->ctx, PyBytes_AsString(path), &model, &err);
+        (void)mercer_ctx_set_limits(context->ctx, NULL, NULL); /* others will use the context */
         core_end(context, thread);
         out = rc == MERCER_OK ? wrap(type, model) : core_raise(state, context, rc, &err);
     }

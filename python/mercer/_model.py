@@ -196,19 +196,22 @@ def take_classes(classes, codes):
     return classes[codes]
 
 
-def load(path):
+def load(path, *, untrusted=False):
     """The model of a file that Mercer wrote, from Python, C or the command line.
 
     Parameters
     ----------
     path : str or path-like
+    untrusted : bool, default=False
+        The file comes from strangers: it has to be a plain file, no link, pipe or device, of at most 1 GiB,
+        and be read in 10 minutes, else `LimitError`.
 
     Returns
     -------
     Model
     """
     with Call() as context:
-        return _core.load(context, Model, path)
+        return _core.load(context, Model, path, untrusted)
 
 
 def kernel_matrix(X, Y=None, *, kernel="rbf", n_jobs=None, **keys):

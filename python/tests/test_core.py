@@ -285,6 +285,20 @@ def arrow_streams_that_cannot_be_used():
 
 
 @test
+def files_of_strangers():
+    X, y = blobs()
+    fit(X, "kpls", y, components="3").save("here.model")
+    assert mercer.load("here.model", untrusted=True).to_bytes() == pathlib.Path("here.model").read_bytes()
+    os.symlink("here.model", "link.model")
+    os.mkfifo("pipe.model")
+    mercer.load("link.model")
+    for name, word in (("link.model", "is a symbolic link"), ("pipe.model", "is a pipe"), ("/dev/zero", "is a device")):
+        with raises(mercer.LimitError, word):
+            mercer.load(name, untrusted=True)
+    mercer.load("link.model")  # the limits were of that call alone
+
+
+@test
 def files_bytes_pickles_and_copies():
     X, y = blobs()
     model = fit(X, "kpls", y, names=["a", "b", "c", "d"], components="3")
