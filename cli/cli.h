@@ -105,6 +105,12 @@ char *cli_entry_names(cli_entry_at at);
 
 /* Input. */
 void cli_read_options(const cli_settings *set, mercer_read_options *options);
+
+/* What --untrusted and --limit say. Returns 0, or a status after one line on standard error. */
+int cli_get_limits(const cli_settings *set, mercer_limits *out);
+/* Open a file that the library does not read, "-" standing for standard input: a descriptor, or -1
+ * after one line on standard error. */
+int cli_open_list(const cli_settings *set, const char *path);
 /* " --format csv --encoding latin1": the options given by which a file is read that a model may
  * not remember, for a command to paste. Owned by the caller. */
 char *cli_file_words(const cli_settings *set);

@@ -1034,6 +1034,7 @@ static const cli_option options[] = {
     CLI_OPTION_MISSING,
     CLI_OPTION_UNLABELLED,
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

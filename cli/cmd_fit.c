@@ -642,6 +642,7 @@ static const cli_option options[] = {
     CLI_FIT("tolerance", 0, "T", NULL, NULL),
     CLI_FIT_OTHERS(MERCER_CALL_FIT),
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_TIME,
     CLI_OPTION_SEED,
     CLI_OPTION_JSON,

@@ -121,7 +121,8 @@ static int run_info(cli_app *app)
     return CLI_DONE;
 }
 
-static const cli_option options[] = {CLI_OPTION_JSON, CLI_OPTION_HELP, CLI_OPTION_END};
+static const cli_option options[] = {CLI_OPTION_UNTRUSTED, CLI_OPTION_JSON, CLI_OPTION_HELP,
+                                     CLI_OPTION_END};
 
 const cli_command cli_command_info = {
     .name = "info",

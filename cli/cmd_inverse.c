@@ -90,6 +90,7 @@ static const cli_option options[] = {
         "format of the output when its extension does not say; default: csv; in a folder pgm, "
         "or ppm for colour"),
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

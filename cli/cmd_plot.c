@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* --axes 1,2. Returns 0 or a status after one line. */
 static int read_axes(const char *text, int64_t axes[2])
@@ -143,22 +144,41 @@ static bool read_columns(columns *c, const json_t *report)
     return true;
 }
 
+/* The report at `path`. NULL after one line on standard error. */
+static json_t *load_report(const cli_settings *set, const char *path)
+{
+    json_error_t fault;
+    json_t *report = NULL;
+    if (strcmp(path, "-") == 0) {
+        report = json_loadf(stdin, 0, &fault);
+    } else if (!set->untrusted && set->limits.count == 0) {
+        report = json_load_file(path, 0, &fault);
+    } else {
+        const int fd = cli_open_list(set, path);
+        if (fd < 0)
+            return NULL;
+        report = json_loadfd(fd, 0, &fault);
+        close(fd);
+    }
+    if (!report)
+        cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), fault.line,
+                 fault.text);
+    return report;
+}
+
 /* The kind that was asked for, else what the report has. */
 static int plot_report(cli_app *app, const chart_kind *kind)
 {
     const cli_settings *set = &app->set;
     const char *path = set->operand[0];
-    json_error_t fault;
     mercer_error err = {0};
-    tuning t = {.report = strcmp(path, "-") == 0 ? json_loadf(stdin, 0, &fault)
-                                                 : json_load_file(path, 0, &fault)};
+    tuning t = {.report = load_report(set, path)};
     columns c = {0};
     chart_subject subject = {.ctx = app->ctx};
     int status = CLI_DONE;
     const bool grid = !kind || (kind->of & CHART_OF_GRID), wants_columns = !kind || !grid;
     if (!t.report)
-        status = cli_fail(CLI_FAILED, "%s: is not JSON: line %d: %s", cli_shown(path), fault.line,
-                          fault.text);
+        status = CLI_FAILED;
     else if (grid && read_grid(&t))
         subject.grid = &t.grid;
     else if (wants_columns && read_columns(&c, t.report))
@@ -258,6 +278,7 @@ static const cli_option options[] = {
                "preimages the first two columns that are not constant"),
     CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_LAST,
 };
 

@@ -312,6 +312,7 @@ static const cli_option options[] = {
                "browser from up to 2000 rows, which the page then holds in full"),
     CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

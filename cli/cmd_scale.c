@@ -90,6 +90,7 @@ static const cli_option options[] = {
     CLI_OPTION_UNLABELLED,
     CLI_OPTION_OUTPUT_FORMAT,
     CLI_OPTION_MEMORY,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

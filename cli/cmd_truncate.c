@@ -75,6 +75,7 @@ static const cli_option options[] = {
                "how many components to keep: the first L features stay as they are"),
     CLI_OPTION("output", 'o', CLI_TEXT, output, "MODEL2", NULL,
                "file for the shorter model; without it MODEL is replaced, in one step"),
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

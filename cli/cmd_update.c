@@ -163,6 +163,7 @@ static const cli_option options[] = {
                "from are passed over"),
     CLI_OPTION_MODEL_ROWS,
     CLI_OPTION_MACHINE,
+    CLI_OPTION_UNTRUSTED,
     CLI_OPTION_JSON,
     CLI_OPTION_LAST,
 };

@@ -216,6 +216,12 @@ static int run_with(cli_app *app, const cli_command *command, int argc, char **a
     mercer_status rc = set_threads(app, &err);
     if (rc == MERCER_OK && app->set.memory)
         rc = mercer_ctx_set_memory(app->ctx, app->set.memory, &err);
+    mercer_limits limits;
+    const int limited = cli_get_limits(&app->set, &limits);
+    if (limited != CLI_DONE)
+        return limited;
+    if (rc == MERCER_OK)
+        rc = mercer_ctx_set_limits(app->ctx, &limits, &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, NULL);
     mercer_ctx_set_seed(app->ctx, app->set.seed);

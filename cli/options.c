@@ -343,8 +343,7 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
-/* Check the value, and store it in the field. */
-static int read_value(const cli_option *option, const char *value, void *field)
+int cli_option_read(const cli_option *option, const char *value, void *field)
 {
     double number = 0;
     const bool is_number = value && read_number(value, strlen(value), &number);
@@ -452,7 +451,7 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
     } checked = {0}; /* a wrong value is told as those of other options are */
     mercer_error err;
     if (!option->fit)
-        return read_value(option, value, (char *)settings + option->offset);
+        return cli_option_read(option, value, (char *)settings + option->offset);
     double percent;
     char share[32]; /* read at once, never kept */
     if (option->kind == CLI_COMPONENTS && value && *value && value[strlen(value) - 1] == '%' &&
@@ -460,7 +459,7 @@ static int store(const cli_option *option, const char *value, cli_settings *sett
         snprintf(share, sizeof share, "%.15g", percent / 100);
         value = share;
     }
-    int status = read_value(option, value, &checked);
+    int status = cli_option_read(option, value, &checked);
     if (status != CLI_DONE)
         return status;
     mercer_status rc = mercer_fit_options_set(&settings->fit, option->fit, value, &err);

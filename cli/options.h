@@ -39,6 +39,8 @@ typedef struct cli_settings {
     const char *encode, *missing, *image_features; /* NULL: not given */
     const char *unlabelled;                        /* likewise */
     bool no_label, errors, keep_label, resume, json, quiet;
+    bool untrusted;
+    cli_list limits;                                      /* KEY=VALUE each */
     int64_t memory, threads, rows, keep, checkpoint, top; /* 0: not given */
     double coverage;                                      /* likewise */
     bool importance;
@@ -222,8 +224,8 @@ typedef struct cli_option {
 /* What a command takes about rows that it reads for a model; and with the table that it writes. */
 #define CLI_OPTION_MODEL_ROWS CLI_OPTION_LABELS, CLI_OPTION_ID, CLI_OPTION_FORMAT, CLI_OPTION_RESIZE
 #define CLI_OPTION_NEW_ROWS                                                                        \
-    CLI_OPTION_MODEL_ROWS, CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_JSON,          \
-        CLI_OPTION_QUIET, CLI_OPTION_HELP
+    CLI_OPTION_MODEL_ROWS, CLI_OPTION_OUTPUT_FORMAT, CLI_OPTION_MACHINE, CLI_OPTION_UNTRUSTED,     \
+        CLI_OPTION_JSON, CLI_OPTION_QUIET, CLI_OPTION_HELP
 #define CLI_OPTION_PLOT(what)                                                                      \
     CLI_OPTION("plot", 0, CLI_TEXT, plot, "FILE.svg", NULL, "also draw a picture: " what)
 #define CLI_OPTION_REPORT                                                                          \
@@ -249,6 +251,16 @@ typedef struct cli_option {
     CLI_OPTION_MEMORY,                                                                             \
         CLI_OPTION("threads", 0, CLI_COUNT, threads, "N", NULL,                                    \
                    "threads to use; default: all processors. The results do not depend on it")
+/* For commands that read files. */
+#define CLI_OPTION_UNTRUSTED                                                                       \
+    CLI_OPTION("untrusted", 0, CLI_FLAG, untrusted, NULL, NULL,                                    \
+               "files of strangers: tight limits, no links, pipes or devices, images, MAT and "    \
+               "HDF5 read in a process that can do nothing else"),                                 \
+        CLI_OPTION(                                                                                \
+            "limit", 0, CLI_LIST, limits, "KEY=VALUE", NULL,                                       \
+            "refuse files beyond it: rows, columns, bytes (for example 1G), names (bytes "         \
+            "of one), or time of the command (10m); VALUE none: no limit; may be repeated, "       \
+            "and changes a limit of --untrusted")
 #define CLI_OPTION_TIME                                                                            \
     CLI_OPTION("time", 0, CLI_DURATION, time, "TIME", NULL,                                        \
                "refuse, before it starts, a fit that is expected to take longer, e.g. 90s, 10m "   \
@@ -282,6 +294,10 @@ bool cli_command_has_option(const struct cli_command *command, const char *name)
 /* Read the words after the command. Returns 0, or a status after one line on standard error. */
 int cli_options_parse(const struct cli_command *command, int argc, char **argv,
                       cli_settings *settings);
+
+/* Check a value as the option wants it, and store it. Returns 0, or a status after one line on
+ * standard error. */
+int cli_option_read(const cli_option *option, const char *value, void *field);
 
 /* The help of a command on standard output. */
 void cli_options_help(const struct cli_command *command);

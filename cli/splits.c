@@ -21,16 +21,20 @@ static void fail_budget(const char *path, const char *what, int64_t most)
 }
 
 /* The whole file, of *size bytes and a zero; gzip or not. NULL after one line on standard error. */
-static char *read_all(const char *path, int64_t most, size_t *size)
+static char *read_all(const cli_settings *set, const char *path, int64_t most, size_t *size)
 {
     const char *why = NULL;
     char *text = NULL;
     size_t used = 0, room = 0;
     int got, code = Z_OK;
+    const int fd = cli_open_list(set, path);
+    if (fd < 0)
+        return NULL;
     errno = 0;
-    gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "r") : gzopen(path, "r");
+    gzFile file = gzdopen(fd, "r");
     if (!file) {
         cli_fail(CLI_FAILED, "%s: %s", cli_shown(path), strerror(errno ? errno : ENOMEM));
+        close(fd);
         return NULL;
     }
     do {
@@ -196,7 +200,7 @@ int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits 
 {
     const int64_t most = mercer_ctx_memory(app->ctx);
     size_t size = 0;
-    char *text = read_all(path, most, &size);
+    char *text = read_all(&app->set, path, most, &size);
     if (!text)
         return CLI_FAILED;
     names columns = {0};

@@ -62,6 +62,7 @@ _mercer() {
         fit:--map) words='' ;;
         fit:--memory) words='' ;;
         fit:--threads) words='' ;;
+        fit:--limit) words='' ;;
         fit:--time) words='' ;;
         fit:--seed) words='' ;;
         transform:-o|transform:--output) words='files' ;;
@@ -84,6 +85,7 @@ _mercer() {
         transform:--output-format) words='csv tsv npy libsvm' ;;
         transform:--memory) words='' ;;
         transform:--threads) words='' ;;
+        transform:--limit) words='' ;;
         predict:-o|predict:--output) words='files' ;;
         predict:-n|predict:--components) words='' ;;
         predict:--coverage) words='' ;;
@@ -103,6 +105,7 @@ _mercer() {
         predict:--output-format) words='csv tsv npy libsvm' ;;
         predict:--memory) words='' ;;
         predict:--threads) words='' ;;
+        predict:--limit) words='' ;;
         evaluate:-m|evaluate:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         evaluate:--save-predictions) words='files' ;;
         evaluate:--roc) words='files' ;;
@@ -153,6 +156,7 @@ _mercer() {
         evaluate:--seed) words='' ;;
         evaluate:--memory) words='' ;;
         evaluate:--threads) words='' ;;
+        evaluate:--limit) words='' ;;
         compare:-m|compare:--method) words='pca kpca akfa ackfa skfa rkpca greedy nystroem tipping kica pls kpls sma smc skpls rkopls cr blf kboost krr kfd koca ikpca kha' ;;
         compare:--plot) words='files' ;;
         compare:--report) words='' ;;
@@ -201,6 +205,7 @@ _mercer() {
         compare:--seed) words='' ;;
         compare:--memory) words='' ;;
         compare:--threads) words='' ;;
+        compare:--limit) words='' ;;
         advise:--goal) words='features predict outliers pictures' ;;
         advise:--label) words='' ;;
         advise:--target) words='' ;;
@@ -224,6 +229,7 @@ _mercer() {
         advise:--unlabelled) words='error drop' ;;
         advise:--memory) words='' ;;
         advise:--threads) words='' ;;
+        advise:--limit) words='' ;;
         plot:--kind) words='spectrum selection head trace features pairs errors preimages confusion roc tuning importance' ;;
         plot:-o|plot:--output) words='files' ;;
         plot:--axes) words='' ;;
@@ -242,6 +248,7 @@ _mercer() {
         plot:--resize) words='' ;;
         plot:--memory) words='' ;;
         plot:--threads) words='' ;;
+        plot:--limit) words='' ;;
         report:-o|report:--output) words='' ;;
         report:--max-points) words='' ;;
         report:--label) words='' ;;
@@ -259,6 +266,7 @@ _mercer() {
         report:--resize) words='' ;;
         report:--memory) words='' ;;
         report:--threads) words='' ;;
+        report:--limit) words='' ;;
         inverse:-o|inverse:--output) words='files' ;;
         inverse:--sheet) words='' ;;
         inverse:--id) words='' ;;
@@ -272,6 +280,7 @@ _mercer() {
         inverse:--output-format) words='csv tsv npy libsvm pgm ppm png' ;;
         inverse:--memory) words='' ;;
         inverse:--threads) words='' ;;
+        inverse:--limit) words='' ;;
         update:-o|update:--output) words='files' ;;
         update:--checkpoint) words='' ;;
         update:--label) words='' ;;
@@ -289,8 +298,11 @@ _mercer() {
         update:--resize) words='' ;;
         update:--memory) words='' ;;
         update:--threads) words='' ;;
+        update:--limit) words='' ;;
+        info:--limit) words='' ;;
         truncate:-n|truncate:--components) words='' ;;
         truncate:-o|truncate:--output) words='files' ;;
+        truncate:--limit) words='' ;;
         scale:--scale) words='none standard minmax norm unit rowstandard robust' ;;
         scale:-o|scale:--output) words='files' ;;
         scale:--label) words='' ;;
@@ -315,6 +327,7 @@ _mercer() {
         scale:--unlabelled) words='error drop' ;;
         scale:--output-format) words='csv tsv npy libsvm' ;;
         scale:--memory) words='' ;;
+        scale:--limit) words='' ;;
         generate:--rows) words='' ;;
         generate:--noise) words='' ;;
         generate:--seed) words='' ;;
@@ -326,31 +339,31 @@ _mercer() {
         demo:--threads) words='' ;;
         *)
             case ${COMP_WORDS[1]}:$current in
-            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --journal --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --tolerance --intervals --keep --map --memory --threads --time --seed --json --quiet --help' ;;
+            fit:-?*) words='--method --kernel --components --output --plot --report --center --scale --landmarks --validation --novelty --head --tune --tune-rule --cv --journal --metric --positive --groups --checkpoint --resume --scale-target --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --store --precision --tolerance --intervals --keep --map --memory --threads --untrusted --limit --time --seed --json --quiet --help' ;;
             fit:*) words='files' ;;
-            transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
+            transform:-?*) words='--output --errors --top --plot --keep-label --self --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --untrusted --limit --json --quiet --help' ;;
             transform:*) words='files' ;;
-            predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --json --quiet --help' ;;
+            predict:-?*) words='--output --components --coverage --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --output-format --memory --threads --untrusted --limit --json --quiet --help' ;;
             predict:*) words='files' ;;
-            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            evaluate:-?*) words='--method --save-predictions --roc --importance --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --untrusted --limit --json --quiet --help' ;;
             evaluate:*) words='files' ;;
-            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --json --quiet --help' ;;
+            compare:-?*) words='--method --plot --report --kernel --components --head --cv --groups --repeats --split --test --test-labels --metric --positive --tune --tune-rule --inner --journal --center --scale --scale-target --store --precision --tolerance --map --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --seed --memory --threads --untrusted --limit --json --quiet --help' ;;
             compare:*) words='files' ;;
-            advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --memory --threads --json --quiet --help' ;;
+            advise:-?*) words='--goal --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --memory --threads --untrusted --limit --json --quiet --help' ;;
             advise:*) words='files' ;;
-            plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --quiet --help' ;;
+            plot:-?*) words='--kind --output --axes --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --untrusted --limit --quiet --help' ;;
             plot:*) words='files' ;;
-            report:-?*) words='--output --max-points --explore --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --json --quiet --help' ;;
+            report:-?*) words='--output --max-points --explore --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --untrusted --limit --json --quiet --help' ;;
             report:*) words='files' ;;
-            inverse:-?*) words='--output --errors --sheet --id --format --header --delimiter --decimal --thousands --encoding --comment --output-format --memory --threads --json --quiet --help' ;;
+            inverse:-?*) words='--output --errors --sheet --id --format --header --delimiter --decimal --thousands --encoding --comment --output-format --memory --threads --untrusted --limit --json --quiet --help' ;;
             inverse:*) words='files' ;;
-            update:-?*) words='--output --checkpoint --resume --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --json --quiet --help' ;;
+            update:-?*) words='--output --checkpoint --resume --label --target --labels --list-header --no-label --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --memory --threads --untrusted --limit --json --quiet --help' ;;
             update:*) words='files' ;;
-            info:-?*) words='--json --help' ;;
+            info:-?*) words='--untrusted --limit --json --help' ;;
             info:*) words='files' ;;
-            truncate:-?*) words='--components --output --json --quiet --help' ;;
+            truncate:-?*) words='--components --output --untrusted --limit --json --quiet --help' ;;
             truncate:*) words='files' ;;
-            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --output-format --memory --json --quiet --help' ;;
+            scale:-?*) words='--scale --output --label --target --labels --list-header --no-label --columns --drop --id --format --header --delimiter --decimal --thousands --encoding --comment --resize --image-features --encode --missing --na --unlabelled --output-format --memory --untrusted --limit --json --quiet --help' ;;
             scale:*) words='files' ;;
             generate:-?*) words='--rows --noise --seed --output --format --quiet --help' ;;
             generate:*) words='circle swiss-cross swiss-roll parabola sparse-linear' ;;
