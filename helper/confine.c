@@ -14,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__has_include)
-#if __has_include(<linux/landlock.h>) && defined(SYS_landlock_create_ruleset)
+/* Headers of a kernel that has the calls have these, too. */
+#ifdef SYS_landlock_create_ruleset
 #include <linux/landlock.h>
 #define HAVE_LANDLOCK 1
 #endif
-#if __has_include(<linux/seccomp.h>) && defined(SYS_seccomp)
+#ifdef SYS_seccomp
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -27,7 +27,6 @@
 #define OUR_CALLS AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define OUR_CALLS AUDIT_ARCH_AARCH64
-#endif
 #endif
 #endif
 

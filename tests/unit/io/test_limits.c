@@ -694,11 +694,12 @@ static void test_helper_is_confined(void **state)
         assert_ok(mercer_ctx_set_limits(ctx, &limits, &err));
         assert_ok(mercer_reader_open(ctx, in_scratch("long.h5"), NULL, &reader, &err));
         assert_ok(mercer_reader_next(ctx, reader, 10, &table, &err));
-        mercer_table_free(table); /* the rest does not fit the pipe, so somebody waits */
-        if (noted == 0) {
-            assert_int_equal(status_of_child("NoNewPrivs:"), confined);
-            assert_int_equal(status_of_child("Seccomp:"), confined ? 2 : 0);
+        mercer_table_free(table);     /* the rest does not fit the pipe, so somebody waits */
+        if (confined && noted == 0) { /* a container may have set them before */
+            assert_int_equal(status_of_child("NoNewPrivs:"), 1);
+            assert_int_equal(status_of_child("Seccomp:"), 2);
         }
+        assert_true(confined || noted == 0);
         mercer_reader_close(reader);
     }
     mercer_ctx_set_notice(ctx, NULL, NULL);
