@@ -94,6 +94,22 @@ def scratch():
             os.chdir(home)
 
 
+def preloaded(program, module):
+    """A module of tests/faults, which lies beside the program; skips where a sanitizer cannot have it."""
+    path = os.path.join(os.path.dirname(program), "tests", "faults", module + ".so")
+    if not os.path.exists(path):
+        raise Skip(f"{path} was not built")
+    probe = call(program, "--version", env={**os.environ, "LD_PRELOAD": path})
+    if probe.returncode or probe.stderr:
+        raise Skip(f"{module}.so cannot be loaded into this build")
+    return path
+
+
+def fault(module, what="", program="mercer", **more):
+    """Surroundings in which a call of a program fails, for example "write 3 ENOSPC" (tests/faults/faults.c)."""
+    return {**os.environ, "LD_PRELOAD": module, "MERCER_FAULT": what, "MERCER_FAULT_PROGRAM": program, **more}
+
+
 # ---------------------------------------------------------------------------------------- counting
 
 def tell(mark, name, detail="", quiet=False):

@@ -20,8 +20,8 @@ import zlib
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import (LIMIT, ROOT, Skip, measured, program, run_tests, slow_test,  # noqa: E402,F401  for the tests, too
-                     test)
+from harness import (LIMIT, ROOT, Skip, fault, measured, preloaded, program, run_tests,  # noqa: E402,F401  for the tests, too
+                     slow_test, test)
 
 MERCER = program()
 
@@ -94,27 +94,17 @@ def ring_model(**more):
     return "ring.model"
 
 
-def failing_allocations():
-    """Surroundings in which a chosen allocation of the program fails (tests/cli/failing_malloc.c)."""
-    module = os.path.join(os.path.dirname(MERCER), "tests", "cli", "failing_malloc.so")
-    surroundings = {"LD_PRELOAD": module, "MERCER_FAIL_ALLOCATION": "0"}
-    probe = subprocess.run([MERCER, "--version"], env=dict(os.environ, **surroundings), stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE)
-    if not os.path.exists(module) or probe.returncode or probe.stderr:
-        raise Skip("no allocator of our own in this build")
-    return surroundings
-
-
-def let_allocations_fail(words, surroundings, steps, room, says="[Oo]ut of memory"):
+def let_allocations_fail(words, steps, room, says="[Oo]ut of memory"):
     """How often a call failed, with one line, when one of its allocations did; else its result is whole.
 
     steps: how many are tried one by one, and each how many-th after that. room: so many tries that change nothing end it.
     """
+    module = preloaded(MERCER, "faults")
     expected = mercer(*words).stdout
     k = failed = whole = 0
     while whole < room:
         k += 1 if k < steps[0] else steps[1]
-        done = mercer(*words, status=(0, 1), env=dict(surroundings, MERCER_FAIL_ALLOCATION=str(k)))
+        done = mercer(*words, status=(0, 1), env=fault(module, f"malloc {k} ENOMEM"))
         if done.returncode == 0:
             assert done.stdout == expected, f"{words}: allocation {k}: another result"
             whole += 1

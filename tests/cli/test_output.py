@@ -24,7 +24,7 @@ import unicodedata
 
 import numpy as np
 
-from support import (LIMIT, MERCER, Skip, cloud, failing_allocations, files, let_allocations_fail, mercer, numbers, refused,
+from support import (LIMIT, MERCER, Skip, cloud, files, let_allocations_fail, mercer, numbers, refused,
                      report, ring, ring_model, run_tests, slow_test, stream_model, test, wait_for, write)
 
 
@@ -285,7 +285,6 @@ def test_numbers_are_written_shortest():
 @slow_test
 def test_memory_that_runs_out_anywhere():
     """One line and status 1 at whichever allocation it happens, or the whole result; nothing is left behind."""
-    surroundings = failing_allocations()
     stream_model(rows=300)
     write("words.csv", "a,a long name of a column,b,kind\n" + "".join(f"{i},{i * i % 7},w{i % 3},k{i % 2}\n" for i in range(20)))
     fit = ("fit", "words.csv", "-m", "kpca", "-n", 2, "-k", "rbf:sigma=3", "--encode", "onehot", "--label", "kind",
@@ -293,7 +292,7 @@ def test_memory_that_runs_out_anywhere():
     mercer(*fit, "-o", "words.model")
     for words in ((*fit, "-o", "-"), ("info", "words.model", "--json"), ("transform", "words.model", "words.csv", "--threads", 1),
                   ("update", "head.model", "tail.csv", "-o", "-", "--quiet", "--threads", 1)):
-        failed = let_allocations_fail(words, surroundings, (80, 5), 20)
+        failed = let_allocations_fail(words, (80, 5), 20)
         assert failed > 50, (words, failed)
     assert sorted(os.listdir()) == ["head.csv", "head.model", "tail.csv", "words.csv", "words.model", "x.csv"], os.listdir()
 

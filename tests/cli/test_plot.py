@@ -19,7 +19,7 @@ import zlib
 
 import numpy as np
 
-from support import (MERCER, Skip, cloud, columns_of, csv_rows, failing_allocations, files, let_allocations_fail, mercer,
+from support import (MERCER, Skip, cloud, columns_of, csv_rows, files, let_allocations_fail, mercer,
                      numbers, put_images, random_images, refused, report, ring_model, run_tests, slow_test, species, table, test, write)
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -749,7 +749,6 @@ def test_pictures_of_other_commands():
 @slow_test
 def test_memory_that_runs_out():
     """One line and status 1 at whichever allocation it happens, or the whole picture."""
-    surroundings = failing_allocations()
     species(rows=15)
     mercer("fit", "species.csv", "-m", "kpca", "-n", 3, "--head", "knn:k=3", "--novelty", 0.3, "-o", "s.model", "--quiet")
     grid_report("g.json", [["kernel.sigma", [1, 2]], ["components", [3, 4]]], [0.1, 0.2, 0.3, 0.4], 0)
@@ -758,7 +757,7 @@ def test_memory_that_runs_out():
     calls = [[*words, "-o", "-"] for words in calls + [["s.model"], ["g.json"], ["i.json"]]] + [calls[0], calls[2], calls[4], ["i.json"]]
     for words in calls:
         words = ["plot", *words, "--threads", 1]
-        failed = let_allocations_fail(words, surroundings, (10, 17), 12, "[Oo]ut of memory|JSON")
+        failed = let_allocations_fail(words, (10, 17), 12, "[Oo]ut of memory|JSON")
         assert failed > 10, (words, failed)
 
 

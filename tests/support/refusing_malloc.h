@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An allocator that refuses one call: malloc and its like in place of the C library's, those of all
  * libraries included. Included once per program or module, by a file that defines
- *     static bool refuses(void): whether this allocation fails, errno set.
+ *     static bool refuses(const void *caller): whether this allocation fails, errno set.
  *
- * Allocations of OpenBLAS are neither counted nor refused: its AVX-512 kernels for small products
- * use what malloc gives them without looking at it, and nobody can do anything about it from
- * outside (docs/concepts/trust.md). */
+ * OpenBLAS uses what malloc gives to its AVX-512 kernels for small products without looking at it,
+ * and nobody can do anything about it from outside (docs/concepts/trust.md). So refuses() has
+ * is_in_blas() to leave its allocations alone. */
 #ifndef MERCER_TESTS_REFUSING_MALLOC_H
 #define MERCER_TESTS_REFUSING_MALLOC_H
 
 #include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t bytes);
 void *__libc_memalign(size_t alignment, size_t bytes);
+
+static bool refuses(const void *caller);
 
 static _Atomic uintptr_t blas_first, blas_last; /* addresses of the code of OpenBLAS */
 
@@ -46,35 +49,35 @@ __attribute__((constructor)) static void find_blas(void)
     dl_iterate_phdr(look_for_blas, NULL);
 }
 
-static bool refused(const void *caller)
+static bool is_in_blas(const void *caller)
 {
     uintptr_t at = (uintptr_t)caller;
-    return !(at >= atomic_load(&blas_first) && at < atomic_load(&blas_last)) && refuses();
+    return at >= atomic_load(&blas_first) && at < atomic_load(&blas_last);
 }
 
 void *malloc(size_t bytes)
 {
-    return refused(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
+    return refuses(__builtin_return_address(0)) ? NULL : __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return refused(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+    return refuses(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *memory, size_t bytes)
 {
-    return refused(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, bytes);
+    return refuses(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    return refused(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+    return refuses(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
-    void *memory = refused(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
+    void *memory = refuses(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, bytes);
     if (!memory)
         return ENOMEM;
     *out = memory;

@@ -22,8 +22,12 @@ static atomic_long left = 0; /* allocations up to the failing one; 0: none fails
 static atomic_long fired = 0, seen = 0;
 
 #if OWN_ALLOCATOR
-static bool refuses(void)
+#include "refusing_malloc.h" /* needs refuses() */
+
+static bool refuses(const void *caller)
 {
+    if (is_in_blas(caller))
+        return false;
     atomic_fetch_add(&seen, 1);
     if (atomic_load(&left) == 0 || atomic_fetch_sub(&left, 1) != 1)
         return false;
@@ -31,8 +35,6 @@ static bool refuses(void)
     errno = ENOMEM;
     return true;
 }
-
-#include "refusing_malloc.h" /* needs refuses() */
 #endif
 
 /* Whether allocations come here: a sanitizer or valgrind may have taken them over. */

@@ -333,7 +333,7 @@ static void test_descriptors(void **state)
     mrc_helper_stop(&ctx->trainer);
 }
 
-/* Allocations of the library's side; of the helper's, tests/preload has the like. */
+/* Allocations of the library's side; of the helper's, tests/faults has the like. */
 static void test_failing(void **state)
 {
     mrc_machine machine = {0};

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Helper programs that run out of memory, crash or hang: test_misfortune.py MERCER PRELOAD
+"""Helper programs that run out of memory, crash or hang: test_helpers.py MERCER
 
 Whatever happens in mercer-read and mercer-train, `mercer` ends with success or with one line, never
-by a signal, and leaves nothing behind. PRELOAD is the library misfortune.c makes.
+by a signal, and leaves nothing behind.
 """
 import os
 import pathlib
@@ -20,8 +20,8 @@ import scipy.io
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import harness  # noqa: E402
 
-MERCER, PRELOAD = harness.program(), os.path.abspath(sys.argv[2])
-del sys.argv[1:3]  # which unittest would read
+MERCER = harness.program()
+del sys.argv[1]  # which unittest would read
 
 
 def helpers(session):
@@ -38,10 +38,14 @@ def helpers(session):
     return found
 
 
-class Misfortune(unittest.TestCase):
+class Helpers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="mercer-misfortune-")
+        try:
+            cls.module = harness.preloaded(MERCER, "faults")
+        except harness.Skip as why:
+            raise unittest.SkipTest(str(why)) from why
+        folder = tempfile.TemporaryDirectory(prefix="mercer-helpers-")
         cls.addClassCleanup(folder.cleanup)
         cls.addClassCleanup(os.chdir, "/")
         os.chdir(folder.name)
@@ -62,9 +66,7 @@ class Misfortune(unittest.TestCase):
     def start(self, program, at, event, *words):
         return subprocess.Popen([MERCER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 stdin=subprocess.DEVNULL, text=True, start_new_session=True,
-                                env={**os.environ, "LD_PRELOAD": PRELOAD,
-                                     "MERCER_TEST_PROGRAM": program, "MERCER_TEST_AT": str(at),
-                                     "MERCER_TEST_EVENT": event})
+                                env=harness.fault(self.module, f"malloc {at} {event}", program))
 
     def meets(self, program, at, event, *words):
         """The status and the line, after looking that the end was a clean one."""
@@ -85,7 +87,7 @@ class Misfortune(unittest.TestCase):
         failures = missed = runs = 0
         at = 1
         while missed < 40:
-            status, _ = self.meets(program, at, "fail", *words)
+            status, _ = self.meets(program, at, "ENOMEM", *words)
             failures += status
             runs += 1
             missed = 0 if status else missed + 1
@@ -126,7 +128,7 @@ class Misfortune(unittest.TestCase):
                 self.assertEqual(status, 1)
                 self.assertIn(f"head {head}: {library} ended before it was done; out of memory?", line)
         # The next training gets another helper: all folds but the first one's would fail otherwise.
-        status, line = self.meets("mercer-train", 10 ** 9, "fail", "evaluate", "c.csv", "-m", "kpca",
+        status, line = self.meets("mercer-train", 10 ** 9, "ENOMEM", "evaluate", "c.csv", "-m", "kpca",
                                   "--head", "svm", "--cv", "5", "--json")
         self.assertEqual((status, line), (0, ""))
 
