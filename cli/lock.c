@@ -66,13 +66,22 @@ static char *lock_name(const char *path)
     return name;
 }
 
+/* open(), again when a signal interrupts it. */
+static int open_again(const char *name, int flags)
+{
+    int fd;
+    do
+        fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 static int open_lock(const char *name)
 {
-    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int fd = open(name, O_RDWR | O_CREAT | flags, 0666);
+    int fd = open_again(name, O_RDWR | O_CREAT);
     if (fd >= 0 || errno != EACCES)
         return fd;
-    fd = open(name, O_RDONLY | flags); /* that of another user, which we may only read */
+    fd = open_again(name, O_RDONLY); /* that of another user, which we may only read */
     if (fd < 0 && errno == ENOENT)
         errno = EACCES; /* there is none, and the folder takes none */
     return fd;

@@ -20,6 +20,7 @@
  * SIGPIPE is the host's business: a program that ignores it gets MERCER_ERR_IO here. */
 #include "base/output.h"
 
+#include "base/descriptor.h"
 #include "base/number.h"
 
 #include <errno.h>
@@ -104,13 +105,10 @@ static mercer_status follow_links(char path[MRC_PATH_MAX], const char *shown, me
 static mercer_status open_through(mrc_output *output, const char *path, mercer_error *err)
 {
     int fd = named_descriptor(path);
-    if (fd >= 0) {
+    if (fd >= 0)
         fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    } else {
-        do
-            fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        while (fd < 0 && errno == EINTR);
-    }
+    else
+        fd = mrc_open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot write", output->shown);
     output->fd = fd;
@@ -333,16 +331,6 @@ mercer_status mrc_output_write(mrc_output *output, const void *data, size_t byte
     return MERCER_OK;
 }
 
-/* Sync a descriptor; file systems that know no such thing are content with that. */
-static int sync_descriptor(int fd)
-{
-    int status;
-    do
-        status = fsync(fd);
-    while (status != 0 && errno == EINTR);
-    return status == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
-}
-
 /* Close without repeating on EINTR: on Linux the descriptor is gone then, too. */
 static int close_descriptor(mrc_output *output)
 {
@@ -387,7 +375,7 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
             rc = fail_write(output, errnum, err);
         goto out;
     }
-    errnum = sync_descriptor(output->fd);
+    errnum = mrc_sync(output->fd);
     if (!errnum)
         errnum = unmark(output->fd); /* after the sync, which may take long */
     /* A copy keeps the lock until the file has its name. Without one, nothing but a writer in
@@ -399,11 +387,7 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         rc = fail_write(output, errnum, err);
         goto out;
     }
-    char parent[MRC_PATH_MAX];
-    size_t length = folder_length(output->target);
-    memcpy(parent, length ? output->target : ".", length ? length : 1);
-    parent[length ? length : 1] = 0;
-    folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder = mrc_open_folder(output->target);
     errnum = put_in_place(output);
     if (errnum) {
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot put the new file in place",
@@ -412,7 +396,7 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
     }
     output->slot = -1;
     /* A folder one may write but not read cannot be synced; the file is whole all the same. */
-    errnum = folder >= 0 ? sync_descriptor(folder) : 0;
+    errnum = folder >= 0 ? mrc_sync(folder) : 0;
     if (errnum)
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum,
                             "%s: written, but its folder cannot be synced", output->shown);

@@ -6,6 +6,8 @@
  * one after another, as gzip itself allows; zlib's memory is ours, so that it is counted. */
 #include "io/input.h"
 
+#include "base/descriptor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -129,9 +131,7 @@ static mercer_status open_file(mrc_input *input, const char *path, int flags, me
     if (rc != MERCER_OK)
         return rc;
     flags |= O_RDONLY | O_CLOEXEC | O_NOCTTY | mrc_limit_flags(&input->limits);
-    do
-        input->fd = open(path, flags);
-    while (input->fd < 0 && errno == EINTR);
+    input->fd = mrc_open(path, flags, 0);
     return input->fd < 0 ? mrc_limit_fail_open(&input->limits, path, errno, err) : MERCER_OK;
 }
 

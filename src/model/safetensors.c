@@ -2,6 +2,7 @@
 /* The container of model files, see safetensors.h. */
 #include "model/safetensors.h"
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/json.h"
@@ -239,7 +240,7 @@ mercer_status mrc_tensor_source_open(mrc_tensor_source *source, const char *path
         (mrc_tensor_source){.name = standard ? "standard input" : path, .kind = kind, .fd = -1};
     source->limits = *limits;
     source->fd =
-        standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | mrc_limit_flags(limits));
+        standard ? STDIN_FILENO : mrc_open(path, O_RDONLY | O_CLOEXEC | mrc_limit_flags(limits), 0);
     source->opened = source->fd >= 0 && !standard;
     if (source->fd < 0 || fstat(source->fd, &status) != 0)
         return mrc_limit_fail_open(limits, source->name, errno, err);

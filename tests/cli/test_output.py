@@ -24,7 +24,7 @@ import unicodedata
 
 import numpy as np
 
-from support import (LIMIT, MERCER, Skip, cloud, files, let_allocations_fail, mercer, numbers, refused,
+from support import (LIMIT, MERCER, Skip, cloud, fault, files, let_allocations_fail, mercer, numbers, preloaded, refused,
                      report, ring, ring_model, run_tests, slow_test, stream_model, test, wait_for, write)
 
 
@@ -295,6 +295,22 @@ def test_memory_that_runs_out_anywhere():
         failed = let_allocations_fail(words, (80, 5), 20)
         assert failed > 50, (words, failed)
     assert sorted(os.listdir()) == ["head.csv", "head.model", "tail.csv", "words.csv", "words.model", "x.csv"], os.listdir()
+
+
+@test
+def test_interrupted_calls_change_nothing():
+    """open() and fsync() can be interrupted on network file systems, reads and writes everywhere."""
+    module = preloaded(MERCER, "faults")
+    stream_model(rows=300)
+    old = pathlib.Path("head.model").read_bytes()
+    words = ("update", "head.model", "tail.csv", "--quiet", "--threads", 1)
+    mercer(*words)
+    new = pathlib.Path("head.model").read_bytes()
+    for kind, calls in (("open", 30), ("read", 8), ("write", 12), ("fsync", 2), ("close", 10)):
+        for k in range(1, calls + 1):
+            pathlib.Path("head.model").write_bytes(old)
+            mercer(*words, env=fault(module, f"{kind} {k} EINTR"))
+            assert pathlib.Path("head.model").read_bytes() == new, (kind, k)
 
 
 @test
