@@ -387,15 +387,15 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         rc = fail_write(output, errnum, err);
         goto out;
     }
+    /* A folder one may write but not read cannot be synced; the file is whole all the same. */
     folder = mrc_open_folder(output->target);
-    errnum = put_in_place(output);
+    errnum = folder < 0 && errno != EACCES && errno != EPERM ? errno : put_in_place(output);
     if (errnum) {
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot put the new file in place",
                             output->shown);
         goto out;
     }
     output->slot = -1;
-    /* A folder one may write but not read cannot be synced; the file is whole all the same. */
     errnum = folder >= 0 ? mrc_sync(folder) : 0;
     if (errnum)
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum,

@@ -314,6 +314,16 @@ def test_interrupted_calls_change_nothing():
 
 
 @test
+def test_a_folder_that_cannot_be_synced_is_told():
+    """Without a descriptor for it the new name might be lost in a crash."""
+    module = preloaded(MERCER, "faults")
+    ring()
+    lines = [mercer("fit", "ring.csv", "-m", "pca", "-n", 1, "-o", "x.model", "--quiet", status=(0, 1),
+                    env=fault(module, f"open {k} EMFILE")).err for k in range(1, 40)]
+    assert lines[-1] == "" and any("in place: Too many open files" in line for line in lines), lines
+
+
+@test
 def test_texts_of_others_do_not_reach_the_terminal_raw():
     """Escape sequences in names, classes, commands and file names: shown as '?' wherever people read; data and JSON keep
     them."""
