@@ -298,6 +298,7 @@ int main(int argc, char **argv)
     mind_streams();
     cli_ranks_look();
     install_signal_handlers();
+    (void)atexit(cli_emergency_cleanup); /* libgomp ends the program when it gets no memory */
     cli_mind_memory();
     return cli_finish_stdout(dispatch(argc, argv));
 }

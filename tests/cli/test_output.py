@@ -324,6 +324,19 @@ def test_a_folder_that_cannot_be_synced_is_told():
 
 
 @test
+def test_a_library_that_ends_the_program_leaves_nothing():
+    """libgomp calls exit() when it gets no memory."""
+    module = preloaded(MERCER, "faults")
+    stream_model(rows=300)
+    before = files()
+    for k in range(100, 2100, 100):
+        done = mercer("update", "head.model", "tail.csv", "--checkpoint", 20, "--quiet", "--threads", 1, status=(0, 1),
+                      env=fault(module, f"malloc {k} quit"))
+        assert files() == before, (k, done.returncode, files())
+    mercer("info", "head.model")
+
+
+@test
 def test_texts_of_others_do_not_reach_the_terminal_raw():
     """Escape sequences in names, classes, commands and file names: shown as '?' wherever people read; data and JSON keep
     them."""

@@ -11,7 +11,8 @@
  * KIND is one of the names below, where open makes a descriptor of a name, and descriptor is any
  * other call that makes one; the calls are those of all libraries, without what the C library
  * does inside (stdio). EFFECT is the name of an error number, "short" (reads and writes stop half
- * way), segv, abort, exit, hang or spin. A close that fails has closed, as on Linux. */
+ * way), segv, abort, exit (at once), quit (by exit(), as libraries do), hang or spin. A close that
+ * fails has closed, as on Linux. */
 /* The C library would give other names, or bodies of its own, to what is defined here. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
@@ -157,6 +158,8 @@ static void happen(void)
         abort();
     if (strcmp(event, "exit") == 0)
         _exit(3);
+    if (strcmp(event, "quit") == 0)
+        exit(1);
     while (strcmp(event, "hang") == 0)
         pause();
     for (volatile int i = 0; strcmp(event, "spin") == 0;)
