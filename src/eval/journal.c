@@ -9,10 +9,15 @@
  * the bytes of the outcome in hexadecimal, that is, numbers with all their bits; CHECKSUM is the
  * CRC-32 of what stands before it. A line is written by one call, and lines reach the disk within a
  * second. What a killed process has left of a line is not a line: its checksum, or its end, is
- * missing. A file that does not end with a line gets an end first. */
+ * missing. A file that does not end with a line gets an end first.
+ *
+ * The first line and the name of a new file are on the disk before another line is written: after a
+ * crash of the machine a journal has its first line, or is not longer than that, and then it is
+ * begun again. */
 #include "eval/journal.h"
 
 #include "base/ctx.h"
+#include "base/descriptor.h"
 
 #include <mercer/evaluate.h>
 
@@ -45,11 +50,23 @@ static mercer_status split_path(const char *path, char **folder, const char **na
     return rc;
 }
 
-/* Whether a file begins as ours do. */
-static bool is_journal(int fd)
+typedef enum beginning { FOREIGN, OURS, TORN } beginning;
+
+/* How a file begins: as ours do; or it ends within the first line, of which a crash has left some
+ * bytes and zeros; or it is a file of somebody else. */
+static mercer_status look_at(int fd, const char *file, beginning *out, mercer_error *err)
 {
-    char first[HEADER];
-    return pread(fd, first, HEADER, 0) == HEADER && memcmp(first, header, HEADER) == 0;
+    char first[HEADER + 1];
+    const ssize_t got = mrc_read_at(fd, first, sizeof first, 0);
+    if (got < 0 && errno != ESPIPE) /* a pipe has no beginning */
+        return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file);
+    *out = got <= HEADER ? TORN : OURS;
+    for (int i = 0; i < HEADER && i < got; i++)
+        if (first[i] != header[i])
+            *out = *out == TORN && first[i] == 0 ? TORN : FOREIGN;
+    if (*out == TORN && got == HEADER && memcmp(first, header, HEADER) == 0)
+        *out = OURS;
+    return MERCER_OK;
 }
 
 /* Call what(path of the file, arg) for each file of a journal; the first failure ends it. A file
@@ -87,14 +104,20 @@ out:
 
 static mercer_status remove_file(const char *file, void *arg, mercer_error *err)
 {
-    const int fd = open(file, O_RDONLY | O_CLOEXEC);
-    const bool ours = fd >= 0 && is_journal(fd);
+    beginning begins;
+    mercer_status rc = MERCER_OK;
+    const int fd = mrc_open(file, O_RDONLY | O_CLOEXEC, 0);
     (void)arg;
-    if (fd >= 0)
-        close(fd);
-    if (ours && unlink(file) != 0 && errno != ENOENT)
+    if (fd < 0 && errno != ENOENT && errno != EACCES)
         return mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be removed", file);
-    return MERCER_OK;
+    if (fd < 0)
+        return rc;
+    MRC_TRY(look_at(fd, file, &begins, err));
+    if (begins == OURS && unlink(file) != 0 && errno != ENOENT)
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be removed", file);
+out:
+    close(fd);
+    return rc;
 }
 
 mercer_status mercer_journal_remove(const char *path, mercer_error *err)
@@ -169,23 +192,18 @@ static mercer_status read_file(const char *file, void *arg, mercer_error *err)
     char *text = NULL;
     struct stat info;
     int64_t used = 0;
+    beginning begins;
     mercer_status rc = MERCER_OK;
-    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const int fd = mrc_open(file, O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0 || fstat(fd, &info) != 0)
         MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file));
-    if (!is_journal(fd))
+    MRC_TRY(look_at(fd, file, &begins, err));
+    if (begins != OURS)
         goto out;
     MRC_TRY(mrc_alloc(&text, info.st_size + 1, 1, err));
-    while (used < info.st_size) {
-        const ssize_t got = read(fd, text + used, (size_t)(info.st_size - used));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file));
-        if (got == 0)
-            break;
-        used += got;
-    }
+    used = mrc_read_at(fd, text, (size_t)info.st_size, 0);
+    if (used < 0)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", file));
     text[used] = 0;
     char *line = text; /* a crash may leave bytes of any kind, but no line with its checksum */
     for (char *end; (end = memchr(line, '\n', (size_t)(text + used - line))); line = end + 1) {
@@ -216,17 +234,47 @@ static mercer_status write_all(const mrc_journal *journal, const char *data, int
     return MERCER_OK;
 }
 
+/* Bring the lines of a journal to the disk. */
+static mercer_status sync_lines(const mrc_journal *journal, mercer_error *err)
+{
+    const int errnum = mrc_sync(journal->fd);
+    return errnum
+               ? mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: cannot be written", journal->path)
+               : MERCER_OK;
+}
+
+/* The first line of an empty file, or of one that a crash has left without it. */
+static mercer_status begin_file(const mrc_journal *journal, mercer_error *err)
+{
+    int folder = -1, errnum;
+    mercer_status rc = MERCER_OK;
+    if (ftruncate(journal->fd, 0) != 0 && errno != EINVAL) /* a device has no length */
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written", journal->path));
+    MRC_TRY(write_all(journal, header, HEADER, err));
+    MRC_TRY(sync_lines(journal, err));
+    folder = mrc_open_folder(journal->path); /* one that cannot be read cannot be synced */
+    errnum = folder >= 0 ? mrc_sync(folder) : errno == EACCES || errno == EPERM ? 0 : errno;
+    if (errnum)
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: its folder cannot be synced",
+                            journal->path);
+out:
+    if (folder >= 0)
+        close(folder);
+    return rc;
+}
+
 /* The file of this rank, ready for the next line. */
 static mercer_status open_own(mrc_journal *journal, mercer_error *err)
 {
-    struct stat info;
+    beginning begins;
     mercer_status rc = MERCER_OK;
-    journal->fd = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (journal->fd < 0 || fstat(journal->fd, &info) != 0)
+    journal->fd = mrc_open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (journal->fd < 0)
         MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written", journal->path));
-    if (info.st_size == 0) {
-        MRC_TRY(write_all(journal, header, HEADER, err));
-    } else if (is_journal(journal->fd)) {
+    MRC_TRY(look_at(journal->fd, journal->path, &begins, err));
+    if (begins == TORN) {
+        MRC_TRY(begin_file(journal, err));
+    } else if (begins == OURS) {
         MRC_TRY(write_all(journal, "\n", 1, err)); /* the last line may be torn */
     } else {
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
@@ -270,7 +318,7 @@ void mrc_journal_close(mrc_journal *journal)
     if (!journal->path)
         return;
     if (journal->fd >= 0) {
-        (void)fsync(journal->fd); /* lines that are lost now are computed again */
+        (void)mrc_sync(journal->fd); /* lines that are lost now are computed again */
         close(journal->fd);
     }
     for (int k = 0; k < MRC_JOURNAL_KINDS; k++)
@@ -308,8 +356,7 @@ mercer_status mrc_journal_keep(mrc_journal *journal, mrc_journal_kind kind, int6
     pthread_mutex_lock(&journal->lock);
     rc = write_all(journal, line, used, err);
     if (rc == MERCER_OK && mrc_seconds() - journal->synced >= SYNC_SECONDS) {
-        if (fsync(journal->fd) != 0 && errno != EINVAL) /* a device has nothing to sync */
-            rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be written", journal->path);
+        rc = sync_lines(journal, err);
         journal->synced = mrc_seconds();
     }
     pthread_mutex_unlock(&journal->lock);

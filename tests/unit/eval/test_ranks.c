@@ -550,8 +550,19 @@ static void test_damaged_journals(void **state)
         go_on(setting, 1 + (int)(seed % 3), &alone);
         assert_ok(mercer_journal_remove(journal, err));
     }
+    /* A crash of the machine may leave less than the first line, or zeros in its place. */
+    for (long kept = 0; kept <= 16; kept += 8)
+        for (long zeros = 0; kept + zeros <= 17; zeros += 17 - kept) {
+            char torn[17] = {0};
+            memcpy(torn, text, (size_t)kept);
+            write_journal(0, torn, kept + zeros);
+            go_on(setting, 1, &alone);
+            assert_int_equal(lines_of(0) > 1, 1);
+            assert_ok(mercer_journal_remove(journal, err));
+            assert_null(open_journal(0, "rb"));
+        }
     /* Files of the user's that have such a name are neither read, written nor removed. */
-    static const char own[] = "mercer's own notes\n";
+    static const char own[] = "mercer's notes\n"; /* shorter than the first line, too */
     write_journal(0, own, sizeof own - 1);
     write_journal(7, own, sizeof own - 1);
     struct rank_world world = {.size = 2, .fail_rank = -1};
