@@ -11,11 +11,12 @@
  * A writer that is killed leaves its temporary behind. So names are counted, .NAME.mercer-0 to -f,
  * and each is locked (flock) until it is renamed: the next writer of NAME removes those that nobody
  * holds. A file of the user may have such a name, so ours are marked by the sticky bit, which says
- * nothing for a file, is there from the moment of creation and is removed in the last step before
- * the rename: what lacks it is never removed, also where a file system knows no such bit. Looking
- * at 16 names costs the same in a folder of a million files. Between creating and locking another
- * writer may take a new file for a dead one; its owner sees that it has no name any more, and makes
- * another.
+ * nothing for a file, is there from the moment of creation and is removed right after the rename:
+ * what lacks it is never removed, also where a file system knows no such bit. A writer that ends in
+ * between leaves the bit on the new file, where it does no harm, until that is written again.
+ * Looking at 16 names costs the same in a folder of a million files. Between creating and locking
+ * another writer may take a new file for a dead one; its owner sees that it has no name any more,
+ * and makes another.
  *
  * SIGPIPE is the host's business: a program that ignores it gets MERCER_ERR_IO here. */
 #include "base/output.h"
@@ -376,11 +377,11 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         goto out;
     }
     errnum = mrc_sync(output->fd);
-    if (!errnum)
-        errnum = unmark(output->fd); /* after the sync, which may take long */
     /* A copy keeps the lock until the file has its name. Without one, nothing but a writer in
-     * between is lost. */
+     * between is lost, and the mark has to go now. */
     held = fcntl(output->fd, F_DUPFD_CLOEXEC, 0);
+    if (!errnum && held < 0)
+        errnum = unmark(output->fd);
     if (!errnum)
         errnum = close_descriptor(output);
     if (errnum) {
@@ -396,6 +397,12 @@ mercer_status mrc_output_finish(mrc_output *output, mercer_error *err)
         goto out;
     }
     output->slot = -1;
+    errnum = held >= 0 ? unmark(held) : 0;
+    if (errnum) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum, "%s: written, but its mode cannot be set",
+                            output->shown);
+        goto out;
+    }
     errnum = folder >= 0 ? mrc_sync(folder) : 0;
     if (errnum)
         rc = mrc_fail_errno(err, MERCER_ERR_IO, errnum,

@@ -324,6 +324,19 @@ def test_a_folder_that_cannot_be_synced_is_told():
 
 
 @test
+def test_what_is_left_at_the_rename_is_removed():
+    """A writer that is killed when its file is whole and has not got its name yet."""
+    module = preloaded(MERCER, "faults")
+    ring()
+    words = ("fit", "ring.csv", "-m", "pca", "-n", 1, "-o", "x.model", "--quiet")
+    mercer(*words, status=-signal.SIGSEGV, env=fault(module, "rename 1 segv"))
+    assert ".x.model.mercer-0" in files()
+    mercer(*words)
+    assert files() == ["ring.csv", "x.model"], files()
+    assert os.stat("x.model").st_mode & 0o7000 == 0
+
+
+@test
 def test_a_library_that_ends_the_program_leaves_nothing():
     """libgomp calls exit() when it gets no memory."""
     module = preloaded(MERCER, "faults")
