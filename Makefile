@@ -39,7 +39,7 @@ test-quick: ## the tests of a minute: while you work, before make test
 	@tools/configure $(BUILD) -Dtests=enabled
 	@tools/run-tests $(BUILD) --suite quick --suite quick-only
 
-test-long: ## large data, kill -9, then the numerical tests on every set of BLAS kernels and on the reference BLAS
+test-long: ## large data, calls that fail, crashes, kill -9, then the numerical tests on every set of BLAS kernels and on the reference BLAS
 	@tools/install-packages build test reference
 	@tools/install-packages exports || echo "no R or LibreOffice can be installed: the tables they write are not tested"
 	@tools/configure $(BUILD) -Dtests=enabled

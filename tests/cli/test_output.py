@@ -19,7 +19,6 @@ import stat
 import struct
 import subprocess
 import sys
-import time
 import unicodedata
 
 import numpy as np
@@ -225,42 +224,6 @@ def test_input_is_not_overwritten_by_mistake():
     refused("inverse", "ring.model", "ring.csv", "-o", "ring.csv", status=2, says="data")
     os.unlink("link.csv")
     assert before == [pathlib.Path(name).read_bytes() for name in files()]
-
-
-@slow_test
-def test_kill_during_writes_leaves_old_or_none():
-    """20 times: half at a random moment, half as soon as a temporary file is there."""
-    np.save("x.npy", cloud(1500, 300))
-    words = [MERCER, "fit", "x.npy", "-m", "kpca", "-n", "2", "-o", "x.model", "--quiet"]
-    start = time.monotonic()
-    subprocess.run(words, check=True, timeout=LIMIT)
-    usual = time.monotonic() - start
-    old = pathlib.Path("x.model").read_bytes()
-    draw = random.Random(1)
-    caught = 0
-    for turn in range(20):
-        if turn % 4 < 2:
-            pathlib.Path("x.model").unlink(missing_ok=True)
-        present = os.path.exists("x.model")
-        names = set(files())
-        run = subprocess.Popen(words)
-        if turn % 2:
-            time.sleep(draw.uniform(0, 1.1 * usual))
-        else:
-            until = time.monotonic() + 10 * usual + 5
-            while run.poll() is None and set(files()) == names and time.monotonic() < until:
-                time.sleep(0.0002)
-        run.kill()
-        run.wait()
-        for name in set(files()) - names - {"x.model"}:
-            caught += 1
-            os.unlink(name)
-        if os.path.exists("x.model"):
-            assert pathlib.Path("x.model").read_bytes() == old, "a model that is not whole"
-        else:
-            assert not present, "the old file is gone"
-            pathlib.Path("x.model").write_bytes(old)
-    assert caught > 0, "no kill hit a write; the test shows nothing"
 
 
 @test
