@@ -206,6 +206,7 @@ static void put_division(points *p, const division *d)
     }
     chart_put(p->out, "],\"shapes\":[");
     chart_put(p->out, shapes.bytes ? shapes.bytes : "");
+    p->out->failed |= shapes.failed;
     free(shapes.bytes);
     chart_put(p->out, "],\"data\":\"");
     chart_put_base64(p->out, p->bytes, (size_t)p->shown);

@@ -84,6 +84,7 @@ static void add_head(chart_text *heads, const char *name)
             chart_put(heads, "&#124;");
         else
             chart_put_bytes(heads, at, 1);
+    heads->failed |= text.failed;
     free(text.bytes);
 }
 
@@ -216,6 +217,7 @@ void page_put_odd_rows(chart_text *out, const chart_data *data)
         chart_put(&heads, classes ? "|class|>error" : "|>error");
         chart_put(&heads, novelty ? "|" : "");
         open_table(out, "The largest errors", heads.bytes ? heads.bytes : "");
+        out->failed |= heads.failed;
         free(heads.bytes);
         for (int64_t k = 0; k < count; k++) {
             chart_put(out, "<tr>");
@@ -271,6 +273,7 @@ void page_put_wrong_rows(chart_text *out, const chart_data *data)
         chart_put(&name, judged.classes ? "Rows in the wrong class, the clearest first"
                                         : "The largest differences");
     open_table(out, name.bytes ? name.bytes : "", heads.bytes ? heads.bytes : "");
+    out->failed |= heads.failed || name.failed;
     free(heads.bytes);
     free(name.bytes);
     for (int64_t k = 0; k < count; k++) {
@@ -308,6 +311,7 @@ void page_put_selection(chart_text *out, const mercer_model_info *info, const ch
     chart_put(&heads, classes ? "|class" : "");
     chart_put(&heads, info->selection ? "|>score|>residual|>error left|>captured" : "");
     open_table(out, "In the order of selection", heads.bytes ? heads.bytes : "");
+    out->failed |= heads.failed;
     free(heads.bytes);
     for (int64_t k = 0; k < info->selected_count && k < MAX_ROWS; k++) {
         const int64_t row = info->selected[k];
@@ -477,6 +481,7 @@ void page_put_columns(chart_text *out, const chart_data *data)
         chart_putf(&heads, "|>with f%lld", (long long)t + 1);
     open_table(out, "Columns, and the correlation of each with the first features",
                heads.bytes ? heads.bytes : "");
+    out->failed |= heads.failed;
     free(heads.bytes);
     for (int64_t j = 0; j < shown; j++)
         put_column_row(out, rows, &columns[j], n, told);

@@ -17,8 +17,8 @@ import sys
 
 import numpy as np
 
-from support import (MERCER, cloud, files, mercer, numbers, put_images, random_images, refused, report, ring, ring_model,
-                     run_tests, species, table, test, write)
+from support import (MERCER, cloud, fault, files, mercer, numbers, preloaded, put_images, random_images, refused, report, ring,
+                     ring_model, run_tests, slow_test, species, table, test, write)
 
 
 def page(*words, name="r.html", **more):
@@ -331,6 +331,19 @@ def test_from_fit_evaluate_and_compare():
     ring()
     mercer("fit", "ring.csv", "-m", "ikpca", "-n", 2, "--report", "i.html", "--quiet")
     assert "<section" in pathlib.Path("i.html").read_text()
+
+
+@slow_test
+def test_memory_that_runs_out():
+    """One line and status 1, or the whole page: no part of it is missing."""
+    module = preloaded(MERCER, "faults")
+    species(rows=30)
+    mercer("fit", "species.csv", "-m", "akfa", "-k", "rbf:sigma=2", "-n", 2, "--head", "knn:k=3", "-o", "s.model", "--quiet")
+    words = ("report", "s.model", "species.csv", "-o", "-", "--threads", 1)
+    page = mercer(*words).stdout
+    for k in range(300, 900, 2):
+        done = mercer(*words, status=(0, 1), env=fault(module, f"malloc {k} ENOMEM"))
+        assert done.stdout == page if done.returncode == 0 else done.err.strip().count("\n") == 0, (k, done.err)
 
 
 @test
