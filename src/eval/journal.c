@@ -38,18 +38,6 @@ static const double SYNC_SECONDS = 1; /* what a lost machine costs, besides tria
 
 /* ---- the files ---- */
 
-/* The folder of path, owned by the caller, and the name in it. */
-static mercer_status split_path(const char *path, char **folder, const char **name,
-                                mercer_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    *name = slash ? slash + 1 : path;
-    mercer_status rc = mrc_strdup(folder, slash ? path : ".", err);
-    if (rc == MERCER_OK && slash)
-        (*folder)[slash == path ? 1 : slash - path] = 0;
-    return rc;
-}
-
 typedef enum beginning { FOREIGN, OURS, TORN } beginning;
 
 /* How a file begins: as ours do; or it ends within the first line, of which a crash has left some
@@ -76,14 +64,18 @@ static mercer_status for_each_file(const char *path,
                                                          mercer_error *err),
                                    void *arg, mercer_error *err)
 {
-    char *folder = NULL, *file = NULL;
-    const char *name;
-    DIR *entries = NULL;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *file = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(split_path(path, &folder, &name, err));
-    entries = opendir(folder);
-    if (!entries)
-        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot be read", folder));
+    const int folder = mrc_open_folder(path);
+    DIR *entries = folder >= 0 ? fdopendir(folder) : NULL; /* which then has the descriptor */
+    if (!entries) {
+        rc = mrc_fail_errno(err, MERCER_ERR_IO, errno, "%.*s: cannot be read",
+                            (int)(slash > path ? slash - path : 1), slash ? path : ".");
+        if (folder >= 0)
+            close(folder);
+        goto out;
+    }
     const size_t length = strlen(name), size = strlen(path) + 32;
     MRC_TRY(mrc_alloc(&file, (int64_t)size, 1, err));
     for (const struct dirent *entry; (entry = readdir(entries));) {
@@ -97,7 +89,6 @@ static mercer_status for_each_file(const char *path,
 out:
     if (entries)
         closedir(entries);
-    mrc_free(folder);
     mrc_free(file);
     return rc;
 }

@@ -43,10 +43,11 @@ def arguments():
 class Case:
     """A command, the files it reads, and the one it replaces; beside that one nothing may appear."""
 
-    def __init__(self, name, words, inputs, output, leaves=(), old=True, again=(), untold=(), threads=2):
+    def __init__(self, name, words, inputs, output, leaves=(), old=True, again=(), untold=(), kinds=KINDS):
         self.name, self.inputs, self.output, self.leaves = name, inputs, output, set(leaves)
+        self.kinds = kinds  # of calls that fail
         self.untold = untold  # faults of calls that bring bytes to the disk, and that need not be told
-        self.words = [*words, "--quiet", "--threads", str(threads)]
+        self.words = [*words, "--quiet", "--threads", "2"]
         self.has_old = old  # whether there is a file to be replaced
         self.again = [*self.words, *again]  # what goes on after a crash; leaves: what may stay for it
         self.old = self.new = None  # bytes of the output before and after
@@ -58,6 +59,8 @@ CASES = [
     Case("fit", ["fit", "kinds.csv", *FIT, "--head", "knn:k=3", "-o", "out.model"], ["kinds.csv"], "out.model"),
     Case("fit-svm", ["fit", "kinds.csv.gz", *FIT, "--head", "svm", "-o", "new.model"], ["kinds.csv.gz"],
          "new.model", old=False),
+    Case("fit-threads", ["fit", "many.csv", "-m", "kpca", "-k", "rbf:sigma=3", "-n", "200", "-o", "many.model"],
+         ["many.csv"], "many.model", old=False, kinds=("mmap", "malloc", "thread")),
     Case("transform", ["transform", "ring.model", "rows.npz", "-o", "out.npy"], ["ring.model", "rows.npz"],
          "out.npy"),
     Case("update", ["update", "stream.model", "tail.csv", "--checkpoint", "60"], ["tail.csv"], "stream.model",
@@ -87,6 +90,7 @@ def make_files(folder):
     (folder / "kinds.csv").write_text(text)
     (folder / "kinds.csv.gz").write_bytes(gzip.compress(text.encode()))
     np.savez_compressed(folder / "rows.npz", x=np.tile(x, (100, 1)))
+    np.savetxt(folder / "many.csv", rng.normal(size=(450, 2)), delimiter=",", fmt="%.6g")
     must("fit", "kinds.csv", *FIT, "-o", "ring.model", folder=folder)
     lines = "".join(",".join(map(repr, row)) + "\n" for row in rng.normal(size=(260, 3)).tolist())
     (folder / "tail.csv").write_text("a,b,c\n" + lines)

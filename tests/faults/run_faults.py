@@ -11,7 +11,7 @@ its name. Without --long only some of the k are tried.
 """
 import sys
 
-from common import KINDS, MERCER, Tally, arguments, harness, in_parallel, is_one_line, mercer, prepare, run_with, workplace, wrong_files
+from common import MERCER, Tally, arguments, harness, in_parallel, is_one_line, mercer, prepare, run_with, workplace, wrong_files
 
 EFFECTS = {
     "open": ("EINTR", "EMFILE", "EACCES"),
@@ -28,7 +28,9 @@ EFFECTS = {
 HARMLESS = ("EINTR", "short")
 TOLD = ("write", "fsync", "rename")  # the kinds whose faults are never passed over
 FOREIGN = ("libopenblas", "libgomp", "liblapack", "libgfortran", "libsvm", "liblinear")
-QUICK = {"open": 6, "read": 6, "write": 6, "malloc": 60}  # values of k that are tried without --long
+ALL_THAT_FOLLOW = ["read 1+ short", "write 1+ short", "write 2+ ENOSPC", "fsync 1+ EIO", "close 1+ EIO", "open 8+ EMFILE",
+                   "mmap 1+ ENOMEM", "thread 1+ EAGAIN"]
+QUICK = {"open": 40, "read": 8, "write": 8, "malloc": 40}  # values of k that are tried without --long
 LONG = {"malloc": 1500}
 
 
@@ -101,14 +103,14 @@ def some_of(count, most):
     return list(range(1, near + 1)) + list(range(near + step, count + 1, step))
 
 
-def faults_of(calls, limits):
-    """All faults to be tried where there are so many calls of each kind."""
-    for kind in KINDS:
+def faults_of(case, calls, limits):
+    """All faults to be tried in a command that makes so many calls of each kind."""
+    for kind in case.kinds:
         for effect in EFFECTS[kind]:
             for k in some_of(calls[kind] + (kind == "malloc"), limits.get(kind, 10 ** 6)):
                 yield f"{kind} {k} {effect}"
-    for what in ("read 1+ short", "write 1+ short", "write 2+ ENOSPC", "thread 1+ EAGAIN", "open 8+ EMFILE"):
-        if calls[what.split()[0]]:
+    for what in ALL_THAT_FOLLOW:
+        if calls[what.split()[0]] and what.split()[0] in case.kinds:
             yield what
 
 
@@ -125,7 +127,7 @@ def main():
             calls = run_with(case, module, "", folder)[2].calls
         sweep = Sweep(case, module)
         failures = []
-        for wrong in in_parallel(given.jobs, sweep.try_one, [given.only] if given.only else list(faults_of(calls, limits))):
+        for wrong in in_parallel(given.jobs, sweep.try_one, [given.only] if given.only else list(faults_of(case, calls, limits))):
             if wrong:
                 failures.append(wrong)
         print(f"{case.name}: calls: " + ", ".join(f"{count} {kind}" for kind, count in calls.items()))
