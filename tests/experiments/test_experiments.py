@@ -115,7 +115,7 @@ def test_only_chooses(build, folder):
     done = start("--only", "000")
     check("an unknown name is refused with those there are", done.returncode == 1 and done.stderr ==
           "run.py: no experiment starts with '000'; there are jiang_2006, liu_2005, li_2011, chin_2006, dhanjal_2009, "
-          "tipping_2001, and PAPER/table1 and the like\n", done.stderr.strip())
+          "mika_1999, tipping_2001, and PAPER/table1 and the like\n", done.stderr.strip())
 
 
 def test_every_script_is_listed():
