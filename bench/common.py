@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the scripts run_*.py share: running programs, data sets, tables, the page in docs/."""
 import argparse
+import functools
 import json
 import os
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -115,6 +117,13 @@ class Judge(Bench):
             met = sum(figure <= limit if most else figure >= limit for figure in figures)
             self.aims.append([what, f"{'at most' if most else 'at least'} {limit}", f"{worst:.3g}",
                               f"{met} of {len(figures)}"])
+
+
+@functools.cache
+def has_kernlab():
+    """Whether R is there, and this package of it."""
+    ask = ["Rscript", "-e", "quit(status = !requireNamespace('kernlab', quietly = TRUE))"]
+    return bool(shutil.which("Rscript")) and subprocess.run(ask, capture_output=True, check=False).returncode == 0
 
 
 def yes(value):

@@ -10,7 +10,6 @@ Times are the smallest of some repetitions; each aim stands beside its figure.
 --quick makes it a smoke test on small data. Methods and peers that are not there are left out, with a
 line. The status is 1 when a measurement failed or selected rows are not those of plain deflation.
 """
-import shutil
 import sys
 import time
 
@@ -18,7 +17,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
 
-from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, RING_GAMMA, Judge, digits, exponent, limits_table, machine,
+from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, RING_GAMMA, Judge, digits, exponent, has_kernlab, limits_table, machine,
                     markdown, measure_limits, parse_options, publish, rbf, ring, seconds, times, yes)
 
 THREADS = 2
@@ -206,8 +205,8 @@ def crossover_table(lines):
 
 def measure_kfa(bench):
     """Rows of tool and method against kernlab's kfa: time, and error not centred."""
-    if not shutil.which("Rscript"):
-        bench.leave_out("kernlab's kfa: no Rscript")
+    if not has_kernlab():
+        bench.leave_out("kernlab's kfa: no R, or no kernlab in it")
         return []
     repeats = 2 if bench.quick else 5
     works = [(f"ring {n}", ring(n), RING_GAMMA, 10)

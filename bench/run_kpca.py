@@ -12,7 +12,6 @@ the same run too, and the floors computed from them stand beside our figures.
 an exact method's eigenvalues disagree with the exact peer's.
 """
 import importlib.util
-import shutil
 import sys
 import time
 
@@ -20,7 +19,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 
-from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, PYTHON, RING_GAMMA, Bench, digits, limits_table,
+from common import (BENCH, DIGITS_GAMMA, MILLION_MEMORY, PYTHON, RING_GAMMA, Bench, digits, has_kernlab, limits_table,
                     machine, markdown, measure_limits, parse_options, publish, rbf, ring, rough_images, seconds, times)
 
 DIGITS_OF_EXACT = 6  # eigenvalues must agree with the exact peer to so many digits
@@ -100,7 +99,7 @@ def measure_ring(bench, n):
                 continue
             slow = method == "randomized" and n > 3500 or n > 10000
             bench.sklearn(*problem, method, threads, 1 if slow else repeats)
-        if n <= 3500 and not bench.quick and shutil.which("Rscript"):
+        if n <= 3500 and not bench.quick and has_kernlab():
             bench.kernlab(*problem, threads, 3 if n <= 1000 else 1)
         for store in ("auto", "lowrank", "dense", "stream"):
             bench.mercer(*problem, store, threads, repeats)
@@ -114,7 +113,7 @@ def measure_digits(bench):
         for method in ("arpack", "randomized", "dense", "nystroem500"):
             if not bench.quick or (method == "arpack" and threads == 1):
                 bench.sklearn(*problem, method, threads, 3, new)
-        if threads == 1 and not bench.quick and shutil.which("Rscript"):
+        if threads == 1 and not bench.quick and has_kernlab():
             bench.kernlab(*problem, threads, 1, new)
         for store in ("auto", "dense", "stream"):
             bench.mercer(*problem, store, threads, 5, new)
