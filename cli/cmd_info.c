@@ -30,10 +30,10 @@ static void print_columns(const mercer_model *model, int64_t columns)
  */
 static int64_t next_column(const double *weights, int64_t columns, int64_t last)
 {
+    const double before = last < 0 ? INFINITY : weights[last];
     int64_t next = -1;
     for (int64_t k = 0; k < columns; k++) {
-        const bool is_later =
-            last < 0 || weights[k] < weights[last] || (weights[k] == weights[last] && k > last);
+        const bool is_later = weights[k] < before || (weights[k] == before && k > last);
         if (is_later && (next < 0 || weights[k] > weights[next]))
             next = k;
     }

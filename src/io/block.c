@@ -103,7 +103,7 @@ mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64
             return rc;
         rows = rows < allowed + 1 ? rows : allowed + 1;
     }
-    if (fitting <= block->n)
+    if (block->budget && fitting <= block->n)
         return fail_rows(block,
                          (double)(block->n + 1) * (double)mrc_block_row_bytes(block, columns) +
                              (double)block->entry_capacity * ENTRY_BYTES,
