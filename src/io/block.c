@@ -34,9 +34,10 @@ bool mrc_block_is_full(mrc_block *block, const mrc_columns *columns)
 /* Fail because rows, or their entries, go on beyond the budget. */
 static mercer_status fail_rows(const mrc_block *block, double bytes, mercer_error *err)
 {
-    const mrc_budget *budget = block->budget;
+    /* Where there is no budget nothing is refused. */
+    const double most = block->budget ? (double)block->budget->most : 0;
     double done = mrc_input_done(block->input);
-    const mrc_bytes_pair sizes = mrc_bytes_texts((double)budget->most, done > 0 ? bytes / done : 0);
+    const mrc_bytes_pair sizes = mrc_bytes_texts(most, done > 0 ? bytes / done : 0);
     char all[64] = "";
     if (done > 0 && done < 1)
         snprintf(all, sizeof all, " (about %s in all)", sizes.second.text);
@@ -103,7 +104,7 @@ mercer_status mrc_block_grow(mrc_block *block, const mrc_columns *columns, int64
             return rc;
         rows = rows < allowed + 1 ? rows : allowed + 1;
     }
-    if (block->budget && fitting <= block->n)
+    if (fitting <= block->n)
         return fail_rows(block,
                          (double)(block->n + 1) * (double)mrc_block_row_bytes(block, columns) +
                              (double)block->entry_capacity * ENTRY_BYTES,
