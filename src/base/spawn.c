@@ -317,3 +317,11 @@ void mrc_helper_stop(mrc_helper *helper)
     close_fd(&helper->pidfd);
     *helper = (mrc_helper){0};
 }
+
+void mrc_helper_note_open(const mercer_ctx *ctx, const char *shown)
+{
+    mrc_notice_at(ctx, MRC_AT(.key = "untrusted", .names_file = 1),
+                  "%s: is read in a process of its own, which this kernel cannot confine: it has "
+                  "no Landlock or no seccomp",
+                  shown);
+}

@@ -58,4 +58,7 @@ bool mrc_helper_is_ours(const mrc_helper *helper);
  * Then it is none. */
 void mrc_helper_stop(mrc_helper *helper);
 
+/* Say that the kernel cannot confine the helper that reads `shown`. */
+void mrc_helper_note_open(const mercer_ctx *ctx, const char *shown);
+
 #endif

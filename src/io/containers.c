@@ -182,14 +182,6 @@ out:
     return rc;
 }
 
-void mrc_note_open(const mercer_ctx *ctx, const char *shown)
-{
-    mrc_notice_at(ctx, MRC_AT(.key = "untrusted", .names_file = 1),
-                  "%s: is read in a process of its own, which this kernel cannot confine: it has "
-                  "no Landlock or no seccomp",
-                  shown);
-}
-
 /* What the helper says of the file. */
 static mercer_status receive_answer(struct remote *remote, mercer_ctx *ctx, mrc_matrix *matrix,
                                     char **shown, mercer_error *err)
@@ -215,7 +207,7 @@ static mercer_status receive_answer(struct remote *remote, mercer_ctx *ctx, mrc_
         name = NULL;
     }
     if (answer.open)
-        mrc_note_open(ctx, remote->shown);
+        mrc_helper_note_open(ctx, remote->shown);
     if (answer.status != MERCER_OK)
         MRC_TRY(mrc_fail_again(err, (mercer_status)answer.status, &answer.error));
     MRC_TRY(check_limits(&answer, matrix->budget, remote->shown, err));

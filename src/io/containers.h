@@ -84,9 +84,6 @@ mercer_status mrc_image_decoder_run(mrc_image_decoder *decoder, mercer_ctx *ctx,
                                     const unsigned char *bytes, size_t length,
                                     const mrc_budget *budget, mrc_pixels *out, mercer_error *err);
 
-/* Say that the kernel cannot confine who reads `shown`. */
-void mrc_note_open(const mercer_ctx *ctx, const char *shown);
-
 /* MAT or HDF5: *shown, owned by the caller also on error, is set to file:array; the matrix borrows
  * it and owns the open file. */
 mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_container format, const char *file,

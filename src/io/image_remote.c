@@ -99,7 +99,7 @@ mercer_status mrc_image_decoder_run(mrc_image_decoder *decoder, mercer_ctx *ctx,
     MRC_TRY(mrc_helper_send(helper, ctx, bytes, length, err));
     MRC_TRY(mrc_helper_receive(helper, ctx, &answer, sizeof answer, err));
     if (answer.open)
-        mrc_note_open(ctx, path);
+        mrc_helper_note_open(ctx, path);
     MRC_TRY(check_answer(&answer, budget, path, err));
     const int64_t values = answer.width * answer.height * answer.channels;
     MRC_TRY(mrc_alloc2_raw(&out->values, values, 1, 1, err));
