@@ -10,7 +10,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-mpi test test-quick test-long lint sanitize fuzz bench experiments docs install python wheel dist packages try-packages clean help
+.PHONY: build demo demo-mpi test test-quick test-long lint sanitize fuzz coverage nightly bench experiments docs install python wheel dist packages try-packages clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -60,6 +60,14 @@ fuzz: ## fuzz every reader, FUZZ_SECONDS=600 each; FUZZ_TARGET=csv for one
 	@tools/install-packages build fuzz
 	@tools/fuzz $(BUILD) $(FUZZ_SECONDS) $(FUZZ_TARGET)
 
+coverage: ## lines and branches that make test reaches, per folder
+	@tools/install-packages build test python coverage
+	@tools/install-packages mpi browser || echo "no MPI or no browser can be installed: what their tests reach is not counted"
+	@tools/coverage $(BUILD)
+
+nightly: ## all of the above, hours of it, into docs/TESTING.md; PARTS="lint fuzz" for some
+	@tools/nightly $(BUILD) --docs $(PARTS)
+
 bench: build ## Mercer and its peers; ONLY=kpca, greedy, supervised, ridge, koca, stream, evaluate or python, QUICK=1: a smoke run, DOCS=1: into docs/
 	@tools/install-packages bench
 	@status=0; for part in $(or $(ONLY),kpca greedy supervised ridge koca stream evaluate python); do $(PYTHON) bench/run_$$part.py \
@@ -108,7 +116,7 @@ try-packages: packages ## install them in a bare Debian and run README's tour an
 	@tools/try-packages $(BUILD)/packages
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference
+	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference $(BUILD)-coverage $(BUILD)-nightly
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
