@@ -92,6 +92,8 @@ enum {
     MAX_PASSES = 16,       /* times that a packed block is unpacked; more: slower, in less memory */
     MAX_TOUCHED = 2048,    /* blocks that one call of the library touches */
     TOUCHED_BYTES = 8192,  /* that it takes for each of them, beside the values */
+    MAX_LOOKED_AT = 1024,  /* blocks whose places are looked at; for each the library walks to it */
+    CHECK_SUM_BYTES = 4,
     REASON_SIZE = 160
 };
 
@@ -232,40 +234,104 @@ static const char *not_numbers(hid_t type)
     }
 }
 
-/* Whether a dataset that is not compressed holds fewer bytes than its shape asks for, or than its
- * blocks do; one in a piece has just as many, or none as long as nothing was written. The library
+/* Number of blocks of that length. */
+static hsize_t across(hsize_t length, hsize_t block)
+{
+    return length > 0 ? (length - 1) / block + 1 : 0;
+}
+
+/* Whether bytes from there on lie before the end that the file itself names. The library reads what
+ * lies behind it as if it were there, and leaves memory as it was. */
+static bool is_inside(haddr_t at, hsize_t bytes, haddr_t end)
+{
+    return at <= end && bytes <= end - at;
+}
+
+/* The filters of blocks that change the number of their bytes in a way that is known. */
+struct filters {
+    bool known;
+    hsize_t more; /* bytes that a block may have beside its values: a check sum */
+};
+
+static struct filters find_filters(hid_t plist)
+{
+    struct filters found = {.known = true};
+    for (int i = 0; i < H5Pget_nfilters(plist); i++) {
+        unsigned flags;
+        size_t none = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(plist, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
+        found.known &= filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32;
+        found.more += filter == H5Z_FILTER_FLETCHER32 ? CHECK_SUM_BYTES : 0;
+    }
+    return found;
+}
+
+/* Whether the blocks of a dataset are more than it can have, have other axes, lie outside of the
+ * file or, as long as they are not compressed, do not have the bytes of their values. The library
  * does not look: it would give what lies behind them in memory. Compressed ones are found out by
  * nobody before they are unpacked; all this runs in a program of its own. */
+static bool blocks_misfit(hid_t data, hid_t plist, hid_t space, hsize_t bytes, haddr_t end)
+{
+    hsize_t shape[H5S_MAX_RANK], block[H5S_MAX_RANK], count, most = 1, each = bytes, wanted;
+    const struct filters filters = find_filters(plist);
+    int axes = H5Sget_simple_extent_dims(space, shape, NULL);
+    if (axes < 0 || H5Pget_chunk(plist, H5S_MAX_RANK, block) != axes)
+        return true;
+    for (int i = 0; i < axes; i++) {
+        if (block[i] == 0 || __builtin_mul_overflow(each, block[i], &each))
+            return true;
+        if (__builtin_mul_overflow(most, across(shape[i], block[i]), &most))
+            most = INT64_MAX;
+    }
+    if (H5Dget_num_chunks(data, space, &count) < 0 || count > most ||
+        __builtin_mul_overflow(count, each, &wanted))
+        return true;
+    const hsize_t held = H5Dget_storage_size(data);
+    if (filters.known && (held < wanted || held - wanted > filters.more * count))
+        return true;
+    for (hsize_t k = 0; count <= MAX_LOOKED_AT && k < count; k++) {
+        hsize_t at[H5S_MAX_RANK], size;
+        haddr_t address;
+        unsigned mask;
+        if (H5Dget_chunk_info(data, space, k, at, &mask, &address, &size) < 0 ||
+            !is_inside(address, size, end) ||
+            (filters.known && (size < each || size - each > filters.more)))
+            return true; /* the place in the dataset, *at, is wrong where it can grow */
+    }
+    return false;
+}
+
+/* Whether a dataset in one piece has other bytes than its shape asks for, or lies outside of the
+ * file. Nothing is there as long as nothing was written. */
+static bool piece_misfits(hid_t data, bool compact, hid_t space, hsize_t bytes, haddr_t end)
+{
+    const hssize_t points = H5Sget_simple_extent_npoints(space);
+    const hsize_t held = H5Dget_storage_size(data);
+    hsize_t wanted;
+    if (points < 0 || __builtin_mul_overflow((hsize_t)points, bytes, &wanted))
+        return true;
+    if (compact)
+        return held < wanted;
+    return held != 0 && (held != wanted || !is_inside(H5Dget_offset(data), held, end));
+}
+
+/* Whether what is stored cannot be the values of a dataset. */
 static bool is_misfit(hid_t data, hid_t plist)
 {
-    hid_t space = H5Dget_space(data), type = H5Dget_type(data);
-    hsize_t block[H5S_MAX_RANK], values = 0, wanted, bytes = type >= 0 ? H5Tget_size(type) : 0;
-    H5D_layout_t layout = H5Pget_layout(plist);
-    bool known = space >= 0 && bytes > 0;
-    if (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS) {
-        hssize_t points = known ? H5Sget_simple_extent_npoints(space) : -1;
-        known = points >= 0;
-        values = known ? (hsize_t)points : 0;
-    } else if (layout == H5D_CHUNKED) {
-        int axes = H5Pget_chunk(plist, H5S_MAX_RANK, block);
-        for (int i = 0; i < H5Pget_nfilters(plist); i++) {
-            unsigned flags;
-            size_t none = 0;
-            H5Z_filter_t filter =
-                H5Pget_filter2(plist, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
-            if (filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
-                axes = -1; /* its blocks may have any size */
-        }
-        known = known && axes > 0 && H5Dget_num_chunks(data, space, &values) >= 0;
-        for (int i = 0; known && i < axes; i++)
-            known = !__builtin_mul_overflow(values, block[i], &values);
-    } else {
-        known = false;
-    }
-    hsize_t held = known ? H5Dget_storage_size(data) : 0;
-    bool is = known && __builtin_mul_overflow(values, bytes, &wanted);
-    if (known && !is)
-        is = layout == H5D_CONTIGUOUS ? held != 0 && held != wanted : held < wanted;
+    hid_t file = H5Iget_file_id(data), space = H5Dget_space(data), type = H5Dget_type(data);
+    const hsize_t bytes = type >= 0 ? H5Tget_size(type) : 0;
+    const H5D_layout_t layout = H5Pget_layout(plist);
+    haddr_t end;
+    bool is = false;
+    if (space < 0 || bytes == 0 || H5Fget_eoa(file, &end) < 0)
+        is = true;
+    else if (layout == H5D_CHUNKED)
+        is = blocks_misfit(data, plist, space, bytes, end);
+    else if (layout == H5D_COMPACT || layout == H5D_CONTIGUOUS)
+        is = piece_misfits(data, layout == H5D_COMPACT, space, bytes, end);
+    if (file >= 0)
+        H5Fclose(file);
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -286,7 +352,7 @@ static const char *not_alone(hid_t data)
     H5Pclose(plist);
     return virtual ? "a virtual dataset, put together from others"
            : external != 0 ? "stored outside of this file"
-           : damaged ? "damaged: its length is not what its shape says"
+           : damaged ? "damaged: its values do not fit its shape"
                      : NULL;
 }
 
@@ -486,12 +552,6 @@ struct blocks {
     int64_t touched; /* by one call */
     bool packed;
 };
-
-/* Number of blocks of that length. */
-static hsize_t across(hsize_t length, hsize_t block)
-{
-    return (length - 1) / block + 1;
-}
 
 /* Let one call touch no more than `most` blocks, whole ones: fewer rows of them, then fewer along
  * the second axis. Returns how many it touches. */

@@ -250,7 +250,13 @@ static mercer_status check_part(struct element *e, int part, const struct part *
                         e->input->shown);
         goto out;
     }
-    if (data < PARTS_OF_DATA && (!index || whole_numbers))
+    /* The library takes the length of other types for that of whole numbers, even of an array
+     * without entries. */
+    if (index && !whole_numbers)
+        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
+                    "%s: the places of a sparse array are no whole numbers (damaged file)",
+                    e->input->shown);
+    if (data < PARTS_OF_DATA)
         claims->found[data] = values_of(tag);
     if (!index || data != STARTS || tag->behind < (int64_t)sizeof last) {
         MRC_TRY(element_read(e, NULL, tag->behind, err));
