@@ -15,6 +15,8 @@
  * nothing and keeps the library free of global state. */
 #include "base/number.h"
 
+#include "base/json_writer.h"
+
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -408,6 +410,15 @@ int mrc_format_double(double value, char out[MRC_NUMBER_SIZE])
     return (int)(p - out);
 }
 
+/* Bytes of the character at s that a terminal may get; 0 for a control character, of which U+0080
+ * to U+009F begin commands, too, and for a byte that is not part of one. */
+static size_t show_width(const unsigned char *s)
+{
+    if (*s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0))
+        return 0;
+    return (size_t)mrc_utf8_length(s);
+}
+
 const char *mrc_show(char out[MRC_SHOWN_SIZE], const char *text, size_t length)
 {
     static const char dots[] = "...";
@@ -418,8 +429,13 @@ const char *mrc_show(char out[MRC_SHOWN_SIZE], const char *text, size_t length)
         while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
             length--; /* not in the middle of a UTF-8 character */
     }
-    for (size_t i = 0; i < length; i++)
-        out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    memcpy(out, length > 0 ? text : "", length); /* text may be NULL */
+    out[length] = 0;
+    for (size_t i = 0, width; i < length; i += width) {
+        width = show_width((const unsigned char *)out + i);
+        if (width == 0)
+            out[i++] = '?';
+    }
     memcpy(out + length, cut ? dots : "", cut ? sizeof dots : 1);
     return out;
 }

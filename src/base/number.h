@@ -31,8 +31,8 @@ bool mrc_parse_int(const char *text, size_t length, int64_t *out);
 enum { MRC_NUMBER_SIZE = 32 };
 int mrc_format_double(double value, char out[MRC_NUMBER_SIZE]);
 
-/* Text of the user for a message: control characters become '?', long text ends in "...". Returns
- * out. */
+/* Text of the user for a message: control characters and bytes that are not UTF-8 become '?', long
+ * text ends in "...". Returns out. */
 enum { MRC_SHOWN_SIZE = 64 };
 const char *mrc_show(char out[MRC_SHOWN_SIZE], const char *text, size_t length);
 

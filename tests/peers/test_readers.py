@@ -258,4 +258,5 @@ def main():
     sys.exit(close())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -373,6 +373,22 @@ static void test_show(void **state)
     (void)state;
     assert_string_equal(mrc_show(shown, "a\nb\tc\0d", 7), "a?b?c?d");
     assert_string_equal(mrc_show(shown, "", 0), "");
+    /* Messages are UTF-8 whatever a file has; of U+009B, which begins commands of terminals,
+     * nothing is left. */
+    assert_string_equal(mrc_show(shown,
+                                 "1\xb9"
+                                 "2\xc3",
+                                 4),
+                        "1?2?");
+    assert_string_equal(mrc_show(shown, "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 9),
+                        "\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
+    assert_string_equal(mrc_show(shown,
+                                 "a\xc2\x9b"
+                                 "31m",
+                                 6),
+                        "a??31m");
+    assert_string_equal(mrc_show(shown, "\xc3\xa4", 1),
+                        "?"); /* no more than its length is looked at */
     memset(text, 'x', sizeof text);
     mrc_show(shown, text, sizeof text);
     assert_int_equal(strlen(shown), MRC_SHOWN_SIZE - 1);
