@@ -8,7 +8,6 @@
 #include <mercer/mercer.h>
 
 #include <math.h>
-#include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,20 +28,6 @@ struct wish {
     int tuned;
     const char *targets;
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* Whether a call has had its time: a fit with a million iterations is nobody's mistake but the
- * caller's. */
-static int is_over(void *host)
-{
-    return now() > *(const double *)host;
-}
 
 /* Whether the options are taken. */
 static bool read_wish(const uint8_t *data, size_t size, struct wish *wish)
@@ -165,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const double SECONDS = 1; /* for all of it */
     static struct wish wish;
-    double x[ROWS * COLUMNS], end = now() + SECONDS;
+    double x[ROWS * COLUMNS], end = fuzz_seconds() + SECONDS;
     const mercer_array array = {
         .struct_size = sizeof array, .data = x, .rank = 2, .shape = {ROWS, COLUMNS}};
     mercer_ctx *ctx = NULL;
@@ -179,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         x[i] = (double)(i * 7919 % 97) / 16 - 3;
     if (!read_wish(data, size, &wish) || mercer_ctx_new(&ctx, NULL) != MERCER_OK)
         return fuzz_result(false);
-    mercer_ctx_set_poll(ctx, is_over, &end);
+    mercer_ctx_set_poll(ctx, fuzz_is_over, &end);
     if (mercer_ctx_set_threads(ctx, 1, NULL) == MERCER_OK &&
         mercer_rows_view(ctx, &array, &rows, NULL) == MERCER_OK &&
         make_targets(wish.targets, &targets) == MERCER_OK) {

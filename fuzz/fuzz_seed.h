@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static bool fuzz_must_load;
 static bool fuzz_loaded; /* what came of the last input */
@@ -22,6 +23,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     for (int i = 1; i < *argc; i++)
         fuzz_must_load |= strcmp((*argv)[i], "--must-load") == 0;
     return 0;
+}
+
+/* Processor time of this process. */
+static inline double fuzz_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* For mercer_ctx_set_poll(), the host being the time at which work is given up: a fit with a
+ * million iterations is nobody's mistake but the caller's. */
+static inline int fuzz_is_over(void *host)
+{
+    return fuzz_seconds() > *(const double *)host;
 }
 
 /* The end of every target. */

@@ -13,7 +13,7 @@ import scipy.io
 import scipy.sparse
 
 root = pathlib.Path(__file__).parent / "corpus"
-for name in ("fit", "hdf5", "libsvm", "mat", "mtx"):
+for name in ("api", "fit", "hdf5", "libsvm", "mat", "mtx"):
     (root / name).mkdir(exist_ok=True)
 
 texts = {
@@ -333,3 +333,34 @@ fits |= {
 }
 for name, lines in fits.items():
     (root / "fit" / name).write_text("\n".join(lines) + "\n")
+
+# Sequences of calls, as fuzz_api.c takes bytes: every method in its order there, then streams and an evaluation.
+ROWS, TARGETS, FIT, USE, CHANGE, START, FEED, _, TAKE, EVALUATE, ASK, SET, FREE = range(13)
+
+
+def some_rows(slot, count=12, columns=3):
+    return bytes([ROWS, slot, columns - 1, count - 1, 0, *((i * i * 7 + 11 * i) % 256 for i in range(count * columns)), 0])
+
+
+def some_targets(slot, kind, count=12):
+    return bytes([TARGETS, slot, kind, count - 1]) + b"".join(bytes([3 if i % 4 == 3 else 0, i % 16]) for i in range(count))
+
+
+def wish(method, kernel=0, head=0, scale=0):
+    return bytes([method, kernel, head, scale, 0, 0, 0, 0])
+
+
+calls = {}
+for i in range(28):
+    data = some_rows(0) + some_targets(0, 1) + some_targets(1, 0)
+    for kind in (0, 1, 3):  # classes, values, none
+        data += bytes([FIT, 0, 0, kind]) + wish(i) + bytes([1, USE, 0, 0, 0, ASK, 0, 5, CHANGE, 0, 1, 0, 1, USE, 1, 0, 0])
+    calls[f"method_{i:02}"] = data
+calls["stream"] = (some_rows(0) + bytes([START, 0, 1]) + wish(11, 1) + bytes([FEED, 0, 1, 0, FEED, 0, 3, 0, FEED, 0, 0, TAKE, 0, 2, USE, 2, 0, 0, START, 1, 0, 2]) +
+                   bytes([FEED, 1, 2, 0, FEED, 1, 0, TAKE, 1, 3, ASK, 3, 0]))
+calls["evaluate"] = (some_rows(0) + some_targets(0, 1) + bytes([EVALUATE, 0, 0, 0]) + wish(1, 1, 2, 1) + bytes([3, 1]) +
+                     bytes([FIT, 0, 0, 0]) + wish(1, 1, 4, 1) + bytes([0, USE, 0, 0, 1]))
+calls["settings"] = some_rows(0) + bytes([SET, 0, 2, SET, 1, 200, 15, SET, 2, 9, SET, 4, FIT, 0, 0, 3]) + wish(0) + bytes([0, SET, 5, FIT, 0, 0, 3]) + wish(0) + bytes([0, FREE, 0, 0])
+calls["nothing"] = bytes([USE, 0, 0, FIT, 0, 0, 0]) + wish(0) + bytes([0, START, 0, 0, 0, FEED, 0, 1, 0, TAKE, 0, 0, CHANGE, 0, 1, 0, 1, EVALUATE, 0, 0, 0])
+for name, data in calls.items():
+    (root / "api" / name).write_bytes(data)

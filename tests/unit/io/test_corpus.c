@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every seed of the fuzzers, and whatever they once found, through the readers: no crash, no leak;
  * and those that fuzz/good_seeds names must load. MERCER_CORPUS is the folder fuzz/corpus. */
+#define LLVMFuzzerTestOneInput fuzz_api_input
+#include "../../../fuzz/fuzz_api.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_csv_input
 #include "../../../fuzz/fuzz_csv.c"
 #undef LLVMFuzzerTestOneInput
@@ -98,6 +101,12 @@ static void run_folder(const char *name, int (*run)(const uint8_t *data, size_t 
     assert_int_equal(good, count_words(names)); /* else one is named that is not there */
 }
 
+static void test_api_corpus(void **state)
+{
+    (void)state;
+    run_folder("api", fuzz_api_input);
+}
+
 static void test_csv_corpus(void **state)
 {
     (void)state;
@@ -161,10 +170,10 @@ static void test_npz_corpus(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_csv_corpus),   TEST(test_fit_corpus),    TEST(test_hdf5_corpus),
-        TEST(test_image_corpus), TEST(test_libsvm_corpus), TEST(test_mat_corpus),
-        TEST(test_model_corpus), TEST(test_mtx_corpus),    TEST(test_npy_corpus),
-        TEST(test_npz_corpus),
+        TEST(test_api_corpus),  TEST(test_csv_corpus),   TEST(test_fit_corpus),
+        TEST(test_hdf5_corpus), TEST(test_image_corpus), TEST(test_libsvm_corpus),
+        TEST(test_mat_corpus),  TEST(test_model_corpus), TEST(test_mtx_corpus),
+        TEST(test_npy_corpus),  TEST(test_npz_corpus),
     };
     return RUN_TESTS(tests);
 }
