@@ -126,22 +126,36 @@ static int64_t find_null(const struct ArrowArray *array, int64_t first, int64_t 
     return -1;
 }
 
+/* Whether a column has the rows of its chunk, whose offset counts on top of its own, and can be
+ * read; how long its buffers are is the producer's word alone. */
+static bool has_rows(const struct ArrowArray *column, const struct ArrowArray *chunk)
+{
+    int64_t last;
+    return column && column->n_buffers == 2 && column->buffers && column->offset >= 0 &&
+           column->length >= 0 && chunk->length <= column->length &&
+           chunk->offset <= column->length - chunk->length &&
+           !__builtin_add_overflow(column->offset, column->length, &last) &&
+           (chunk->length == 0 || column->buffers[1]);
+}
+
 /* Whether a chunk is as the schema says, and has no nulls; false with an exception. */
 static bool check_chunk(core_state *state, const core_arrow *table, const struct ArrowArray *chunk)
 {
     PyObject *error = state->errors[MERCER_ERR_DATA];
-    int64_t null = -1;
+    int64_t null = -1, rows, last;
     if (chunk->n_children != table->schema.n_children || chunk->length < 0 || chunk->offset < 0 ||
-        (chunk->n_children > 0 && !chunk->children)) {
+        (chunk->n_children > 0 && !chunk->children) ||
+        __builtin_add_overflow(chunk->offset, chunk->length, &last) ||
+        __builtin_add_overflow(table->rows, chunk->length, &rows) ||
+        __builtin_mul_overflow(rows, chunk->n_children, &rows) ||
+        rows > PY_SSIZE_T_MAX / (Py_ssize_t)sizeof(double)) {
         PyErr_SetString(error, "the Arrow stream is damaged: a batch is not as its schema says");
         return false;
     }
     for (int64_t i = 0; i < chunk->n_children; i++) {
         const struct ArrowArray *column = chunk->children[i];
         const char *name = table->schema.children[i]->name;
-        if (!column || column->n_buffers != 2 || !column->buffers || column->offset < 0 ||
-            column->length - chunk->offset < chunk->length ||
-            (column->length > 0 && !column->buffers[1])) {
+        if (!has_rows(column, chunk)) {
             PyErr_Format(error, "the Arrow stream is damaged: column '%s'", name ? name : "");
             return false;
         }

@@ -110,10 +110,11 @@ Stream._fields_ = [("get_schema", GET_SCHEMA), ("get_next", GET_NEXT), ("get_las
 
 class ArrowTable:
     """A table that offers the Arrow C stream interface, made of NumPy arrays: {name: (format, values, valid)};
-    rows come in batches. Counts what was released, which must be everything."""
+    rows come in batches, behind `offset` values of each column and `skip` rows of the table that are not meant.
+    change(struct) may spoil what is handed out. Counts what was released, which must be everything."""
 
-    def __init__(self, columns, batches=1, offset=0, fail=None):
-        self.columns, self.batches, self.offset, self.fail = columns, batches, offset, fail
+    def __init__(self, columns, batches=1, offset=0, fail=None, skip=0, change=None):
+        self.columns, self.batches, self.offset, self.fail, self.skip, self.change = columns, batches, offset, fail, skip, change
         self.released = {"schema": 0, "array": 0, "stream": 0}
         self.given = {"schema": 0, "array": 0, "stream": 0}
         self.held = []
@@ -145,6 +146,8 @@ class ArrowTable:
         out.contents.format, out.contents.name = b"+s", b""
         out.contents.n_children, out.contents.children = len(self.columns), children
         out.contents.release = self._release("schema", RELEASE_SCHEMA)
+        if self.change:
+            self.change(out.contents)
         self.given["schema"] += 1
         return 0
 
@@ -157,19 +160,19 @@ class ArrowTable:
         first, last = length * self.at // self.batches, length * (self.at + 1) // self.batches
         children = (ctypes.POINTER(Array) * max(1, len(self.columns)))()
         for i, (format_text, values, valid) in enumerate(self.columns.values()):
-            part = np.concatenate([np.zeros(self.offset, values.dtype), values[first:last]])
+            part = np.concatenate([np.zeros(self.offset + self.skip, values.dtype), values[first:last]])
             bits = None if valid is None else np.packbits(
-                np.concatenate([np.zeros(self.offset, bool), valid[first:last]]), bitorder="little")
+                np.concatenate([np.zeros(self.offset + self.skip, bool), valid[first:last]]), bitorder="little")
             if format_text == "b":
                 part = np.packbits(part.astype(bool), bitorder="little")
             part = self._hold(np.ascontiguousarray(part))
             buffers = self._hold((ctypes.c_void_p * 2)(None if bits is None else self._hold(bits).ctypes.data,
                                                        part.ctypes.data))
-            child = self._hold(Array(length=last - first, offset=self.offset, n_buffers=2, buffers=buffers,
+            child = self._hold(Array(length=self.skip + last - first, offset=self.offset, n_buffers=2, buffers=buffers,
                                      null_count=0 if valid is None else int((~valid[first:last]).sum())))
             children[i] = ctypes.pointer(child)
         self._hold(children)
-        out.contents.length, out.contents.n_buffers = last - first, 1
+        out.contents.length, out.contents.n_buffers, out.contents.offset = last - first, 1, self.skip
         out.contents.buffers = self._hold((ctypes.c_void_p * 1)(None))
         if self.fail == "row":  # the second row of each batch is none at all
             bits = self._hold(np.packbits(np.arange(last - first) != 1, bitorder="little"))
@@ -178,6 +181,8 @@ class ArrowTable:
         if self.fail == "children":
             out.contents.n_children = len(self.columns) - 1
         out.contents.release = self._release("array", RELEASE_ARRAY)
+        if self.change:
+            self.change(out.contents)
         self.given["array"] += 1
         self.at += 1
         return 0

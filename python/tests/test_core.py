@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The extension and what needs NumPy alone: test_core.py MERCER [WORD...] [-jN]"""
 import copy
+import ctypes
 import gc
 import io
 import os
@@ -282,6 +283,65 @@ def arrow_streams_that_cannot_be_used():
         twice = once.__arrow_c_stream__()
         _core.arrow_read(twice)
         _core.arrow_read(twice)
+
+
+def arrow_by_chance(random):
+    """(columns of an Arrow table, its numbers)"""
+    kinds = {"c": np.int8, "C": np.uint8, "s": np.int16, "S": np.uint16, "i": np.int32, "I": np.uint32, "l": np.int64,
+             "L": np.uint64, "f": np.float32, "g": np.float64, "b": np.int8}
+    rows, columns = int(random.integers(1, 40)), {}
+    for j in range(random.integers(1, 5)):
+        letter = str(random.choice(list(kinds)))
+        values = random.integers(0, 2 if letter == "b" else 100, rows).astype(kinds[letter])
+        columns[f"c{j}"] = letter, values, np.ones(rows, bool) if random.integers(3) == 0 else None
+    return columns, np.column_stack([values.astype(float) for _, values, _ in columns.values()])
+
+
+def spoil_arrow(random):
+    """A change of one member of the structs of a stream, some calls from now; more bytes than there are is never said,
+    because nobody could know."""
+    calls, changes = int(random.integers(4)), []
+
+    def change(struct):
+        if len(changes) == calls:
+            target = struct
+            if random.integers(2) and struct.n_children > 0:
+                target = struct.children[int(random.integers(struct.n_children))].contents
+            small = -int(random.integers(1, 4))
+            choices = ({"format": [None, b"", b"q", b"+s", b"gg", b"u"], "n_children": [0, -1, small],
+                        "name": [None, b"", b"\xff\xfe", b"x" * 5000]} if hasattr(target, "format") else
+                       {"length": [small, -2 ** 63, 2 ** 63 - 1, 2 ** 62] if target is struct else [small, -2 ** 63, 0],
+                        "offset": [small, 2 ** 63 - 1, -2 ** 63], "n_buffers": [0, 1, 3, -1], "n_children": [0, -1, 10 ** 6, -2 ** 63],
+                        "buffers": [None], "null_count": [-1]})
+            name = str(random.choice(list(choices)))
+            value = choices[name][int(random.integers(len(choices[name])))]
+            setattr(target, name, ctypes.POINTER(ctypes.c_void_p)() if name == "buffers" else value)
+        changes.append(1)
+    return change
+
+
+@test
+def arrow_streams_by_chance():
+    """Tables of any columns, batches and offsets give their numbers; with one member of a struct spoilt an exception or
+    the numbers, and all is released."""
+    random, refused = np.random.default_rng(3), 0
+    for _ in range(300):
+        columns, expected = arrow_by_chance(random)
+        shape = [int(random.integers(1, 5)), int(random.integers(12)), None, int(random.integers(12))]
+        table = ArrowTable(columns, *shape)
+        assert same(_runtime.from_arrow(table).values.astype(float), expected), (columns, shape)
+        assert table.released == table.given
+    for _ in range(1500):
+        columns, expected = arrow_by_chance(random)
+        table = ArrowTable(columns, int(random.integers(1, 4)), int(random.integers(12)), skip=int(random.integers(5)),
+                           change=spoil_arrow(random))
+        try:
+            found = _runtime.from_arrow(table).values.astype(float)
+            assert same(found, expected) or found.size < expected.size or 0 in found.shape, (found, expected)
+        except (mercer.DataError, ValueError):  # UnicodeDecodeError is one
+            refused += 1
+        assert table.released["stream"] == 1 and table.released["array"] == table.given["array"]
+    assert refused > 500, refused
 
 
 @test
