@@ -10,7 +10,7 @@ PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := build
-.PHONY: build demo demo-mpi test test-quick test-long lint sanitize fuzz coverage nightly bench experiments docs install python wheel dist packages try-packages clean help
+.PHONY: build demo demo-mpi test test-quick test-long lint sanitize fuzz coverage nightly bench experiments docs install python wheel dist packages try-packages try-source clean help
 
 build: ## build the library and build/mercer
 	@tools/install-packages build
@@ -114,6 +114,10 @@ packages: ## Debian's packages of what is committed, into $(BUILD)/packages; DEB
 try-packages: packages ## install them in a bare Debian and run README's tour and debian/tests there; as root
 	@tools/install-packages bare
 	@tools/try-packages $(BUILD)/packages
+
+try-source: ## build in a bare Debian that has make and nothing else, as README says, and take its tour there; as root
+	@tools/install-packages bare
+	@tools/try-source $(BUILD)/bare
 
 clean: ## remove every build folder
 	rm -rf $(BUILD) $(BUILD)-clang $(BUILD)-asan $(BUILD)-tsan $(BUILD)-valgrind $(BUILD)-fuzz $(BUILD)-reference $(BUILD)-coverage $(BUILD)-nightly
