@@ -254,7 +254,7 @@ static mercer_status check_part(struct element *e, int part, const struct part *
      * without entries. */
     if (index && !whole_numbers)
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
-                    "%s: the places of a sparse array are no whole numbers (damaged file)",
+                    "%s: the places of a sparse array are not whole numbers (damaged file)",
                     e->input->shown);
     if (data < PARTS_OF_DATA)
         claims->found[data] = values_of(tag);
