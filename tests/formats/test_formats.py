@@ -354,7 +354,7 @@ def test_mat():
             (np.eye(2), "length of the flags", 140, 24, "head of an array"),
             (tall, "columns of a sparse array", 164, 515, "fewer values"),
             (tall, "end of a sparse column", 228, 0x41000005, "fewer values"),
-            (tall, "type of row numbers", 176, 1, "no whole numbers"),
+            (tall, "type of row numbers", 176, 1, "not whole numbers"),
             (cells, "rows of a cell array", 160, 0x08000001, "fewer values")):
         scipy.io.savemat(path, {"x": value, "y": np.eye(2)})
         whole = path.read_bytes()
