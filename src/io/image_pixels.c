@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "io/image.h"
 
+#include "base/number.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,25 +80,31 @@ static uint32_t get4(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* What stb_image does not say about a BMP: it takes what is missing at the end for black, and a
- * palette for colours although all of them may be grey. */
+/* What stb_image does not say about a BMP: it takes what is missing at the end, or in the palette,
+ * for black, and a palette for colours although all of them may be grey. */
 struct bmp {
-    bool cut, grey;
+    const char *damage; /* NULL: none */
+    bool grey;
 };
 
 static struct bmp look_at_bmp(const unsigned char *bytes, size_t length)
 {
     enum { FILE_HEADER = 14, HEADER = 40 };
-    struct bmp bmp = {.cut = length < FILE_HEADER + HEADER};
-    if (bmp.cut || get4(bytes + FILE_HEADER) < HEADER)
+    static const char *const cut = "it is truncated";
+    struct bmp bmp = {.damage = length < FILE_HEADER + HEADER ? cut : NULL};
+    if (bmp.damage || get4(bytes + FILE_HEADER) < HEADER)
         return bmp; /* the old header has its sizes elsewhere */
     int64_t pixels = get4(bytes + 10), palette = FILE_HEADER + (int64_t)get4(bytes + FILE_HEADER);
     int64_t width = (int32_t)get4(bytes + 18), height = llabs((int64_t)(int32_t)get4(bytes + 22));
     int64_t bits = bytes[28] | bytes[29] << 8, line = (width * bits + 31) / 32 * 4;
-    bmp.cut = width < 0 || height > MRC_MAX_PIXELS || width > MRC_MAX_PIXELS ||
-              pixels > (int64_t)length || line > ((int64_t)length - pixels) / (height ? height : 1);
+    int64_t colours = get4(bytes + 46);
+    if (width < 0 || height > MRC_MAX_PIXELS || width > MRC_MAX_PIXELS ||
+        pixels > (int64_t)length || line > ((int64_t)length - pixels) / (height ? height : 1))
+        bmp.damage = cut;
+    else if (bits <= 8 && (pixels - palette) / 4 < (colours > 0 ? colours : (int64_t)1 << bits))
+        bmp.damage = "its palette is cut off";
     bmp.grey = bits <= 8 && palette < pixels;
-    for (int64_t i = palette; !bmp.cut && bmp.grey && i + 4 <= pixels; i += 4)
+    for (int64_t i = palette; !bmp.damage && bmp.grey && i + 4 <= pixels; i += 4)
         bmp.grey = bytes[i] == bytes[i + 1] && bytes[i] == bytes[i + 2];
     return bmp;
 }
@@ -105,21 +113,24 @@ mercer_status mrc_image_decode(const char *path, const unsigned char *bytes, siz
                                mrc_pixels *out, mercer_error *err)
 {
     *out = (mrc_pixels){0};
-    const char *reason = "it is truncated";
+    const char *reason = NULL;
+    char shown[MRC_SHOWN_SIZE];
     if (length > 2 && bytes[0] == 'P' && memchr("2356", bytes[1], 4))
         return decode_pnm(path, bytes, length, out, err);
     struct bmp bmp = {0};
     if (length > 2 && memcmp(bytes, "BM", 2) == 0)
         bmp = look_at_bmp(bytes, length);
-    if (!bmp.cut && mrc_stb_decode(bytes, length, out, &reason)) {
+    if (!bmp.damage && mrc_stb_decode(bytes, length, out, &reason)) {
         for (int64_t i = 0; bmp.grey && out->channels == 3 && i < out->width * out->height; i++)
             out->values[i] = out->values[3 * i];
         out->channels = bmp.grey ? 1 : out->channels;
         return MERCER_OK;
     }
+    reason = bmp.damage ? bmp.damage : reason;
     bool memory = strcmp(reason, "outofmem") == 0;
     return mrc_fail(err, memory ? MERCER_ERR_MEMORY : MERCER_ERR_FORMAT,
-                    "%s: is not a whole PGM, PPM, PNG, JPEG or BMP image (%s)", path, reason);
+                    "%s: is not a whole PGM, PPM, PNG, JPEG or BMP image (%s)", path,
+                    mrc_show(shown, reason, strlen(reason))); /* it may name a chunk of the file */
 }
 
 double mrc_image_room(const unsigned char *bytes, size_t length)

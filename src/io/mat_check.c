@@ -15,12 +15,17 @@ enum {
     TAG_DATA = 4, /* bytes that may stand in the tag itself */
     TYPE_INT32 = 5,
     TYPE_UINT32 = 6,
+    TYPE_SINGLE = 7,
+    TYPE_DOUBLE = 9,
     TYPE_MATRIX = 14,
     TYPE_COMPRESSED = 15,
     CLASS_CELL = 1, /* this and the next two, and functions, hold arrays */
     CLASS_STRUCT = 2,
     CLASS_OBJECT = 3,
     CLASS_SPARSE = 5,
+    CLASS_DOUBLE = 6, /* this, single precision, and whole numbers of 8 to 64 bits, signed or not */
+    CLASS_SINGLE = 7,
+    CLASS_UINT64 = 15,
     CLASS_FUNCTION = 16,
     CLASS_OPAQUE = 17, /* has no dimensions */
     PARTS_OF_HEAD = 3, /* flags, dimensions, name */
@@ -165,13 +170,32 @@ static mercer_status part_tag(struct element *e, int64_t *left, struct part *par
     return MERCER_OK;
 }
 
-/* Values in a part, by its type: 8 bits to 64, signed and unsigned, float and double; 0 for what
- * does not hold numbers. */
-static int64_t values_of(const struct part *part)
+/* Bytes of a value, by the type of its part: 8 bits to 64, signed and unsigned, float and double; 0
+ * for what does not hold numbers. */
+static int width_of_type(uint32_t type)
 {
     static const int8_t width[] = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8, 0, 0, 8, 8};
-    int8_t bytes = part->type < sizeof width ? width[part->type] : 0;
+    return type < sizeof width ? width[type] : 0;
+}
+
+/* Values in a part. */
+static int64_t values_of(const struct part *part)
+{
+    int bytes = width_of_type(part->type);
     return bytes > 0 ? part->bytes / bytes : 0;
+}
+
+/* Whether an array of this class can hold values of the type without a change. Files store values
+ * in smaller types than the array's, never in larger ones; the library would cut or wrap those. */
+static bool can_hold(uint32_t class, uint32_t type)
+{
+    static const int8_t width[] = {4, 1, 1, 2, 2, 4, 4, 8, 8}; /* from CLASS_SINGLE on */
+    bool real = type == TYPE_SINGLE || type == TYPE_DOUBLE;
+    if (class <= CLASS_DOUBLE || class > CLASS_UINT64)
+        return true;
+    if (class == CLASS_SINGLE && !real)
+        return width_of_type(type) < width[0];
+    return (!real || class == CLASS_SINGLE) && width_of_type(type) <= width[class - CLASS_SINGLE];
 }
 
 /* What the head of an array announces, and what is there. */
@@ -255,6 +279,10 @@ static mercer_status check_part(struct element *e, int part, const struct part *
     if (index && !whole_numbers)
         MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
                     "%s: the places of a sparse array are not whole numbers (damaged file)",
+                    e->input->shown);
+    if (data == 0 && !can_hold(claims->class, tag->type))
+        MRC_FAIL_AT(err, MERCER_ERR_FORMAT, MRC_IN_FILE,
+                    "%s: the values are of another type than the array (damaged file)",
                     e->input->shown);
     if (data < PARTS_OF_DATA)
         claims->found[data] = values_of(tag);

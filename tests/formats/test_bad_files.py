@@ -98,9 +98,11 @@ def read_hdf5(data):
 
 def read_image(data):
     with Image.open(io.BytesIO(data)) as image:
-        if image.format == "BMP":
-            image = image.convert("RGB")  # as the colours of its palette say
-        return np.asarray(image).astype(float).reshape(1, -1)
+        pixels = np.asarray(image.convert("RGB") if image.format == "BMP" else image).astype(float)
+        colours = np.asarray(image.getpalette() or [0, 0, 1]).reshape(-1, 3)
+        if image.format == "BMP" and (image.mode == "L" or (colours == colours[:, :1]).all()):
+            pixels = pixels[..., :1]  # a palette of greys
+        return pixels.reshape(1, -1)
 
 
 READERS = {**{name: reader for name, (_, reader) in readers.FORMATS.items()}, "mat": read_mat, "h5": read_hdf5,

@@ -352,6 +352,10 @@ def test_mat():
     for value, name, at, number, words in (
             (np.eye(2), "columns", 164, 515, "fewer values"),
             (np.eye(2), "length of the flags", 140, 24, "head of an array"),
+            (np.eye(2) / 3, "class of whole numbers", 144, 14, "another type"),
+            (np.eye(2) / 3, "class of single precision", 144, 7, "another type"),
+            (np.eye(2, dtype="i4"), "class of narrow numbers", 144, 10, "another type"),
+            (np.eye(2, dtype="i4"), "class of single precision for whole numbers", 144, 7, "another type"),
             (tall, "columns of a sparse array", 164, 515, "fewer values"),
             (tall, "end of a sparse column", 228, 0x41000005, "fewer values"),
             (tall, "type of row numbers", 176, 1, "not whole numbers"),
