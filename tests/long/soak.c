@@ -130,7 +130,8 @@ static mercer_stream *round_trip(mercer_ctx *ctx, const mercer_model *model,
  * three calls that fail. */
 static void work(const double *x)
 {
-    static const char *const specs[] = {"kpls:components=3", "krr", "akfa:components=3", "kpca:components=3"};
+    static const char *const specs[] = {"kpls:components=3", "krr", "akfa:components=3",
+                                        "kpca:components=3"};
     static int turn;
     mercer_ctx *ctx = NULL;
     mercer_fit_options fit;
