@@ -175,13 +175,18 @@ static void work(const double *x)
 int main(int argc, char **argv)
 {
     static double x[BLOCK * COLUMNS];
-    const int64_t total = argc > 1 ? atoll(argv[1]) : 100000, warm = total / 20;
+    char *rest = NULL;
+    const int64_t total = argc == 2 ? strtoll(argv[1], &rest, 10) : 0, warm = total / 20;
     mercer_stream *streams[STREAMS] = {NULL};
     mercer_ctx *ctx = NULL;
     mercer_error err;
     usage early = {0}, most = {0};
     int failed = 0, turns = 0;
     struct timespec begin, end;
+    if (total <= 0 || *rest) {
+        fputs("call it as: soak ROWS\n", stderr);
+        return 2;
+    }
     clock_gettime(CLOCK_MONOTONIC, &begin);
     must(mercer_ctx_new(&ctx, &err), "context", &err);
     for (int s = 0; s < STREAMS; s++) {
