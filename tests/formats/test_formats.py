@@ -559,7 +559,8 @@ def test_hdf5_alone():
         packer = zlib.compressobj(9)
         bomb = b"".join(packer.compress(bytes(1 << 24)) for _ in range(64)) + packer.flush()
         data.id.write_direct_chunk((0, 0), bomb, 0)
-    refuses("h5 bomb", "p.h5", ["p.h5:/x", "not enough memory", "--memory"], "--memory", "40M")
+    if "ASAN_OPTIONS" not in os.environ:  # sanitizers reserve addresses, so that no limit of them can be set
+        refuses("h5 bomb", "p.h5", ["p.h5:/x", "not enough memory", "--memory"], "--memory", "40M")
 
 
 def test_hdf5_blocks():
