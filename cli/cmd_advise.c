@@ -54,8 +54,8 @@ typedef struct look {
     cli_settings set; /* of the call, and what was found */
     mend mends[TRIES];
     int mend_count;
-    char *texts[2 * TRIES]; /* of settings, which borrow them; a try adds two at most */
-    int text_count;
+    char **texts; /* of settings, which borrow them */
+    size_t text_count;
     bool marks_forgotten; /* of a column that has other texts, too */
     mercer_table *table;
     mercer_survey survey;
@@ -81,6 +81,7 @@ static void take_option(look *o, const char **field, const char *option, const c
     const bool is_list = strcmp(option, "drop") == 0 || strcmp(option, "na") == 0;
     char *text = *field && is_list ? cli_format("%s,%s", *field, value) : cli_copy(value);
     *field = text;
+    o->texts = cli_resize(o->texts, o->text_count + 1, sizeof *o->texts);
     o->texts[o->text_count++] = text;
     if (o->mend_count < TRIES)
         o->mends[o->mend_count++] = (mend){.column = cli_copy(column ? column : ""),
@@ -952,8 +953,9 @@ static void finish(look *o)
         free(o->mends[i].option);
         free(o->mends[i].value);
     }
-    for (int i = 0; i < o->text_count; i++)
+    for (size_t i = 0; i < o->text_count; i++)
         free(o->texts[i]);
+    free(o->texts);
     for (int i = 0; i < o->count; i++) {
         advice *a = &o->list[i];
         free(a->method);

@@ -2,9 +2,8 @@
 /* The pixels of one image: PGM and PPM are read here, others by stb_image (image_decode.c). The
  * library decodes images itself, or has the helper program mercer-read do it. */
 #include "base/memory.h"
-#include "io/image.h"
-
 #include "base/number.h"
+#include "io/image.h"
 
 #include <stdlib.h>
 #include <string.h>

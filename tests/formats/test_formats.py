@@ -589,6 +589,24 @@ def test_images():
         from PIL import Image
     except ImportError:
         return print("images are left out: Pillow is not there")
+    # A palette that ends before its last colour would have others black; one of few colours is sound.
+    indices = rng.integers(0, 16, (6, 8), dtype="u1")
+    colours = rng.integers(0, 256, (16, 3), dtype="u1")
+    for bits, where in ((8, "few8"), (4, "few4"), (1, "few1")):
+        folder, count = pathlib.Path(where), min(16, 1 << bits)
+        folder.mkdir()
+        packed = np.packbits(np.unpackbits(indices % count, axis=1).reshape(6, 8, 8)[:, :, 8 - bits:].reshape(6, -1), axis=1)
+        lines = b"".join(line.tobytes().ljust(-(-len(line) // 4) * 4, b"\0") for line in packed[::-1])
+        palette = b"".join(bytes([*colour[::-1], 0]) for colour in colours[:count])
+        head = struct.pack("<I2i2H6I", 40, 8, 6, 1, bits, 0, len(lines), 0, 0, count, 0)
+        for entries in (count, count - 1, 0):
+            pixels = 54 + 4 * entries
+            (folder / "x.bmp").write_bytes(b"BM" + struct.pack("<3I", pixels + len(lines), 0, pixels) + head +
+                                           palette[:4 * entries] + lines)
+            if entries == count:
+                same(f"bmp palette of {count}, {bits} bits", folder, colours[indices % count].reshape(1, -1).astype(float))
+            else:
+                refuses(f"bmp palette of {entries} of {count}, {bits} bits", folder, ["x.bmp", "palette is cut off"])
     for ending in ("pgm", "png", "bmp", "jpg", "ppm"):
         for colour in (False, True):
             if ending == "ppm" and not colour or ending == "pgm" and colour:
