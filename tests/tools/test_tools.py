@@ -771,6 +771,23 @@ class CiRun(Case):
                          1)
 
 
+class Nightly(Case):
+    def test_results_are_kept_by_part(self):
+        """Parts behind the options; lines of parts that did not run stay, and so does the table of coverage."""
+        for path in ("tools/nightly", "docs/TESTING.md"):
+            (self.folder / path).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / path, self.folder / path)
+        self.write("Makefile", "lint fuzz:\n\t@echo 3 passed, 0 failed\n"
+                   "coverage:\n\t@echo 4 passed, 1 failed; echo '| src | 5 |'; exit 1\n")
+        tool = self.folder / "tools/nightly"
+        self.expect(1, "1 passed, 1 failed", tool, "build", "--docs", "lint", "coverage")
+        self.expect(0, "1 passed, 0 failed", tool, "build", "--docs", "fuzz")
+        page = (self.folder / "docs/TESTING.md").read_text()
+        for line in ("| `make lint` | 3 | 0 | 0 |", "| `make coverage` | 4 | 1 | 0 |", "| `make fuzz` | 3 | 0 | 0 |", "\n| src | 5 |\n"):
+            self.assertEqual(page.count(line), 1, line)
+        self.expect(2, "no part 'nope'", tool, "build", "nope")
+
+
 @unittest.skipUnless(all(map(shutil.which, ("clang-tidy", "clang-format", "cppcheck", "clang"))),
                      "the lint packages are not installed")
 class Lint(Case):
