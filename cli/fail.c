@@ -106,18 +106,22 @@ int cli_fail_library(mercer_status code, const mercer_error *err, const char *ab
 int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_error *err,
                      const char *path)
 {
-    /* A text in the first row of data is most likely a column of classes nobody named. A name that
-     * fills its room may have been cut. */
-    const bool classes = code == MERCER_ERR_DATA && !set->label &&
-                         err->cause == MERCER_CAUSE_NOT_A_NUMBER && err->line >= 1 &&
-                         err->line <= 2 && err->column[0] &&
-                         strlen(err->column) + 1 < sizeof err->column;
+    /* A text in the first row of data is most likely a column of classes nobody named, or, where
+     * the classes are known, a column of texts. A name that fills its room may have been cut. */
+    const bool text = code == MERCER_ERR_DATA && err->cause == MERCER_CAUSE_NOT_A_NUMBER &&
+                      err->line >= 1 && err->line <= 2 && err->column[0] &&
+                      strlen(err->column) + 1 < sizeof err->column;
     const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
-    if (classes) {
+    if (text && (!set->label || (learns && !set->encode))) {
         char *column = cli_quote(err->column);
         const int status =
-            cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s", err->text,
-                     column, learns ? "; if it is data, --encode onehot" : "");
+            set->label
+                ? cli_fail(CLI_FAILED,
+                           "%s; leave the column out (--drop %s), or make a column of each "
+                           "of its values (--encode onehot)",
+                           err->text, column)
+                : cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s",
+                           err->text, column, learns ? "; if it is data, --encode onehot" : "");
         free(column);
         return status;
     }

@@ -310,6 +310,23 @@ def test_one_hot_reports_and_refuses():
     assert read(text, "--encode", "onehot")[0] == ["p", "x"]
 
 
+@test
+def test_texts_without_encode_are_refused_with_the_ways_out():
+    text = "x,the city,kind\n" + "".join(f"{i}.5,{'Ulm Bonn'.split()[i % 2]},{'ab'[i % 2]}\n" for i in range(8))
+    write("t.csv", text)
+    refused("fit", "t.csv", "-m", "kpca", status=1, says=["t.csv:2", "'the city'", "--label 'the city'", "--encode onehot"])
+    for command in (["fit", "t.csv", "-m", "kpls"], ["evaluate", "t.csv", "-m", "kpls"], ["scale", "t.csv"]):
+        said = refused(*command, "--label", "kind", status=1,
+                       says=["t.csv:2", "'the city'", "--drop 'the city'", "--encode onehot"])
+        assert "--label" not in said.err, said.err  # the classes are known
+        assert "--encode" not in refused(*command, "--label", "kind", "--encode", "dates", status=1, says="'the city'").err
+    # Both ways out work; of a model everything about columns is fixed.
+    mercer("fit", "t.csv", "-m", "kpls", "--label", "kind", "--encode", "onehot", "-n", 1)
+    mercer("fit", "t.csv", "-m", "kpls", "--label", "kind", "--drop", "the city", "-n", 1, "-o", "m.model")
+    write("new.csv", "x\nUlm\n")
+    assert "--encode" not in refused("transform", "m.model", "new.csv", "--no-label", status=1, says="new.csv:2").err
+
+
 # ---- Files as other programs write them ----
 
 EXPORTS = {
