@@ -215,7 +215,7 @@ int cli_splits_read(const cli_app *app, const char *path, int64_t n, cli_splits 
     }
     char *line = text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     for (char *next; good && line; line = next, number++) {
-        next = strchr(line, '\n');
+        next = memchr(line, '\n', (size_t)(text + size - line));
         if (next)
             *next++ = 0;
         if (!line[strspn(line, BLANKS)])

@@ -19,6 +19,10 @@ import numpy as np
 from support import LIMIT, MERCER, Skip, cloud, files, mercer, ring_model, run_tests, slow_test, table, test, wait_for
 
 
+# Whoever started the tests may have chosen to ignore it (nohup); programs that they start would, too.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def interrupt(number, words, after, names):
     """Send the signal `after` seconds; the program must end within a second and leave nothing."""
     run = subprocess.Popen([MERCER, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
