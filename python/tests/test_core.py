@@ -297,6 +297,9 @@ def arrow_by_chance(random):
     return columns, np.column_stack([values.astype(float) for _, values, _ in columns.values()])
 
 
+LONG_NAME = b"x" * 5000  # a struct does not keep what its members point to
+
+
 def spoil_arrow(random):
     """A change of one member of the structs of a stream, some calls from now; more bytes than there are is never said,
     because nobody could know."""
@@ -309,7 +312,7 @@ def spoil_arrow(random):
                 target = struct.children[int(random.integers(struct.n_children))].contents
             small = -int(random.integers(1, 4))
             choices = ({"format": [None, b"", b"q", b"+s", b"gg", b"u"], "n_children": [0, -1, small],
-                        "name": [None, b"", b"\xff\xfe", b"x" * 5000]} if hasattr(target, "format") else
+                        "name": [None, b"", b"\xff\xfe", LONG_NAME]} if hasattr(target, "format") else
                        {"length": [small, -2 ** 63, 2 ** 63 - 1, 2 ** 62] if target is struct else [small, -2 ** 63, 0],
                         "offset": [small, 2 ** 63 - 1, -2 ** 63], "n_buffers": [0, 1, 3, -1], "n_children": [0, -1, 10 ** 6, -2 ** 63],
                         "buffers": [None], "null_count": [-1]})
