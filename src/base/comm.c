@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/params.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,6 +232,71 @@ mercer_status mrc_comm_merge(mercer_ctx *ctx, void *data, int64_t bytes, mercer_
     }
 out:
     mrc_free(numbers);
+    return rc;
+}
+
+/* A sum of one number and zeroes is that number, unless it is -0, which is told in bits apart. */
+mercer_status mrc_comm_merge_numbers(mercer_ctx *ctx, double *values, int64_t count,
+                                     mercer_error *err)
+{
+    uint8_t *negative = NULL;
+    double zeroes = 0;
+    mercer_status rc = MERCER_OK;
+    if (ctx->comm.table.size == 1)
+        return rc;
+    for (int64_t i = 0; i < count; i++)
+        zeroes += values[i] == 0 && signbit(values[i]);
+    MRC_TRY(mrc_comm_sum(ctx, &zeroes, 1, err));
+    if (zeroes > 0) {
+        MRC_TRY(mrc_alloc(&negative, count / 8 + 1, 1, err));
+        for (int64_t i = 0; i < count; i++)
+            if (values[i] == 0 && signbit(values[i]))
+                negative[i / 8] |= (uint8_t)(1u << i % 8);
+        MRC_TRY(mrc_comm_merge(ctx, negative, count / 8 + 1, err));
+    }
+    MRC_TRY(mrc_comm_sum(ctx, values, count, err));
+    for (int64_t i = 0; negative && i < count; i++)
+        if (negative[i / 8] >> i % 8 & 1)
+            values[i] = -0.0;
+out:
+    mrc_free(negative);
+    return rc;
+}
+
+mercer_status mrc_comm_collect(mercer_ctx *ctx, const double *mine, int64_t count, double *all,
+                               mercer_error *err)
+{
+    const int size = ctx->comm.table.size;
+    memset(all, 0, (size_t)size * (size_t)count * sizeof *all);
+    if (count > 0)
+        memcpy(all + ctx->comm.table.rank * count, mine, (size_t)count * sizeof *all);
+    return mrc_comm_merge_numbers(ctx, all, size * count, err);
+}
+
+/* In step s rank r is at group s - r. What the ranks came to in a step are disjoint stretches, of
+ * which the outermost are those of the first and the last rank that has work. */
+mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int64_t group,
+                             mrc_relay_body body, void *arg, mercer_error *err)
+{
+    const int64_t size = ctx->comm.table.size, rank = ctx->comm.table.rank;
+    const int64_t groups = (count + group - 1) / group;
+    mercer_status rc = MERCER_OK;
+    if (size == 1)
+        return body(arg, 0, count, state, err);
+    for (int64_t step = 0; step < groups + size - 1; step++) {
+        int64_t mine = step - rank, from = step < size ? 0 : step - size + 1;
+        int64_t begin = from * group, end = step < groups ? (step + 1) * group : count;
+        int64_t own = mine >= 0 && mine < groups ? mine * group : end, own_end = own + group;
+        end = end < count ? end : count;
+        own = own < end ? own : end;
+        own_end = own_end < end ? own_end : end;
+        if (own < own_end)
+            MRC_TRY(body(arg, own, own_end, state, err));
+        memset(state + begin, 0, (size_t)(own - begin) * sizeof *state);
+        memset(state + own_end, 0, (size_t)(end - own_end) * sizeof *state);
+        MRC_TRY(mrc_comm_sum(ctx, state + begin, end - begin, err));
+    }
+out:
     return rc;
 }
 

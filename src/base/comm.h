@@ -38,6 +38,25 @@ mercer_status mrc_comm_broadcast(mercer_ctx *ctx, void *data, int64_t bytes, mer
  * others; afterwards all places are filled on all ranks, with the bits that were put there. */
 mercer_status mrc_comm_merge(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err);
 
+/* The same for numbers, none of which is NaN, in half the bytes. */
+mercer_status mrc_comm_merge_numbers(mercer_ctx *ctx, double *values, int64_t count,
+                                     mercer_error *err);
+
+/* The numbers of every rank, `count` each, in the order of ranks: all has size x count of them. */
+mercer_status mrc_comm_collect(mercer_ctx *ctx, const double *mine, int64_t count, double *all,
+                               mercer_error *err);
+
+/* Running sums over all rows in their order, with the bits that one rank gets that adds row by row:
+ * rank 0 begins, each rank goes on with what the one before it came to, and in the end all have the
+ * sums. state (count numbers, as they are before the first row, none of them -0 at any time) is
+ * handed on in groups of `group`: while a rank works on one, the rank before it is at the next, so
+ * that with as many groups as ranks all of them are at work half of the time at least. body goes on
+ * with the numbers [begin, end) of state over the rows of its rank. */
+typedef mercer_status (*mrc_relay_body)(void *arg, int64_t begin, int64_t end, double *state,
+                                        mercer_error *err);
+mercer_status mrc_comm_relay(mercer_ctx *ctx, double *state, int64_t count, int64_t group,
+                             mrc_relay_body body, void *arg, mercer_error *err);
+
 /* The largest of the numbers that the ranks have, none of which is NaN. */
 mercer_status mrc_comm_largest(mercer_ctx *ctx, double *value, mercer_error *err);
 

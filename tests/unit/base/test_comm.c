@@ -17,6 +17,16 @@ static unsigned char byte_of(int r, int64_t i)
     return (unsigned char)(37 * r + 101 * i + 255);
 }
 
+/* Where the order shows in the result. */
+static mercer_status run_on(void *arg, int64_t begin, int64_t end, double *state, mercer_error *err)
+{
+    const int rank = ((const struct rank *)arg)->rank;
+    (void)err;
+    for (int64_t i = begin; i < end; i++)
+        state[i] = (state[i] + 1e16 * (rank % 2 ? -1 : 1) + (double)i) / 3;
+    return MERCER_OK;
+}
+
 /* One of each exchange, whose results are checked by every rank. Of the pieces of a merge there are
  * several, the last one of them short. */
 static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
@@ -30,7 +40,6 @@ static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_err
     char *all = NULL, *mine = NULL;
     int64_t total = 0, at = 0;
     mercer_status rc = MERCER_OK;
-    (void)rank;
     MRC_TRY(mrc_comm_sum(ctx, sums, 2, err));
     assert_true(sums[0] == size && sums[1] == 0.5 * size * (size - 1));
     MRC_TRY(mrc_comm_broadcast(ctx, &decided, sizeof decided, err));
@@ -54,6 +63,25 @@ static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_err
             for (int64_t i = 0; i < (q == size - 1 ? many : ODD + 13 * q); i++, at++)
                 assert_true((unsigned char)all[at] == byte_of(q, i));
         assert_true(at == total);
+    }
+    /* Numbers in their places, one of them -0, and those of every rank. */
+    memset(slots, 0, (size_t)size * sizeof *slots);
+    slots[r] = r == size / 2 ? -0.0 : 1.5 * r;
+    MRC_TRY(mrc_comm_merge_numbers(ctx, slots, size, err));
+    for (int q = 0; q < size; q++)
+        assert_true(slots[q] == (q == size / 2 ? 0 : 1.5 * q) &&
+                    !signbit(slots[q]) == (q != size / 2));
+    MRC_TRY(mrc_comm_collect(ctx, sums, 2, slots, err));
+    for (int q = 0; q < 2 * size; q++)
+        assert_true(slots[q] == sums[q % 2]);
+    /* A running sum in the order of ranks. */
+    for (int64_t group = 1; group < 6; group++) {
+        double running[ODD] = {0}, expected[ODD] = {0};
+        MRC_TRY(mrc_comm_relay(ctx, running, ODD, group, run_on, rank, err));
+        for (int q = 0; q < size; q++)
+            for (int64_t i = 0; i < ODD; i++)
+                expected[i] = (expected[i] + 1e16 * (q % 2 ? -1 : 1) + (double)i) / 3;
+        assert_memory_equal(running, expected, sizeof running);
     }
 out:
     mrc_free(slots);
