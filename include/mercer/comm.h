@@ -2,9 +2,11 @@
 /* Several processes, called ranks, that share the work of one call (experimental).
  *
  * The library knows ranks by a table of two functions, which the host fills, for example with calls
- * of MPI. Every rank makes the same calls with the same rows, options and seed, and gets the same
- * result: trials of mercer_evaluate() and mercer_tune() are dealt to the ranks, all others are done
- * by each rank for itself. Results do not depend on the number of ranks.
+ * of MPI. Every rank makes the same calls with the same options and seed, and gets the same result.
+ * Trials of mercer_evaluate() and mercer_tune() are dealt to the ranks, which all have the same
+ * rows. mercer_fit() learns from rows that are spread over the ranks (mercer_rows_view_part()). All
+ * other calls, and a fit to other rows, are done by each rank for itself. Results do not depend on
+ * the number of ranks.
  *
  * Ranks agree on errors: when a rank fails, the call ends on all of them. A rank that had no error
  * of its own gets MERCER_ERR_PEER with the text of the lowest rank that had one, or
@@ -14,6 +16,7 @@
 #define MERCER_COMM_H
 
 #include <mercer/context.h>
+#include <mercer/rows.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +55,30 @@ MERCER_API MERCER_EXPERIMENTAL int mercer_ctx_rank(const mercer_ctx *ctx);  /* 0
 MERCER_API MERCER_EXPERIMENTAL int mercer_ctx_ranks(const mercer_ctx *ctx); /* 1 when alone */
 /* Bytes that this rank has given to the table's functions so far. */
 MERCER_API MERCER_EXPERIMENTAL int64_t mercer_ctx_sent(const mercer_ctx *ctx);
+
+/* A table of `total` rows that are spread over the ranks of ctx: rows [*first, *first + *count) are
+ * this rank's, which may be none. Ranks have consecutive rows; all of them start at multiples of
+ * 256 rows. Alone: all of them. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_part(const mercer_ctx *ctx, int64_t total,
+                                                             int64_t *first, int64_t *count,
+                                                             mercer_error *err);
+/* Rows from an array, as mercer_rows_view() makes them, which are this rank's part of a table of
+ * `total` rows, as mercer_ctx_part() says; the array may have no rows. Errors count the rows of the
+ * table.
+ *
+ * mercer_fit() learns from the rows of all ranks then, and every rank gets the whole model, bit for
+ * bit that of a fit to all rows on one rank. Methods: kpca and pca, with a low-rank or linear
+ * kernel matrix; fewer than 2500 rows are given to every rank, unless store lowrank is asked for.
+ * Refused before work, with MERCER_ERR_ARGUMENT: other methods and stores, heads, novelty,
+ * intervals, a map, scale robust, single precision, features of the training rows. Targets are not
+ * looked at. A kernel matrix that turns out not to be low-rank is MERCER_ERR_UNSUPPORTED. What
+ * would take a part for all rows (mercer_evaluate(), mercer_tune(), streams, scaling, surveys,
+ * forecasts) is MERCER_ERR_UNSUPPORTED, also where there is one rank. Transforming and predicting
+ * take the rows that are there, as ever. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_rows_view_part(mercer_ctx *ctx,
+                                                                   const mercer_array *x,
+                                                                   int64_t total, mercer_rows **out,
+                                                                   mercer_error *err);
 
 /* Meet the other ranks with what this one came to between two calls of the library, status and
  * *err: what a host does before it gives up, because the others may wait for this rank in a call,

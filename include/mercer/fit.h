@@ -102,8 +102,9 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_fit_options_set(mercer_fit_o
                                                                     const char *value,
                                                                     mercer_error *err);
 
-/* Rows that the options do not name yet, but will when mercer_fit() is called. */
-enum { MERCER_EXPECT_LANDMARKS = 1, MERCER_EXPECT_VALIDATION = 2 };
+/* Rows that the options do not name yet, but will when mercer_fit() is called; SPREAD: those of the
+ * fit will be spread over ranks (<mercer/comm.h>), which few methods and options allow. */
+enum { MERCER_EXPECT_LANDMARKS = 1, MERCER_EXPECT_VALIDATION = 2, MERCER_EXPECT_SPREAD = 4 };
 /* Check everything about a fit that can be checked before the data are there: names, keys, values
  * and which of them go together. mercer_fit() does the same first. expected: 0, or
  * MERCER_EXPECT_... */

@@ -16,6 +16,7 @@
 #include "base/ctx.h"
 #include "base/memory.h"
 #include "base/params.h"
+#include "base/strips.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,6 +58,20 @@ int mercer_ctx_ranks(const mercer_ctx *ctx)
 int64_t mercer_ctx_sent(const mercer_ctx *ctx)
 {
     return ctx ? ctx->comm.sent : 0;
+}
+
+mercer_status mercer_ctx_part(const mercer_ctx *ctx, int64_t total, int64_t *first, int64_t *count,
+                              mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(first);
+    MRC_NEED(count);
+    if (total < 0)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "%lld rows cannot be spread", (long long)total);
+    mrc_span span = mrc_span_of_rank(total, ctx->comm.table.rank, ctx->comm.table.size);
+    *first = span.first;
+    *count = span.n;
+    return MERCER_OK;
 }
 
 /* ---- the table ---- */

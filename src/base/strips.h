@@ -80,11 +80,13 @@ mercer_status mrc_sum_parts(mercer_ctx *ctx, int64_t n, int64_t width, double ro
 mercer_status mrc_sum_span(mercer_ctx *ctx, const mrc_span *span, int64_t width, double room,
                            double flops, double bound, mrc_part_body body, void *arg, double *out,
                            mercer_error *err);
-/* Whether a bound is of use for sums of this width: whoever has to compute one asks before. */
+/* Whether a bound is of use for sums of this width: whoever has to compute one asks before. Few
+ * parts are not much more than the two numbers per entry that a bound allows. */
 static inline bool mrc_sum_is_wide(const mrc_span *span, int64_t width)
 {
-    enum { NARROW = 1 << 20 }; /* numbers of all parts that ranks exchange: 8 MB */
-    return (double)mrc_parts(span->total) * (double)width > NARROW;
+    enum { FEW_PARTS = 8, NARROW = 1 << 20 }; /* numbers of all parts that ranks exchange: 8 MB */
+    int64_t parts = mrc_parts(span->total);
+    return parts > FEW_PARTS && (double)parts * (double)width > NARROW;
 }
 /* The sum of n numbers, by parts; on the calling thread. */
 double mrc_sum_rows(const double *values, int64_t n);

@@ -2,6 +2,7 @@
 /* Checksums of rows: CRC-32 of the numbers themselves, and of the structure of sparse rows. */
 #include "data/checksum.h"
 
+#include "base/comm.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -26,6 +27,26 @@ mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mer
     }
 out:
     mrc_free(line);
+    return rc;
+}
+
+mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
+                                       mercer_error *err)
+{
+    double mine[2], *all = NULL;
+    unsigned long own = 0;
+    mercer_status rc = MERCER_OK;
+    if (!mrc_rows_span(ctx, rows).spread)
+        return mrc_rows_checksum(rows, crc, err);
+    MRC_TRY(mrc_rows_checksum(rows, &own, err));
+    mine[0] = (double)own;
+    mine[1] = (double)(rows->n * rows->d) * sizeof(double);
+    MRC_TRY(mrc_alloc2(&all, ctx->comm.table.size, 2, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(ctx, mine, 2, all, err));
+    for (int r = 0; r < ctx->comm.table.size; r++)
+        *crc = crc32_combine(*crc, (uLong)all[2 * r], (z_off_t)all[2 * r + 1]);
+out:
+    mrc_free(all);
     return rc;
 }
 
@@ -64,6 +85,7 @@ mercer_status mercer_rows_checksum(const mercer_rows *rows, char **out, mercer_e
     MRC_NEED(out);
     *out = NULL;
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     unsigned long crc = 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_rows_checksum(rows, &crc, err));

@@ -98,6 +98,12 @@ int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, i
 mercer_status mrc_rows_view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
                             mercer_rows **out, mercer_error *err)
 {
+    return mrc_rows_view_from(dtype, x, n, d, ld, 0, out, err);
+}
+
+mercer_status mrc_rows_view_from(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
+                                 int64_t first, mercer_rows **out, mercer_error *err)
+{
     mercer_rows *rows = NULL;
     size_t bytes;
     mercer_status rc = MERCER_OK;
@@ -117,8 +123,9 @@ mercer_status mrc_rows_view(mrc_dtype dtype, const void *x, int64_t n, int64_t d
             double value;
             mrc_unpack(dtype, x, i * ld + bad, 1, &value);
             mrc_format_double(value, number);
-            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1, .column_number = bad + 1),
-                        "row %lld, column %lld: %s is not finite", (long long)i + 1,
+            MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                        MRC_AT(.row = first + i + 1, .column_number = bad + 1),
+                        "row %lld, column %lld: %s is not finite", (long long)(first + i + 1),
                         (long long)bad + 1, number);
         }
     }

@@ -5,6 +5,7 @@
 
 #include "base/ctx.h"
 #include "base/memory.h"
+#include "base/strips.h"
 
 #include <mercer/io.h>
 #include <mercer/rows.h>
@@ -53,6 +54,8 @@ struct mercer_rows {
      * rows of the table. gaps.c tells what for. */
     int64_t *gaps, gap_count;
     const mercer_prepare *gap_prepare;
+    /* Rows [first, first + n) of `total` that are spread over ranks; total is 0 for all others. */
+    int64_t first, total;
 };
 
 /* Bytes of one number. */
@@ -79,6 +82,10 @@ const double *mrc_rows_line(const mercer_rows *rows, int64_t i, double *scratch)
 /* Rows that borrow x, row i starting at number i*ld; values must be finite, which is checked. */
 mercer_status mrc_rows_view(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
                             mercer_rows **out, mercer_error *err);
+/* The same of rows that are a part of a table, from row `first` on; errors count the rows of the
+ * table. */
+mercer_status mrc_rows_view_from(mrc_dtype dtype, const void *x, int64_t n, int64_t d, int64_t ld,
+                                 int64_t first, mercer_rows **out, mercer_error *err);
 /* A caller's array, as much of it as the caller knows, with strides as they are used and a rank of
  * 2 (a vector is one column); MERCER_ERR_ARGUMENT for what no array in memory can be. `what` begins
  * messages. */
@@ -127,6 +134,39 @@ mercer_status mrc_rows_widen(const mercer_rows *rows, mercer_rows **out, mercer_
 int64_t mrc_first_not_finite(const double *x, int64_t count);
 /* The same from number `first` on of an array that may be packed. */
 int64_t mrc_first_not_finite_of(mrc_dtype dtype, const void *x, int64_t first, int64_t count);
+
+/* ---- rows that are spread over ranks ---- */
+
+/* What the rows are of all that the ranks of ctx have. */
+mrc_span mrc_rows_span(const mercer_ctx *ctx, const mercer_rows *rows);
+/* How many rows there are on all ranks. */
+static inline int64_t mrc_rows_total(const mercer_rows *rows)
+{
+    return rows->total > 0 ? rows->total : rows->n;
+}
+/* Let taken, as many rows as the given ones and made of them, be the same part of a table. */
+static inline void mrc_rows_keep_part(const mercer_rows *rows, mercer_rows *taken)
+{
+    taken->first = rows->first;
+    taken->total = rows->total;
+}
+/* MERCER_ERR_UNSUPPORTED, in the name of `what`, for rows that are a part of a table: this would
+ * take them for all there are. */
+mercer_status mrc_rows_need_whole(const mercer_rows *rows, const char *what, mercer_error *err);
+/* The same for a public function, by its name; returns from it. */
+#define MRC_NEED_WHOLE(rows)                                                                       \
+    do {                                                                                           \
+        mercer_status part_ = mrc_rows_need_whole(rows, __func__, err);                            \
+        if (part_ != MERCER_OK)                                                                    \
+            return part_;                                                                          \
+    } while (0)
+/* The rows which[0], which[1], ... of the whole table, on all ranks, as mrc_rows_take() gives them;
+ * which = NULL: the first count. Rows that are spread are dense or packed. */
+mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, const int64_t *which,
+                                   int64_t count, mercer_rows **out, mercer_error *err);
+/* mrc_rows_largest() of the whole table. */
+mercer_status mrc_rows_largest_of_all(mercer_ctx *ctx, const mercer_rows *rows, double *value,
+                                      int64_t *column, mercer_error *err);
 
 /* Bytes that the numbers take, roughly: with their columns when they are sparse. */
 double mrc_rows_bytes(const mercer_rows *rows);

@@ -21,6 +21,7 @@
 #include "data/scale.h"
 
 #include "base/bytes.h"
+#include "base/comm.h"
 #include "base/number.h"
 #include "base/order.h"
 
@@ -106,73 +107,155 @@ static void find_sparse_ranges(const mercer_rows *rows, struct stats *s)
         }
 }
 
+/* The ranges of all ranks become one, in the order of their rows; ranks without rows have none. */
+static mercer_status join_ranges(mercer_ctx *ctx, int64_t d, bool any, double *least, double *most,
+                                 mercer_error *err)
+{
+    const int64_t size = ctx->comm.table.size, width = 2 * d + 1;
+    double *mine = NULL, *all = NULL;
+    bool begun = false;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&mine, width, sizeof *mine, err));
+    MRC_TRY(mrc_alloc2(&all, size, width, sizeof *all, err));
+    mine[0] = any;
+    memcpy(mine + 1, least, (size_t)d * sizeof *mine);
+    memcpy(mine + 1 + d, most, (size_t)d * sizeof *mine);
+    MRC_TRY(mrc_comm_collect(ctx, mine, width, all, err));
+    for (int64_t r = 0; r < size; r++) {
+        const double *low = all + r * width + 1, *high = low + d;
+        for (int64_t j = 0; low[-1] > 0 && j < d; j++) {
+            least[j] = !begun || low[j] < least[j] ? low[j] : least[j];
+            most[j] = !begun || high[j] > most[j] ? high[j] : most[j];
+        }
+        begun = begun || low[-1] > 0;
+    }
+out:
+    mrc_free(mine);
+    mrc_free(all);
+    return rc;
+}
+
+mercer_status mrc_rows_ranges(mercer_ctx *ctx, const mercer_rows *rows, double *least, double *most,
+                              double *line, mercer_error *err)
+{
+    memset(least, 0, (size_t)rows->d * sizeof *least);
+    memset(most, 0, (size_t)rows->d * sizeof *most);
+    for (int64_t j = 0; rows->n > 0 && j < rows->d; j++)
+        least[j] = most[j] = mrc_rows_at(rows, 0, j);
+    for (int64_t i = 1; i < rows->n; i++) { /* in the order of memory */
+        const double *x = mrc_rows_line(rows, i, line);
+        for (int64_t j = 0; j < rows->d; j++) {
+            least[j] = x[j] < least[j] ? x[j] : least[j];
+            most[j] = x[j] > most[j] ? x[j] : most[j];
+        }
+    }
+    return mrc_rows_span(ctx, rows).spread
+               ? join_ranges(ctx, rows->d, rows->n > 0, least, most, err)
+               : MERCER_OK;
+}
+
 /* Smallest and largest value of each column, and from them the power of two to work with. */
-static void find_ranges(const mercer_rows *rows, struct stats *s)
+static mercer_status find_ranges(mercer_ctx *ctx, const mercer_rows *rows, struct stats *s,
+                                 mercer_error *err)
 {
     if (mercer_rows_is_sparse(rows)) {
         find_sparse_ranges(rows, s);
-        return; /* only minmax comes here, which needs no powers */
+        return MERCER_OK; /* only minmax comes here, which needs no powers */
     }
-    for (int64_t j = 0; j < rows->d; j++)
-        s->least[j] = s->most[j] = mrc_rows_at(rows, 0, j);
-    for (int64_t i = 1; i < rows->n; i++) {
-        const double *x = mrc_rows_line(rows, i, s->line);
-        for (int64_t j = 0; j < rows->d; j++) {
-            s->least[j] = x[j] < s->least[j] ? x[j] : s->least[j];
-            s->most[j] = x[j] > s->most[j] ? x[j] : s->most[j];
-        }
-    }
-    for (int64_t j = 0; j < rows->d; j++)
+    mercer_status rc = mrc_rows_ranges(ctx, rows, s->least, s->most, s->line, err);
+    for (int64_t j = 0; rc == MERCER_OK && j < rows->d; j++)
         s->power[j] = safe_power(fmax(fabs(s->least[j]), fabs(s->most[j])));
+    return rc;
 }
 
-/* Add up x * power - offset (and its square, when wanted) over all rows, block by block. */
-static void add_up(const mercer_rows *rows, struct stats *s, const double *offset, double *sum,
-                   double *squares)
+/* A pass over the rows, in blocks of the whole table: what a column has come to is its sum and sum
+ * of squares, and those of the block that is under way. */
+enum { SUM, SQUARES, PART, SQUARE, STATE };
+struct pass {
+    const mercer_rows *rows;
+    struct stats *s;
+    const double *offset;
+    int64_t total;
+};
+
+static void end_block(double *state)
 {
-    int64_t d = rows->d;
-    for (int64_t start = 0; start < rows->n; start += BLOCK_ROWS) {
-        int64_t end = rows->n - start < BLOCK_ROWS ? rows->n : start + BLOCK_ROWS;
-        memset(s->part, 0, (size_t)d * sizeof *s->part);
-        memset(s->square, 0, (size_t)d * sizeof *s->square);
-        for (int64_t i = start; i < end; i++) {
+    state[SUM] += state[PART];
+    state[SQUARES] += state[SQUARE];
+    state[PART] = state[SQUARE] = 0;
+}
+
+/* Add up x * power - offset and its square over the rows of this rank, block by block, for the
+ * columns whose state is from begin to end. */
+static mercer_status add_up(void *arg, int64_t begin, int64_t end, double *state, mercer_error *err)
+{
+    const struct pass *p = arg;
+    const struct stats *s = p->s;
+    const mercer_rows *rows = p->rows;
+    int64_t first = begin / STATE, last = end / STATE;
+    (void)err;
+    for (int64_t start = 0, stop; start < rows->n; start = stop) {
+        /* From row 0 of the table on a block has BLOCK_ROWS rows. */
+        int64_t here = rows->first + start, block_end = (here / BLOCK_ROWS + 1) * BLOCK_ROWS;
+        stop = block_end - rows->first < rows->n ? block_end - rows->first : rows->n;
+        for (int64_t j = first; j < last; j++) {
+            s->part[j] = state[j * STATE + PART];
+            s->square[j] = state[j * STATE + SQUARE];
+        }
+        for (int64_t i = start; i < stop; i++) {
             const double *x = mrc_rows_line(rows, i, s->line);
-            for (int64_t j = 0; j < d; j++) {
-                double value = x[j] * s->power[j] - offset[j];
+            for (int64_t j = first; j < last; j++) {
+                double value = x[j] * s->power[j] - p->offset[j];
                 s->part[j] += value;
                 s->square[j] += value * value;
             }
         }
-        for (int64_t j = 0; j < d; j++) {
-            sum[j] += s->part[j];
-            if (squares)
-                squares[j] += s->square[j];
+        for (int64_t j = first; j < last; j++) {
+            state[j * STATE + PART] = s->part[j];
+            state[j * STATE + SQUARE] = s->square[j];
+            if (rows->first + stop == block_end || rows->first + stop == p->total)
+                end_block(state + j * STATE);
         }
     }
+    return MERCER_OK;
+}
+
+static mercer_status run_pass(mercer_ctx *ctx, struct pass *p, double *state, mercer_error *err)
+{
+    enum { COLUMNS = 8 }; /* handed on together: a cache line of doubles */
+    int64_t count = p->rows->d * STATE;
+    memset(state, 0, (size_t)count * sizeof *state);
+    if (mrc_rows_span(ctx, p->rows).spread)
+        return mrc_comm_relay(ctx, state, count, (int64_t)COLUMNS * STATE, add_up, p, err);
+    return add_up(p, 0, count, state, err);
 }
 
 /* Means and standard deviations. The first pass leaves a mean in error by rounding; the second
  * measures that error as the mean deviation from it, and takes it out of both. */
-static void find_moments(const mercer_rows *rows, struct stats *s, double *sum)
+static mercer_status find_moments(mercer_ctx *ctx, const mercer_rows *rows, struct stats *s,
+                                  mercer_error *err)
 {
     int64_t d = rows->d;
-    double n = (double)rows->n;
-    memset(s->mean, 0, (size_t)d * sizeof *s->mean);
-    memset(s->sd, 0, (size_t)d * sizeof *s->sd);
-    memset(sum, 0, (size_t)d * sizeof *sum);
-    add_up(rows, s, s->mean, sum, NULL); /* mean is all zero: no offset yet */
+    struct pass p = {.rows = rows, .s = s, .offset = s->mean, .total = mrc_rows_total(rows)};
+    double n = (double)p.total, *state = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&state, d, STATE, sizeof *state, err));
+    memset(s->mean, 0, (size_t)d * sizeof *s->mean); /* no offset yet */
+    MRC_TRY(run_pass(ctx, &p, state, err));
+    for (int64_t j = 0; j < d; j++)
+        s->mean[j] = state[j * STATE + SUM] / n;
+    MRC_TRY(run_pass(ctx, &p, state, err));
     for (int64_t j = 0; j < d; j++) {
-        s->mean[j] = sum[j] / n;
-        sum[j] = 0;
-    }
-    add_up(rows, s, s->mean, sum, s->sd);
-    for (int64_t j = 0; j < d; j++) {
-        double error = sum[j] / n, variance = s->sd[j] / n - error * error;
+        const double *sums = state + j * STATE;
+        double error = sums[SUM] / n, variance = sums[SQUARES] / n - error * error;
         s->mean[j] = (s->mean[j] + error) / s->power[j];
         s->sd[j] = sqrt(variance > 0 ? variance : 0) / s->power[j];
         if (s->least[j] == s->most[j])
             s->mean[j] = s->least[j]; /* exactly */
     }
+out:
+    mrc_free(state);
+    return rc;
 }
 
 /* 1 / width when that is a number, else 1. */
@@ -258,6 +341,12 @@ out:
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err)
 {
+    return mrc_scale_fit_of_all(scale, kind, NULL, rows, err);
+}
+
+mercer_status mrc_scale_fit_of_all(mrc_scale *scale, mrc_scale_kind kind, mercer_ctx *ctx,
+                                   const mercer_rows *rows, mercer_error *err)
+{
     mercer_status rc = MERCER_OK;
     int64_t d = rows->d;
     double *work = NULL;
@@ -273,7 +362,7 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
         rc = fit_robust(scale, rows, err);
         goto out;
     }
-    MRC_TRY(mrc_alloc2(&work, 9, d, sizeof *work, err));
+    MRC_TRY(mrc_alloc2(&work, 8, d, sizeof *work, err));
     struct stats s = {.least = work,
                       .most = work + d,
                       .power = work + 2 * d,
@@ -281,13 +370,13 @@ mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_
                       .sd = work + 4 * d,
                       .part = work + 5 * d,
                       .square = work + 6 * d,
-                      .line = work + 8 * d};
-    find_ranges(rows, &s);
+                      .line = work + 7 * d};
+    MRC_TRY(find_ranges(ctx, rows, &s, err));
     if (kind != MRC_SCALE_MINMAX)
-        find_moments(rows, &s, work + 7 * d);
+        MRC_TRY(find_moments(ctx, rows, &s, err));
     for (int64_t j = 0; j < d; j++) {
         bool constant = is_constant(s.least[j], s.most[j]);
-        double root = kind == MRC_SCALE_NORM ? sqrt((double)rows->n) : 1;
+        double root = kind == MRC_SCALE_NORM ? sqrt((double)mrc_rows_total(rows)) : 1;
         scale->shift[j] = kind == MRC_SCALE_MINMAX ? s.least[j] : s.mean[j];
         if (constant)
             scale->factor[j] = 1;
@@ -462,6 +551,7 @@ mercer_status mercer_table_scale(mercer_ctx *ctx, mercer_table *table, const cha
 {
     MRC_NEED(ctx);
     MRC_NEED(table);
+    MRC_NEED_WHOLE(table->rows);
     mercer_rows *rows = table->rows, *wide = NULL;
     mrc_scale scale = {0};
     mrc_scale_kind parsed;
@@ -501,6 +591,7 @@ mercer_status mercer_rows_scale(mercer_ctx *ctx, const mercer_rows *rows, const 
     *out = NULL;
     MRC_NEED(ctx);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     mrc_scale scale = {0};
     mrc_scale_kind parsed;
     mercer_status rc = MERCER_OK;

@@ -31,6 +31,15 @@ mercer_status mrc_scale_parse(const char *name, mrc_scale_kind *out, mercer_erro
  * and minmax when the minimum of some column is not 0. */
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err);
+/* The same from all rows where they are spread over the ranks of ctx: not for sparse rows, and not
+ * robust, whose quartiles take all values of a column at once. */
+mercer_status mrc_scale_fit_of_all(mrc_scale *scale, mrc_scale_kind kind, mercer_ctx *ctx,
+                                   const mercer_rows *rows, mercer_error *err);
+/* Smallest and largest value of each column of all dense rows, likewise; line: d numbers of
+ * scratch.
+ */
+mercer_status mrc_rows_ranges(mercer_ctx *ctx, const mercer_rows *rows, double *least, double *most,
+                              double *line, mercer_error *err);
 /* Apply in place to count rows of x (ld >= d). */
 void mrc_scale_apply(const mrc_scale *scale, double *x, int64_t count, int64_t ld);
 /* New rows, scaled, sparse or dense as the given ones; names are left out. A scale that would shift

@@ -128,8 +128,25 @@ out:
     return rc;
 }
 
-mercer_status mercer_rows_view(mercer_ctx *ctx, const mercer_array *x, mercer_rows **out,
-                               mercer_error *err)
+/* A rank has the rows that are dealt to it, no others. */
+static mercer_status check_part(const mercer_ctx *ctx, int64_t n, int64_t total, mercer_error *err)
+{
+    const mercer_comm *comm = &ctx->comm.table;
+    if (total < 1)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "rows: a part of a table without rows");
+    mrc_span span = mrc_span_of_rank(total, comm->rank, comm->size);
+    if (n == span.n)
+        return MERCER_OK;
+    return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                    "rows: rank %d of %d has %lld of %lld rows, and its part are the %lld from row "
+                    "%lld on (mercer_ctx_part)",
+                    comm->rank, comm->size, (long long)n, (long long)total, (long long)span.n,
+                    (long long)span.first + 1);
+}
+
+/* Rows of an array; total > 0: rows [first, ...) of as many, of which there may be none here. */
+static mercer_status view_rows(mercer_ctx *ctx, const mercer_array *x, int64_t first, int64_t total,
+                               mercer_rows **out, mercer_error *err)
 {
     mercer_array a = {0};
     mercer_rows *rows = NULL;
@@ -139,19 +156,28 @@ mercer_status mercer_rows_view(mercer_ctx *ctx, const mercer_array *x, mercer_ro
         *out = NULL;
     MRC_TRY(import("rows", x, &a, err));
     if (!ctx || !out)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s is NULL", __func__, ctx ? "out" : "ctx");
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "mercer_rows_view: %s is NULL", ctx ? "out" : "ctx");
     if (a.dtype != MERCER_F64 && a.dtype != MERCER_F32 && a.dtype != MERCER_U8)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: values are %s, not float64, float32 or uint8",
                  dtype_name(a.dtype));
     MRC_TRY(check_shape("rows", 2, &a, err));
+    if (total != 0)
+        MRC_TRY(check_part(ctx, a.shape[0], total, err));
     if (!lies_as_rows(&a) && a.shape[0] > 0 && a.shape[1] > 0) {
         MRC_TRY(copy_packed(ctx, "rows", &a, &copy, err));
         give_back(&a);
         a.data = copy;
         a.stride[0] = a.shape[1];
     }
-    MRC_TRY(
-        mrc_rows_view((mrc_dtype)a.dtype, a.data, a.shape[0], a.shape[1], a.stride[0], &rows, err));
+    if (total > 0 && a.shape[0] == 0 && a.shape[1] > 0) {
+        MRC_TRY(mrc_alloc2_raw(&copy, 0, a.shape[1], dtype_bytes(a.dtype), err));
+        MRC_TRY(mrc_rows_adopt((mrc_dtype)a.dtype, copy, 0, a.shape[1], &rows, err));
+    } else {
+        MRC_TRY(mrc_rows_view_from((mrc_dtype)a.dtype, a.data, a.shape[0], a.shape[1], a.stride[0],
+                                   first, &rows, err));
+    }
+    rows->first = first;
+    rows->total = total;
     rows->owned = copy;
     rows->given[0] = (mrc_release){a.release, a.host};
     a.release = NULL;
@@ -161,6 +187,21 @@ out:
     mrc_free(copy);
     give_back(&a);
     return rc;
+}
+
+mercer_status mercer_rows_view(mercer_ctx *ctx, const mercer_array *x, mercer_rows **out,
+                               mercer_error *err)
+{
+    return view_rows(ctx, x, 0, 0, out, err);
+}
+
+mercer_status mercer_rows_view_part(mercer_ctx *ctx, const mercer_array *x, int64_t total,
+                                    mercer_rows **out, mercer_error *err)
+{
+    int64_t first = 0;
+    if (ctx && total > 0)
+        first = mrc_span_of_rank(total, ctx->comm.table.rank, ctx->comm.table.size).first;
+    return view_rows(ctx, x, first, total > 0 ? total : -1, out, err);
 }
 
 /* The values of a vector as doubles, or the integers as int64_t or int32_t, in *at: where they lie

@@ -640,6 +640,7 @@ mercer_status mercer_evaluate(mercer_ctx *ctx, const mercer_evaluate_options *gi
     MRC_NEED(ctx);
     MRC_NEED(given);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     mrc_job job;
     mrc_folds folds = {0};
     mercer_status rc = MERCER_OK;

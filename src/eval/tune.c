@@ -155,6 +155,7 @@ mercer_status mercer_tune(mercer_ctx *ctx, const mercer_evaluate_options *given,
     MRC_NEED(ctx);
     MRC_NEED(given);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     mrc_job job;
     mercer_status rc = MERCER_OK;
     mrc_ctx_enter(ctx);

@@ -39,6 +39,11 @@ bool mrc_store_holds_single(const mrc_store *store)
     return !(store->caps & MRC_STORE_DOUBLES);
 }
 
+bool mrc_store_spreads(const mrc_store *store)
+{
+    return store->caps & MRC_STORE_SPREADS;
+}
+
 /* Sparse rows of a dot-product kernel are their own factor, however many columns they have. */
 static bool is_implicit(const mrc_gram *g)
 {
@@ -56,19 +61,21 @@ struct plan {
     bool factored;      /* a low-rank factor is taken */
 };
 
-static void plan_init(struct plan *p, const mrc_gram *g, const mrc_gram_request *request)
+/* rows: g->n, or all of them where it is asked what one rank would do. */
+static void plan_init(struct plan *p, const mrc_gram *g, int64_t rows,
+                      const mrc_gram_request *request)
 {
-    double n = (double)g->n, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
+    double n = (double)rows, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
     p->request = request;
     p->budget = mercer_ctx_memory(g->ctx);
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
     double common =
         8 * n * (prepared + 4 + (double)request->work_columns) + (double)mrc_tiled_scratch_bytes(g);
     p->common = common < 9e18 ? (int64_t)common : INT64_MAX;
-    p->dense = mrc_dense_bytes(g->n, request->single);
+    p->dense = mrc_dense_bytes(rows, request->single);
     p->room = p->budget > p->common ? p->budget - p->common : 0;
     p->solver = (int64_t)fmin(8 * n * (double)request->solver_columns, 9e18);
-    p->full = n * n * (request->single ? 4 : 8);
+    p->full = (double)g->span.total * (double)g->span.total * (request->single ? 4 : 8);
     /* Report n^2; tile padding would only confuse. */
     p->matrix = fmin(p->full, (double)p->dense);
     p->budget_text = mrc_bytes_text((double)p->budget);
@@ -92,7 +99,7 @@ static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
     double n = (double)g->n, strips = 4096 * (double)g->threads, squares = 8 * 8;
     double half = (8 * n + strips) / (2 * squares);
     double most = sqrt(half * half + (double)p->room / squares) - half - 2 * MRC_PANEL;
-    return most < 0 ? 0 : most < n ? (int64_t)most : g->n;
+    return most < 0 ? 0 : most < (double)g->span.total ? (int64_t)most : g->span.total;
 }
 
 /* Columns up to which a factor costs less than the matrix, in flops at the rate of GEMM. The ratios
@@ -105,7 +112,7 @@ static int64_t factor_columns(const struct plan *p, const mrc_gram *g)
 static double worthwhile_columns(const struct plan *p, const mrc_gram *g)
 {
     static const double PASSES = 12, BLOCK = 8, FUNCTION = 40;
-    double n = (double)g->n, d = (double)g->rows->d;
+    double n = (double)g->span.total, d = (double)g->rows->d;
     if (g->rows->csr.start)
         d = (double)mercer_rows_entries(g->rows) / (double)g->rows->n;
     double value = 2 * d + FUNCTION;
@@ -126,28 +133,50 @@ static mercer_status build(const struct plan *p, mrc_gram *g, const mrc_store *s
     return p->rank ? MERCER_OK : store->init(g, plan, &g->self, err);
 }
 
+/* What a factor may have on all ranks: what the smallest budget holds, and what pays, by rank 0.
+ * One rank that has all rows comes to the same worth, so that the bits of a fit do not depend on
+ * how many ranks there are. */
+static mercer_status agree_on_columns(const struct plan *p, const mrc_gram *g, int64_t *most,
+                                      double *worth, mercer_error *err)
+{
+    struct plan whole = {0};
+    double least = -(double)factor_columns(p, g);
+    mercer_status rc = MERCER_OK;
+    plan_init(&whole, g, g->span.total, p->request);
+    *worth = 1.1 * worthwhile_columns(&whole, g);
+    if (g->span.spread) {
+        MRC_TRY(mrc_comm_largest(g->ctx, &least, err));
+        MRC_TRY(mrc_comm_broadcast(g->ctx, worth, sizeof *worth, err));
+    }
+    *most = (int64_t)-least;
+out:
+    return rc;
+}
+
 /* Nothing is built when a factor is not worth having, and was not asked for. */
 static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer_error *err)
 {
-    int64_t most = factor_columns(p, g), reached = 0;
-    double residual = 1;
+    int64_t most, reached = 0, n = g->span.total;
+    double residual = 1, worth;
     mrc_store_plan plan = {.reached = &reached, .residual = &residual};
-    mercer_status rc;
+    mercer_status rc = agree_on_columns(p, g, &most, &worth, err);
 
+    if (rc != MERCER_OK)
+        return rc;
     if (mrc_kernel_is_linear(g->kernel)) { /* its rows are its factor, or none is worth having */
-        bool worth = asked || 2 * g->rows->d <= g->n;
-        if (!worth || g->rows->d > most) {
+        bool few = asked || 2 * g->rows->d <= n;
+        if (!few || g->rows->d > most) {
             snprintf(p->why, sizeof p->why, "more columns than a low-rank factor may have");
-            if (asked && g->rows->d > g->n)
+            if (asked && g->rows->d > n)
                 return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
                                    "store lowrank: the factor of a linear kernel has a column per "
                                    "column of the rows, and %lld are more than the %lld rows: use "
                                    "store dense or stream",
-                                   (long long)g->rows->d, (long long)g->n);
+                                   (long long)g->rows->d, (long long)n);
             return asked ? mrc_fail_at(err, MERCER_ERR_BUDGET, MRC_AT(.key = "store"),
                                        "store lowrank: %lld columns of %lld rows exceed the memory "
                                        "budget of %s: use store dense or stream",
-                                       (long long)g->rows->d, (long long)g->n, p->budget_text.text)
+                                       (long long)g->rows->d, (long long)n, p->budget_text.text)
                          : MERCER_OK;
         }
         p->factored = true;
@@ -165,7 +194,6 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
     if (!asked) {
         /* Forecasts are off by some percent, and a factor that is a little too large costs little
          * more than the matrix; one that the budget ends is worth more of a try. */
-        double worth = 1.1 * worthwhile_columns(p, g);
         plan.give_up = fmin(worth, 1.5 * (double)most);
         most = (double)most < worth ? most : (int64_t)worth;
         if (most < 2 * MRC_PANEL) {
@@ -193,11 +221,8 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
         "store lowrank: reached rank %lld of %lld rows with a residual of %.0e (1e-13 "
         "wanted), and the memory budget of %s holds no more: use store dense or "
         "stream",
-        (long long)reached, (long long)g->n, residual, p->budget_text.text);
+        (long long)reached, (long long)n, residual, p->budget_text.text);
 }
-
-/* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
-enum { FACTOR_ROWS = 2500 };
 
 static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_request *request,
                             char *reason, size_t size, mercer_error *err)
@@ -207,7 +232,7 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
     const mrc_store_plan none = {0};
     mercer_status rc;
 
-    plan_init(plan, g, request);
+    plan_init(plan, g, g->n, request);
     if (plan->room <= 0)
         return refuse(plan, g, "the workspace of a fit", plan->common, "memory",
                       "raise it, or ask for fewer components", err);
@@ -238,8 +263,9 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
         return build(plan, g, &mrc_store_stream, &none, err);
     }
     /* A factor in single precision would not be faster and less exact: single means tiles. */
-    if (store == &mrc_store_lowrank || (!asked && (mrc_kernel_is_linear(g->kernel) ||
-                                                   (!request->single && g->n >= FACTOR_ROWS)))) {
+    if (store == &mrc_store_lowrank ||
+        (!asked && (mrc_kernel_is_linear(g->kernel) ||
+                    (!request->single && g->span.total >= MRC_FACTOR_ROWS)))) {
         rc = try_lowrank(g, plan, asked, err);
         if (rc != MERCER_OK)
             return rc;
@@ -255,6 +281,12 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
             return MERCER_OK;
         }
     }
+    if (g->span.spread)
+        return mrc_fail_at(
+            err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "store"),
+            "rows that are spread over ranks need a low-rank kernel matrix, and this "
+            "one is not: %s; take a wider kernel, or fit on one rank",
+            plan->why);
     if (plan->solver >= plan->room)
         return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                       "raise it, or ask for fewer components", err);
@@ -298,6 +330,7 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     struct plan plan = {.rank = &rank};
     g.rows = rows;
     g.n = n;
+    g.span = mrc_span_whole(n);
     if (mrc_kernel_is_linear(g.kernel)) /* its rows are its factor */
         rank = (double)rows->d;
     mercer_status rc = choose(&plan, &g, request, out->reason, sizeof out->reason, err);

@@ -105,8 +105,9 @@ static void sum_columns(void *arg, int64_t first, int64_t end, double *sum, int 
 mercer_status mrc_factor_mean(const mrc_factor *f, int64_t columns, double *mean, mercer_error *err)
 {
     struct column_sums w = {.f = f, .columns = columns};
-    double n = (double)f->n, size = n * (double)columns;
-    mercer_status rc = mrc_sum_parts(f->ctx, f->n, columns, size, size, sum_columns, &w, mean, err);
+    double n = (double)f->span.total, size = (double)f->n * (double)columns;
+    mercer_status rc =
+        mrc_sum_span(f->ctx, &f->span, columns, size, size, 0, sum_columns, &w, mean, err);
     for (int64_t c = 0; rc == MERCER_OK && c < columns; c++)
         mean[c] /= n;
     return rc;
@@ -233,16 +234,44 @@ static void inner_part(void *arg, int64_t begin, int64_t end, double *sum, int w
     }
 }
 
-static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
+static void sum_squares(void *arg, int64_t first, int64_t end, double *sum, int worker)
+{
+    const struct inner *w = arg;
+    (void)worker;
+    for (int64_t c = 0; c < w->f->rank; c += MRC_PANEL) {
+        const double *values = mrc_factor_panel(w->f, c);
+        int64_t width = mrc_min64(MRC_PANEL, w->f->rank - c);
+        for (int64_t i = first; i < end; i++)
+            for (int64_t t = 0; t < width; t++)
+                *sum += values[i * MRC_PANEL + t] * values[i * MRC_PANEL + t];
+    }
+}
+
+/* No entry of the sum of F_t F_t' over any rows is larger than that of |F_t|^2 over all of them.
+ * About their mean, rows have up to four times that sum of squares. */
+static mercer_status find_bound(struct inner *w, double *bound, mercer_error *err)
 {
     const mrc_factor *f = w->f;
     double size = (double)f->n * (double)f->rank;
+    *bound = 0;
+    if (w->v || !mrc_sum_is_wide(&f->span, f->rank * f->rank))
+        return MERCER_OK;
+    mercer_status rc = mrc_sum_span(f->ctx, &f->span, 1, size, size, 0, sum_squares, w, bound, err);
+    *bound *= 4.5; /* and rounding */
+    return rc;
+}
+
+static mercer_status run_inner(struct inner *w, double *out, mercer_error *err)
+{
+    const mrc_factor *f = w->f;
+    double size = (double)f->n * (double)f->rank, bound;
     int64_t width = w->v ? w->l : f->rank;
     mercer_status rc = MERCER_OK;
     MRC_TRY(strip_scratch(f, &w->scratch, err));
+    MRC_TRY(find_bound(w, &bound, err));
     /* The sums of parts together stay below half the size of F. */
-    MRC_TRY(mrc_sum_parts(f->ctx, f->n, f->rank * width, size / 2, size * (double)width, inner_part,
-                          w, out, err));
+    MRC_TRY(mrc_sum_span(f->ctx, &f->span, f->rank * width, size / 2, size * (double)width, bound,
+                         inner_part, w, out, err));
 out:
     strip_scratch_free(f, w->scratch);
     return rc;
@@ -313,9 +342,10 @@ mercer_status mrc_factor_triangle(const mrc_factor *f, double **out, mercer_erro
 {
     int64_t q = f->rank;
     mercer_status rc = mrc_alloc2(out, q, q, sizeof **out, err);
+    if (rc == MERCER_OK)
+        rc = mrc_factor_rows_of_all(f, f->pivots, q, *out, err);
     if (rc != MERCER_OK)
         return rc;
-    mrc_factor_rows(f, f->pivots, q, *out);
     for (int64_t i = 0; f->mean && i < q; i++)
         for (int64_t j = 0; j <= i; j++)
             (*out)[i * q + j] += f->mean[j];
@@ -326,4 +356,20 @@ void mrc_factor_rows(const mrc_factor *f, const int64_t *rows, int64_t count, do
 {
     for (int64_t i = 0; i < count; i++)
         mrc_factor_row(f, rows ? rows[i] : i, f->rank, out + i * f->rank);
+}
+
+mercer_status mrc_factor_rows_of_all(const mrc_factor *f, const int64_t *rows, int64_t count,
+                                     double *out, mercer_error *err)
+{
+    if (!f->span.spread) {
+        mrc_factor_rows(f, rows, count, out);
+        return MERCER_OK;
+    }
+    memset(out, 0, (size_t)(count * f->rank) * sizeof *out);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = (rows ? rows[i] : i) - f->span.first;
+        if (row >= 0 && row < f->n)
+            mrc_factor_row(f, row, f->rank, out + i * f->rank);
+    }
+    return mrc_comm_merge_numbers(f->ctx, out, count * f->rank, err);
 }

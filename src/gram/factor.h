@@ -5,6 +5,7 @@
 #define MRC_GRAM_FACTOR_H
 
 #include "base/ctx.h"
+#include "base/strips.h"
 
 #include <string.h>
 
@@ -13,11 +14,12 @@ enum { MRC_PANEL = 32 };
 typedef struct mrc_factor {
     mercer_ctx *ctx; /* borrowed */
     int threads;     /* as the context had them: scratch is per worker */
-    int64_t n, rank;
+    int64_t n, rank; /* n: rows here, of */
+    mrc_span span;   /* all of them, which may be spread over ranks */
     double *values;  /* owned */
     double left_out; /* no eigenvalue of K - F F' exceeds n times this */
-    int64_t *pivots; /* rank: the rows that the columns were made from, in order, or NULL: F before
-                        it was centred is lower triangular in these rows; owned */
+    int64_t *pivots; /* rank: the rows, of all, that the columns were made from, in order, or NULL:
+                        F before it was centred is lower triangular in these rows; owned */
     double *mean;    /* rank: subtracted from the rows of F, or NULL: nothing was; owned */
 } mrc_factor;
 
@@ -38,6 +40,9 @@ static inline void mrc_factor_row(const mrc_factor *f, int64_t i, int64_t column
                (size_t)(columns - c < MRC_PANEL ? columns - c : MRC_PANEL) * sizeof *out);
 }
 
+/* Sums below are over the rows of all ranks, with the same bits on all of them; arrays of n numbers
+ * have the rows that are here. */
+
 /* mean (columns): of the rows of F, their first entries, as F is. */
 mercer_status mrc_factor_mean(const mrc_factor *f, int64_t columns, double *mean,
                               mercer_error *err);
@@ -51,6 +56,9 @@ void mrc_factor_scale(mrc_factor *f, double factor); /* K by a power of four, in
 mercer_status mrc_factor_triangle(const mrc_factor *f, double **out, mercer_error *err);
 /* out (count x rank): rows J of F; J = NULL: the first count. */
 void mrc_factor_rows(const mrc_factor *f, const int64_t *rows, int64_t count, double *out);
+/* The same of all ranks' rows, on all of them; J counts the rows of all. */
+mercer_status mrc_factor_rows_of_all(const mrc_factor *f, const int64_t *rows, int64_t count,
+                                     double *out, mercer_error *err);
 /* s (rank x rank) = sum of F_t F_t' over the rows t under mask (NULL: all), F_t about their mean
  * over all rows when about_mean says so, and without their part along the orthonormal directions
  * (count x rank). sums = NULL: F'F. */

@@ -16,16 +16,20 @@
 
 /* ---- a new one ---- */
 
-mercer_status mrc_check_kmax(const mrc_kernel *kernel, const mercer_rows *rows, double kmax,
-                             mercer_error *err)
+mercer_status mrc_check_kmax(mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows,
+                             double kmax, mercer_error *err)
 {
+    const int64_t n = mrc_rows_total(rows);
     /* Denormal numbers have fewer digits: entries of 1e-16 of the largest one are still none.
      * Above, sums over the rows, and centred ones, are to be numbers. */
-    const double least = DBL_MIN / DBL_EPSILON, most = DBL_MAX / 4 / (double)rows->n;
+    const double least = DBL_MIN / DBL_EPSILON, most = DBL_MAX / 4 / (double)n;
     if (kmax <= most && (kmax == 0 || kmax >= least))
         return MERCER_OK;
     int64_t column;
-    double value = mrc_rows_largest(rows, 0, rows->n, &column);
+    double value;
+    mercer_status rc = mrc_rows_largest_of_all(ctx, rows, &value, &column, err);
+    if (rc != MERCER_OK)
+        return rc;
     bool given = mrc_kernel_is_precomputed(kernel);
     return mrc_fail_at(err, MERCER_ERR_DATA,
                        MRC_AT(.column_number = column + 1, .advice_key = given ? NULL : "scale",
@@ -33,8 +37,8 @@ mercer_status mrc_check_kmax(const mrc_kernel *kernel, const mercer_rows *rows, 
                        "kernel values of about %.0e are outside the range in which %lld rows keep "
                        "all digits, %.0e to %.0e: the largest value of the %s is %g (column "
                        "%lld); %s",
-                       kmax, (long long)rows->n, least, most, given ? "matrix" : "rows",
-                       fabs(value), (long long)(column + 1),
+                       kmax, (long long)n, least, most, given ? "matrix" : "rows", fabs(value),
+                       (long long)(column + 1),
                        given ? "multiply the matrix by a constant" : "scale the data");
 }
 
@@ -45,11 +49,11 @@ static mercer_status check_range(const mrc_gram *g, mercer_error *err)
             int64_t column;
             double value = mrc_rows_largest(g->rows, i, 1, &column);
             return mrc_fail_at(err, MERCER_ERR_DATA,
-                               MRC_AT(.row = i + 1, .column_number = column + 1,
+                               MRC_AT(.row = g->span.first + i + 1, .column_number = column + 1,
                                       .advice_key = "scale", .advice_value = "standard"),
                                "the kernel overflows on row %lld: column %lld holds %g; scale the "
                                "data",
-                               (long long)(i + 1), (long long)(column + 1), value);
+                               (long long)(g->span.first + i + 1), (long long)(column + 1), value);
         }
     /* Entries of 1e-7 of the largest one are still whole numbers of single precision. */
     if (g->single && (g->kmax > FLT_MAX || (g->kmax > 0 && g->kmax < FLT_MIN / FLT_EPSILON)))
@@ -57,7 +61,7 @@ static mercer_status check_range(const mrc_gram *g, mercer_error *err)
                         "kernel values of about %.0e are out of the range of single precision, "
                         "%.0e to %.0e: scale the data, or take double precision",
                         g->kmax, (double)FLT_MIN / FLT_EPSILON, (double)FLT_MAX);
-    return mrc_check_kmax(g->kernel, g->rows, g->kmax, err);
+    return mrc_check_kmax(g->ctx, g->kernel, g->rows, g->kmax, err);
 }
 
 mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *kernel,
@@ -74,6 +78,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     g->kernel = kernel;
     g->rows = rows;
     g->n = rows->n;
+    g->span = mrc_rows_span(ctx, rows);
     g->threads = ctx->threads;
     g->single = request->single;
     g->tolerance = request->tolerance;
@@ -86,7 +91,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     if (mrc_kernel_is_precomputed(kernel)) {
         MRC_TRY(mrc_precomputed_read(g, err));
     } else {
-        MRC_TRY(mrc_kernel_check_rows(kernel, ctx, rows, 0, err));
+        MRC_TRY(mrc_kernel_check_rows(kernel, ctx, rows, g->span.first, err));
         MRC_TRY(mrc_check_cancel(ctx, err));
         MRC_TRY(mrc_points_init(&g->points, ctx, kernel, rows, NULL, err));
         if (mrc_kernel_is_linear(kernel) && g->centered && !rows->csr.start)
@@ -96,6 +101,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     }
     for (int64_t i = 0; i < g->n; i++)
         g->kmax = fmax(g->kmax, fabs(g->raw_diag[i]));
+    if (g->span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &g->kmax, err));
     /* Only a semidefinite matrix has its largest entry on the diagonal. */
     if (mrc_kernel_max_abs(kernel) > 0)
         g->kmax = mrc_kernel_max_abs(kernel);
@@ -239,6 +246,13 @@ static mrc_pick all_rows(const mrc_gram *g)
     return (mrc_pick){.count = g->n};
 }
 
+/* Products with rows of other ranks are not exchanged: an answer would be that of the rows here. */
+static mercer_status need_whole(const mrc_gram *g, mercer_error *err)
+{
+    return g->span.spread ? mrc_rows_need_whole(g->rows, "products with the kernel matrix", err)
+                          : MERCER_OK;
+}
+
 /* Ranks that hold shares of the matrix have computed addends. */
 static mercer_status sum_ranks(const mrc_gram *g, double *out, int64_t count, mercer_error *err)
 {
@@ -249,14 +263,18 @@ static mercer_status sum_ranks(const mrc_gram *g, double *out, int64_t count, me
 static mercer_status store_apply(const mrc_gram *g, mrc_pick j, const double *v, int64_t l,
                                  double *out, mercer_error *err)
 {
-    mercer_status rc = g->store->apply(g->self, j, v, l, out, err);
+    mercer_status rc = need_whole(g, err);
+    if (rc == MERCER_OK)
+        rc = g->store->apply(g->self, j, v, l, out, err);
     return rc == MERCER_OK ? sum_ranks(g, out, j.count * l, err) : rc;
 }
 
 static mercer_status store_row_norms2(const mrc_gram *g, mrc_pick j, const mrc_shift *shift,
                                       double *out, mercer_error *err)
 {
-    mercer_status rc = g->store->row_norms2(g->self, j, shift, out, err);
+    mercer_status rc = need_whole(g, err);
+    if (rc == MERCER_OK)
+        rc = g->store->row_norms2(g->self, j, shift, out, err);
     return rc == MERCER_OK ? sum_ranks(g, out, j.count, err) : rc;
 }
 
@@ -415,6 +433,7 @@ mercer_status mrc_gram_columns(mrc_gram *g, const int64_t *rows, int64_t count, 
     const mrc_pick pick = {.rows = rows, .count = count};
     mrc_shift shift;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(need_whole(g, err));
     MRC_TRY(centring(g, NULL, &shift, err));
     MRC_TRY(g->store->columns(g->self, pick, &shift, out, err));
     MRC_TRY(sum_ranks(g, out, count * g->n, err));
@@ -438,6 +457,7 @@ mercer_status mrc_gram_row_variances(mrc_gram *g, double *out, mercer_error *err
 {
     double *shares = NULL, *means = NULL;
     mercer_status rc = MERCER_OK;
+    MRC_TRY(need_whole(g, err));
     if (g->store->row_variances) {
         MRC_TRY(g->store->row_variances(g->self, out, err));
         MRC_TRY(sum_ranks(g, out, g->n, err));
@@ -524,6 +544,7 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     if (!rows->csr.start != !g->rows->csr.start)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "new rows must be sparse or dense as the training rows are");
+    MRC_TRY(need_whole(g, err));
     MRC_TRY(mrc_gram_learn_means(g, err));
     MRC_TRY(mrc_kernel_check_rows(g->kernel, g->ctx, rows, 0, err));
     MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));

@@ -26,6 +26,11 @@ extern const char mrc_store_choices[];
 const mrc_store *mrc_store_find(const char *name);
 /* Whether it can hold the matrix in single precision. */
 bool mrc_store_holds_single(const mrc_store *store);
+/* Whether its rows may be spread over ranks. */
+bool mrc_store_spreads(const mrc_store *store);
+
+/* Below, the full matrix takes milliseconds, and so does finding out that a factor would not do. */
+enum { MRC_FACTOR_ROWS = 2500 };
 
 typedef struct mrc_gram_request {
     const mrc_store *store; /* NULL: auto */
@@ -52,6 +57,9 @@ void mrc_gram_release_points(mrc_gram *gram);
  * diagonal and means may still be asked for. */
 void mrc_gram_release(mrc_gram *gram);
 
+/* Rows that this rank has, of all. Of rows that are spread, only what a spectrum and a model on
+ * pivots take can be asked for: diagonal, means and factor have their rows here, products and
+ * columns are refused. */
 int64_t mrc_gram_size(const mrc_gram *gram);
 bool mrc_gram_centered(const mrc_gram *gram);
 /* Rounding unit of the stored values (2.2e-16 or 1.2e-7), and the largest modulus on the diagonal
@@ -69,8 +77,8 @@ double mrc_gram_unit(const mrc_gram *gram);
 void mrc_gram_set_unit(mrc_gram *gram, double unit);
 /* MERCER_ERR_DATA when values of the size of kmax, of these rows, are so small that they have lost
  * digits, or so large that their sums are not finite; the message names a column. */
-mercer_status mrc_check_kmax(const mrc_kernel *kernel, const mercer_rows *rows, double kmax,
-                             mercer_error *err);
+mercer_status mrc_check_kmax(mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows,
+                             double kmax, mercer_error *err);
 /* Largest diagonal entry of K that a low-rank store leaves out; 0 for others. */
 double mrc_gram_left_out(const mrc_gram *gram);
 /* Diagonal of the (centred) matrix, n values, borrowed. Costs a pass when the operator is centred

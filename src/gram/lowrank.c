@@ -53,6 +53,13 @@ struct left {
     int64_t row; /* of the largest */
 };
 
+/* The pivots of a step: which of the pool, and their triangle. Rank 0 decides, since BLAS differs
+ * from processor to processor. */
+struct choice {
+    int64_t count, taken[BLOCK];    /* in order */
+    double triangle[BLOCK * BLOCK]; /* Cholesky factor of their residual matrix */
+};
+
 struct factorisation {
     const mrc_gram *g;
     mrc_factor *factor; /* its rank is set at the end */
@@ -61,22 +68,28 @@ struct factorisation {
     double *residual;   /* n: diagonal of K - F F' */
     int64_t columns;    /* of F so far */
     uint64_t step;
+    int64_t first_part, end_part; /* that are here */
     struct left left;             /* of all rows, and */
-    struct left *parts;           /* of each part */
+    struct left *parts;           /* of each part that is here */
     struct candidate **candidate; /* per worker: POOL rows, a heap with the worst on top */
     int64_t *candidates;          /* per worker: how many */
+    double *told;                 /* what ranks tell each other of their rows; NULL: one has all */
     int64_t pool[POOL];           /* rows considered in this step */
     int64_t pool_size;
-    int64_t pivots[BLOCK]; /* rows taken, in order */
-    int64_t pivot_count;
-    int64_t width;                  /* pivot_count rounded up to LANES */
-    double *pool_points;            /* prepared copies of the pool's rows */
-    double *pool_rows;              /* POOL x columns of F */
-    double *pool_matrix;            /* POOL x POOL */
-    double triangle[BLOCK * BLOCK]; /* Cholesky factor of the pivots' residual matrix */
-    double *pivot_columns;          /* columns x width: the pivots' rows of F, transposed */
+    struct choice chosen;
+    int64_t pivots[BLOCK];  /* rows taken, in order */
+    int64_t width;          /* their number rounded up to LANES */
+    double *pool_storage;   /* prepared copies of the pool's rows, */
+    mrc_points pool_points; /* which these are */
+    double *pool_rows;      /* pool_size x columns of F, and behind them */
+    double *pool_left;      /* pool_size residuals */
+    double *pool_matrix;    /* POOL x POOL */
+    double *pool_triangle;  /* POOL x BLOCK: its Cholesky factor */
+    double *pivot_columns;  /* columns x width: the pivots' rows of F, transposed */
     double *pivot_storage;
     mrc_points pivot_points;
+    /* Several ranks have the rows themselves, owned; points made of them are owned as well. */
+    mercer_rows *pool_data, *pivot_data;
     double **scratch; /* per worker: STRIP x BLOCK values, a window of STRIP packed points */
 };
 
@@ -116,48 +129,111 @@ static void offer(struct candidate *heap, int64_t *size, struct candidate c)
 }
 
 /* What is left of one part, and which of its rows are drawn. */
-static void look_at_part(void *arg, int64_t part, int worker)
+static void look_at_part(void *arg, int64_t task, int worker)
 {
     /* The pool is the same for every fit: F is K to rounding whichever rows it is made from. */
     static const uint64_t SEED = 0;
     struct factorisation *f = arg;
     struct candidate *heap = f->candidate[worker];
     struct left left = {.row = -1};
-    int64_t end = mrc_part_start(f->g->n, part + 1);
-    for (int64_t i = mrc_part_start(f->g->n, part); i < end; i++) {
+    const mrc_span *span = &f->g->span;
+    int64_t part = f->first_part + task, end = mrc_part_start(span->total, part + 1) - span->first;
+    for (int64_t i = mrc_part_start(span->total, part) - span->first; i < end; i++) {
         double r = f->residual[i];
+        int64_t row = span->first + i;
         if (!(r > 0))
             continue;
         left.sum += r;
         if (r > left.largest) {
             left.largest = r;
-            left.row = i;
+            left.row = row;
         }
         if (!(r > f->floor))
             continue;
-        double u = mrc_rng_uniform_at(SEED, f->step, (uint64_t)i);
+        double u = mrc_rng_uniform_at(SEED, f->step, (uint64_t)row);
         /* -log u >= 1 - u, so most keys are seen to be too small without a logarithm; the margin is
          * for rounding, which must not make a difference between workers. */
         if (f->candidates[worker] == POOL && r < 0.999 * heap[0].key * (1 - u))
             continue;
-        offer(heap, &f->candidates[worker], (struct candidate){.key = r / -log(u), .row = i});
+        offer(heap, &f->candidates[worker], (struct candidate){.key = r / -log(u), .row = row});
     }
     f->parts[part] = left;
+}
+
+/* The candidates of all workers become those of the first. */
+static void join_candidates(struct factorisation *f)
+{
+    for (int worker = 1; worker < f->g->threads; worker++) {
+        for (int64_t c = 0; c < f->candidates[worker]; c++)
+            offer(f->candidate[0], &f->candidates[0], f->candidate[worker][c]);
+        f->candidates[worker] = 0;
+    }
+}
+
+/* What is told: the sums of all parts; of each rank its largest residual and the row of that, and
+ * how many candidates it has, their keys and rows. */
+enum { LARGEST, ROW, COUNT, CANDIDATES, TOLD = CANDIDATES + 2 * POOL };
+
+static int64_t told_size(const mrc_gram *g)
+{
+    return mrc_parts(g->span.total) + g->ctx->comm.table.size * (int64_t)TOLD;
+}
+
+/* The sums of all parts, the largest residual, and the best candidates of all ranks. */
+static mercer_status share_view(struct factorisation *f, mercer_error *err)
+{
+    const mrc_gram *g = f->g;
+    const int64_t parts = mrc_parts(g->span.total), size = g->ctx->comm.table.size;
+    const struct candidate *best = f->candidate[0];
+    double *mine = f->told + parts + g->ctx->comm.table.rank * (int64_t)TOLD;
+    mercer_status rc = MERCER_OK;
+    memset(f->told, 0, (size_t)told_size(g) * sizeof *f->told);
+    for (int64_t p = f->first_part; p < f->end_part; p++)
+        f->told[p] = f->parts[p].sum;
+    mine[LARGEST] = f->left.largest;
+    mine[ROW] = (double)f->left.row;
+    mine[COUNT] = (double)f->candidates[0];
+    for (int64_t c = 0; c < f->candidates[0]; c++) {
+        mine[CANDIDATES + 2 * c] = best[c].key;
+        mine[CANDIDATES + 2 * c + 1] = (double)best[c].row;
+    }
+    MRC_TRY(mrc_comm_sum(g->ctx, f->told, told_size(g), err));
+    f->left = (struct left){.row = -1};
+    for (int64_t p = 0; p < parts; p++)
+        f->left.sum += f->told[p];
+    f->candidates[0] = 0;
+    for (int64_t r = 0; r < size; r++) {
+        const double *told = f->told + parts + r * TOLD;
+        if (told[LARGEST] > f->left.largest) {
+            f->left.largest = told[LARGEST];
+            f->left.row = (int64_t)told[ROW];
+        }
+        for (int64_t c = 0; c < (int64_t)told[COUNT]; c++)
+            offer(f->candidate[0], &f->candidates[0],
+                  (struct candidate){.key = told[CANDIDATES + 2 * c],
+                                     .row = (int64_t)told[CANDIDATES + 2 * c + 1]});
+    }
+out:
+    return rc;
 }
 
 /* What the columns so far leave, and the candidates for the next ones. */
 static mercer_status look_at_rows(struct factorisation *f, mercer_error *err)
 {
-    int64_t parts = mrc_parts(f->g->n);
+    mercer_status rc = MERCER_OK;
     memset(f->candidates, 0, (size_t)f->g->threads * sizeof *f->candidates);
-    mercer_status rc = mrc_parfor_checked(f->g->ctx, parts, look_at_part, f, err);
+    MRC_TRY(mrc_parfor_checked(f->g->ctx, f->end_part - f->first_part, look_at_part, f, err));
     f->left = (struct left){.row = -1};
-    for (int64_t p = 0; rc == MERCER_OK && p < parts; p++) {
+    for (int64_t p = f->first_part; p < f->end_part; p++) {
         double sum = f->left.sum + f->parts[p].sum;
         if (f->parts[p].largest > f->left.largest)
             f->left = f->parts[p];
         f->left.sum = sum;
     }
+    join_candidates(f);
+    if (f->g->span.spread)
+        MRC_TRY(share_view(f, err));
+out:
     return rc;
 }
 
@@ -166,9 +242,6 @@ static void choose_pool(struct factorisation *f)
 {
     struct candidate *best = f->candidate[0];
     int64_t size = f->candidates[0], i = 0;
-    for (int worker = 1; worker < f->g->threads; worker++)
-        for (int64_t c = 0; c < f->candidates[worker]; c++)
-            offer(best, &size, f->candidate[worker][c]);
     qsort(best, (size_t)size, sizeof *best, by_key);
     while (i < size && best[i].row != f->left.row)
         i++;
@@ -179,6 +252,42 @@ static void choose_pool(struct factorisation *f)
         f->pool[i] = best[i].row;
 }
 
+/* Rows of other ranks as points of our own, prepared as these are. */
+static mercer_status prepare_rows(const mrc_gram *g, mercer_rows *rows, mrc_points *points,
+                                  mercer_error *err)
+{
+    mrc_points_destroy(points);
+    return mrc_points_init(points, g->ctx, g->kernel, rows, &g->points, err);
+}
+
+/* The pool as points, with its rows of F and what is left of them. */
+static mercer_status fetch_pool(struct factorisation *f, mercer_error *err)
+{
+    const mrc_gram *g = f->g;
+    int64_t p = f->pool_size, q = f->columns;
+    mercer_status rc = MERCER_OK;
+    f->pool_left = f->pool_rows + p * q;
+    memset(f->pool_rows, 0, (size_t)(p * (q + 1)) * sizeof *f->pool_rows);
+    for (int64_t i = 0; i < p; i++) {
+        int64_t row = f->pool[i] - g->span.first;
+        if (row < 0 || row >= g->n)
+            continue;
+        mrc_factor_row(f->factor, row, q, f->pool_rows + i * q);
+        f->pool_left[i] = f->residual[row];
+    }
+    if (!g->span.spread) {
+        f->pool_points = mrc_points_gather(&g->points, f->pool, p, f->pool_storage);
+        return rc;
+    }
+    mercer_rows_free(f->pool_data);
+    f->pool_data = NULL;
+    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, f->pool, p, &f->pool_data, err));
+    MRC_TRY(prepare_rows(g, f->pool_data, &f->pool_points, err));
+    MRC_TRY(mrc_comm_merge_numbers(g->ctx, f->pool_rows, p * (q + 1), err));
+out:
+    return rc;
+}
+
 /* Residual matrix of the pool, then pivoted Cholesky on it: pivots and their triangle. */
 static void choose_pivots(void *arg, int64_t task, int worker)
 {
@@ -186,39 +295,61 @@ static void choose_pivots(void *arg, int64_t task, int worker)
     const mrc_gram *g = f->g;
     int64_t p = f->pool_size, q = f->columns;
     double *matrix = f->pool_matrix;
+    struct choice *chosen = &f->chosen;
     (void)task, (void)worker;
 
-    mrc_points rows = mrc_points_gather(&g->points, f->pool, p, f->pool_points);
-    mrc_kernel_tile(g->kernel, g->ctx, &rows, 0, p, &rows, 0, p, matrix, POOL);
-    for (int64_t i = 0; i < p; i++)
-        mrc_factor_row(f->factor, f->pool[i], q, f->pool_rows + i * q);
+    mrc_kernel_tile(g->kernel, g->ctx, &f->pool_points, 0, p, &f->pool_points, 0, p, matrix, POOL);
     mrc_gemm(false, true, p, p, q, -1, f->pool_rows, q, f->pool_rows, q, 1, matrix, POOL);
     for (int64_t i = 0; i < p; i++)
-        matrix[i * POOL + i] = f->residual[f->pool[i]];
-
-    /* pool_rows is free again. The rows of the pivots are the triangle. */
-    int64_t taken[BLOCK], k = mrc_pivoted_cholesky(p, matrix, POOL, mrc_min64(BLOCK, p), f->floor,
-                                                   PIVOT_SHARE, f->pool_rows, BLOCK, taken);
-    for (int64_t t = 0; t < k; t++) {
-        memcpy(f->triangle + t * BLOCK, f->pool_rows + taken[t] * BLOCK,
+        matrix[i * POOL + i] = f->pool_left[i];
+    chosen->count = mrc_pivoted_cholesky(p, matrix, POOL, mrc_min64(BLOCK, p), f->floor,
+                                         PIVOT_SHARE, f->pool_triangle, BLOCK, chosen->taken);
+    for (int64_t t = 0; t < chosen->count; t++) /* the rows of the pivots are the triangle */
+        memcpy(chosen->triangle + t * BLOCK, f->pool_triangle + chosen->taken[t] * BLOCK,
                (size_t)(t + 1) * sizeof(double));
-        f->pivots[t] = f->pool[taken[t]];
-    }
-    f->pivot_count = k;
-    f->width = (k + LANES - 1) / LANES * LANES;
 }
 
 /* The pivots as points, and their rows of F as columns, for all strips. */
-static void gather_pivots(struct factorisation *f)
+static mercer_status gather_pivots(struct factorisation *f, mercer_error *err)
 {
-    int64_t k = f->pivot_count, q = f->columns, width = f->width;
-    f->pivot_points = mrc_points_gather(&f->g->points, f->pivots, k, f->pivot_storage);
+    const struct choice *chosen = &f->chosen;
+    const mrc_gram *g = f->g;
+    int64_t k = chosen->count, q = f->columns, width = (k + LANES - 1) / LANES * LANES;
+    mercer_status rc = MERCER_OK;
+    f->width = width;
     memset(f->pivot_columns, 0, (size_t)(q * width) * sizeof *f->pivot_columns);
     for (int64_t t = 0; t < k; t++) {
-        mrc_factor_row(f->factor, f->pivots[t], q, f->pool_rows);
+        f->pivots[t] = f->pool[chosen->taken[t]];
         for (int64_t c = 0; c < q; c++)
-            f->pivot_columns[c * width + t] = f->pool_rows[c];
+            f->pivot_columns[c * width + t] = f->pool_rows[chosen->taken[t] * q + c];
     }
+    if (!g->span.spread) {
+        f->pivot_points = mrc_points_gather(&g->points, f->pivots, k, f->pivot_storage);
+        return rc;
+    }
+    mercer_rows_free(f->pivot_data);
+    f->pivot_data = NULL;
+    MRC_TRY(mrc_rows_take(f->pool_data, chosen->taken, k, &f->pivot_data, err));
+    MRC_TRY(prepare_rows(g, f->pivot_data, &f->pivot_points, err));
+out:
+    return rc;
+}
+
+/* The pivots of this step, on all ranks. */
+static mercer_status find_pivots(struct factorisation *f, mercer_error *err)
+{
+    mercer_ctx *ctx = f->g->ctx;
+    bool spread = f->g->span.spread;
+    mercer_status rc = MERCER_OK;
+    choose_pool(f);
+    MRC_TRY(fetch_pool(f, err));
+    if (!spread || ctx->comm.table.rank == 0)
+        mrc_serial(ctx, choose_pivots, f); /* it calls BLAS */
+    if (spread)
+        MRC_TRY(mrc_comm_broadcast(ctx, &f->chosen, sizeof f->chosen, err));
+    MRC_TRY(gather_pivots(f, err));
+out:
+    return rc;
 }
 
 /* New columns of F for one strip of rows: (K[strip, J] - F_strip F_J') L^-T. */
@@ -228,7 +359,7 @@ static void extend_strip(void *arg, int64_t task, int worker)
     const mrc_gram *g = f->g;
     const mrc_panel_loops *narrow = mrc_panel_loops_for(g->ctx->simd);
     int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, g->n - first);
-    int64_t k = f->pivot_count, q = f->columns, width = f->width;
+    int64_t k = f->chosen.count, q = f->columns, width = f->width;
     double *values = f->scratch[worker]; /* STRIP x width */
 
     memset(values, 0, (size_t)(rows * width) * sizeof *values);
@@ -242,7 +373,7 @@ static void extend_strip(void *arg, int64_t task, int worker)
                       mrc_min64(MRC_PANEL, q - c), -1, f->pivot_columns + c * width, width, 1,
                       values, width, width);
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, mrc_blas_int(rows),
-                mrc_blas_int(k), 1, f->triangle, BLOCK, values, mrc_blas_int(width));
+                mrc_blas_int(k), 1, f->chosen.triangle, BLOCK, values, mrc_blas_int(width));
     for (int64_t r = 0; r < rows; r++) {
         double sum = 0;
         for (int64_t t = 0; t < k; t++) {
@@ -265,14 +396,18 @@ static mercer_status factorisation_init(struct factorisation *f, int64_t most, m
     MRC_TRY(mrc_alloc2_raw(&f->factor->values, panels * MRC_PANEL, g->n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&f->factor->pivots, most + BLOCK, sizeof *f->factor->pivots, err));
     MRC_TRY(mrc_alloc(&f->residual, g->n, sizeof *f->residual, err));
-    MRC_TRY(mrc_alloc(&f->parts, mrc_parts(g->n), sizeof *f->parts, err));
+    MRC_TRY(mrc_alloc(&f->parts, mrc_parts(g->span.total), sizeof *f->parts, err));
+    mrc_span_parts(g->ctx, &g->span, &f->first_part, &f->end_part);
+    if (g->span.spread)
+        MRC_TRY(mrc_alloc(&f->told, told_size(g), sizeof *f->told, err));
     MRC_TRY(mrc_alloc(&f->candidates, g->threads, sizeof *f->candidates, err));
     MRC_TRY(mrc_alloc(&f->candidate, g->threads, sizeof *f->candidate, err));
     for (int i = 0; i < g->threads; i++)
         MRC_TRY(mrc_alloc(&f->candidate[i], POOL, sizeof **f->candidate, err));
-    MRC_TRY(
-        mrc_alloc2(&f->pool_points, POOL, mrc_points_gather_size(&g->points), sizeof(double), err));
-    MRC_TRY(mrc_alloc2(&f->pool_rows, POOL, wide, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->pool_storage, POOL, mrc_points_gather_size(&g->points), sizeof(double),
+                       err));
+    MRC_TRY(mrc_alloc2(&f->pool_rows, POOL, wide + 1, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&f->pool_triangle, POOL, BLOCK, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pool_matrix, POOL, POOL, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pivot_columns, wide, BLOCK, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->pivot_storage, BLOCK, mrc_points_gather_size(&g->points), sizeof(double),
@@ -293,14 +428,29 @@ static void factorisation_destroy(struct factorisation *f)
     for (int i = 0; f->candidate && i < f->g->threads; i++)
         mrc_free(f->candidate[i]);
     mrc_free(f->candidate);
-    mrc_free(f->pool_points);
+    mrc_free(f->told);
+    mrc_free(f->pool_storage);
     mrc_free(f->pool_rows);
     mrc_free(f->pool_matrix);
+    mrc_free(f->pool_triangle);
+    if (f->g->span.spread) { /* else they lie in the storage */
+        mrc_points_destroy(&f->pool_points);
+        mrc_points_destroy(&f->pivot_points);
+    }
+    mercer_rows_free(f->pool_data);
+    mercer_rows_free(f->pivot_data);
     mrc_free(f->pivot_columns);
     mrc_free(f->pivot_storage);
     for (int i = 0; f->scratch && i < f->g->threads; i++)
         mrc_free(f->scratch[i]);
     mrc_free(f->scratch);
+}
+
+static mercer_status mean_diagonal(const mrc_gram *g, double *out, mercer_error *err)
+{
+    mercer_status rc = mrc_sum_span_rows(g->ctx, &g->span, g->raw_diag, out, err);
+    *out /= (double)g->span.total;
+    return rc;
 }
 
 /* Mean diagonal entry of the centred matrix, as far as the factor tells: too large by what the mean
@@ -313,7 +463,7 @@ static mercer_status centered_mean(const struct factorisation *f, double *out, m
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&mean, f->columns, sizeof *mean, err));
     MRC_TRY(mrc_factor_mean(f->factor, f->columns, mean, err));
-    *out = mrc_sum_rows(g->raw_diag, g->n) / (double)g->n;
+    MRC_TRY(mean_diagonal(g, out, err));
     for (int64_t c = 0; c < f->columns; c++)
         *out -= mean[c] * mean[c];
     *out = fmax(*out, 0);
@@ -334,7 +484,7 @@ static bool is_complete(const struct factorisation *f)
  * mean of what may be left are still rows to go on with, as far as rounding lets them be told. */
 static void set_goal(struct factorisation *f, double share, double mean)
 {
-    double n = (double)f->g->n, least = MIN_RESIDUAL * f->g->kmax;
+    double n = (double)f->g->span.total, least = MIN_RESIDUAL * f->g->kmax;
     f->floor = fmin(f->floor, fmax(RESIDUAL * mean, least));
     f->goal = fmin(f->goal, n * fmax(share * mean, least));
     if (f->g->tolerance > 0)
@@ -346,7 +496,7 @@ static double target_of(const struct factorisation *f)
 {
     /* When the largest residual counts as zero, their mean is about this share of it. */
     static const double MEAN = 0.2;
-    return f->g->tolerance > 0 ? f->goal : MEAN * (double)f->g->n * f->floor;
+    return f->g->tolerance > 0 ? f->goal : MEAN * (double)f->g->span.total * f->floor;
 }
 
 /* How what is left has fallen with the number of columns. */
@@ -407,14 +557,18 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     double tolerance = fmax(g->tolerance, RESIDUAL);
     struct history history = {0};
     bool complete = false, tightened = false, doubtful = false; /* tightened: once is enough */
+    const double n = (double)g->span.total;
+    double mean;
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(factorisation_init(&f, plan->factor_columns, err));
     MRC_TRY(history_init(&history, err));
     memcpy(f.residual, g->raw_diag, (size_t)g->n * sizeof *f.residual);
     f.goal = INFINITY;
-    if (g->tolerance > 0)
-        set_goal(&f, tolerance, mrc_sum_rows(g->raw_diag, g->n) / (double)g->n);
+    if (g->tolerance > 0) {
+        MRC_TRY(mean_diagonal(g, &mean, err));
+        set_goal(&f, tolerance, mean);
+    }
     for (;;) {
         MRC_TRY(mrc_check_cancel(g->ctx, err));
         MRC_TRY(look_at_rows(&f, err));
@@ -425,11 +579,10 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
              * as well as that: where the first pivot is a row far off, the mean of the others is
              * hardly in its span, and the rest seems to be n times what it is. Then the goal is
              * looked at each time it is reached, and counts what is sure. */
-            double mean;
             MRC_TRY(centered_mean(&f, &mean, err));
             tightened = g->tolerance == 0;
             if (!tightened)
-                mean = fmax(mean - f.left.sum / (double)g->n, 0);
+                mean = fmax(mean - f.left.sum / n, 0);
             set_goal(&f, tolerance, mean);
             complete = is_complete(&f);
             if (!complete)
@@ -442,6 +595,8 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
             history.sum[history.count++] = f.left.sum;
             bool hopeless = f.columns >= 2 * MRC_PANEL &&
                             history_forecast(&history, target_of(&f)) > plan->give_up;
+            if (g->span.spread) /* logarithms differ from processor to processor, too */
+                MRC_TRY(mrc_comm_broadcast(g->ctx, &hopeless, sizeof hopeless, err));
             if (hopeless && doubtful)
                 break; /* one forecast alone may see a step between two plateaus */
             doubtful = hopeless;
@@ -449,15 +604,15 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
         mrc_progress(g->ctx, "low-rank factor",
                      log(f.left.largest / g->kmax) /
                          log(tolerance)); /* digits reached of digits wanted */
-        choose_pool(&f);
-        mrc_serial(g->ctx, choose_pivots, &f); /* it calls BLAS */
-        gather_pivots(&f);
+        MRC_TRY(find_pivots(&f, err));
         MRC_TRY(mrc_parfor_checked(g->ctx, mrc_strips(g->n), extend_strip, &f, err));
-        for (int64_t t = 0; t < f.pivot_count; t++) {
-            f.residual[f.pivots[t]] = 0;
+        for (int64_t t = 0; t < f.chosen.count; t++) {
+            int64_t row = f.pivots[t] - g->span.first;
+            if (row >= 0 && row < g->n)
+                f.residual[row] = 0;
             factor->pivots[f.columns + t] = f.pivots[t];
         }
-        f.columns += f.pivot_count;
+        f.columns += f.chosen.count;
         f.step++;
     }
     *plan->reached = f.columns;
@@ -465,7 +620,7 @@ static mercer_status factorise(const mrc_gram *g, const mrc_store_plan *plan, mr
     if (complete) {
         /* A matrix of zeroes has rank 0; one column of zeroes keeps the rest simple. */
         factor->rank = f.columns > 0 ? f.columns : 1;
-        factor->left_out = g->tolerance > 0 ? f.left.sum / (double)g->n : f.floor;
+        factor->left_out = g->tolerance > 0 ? f.left.sum / n : f.floor;
         if (f.columns == 0)
             memset(factor->values, 0, (size_t)g->n * MRC_PANEL * sizeof *factor->values);
     }
@@ -508,6 +663,7 @@ static mercer_status lowrank_init(mrc_gram *g, const mrc_store_plan *plan, void 
     factor->ctx = g->ctx;
     factor->threads = g->threads;
     factor->n = g->n;
+    factor->span = g->span;
     if (mrc_kernel_is_linear(g->kernel))
         MRC_TRY(copy_rows(g, factor, err));
     else
@@ -642,7 +798,7 @@ static const mrc_factor *lowrank_factor(const void *self)
 static int64_t lowrank_bytes(const void *self, bool held)
 {
     const mrc_factor *f = self;
-    return held ? 0 : (int64_t)(8 * (double)f->n * (double)f->rank);
+    return held ? 0 : (int64_t)(8 * (double)f->span.total * (double)f->rank);
 }
 
 static void lowrank_destroy(void *self)
@@ -652,7 +808,7 @@ static void lowrank_destroy(void *self)
 
 const mrc_store mrc_store_lowrank = {
     .name = "lowrank",
-    .caps = MRC_STORE_CENTERS | MRC_STORE_DOUBLES | MRC_STORE_COMPLETE,
+    .caps = MRC_STORE_CENTERS | MRC_STORE_DOUBLES | MRC_STORE_COMPLETE | MRC_STORE_SPREADS,
     .init = lowrank_init,
     .apply = lowrank_apply,
     .columns = lowrank_columns,

@@ -168,6 +168,7 @@ static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t 
     s->factor->ctx = ctx;
     s->factor->threads = ctx->threads;
     s->factor->n = n;
+    s->factor->span = mrc_span_whole(n);
     MRC_TRY(mrc_alloc2_raw(&s->factor->values, panels * MRC_PANEL, n, sizeof(double), err));
     MRC_TRY(mrc_alloc(&s->factor->pivots, most, sizeof *s->factor->pivots, err));
     MRC_TRY(mrc_alloc(&s->residual, n, sizeof *s->residual, err));

@@ -39,7 +39,7 @@ double mrc_rank_floor(int64_t n, double rounding, double left_out)
 
 static double floor_of(const mrc_gram *g)
 {
-    return mrc_rank_floor(g->n, g->eps * g->kmax, mrc_gram_left_out(g));
+    return mrc_rank_floor(g->span.total, g->eps * g->kmax, mrc_gram_left_out(g));
 }
 
 static int64_t krylov_block(int64_t count)
@@ -92,8 +92,8 @@ static mercer_status trace_of(mrc_gram *g, double *trace, mercer_error *err)
 {
     const double *diag;
     mercer_status rc = mrc_gram_diag(g, &diag, err);
-    *trace = rc == MERCER_OK ? mrc_sum_rows(diag, g->n) : 0;
-    return rc;
+    *trace = 0;
+    return rc == MERCER_OK ? mrc_sum_span_rows(g->ctx, &g->span, diag, trace, err) : rc;
 }
 
 /* The leading pairs of a symmetric m x m matrix, which is taken over; *leading: m x out->count. */
@@ -164,11 +164,12 @@ out:
  * does. */
 static mercer_status straighten(mrc_gram *g, int64_t l, double *u, mercer_error *err)
 {
+    static const double BOUND = 1024; /* columns have length one, or nearly so */
     double *inner = NULL, *strip = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&inner, l, l, sizeof *inner, err));
     MRC_TRY(mrc_alloc2_raw(&strip, MRC_STRIP, l, sizeof *strip, err));
-    MRC_TRY(mrc_gram_of_columns(g->ctx, u, g->n, l, l, inner, err));
+    MRC_TRY(mrc_gram_of_span(g->ctx, u, &g->span, l, l, BOUND, inner, err));
     for (int64_t i = 0; i < l; i++)
         for (int64_t j = 0; j < l; j++)
             inner[i * l + j] = i < j   ? -inner[i * l + j]
@@ -186,6 +187,31 @@ out:
     return rc;
 }
 
+/* The leading pairs of F'F, which all ranks have, as rank 0 finds them: LAPACK differs from
+ * processor to processor. */
+static mercer_status leading_pairs_of_all(const mrc_gram *g, int64_t m, double **matrix,
+                                          int64_t count, double share, mrc_spectrum *out,
+                                          double **leading, mercer_error *err)
+{
+    bool first = g->ctx->comm.table.rank == 0;
+    mercer_status rc = MERCER_OK;
+    if (!g->span.spread)
+        return leading_pairs(g, m, matrix, count, share, out, leading, err);
+    if (first)
+        MRC_TRY(leading_pairs(g, m, matrix, count, share, out, leading, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->count, sizeof out->count, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->most_negative, sizeof out->most_negative, err));
+    if (!first) {
+        MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
+        MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
+    }
+    MRC_TRY(
+        mrc_comm_broadcast(g->ctx, out->values, out->count * (int64_t)sizeof *out->values, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, *leading, m * out->count * (int64_t)sizeof **leading, err));
+out:
+    return rc;
+}
+
 static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                    mercer_error *err)
 {
@@ -193,7 +219,7 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     int64_t q = factor->rank;
     /* What a tolerance leaves out belongs to the variance, all of it unless the mean has a part in
      * it; that of rounding is none. */
-    double left = g->tolerance > 0 ? (double)g->n * factor->left_out : 0;
+    double left = g->tolerance > 0 ? (double)g->span.total * factor->left_out : 0;
     double *inner = NULL, *leading = NULL;
     mercer_status rc = MERCER_OK;
 
@@ -203,7 +229,7 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     out->trace += left;
     MRC_TRY(mrc_factor_inner(factor, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(leading_pairs(g, q, &inner, count, share, out, &leading, err));
+    MRC_TRY(leading_pairs_of_all(g, q, &inner, count, share, out, &leading, err));
     MRC_TRY(mrc_alloc2_raw(&out->inner, q, out->count, sizeof *out->inner, err));
     memcpy(out->inner, leading, (size_t)(q * out->count) * sizeof *leading);
     for (int64_t j = 0; j < out->count; j++)
@@ -338,14 +364,43 @@ static bool lapack_fits(const mrc_gram *g)
     return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
 }
 
+/* Where the rows of eigenvectors are spread over ranks, the first of the largest entries of a column
+ * is found among those of the ranks, in their order. */
+static mercer_status fix_signs(const mrc_gram *g, mrc_spectrum *s, mercer_error *err)
+{
+    const int64_t l = s->count, size = g->ctx->comm.table.size;
+    const int64_t rank = s->inner ? mrc_gram_factor(g)->rank : 0;
+    double *mine = NULL, *all = NULL, *again = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!g->span.spread) {
+        mrc_fix_signs_of_both(g->n, l, s->vectors, rank, s->inner);
+        return rc;
+    }
+    MRC_TRY(mrc_alloc(&mine, l, sizeof *mine, err));
+    MRC_TRY(mrc_alloc2(&all, size, l, sizeof *all, err));
+    MRC_TRY(mrc_alloc2(&again, size, l, sizeof *again, err));
+    for (int64_t i = 0; i < g->n * l; i++)
+        if (fabs(s->vectors[i]) > fabs(mine[i % l]))
+            mine[i % l] = s->vectors[i];
+    MRC_TRY(mrc_comm_collect(g->ctx, mine, l, all, err));
+    memcpy(again, all, (size_t)(size * l) * sizeof *all);
+    mrc_fix_signs_of_both(size, l, all, g->n, s->vectors); /* turns both alike */
+    mrc_fix_signs_of_both(size, l, again, rank, s->inner);
+out:
+    mrc_free(mine);
+    mrc_free(all);
+    mrc_free(again);
+    return rc;
+}
+
 static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                 mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     bool reached = false;
 
-    if (count > g->n)
-        count = g->n;
+    if (count > g->span.total)
+        count = g->span.total;
     if (count == 0) {
         MRC_TRY(trace_of(g, &out->trace, err));
         if (!(out->trace > 0))
@@ -373,8 +428,7 @@ static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_sp
         if (!reached)
             MRC_TRY(solve_lapack(g, count, share, out, err));
     }
-    mrc_fix_signs_of_both(g->n, out->count, out->vectors, out->inner ? mrc_gram_factor(g)->rank : 0,
-                          out->inner);
+    MRC_TRY(fix_signs(g, out, err));
 out:
     return rc;
 }

@@ -20,8 +20,9 @@ struct mrc_gram {
     mercer_ctx *ctx;
     const mrc_kernel *kernel;
     const mercer_rows *rows;
-    int64_t n;
-    int threads; /* as the context had them: scratch is per worker */
+    int64_t n;     /* rows here; the matrix is that of all rows of */
+    mrc_span span; /* which may be spread over ranks: the store is lowrank then */
+    int threads;   /* as the context had them: scratch is per worker */
     bool single, centered;
     double eps, kmax;
     double tolerance;  /* of eigenpairs and the factor, a share of the trace; 0: rounding */
@@ -44,6 +45,7 @@ enum {
     MRC_STORE_PARTIAL = 8,      /* writes this rank's addends, zero elsewhere; the front sums */
     MRC_STORE_DOUBLES = 16,     /* holds doubles only, whatever precision is asked for */
     MRC_STORE_COMPLETE = 32,    /* needs the prepared rows only in init */
+    MRC_STORE_SPREADS = 64,     /* its rows may be spread over ranks */
 };
 
 /* Rows J of K. rows = NULL: all of them, count is n. */

@@ -156,16 +156,23 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
                                      mercer_error *err)
 {
     enum { SAMPLE = 512 };
-    int64_t size = rows->n < SAMPLE ? rows->n : SAMPLE, pairs = 0, positive = 0;
+    int64_t n = mrc_rows_total(rows), size = n < SAMPLE ? n : SAMPLE, pairs = 0, positive = 0;
     int64_t *chosen = NULL;
     double *distances = NULL, *scratch = NULL;
+    mercer_rows *sample = NULL; /* of all ranks' rows */
     mercer_status rc = MERCER_OK;
 
     if (rows->packed)
         MRC_TRY(mrc_alloc2(&scratch, 2, rows->d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&chosen, size, sizeof *chosen, err));
     MRC_TRY(mrc_alloc(&distances, size * (size - 1) / 2, sizeof *distances, err));
-    mrc_rng_spread(&ctx->rng, rows->n, chosen, size);
+    mrc_rng_spread(&ctx->rng, n, chosen, size);
+    if (mrc_rows_span(ctx, rows).spread) {
+        MRC_TRY(mrc_rows_take_of_all(ctx, rows, chosen, size, &sample, err));
+        for (int64_t i = 0; i < size; i++)
+            chosen[i] = i;
+        rows = sample;
+    }
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < i; j++) {
             distances[pairs] = distance(rows, chosen[i], chosen[j], scratch);
@@ -179,10 +186,13 @@ static mercer_status median_distance(mercer_ctx *ctx, const mercer_rows *rows, d
                 distances[positive++] = distances[p];
         *out = mrc_median(distances, positive);
     }
+    if (sample) /* processors may differ in the last digit */
+        MRC_TRY(mrc_comm_broadcast(ctx, out, sizeof *out, err));
 out:
     mrc_free(chosen);
     mrc_free(distances);
     mrc_free(scratch);
+    mercer_rows_free(sample);
     return rc;
 }
 

@@ -12,6 +12,7 @@
  * them; nothing is shifted, which would fill them. */
 #include "kernel/points.h"
 
+#include "base/comm.h"
 #include "kernel/named.h"
 #include "kernel/sparse.h"
 
@@ -45,10 +46,33 @@ static mercer_status copy_rows(mrc_points *points, mercer_ctx *ctx, const mercer
     return rc;
 }
 
+struct mean {
+    mercer_ctx *ctx;
+    const mercer_rows *rows;
+    double *scratch; /* a row that was packed */
+};
+
+/* Go on with the means of columns [begin, end), row by row. */
+static mercer_status add_to_means(void *arg, int64_t begin, int64_t end, double *mean,
+                                  mercer_error *err)
+{
+    const struct mean *m = arg;
+    const double n = (double)mrc_rows_total(m->rows);
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; rc == MERCER_OK && i < m->rows->n; i++) {
+        const double *x = mrc_rows_line(m->rows, i, m->scratch);
+        for (int64_t k = begin; k < end; k++)
+            mean[k] += x[k] / n;
+        rc = mrc_check_pass(m->ctx, i, end - begin, err);
+    }
+    return rc;
+}
+
 static mercer_status choose_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
                                   const mrc_points *shift_from, mercer_error *err)
 {
-    double *scratch = NULL;
+    enum { COLUMNS = 8 }; /* that ranks hand on together: a cache line */
+    struct mean m = {.ctx = ctx, .rows = rows};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&points->shift, rows->d, sizeof(double), err));
     if (shift_from) {
@@ -56,15 +80,12 @@ static mercer_status choose_shift(mrc_points *points, mercer_ctx *ctx, const mer
         goto out;
     }
     if (rows->packed)
-        MRC_TRY(mrc_alloc(&scratch, rows->d, sizeof *scratch, err));
-    for (int64_t i = 0; i < rows->n; i++) {
-        const double *x = mrc_rows_line(rows, i, scratch);
-        for (int64_t k = 0; k < rows->d; k++)
-            points->shift[k] += x[k] / (double)rows->n;
-        MRC_TRY(mrc_check_pass(ctx, i, rows->d, err));
-    }
+        MRC_TRY(mrc_alloc(&m.scratch, rows->d, sizeof *m.scratch, err));
+    rc = mrc_rows_span(ctx, rows).spread
+             ? mrc_comm_relay(ctx, points->shift, rows->d, COLUMNS, add_to_means, &m, err)
+             : add_to_means(&m, 0, rows->d, points->shift, err);
 out:
-    mrc_free(scratch);
+    mrc_free(m.scratch);
     return rc;
 }
 

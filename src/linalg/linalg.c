@@ -126,8 +126,8 @@ static void tall_product_part(void *arg, int64_t first, int64_t end, double *c, 
     }
 }
 
-static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, double *c,
-                                      mercer_error *err)
+static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, const mrc_span *span,
+                                      double bound, double *c, mercer_error *err)
 {
     double per_row = (p->symmetric ? 1 : 2) * (double)p->ka * (double)p->kb;
     double narrower = (double)(p->ka < p->kb ? p->ka : p->kb), n = (double)p->n;
@@ -138,16 +138,23 @@ static mercer_status tall_product_run(mercer_ctx *ctx, struct tall_product *p, d
     while (p->strip > MIN_STRIP && (double)p->strip * per_row > STRIP_FLOPS)
         p->strip /= 2;
     /* The sums of parts together stay below half the size of the inputs. */
-    return mrc_sum_parts(ctx, p->n, p->ka * p->kb, n * narrower / 2, n * per_row, tall_product_part,
-                         p, c, err);
+    return mrc_sum_span(ctx, span, p->ka * p->kb, n * narrower / 2, n * per_row, bound,
+                        tall_product_part, p, c, err);
 }
 
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
                                   int64_t lda, double *gram, mercer_error *err)
 {
+    const mrc_span whole = mrc_span_whole(n);
+    return mrc_gram_of_span(ctx, a, &whole, k, lda, 0, gram, err);
+}
+
+mercer_status mrc_gram_of_span(mercer_ctx *ctx, const double *a, const mrc_span *span, int64_t k,
+                               int64_t lda, double bound, double *gram, mercer_error *err)
+{
     struct tall_product p = {
-        .a = a, .b = a, .ka = k, .kb = k, .lda = lda, .ldb = lda, .n = n, .symmetric = true};
-    mercer_status rc = tall_product_run(ctx, &p, gram, err);
+        .a = a, .b = a, .ka = k, .kb = k, .lda = lda, .ldb = lda, .n = span->n, .symmetric = true};
+    mercer_status rc = tall_product_run(ctx, &p, span, bound, gram, err);
     if (rc == MERCER_OK)
         for (int64_t i = 0; i < k; i++)
             for (int64_t j = 0; j < i; j++)
@@ -168,7 +175,8 @@ mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int
                              .n = n,
                              .symmetric = false,
                              .narrow = is_narrow(kb) ? mrc_panel_loops_for(ctx->simd) : NULL};
-    return tall_product_run(ctx, &p, c, err);
+    const mrc_span whole = mrc_span_whole(n);
+    return tall_product_run(ctx, &p, &whole, 0, c, err);
 }
 
 struct tall_times {

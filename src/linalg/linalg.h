@@ -5,6 +5,7 @@
 
 #include "base/ctx.h"
 #include "base/memory.h"
+#include "base/strips.h"
 
 /* A size as BLAS wants it. Callers keep every BLAS dimension below 2^31 by working in tiles; this
  * is the check that they did. */
@@ -39,6 +40,10 @@ void mrc_transpose(const double *from, int64_t rows, int64_t columns, double *to
 /* gram (k x k) = A' A for A n x k (row stride lda), summed by parts (base/strips.h). */
 mercer_status mrc_gram_of_columns(mercer_ctx *ctx, const double *a, int64_t n, int64_t k,
                                   int64_t lda, double *gram, mercer_error *err);
+/* The same of the rows of all ranks, those of this one being the rows of a; bound as in
+ * mrc_sum_span(). */
+mercer_status mrc_gram_of_span(mercer_ctx *ctx, const double *a, const mrc_span *span, int64_t k,
+                               int64_t lda, double bound, double *gram, mercer_error *err);
 /* c (ka x kb) = A' B for A n x ka, B n x kb, in the same way. */
 mercer_status mrc_tall_product(mercer_ctx *ctx, const double *a, int64_t ka, int64_t lda,
                                const double *b, int64_t kb, int64_t ldb, int64_t n, double *c,

@@ -4,7 +4,12 @@
  * The options are read (common/request.c); rows are scaled; what the kernel leaves open is learnt
  * from them; the method fills the model; provenance and derived parts come last. */
 #include "methods/fit.h"
+#include "base/bytes.h"
+#include "base/comm.h"
+#include "base/hash.h"
+#include "data/prepare.h"
 #include "linalg/blas.h"
+#include "methods/common/options.h"
 #include "methods/common/request.h"
 #include "methods/novelty.h"
 #include "methods/streaming/streaming.h"
@@ -16,10 +21,10 @@
 
 static mercer_status check_rows(const mercer_rows *rows, const mrc_request *r, mercer_error *err)
 {
-    if (rows->n < 2 && r->problem.center != MRC_CENTER_NONE)
+    const int64_t n = mrc_rows_total(rows);
+    if (n < 2 && r->problem.center != MRC_CENTER_NONE)
         return mrc_fail(err, MERCER_ERR_DATA,
-                        "%lld row is not enough: centred features need at least two",
-                        (long long)rows->n);
+                        "%lld row is not enough: centred features need at least two", (long long)n);
     return MERCER_OK;
 }
 
@@ -90,7 +95,9 @@ static mercer_status take_rows(mercer_ctx *ctx, const mrc_request *r, const char
                                const mercer_model *model, mercer_rows **arranged,
                                mercer_rows **scaled, const mercer_rows **out, mercer_error *err)
 {
-    mercer_status rc = mrc_model_arrange(model, given, mercer_rows_is_sparse(rows), arranged, err);
+    mercer_status rc = mrc_rows_need_whole(given, what, err);
+    if (rc == MERCER_OK)
+        rc = mrc_model_arrange(model, given, mercer_rows_is_sparse(rows), arranged, err);
     if (rc != MERCER_OK)
         MRC_TRY(mrc_fail_within(err, rc, what, "%s: ", what));
     *out = *arranged;
@@ -177,7 +184,7 @@ static mercer_status fit_at_once(mercer_ctx *ctx, mrc_request *r, const mercer_r
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_request_advise(ctx, rows, r, err));
     MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(mrc_request_scale(rows, model, r->scale, &scaled, err));
+    MRC_TRY(mrc_request_scale(ctx, rows, model, r->scale, &scaled, err));
     r->problem.rows = scaled ? scaled : rows;
     if (r->scale_target != MRC_SCALE_NONE)
         MRC_TRY(mrc_targets_scale(targets, r->scale_target, &scaled_targets, err));
@@ -210,6 +217,77 @@ out:
     return rc;
 }
 
+/* ---- ranks ---- */
+
+/* Before the first exchange of a fit to rows that are spread: all ranks mean the same fit. */
+static mercer_status compare_calls(mercer_ctx *ctx, const mrc_request *r, const mercer_rows *rows,
+                                   mercer_error *err)
+{
+    const int64_t shape[] = {rows->total, rows->d, rows->dtype};
+    uint64_t mine = mrc_options_hash(&r->options), first;
+    mercer_status rc = MERCER_OK;
+    mine = mrc_hash(mine, shape, sizeof shape);
+    mine = mrc_hash(mine, ctx->rng.s, sizeof ctx->rng.s);
+    first = mine;
+    MRC_TRY(mrc_comm_broadcast(ctx, &first, sizeof first, err));
+    if (first != mine)
+        MRC_FAIL(
+            err, MERCER_ERR_DATA,
+            "the options, the seed, or the number of rows and columns are not those of rank 0: "
+            "every rank must read its part of the same table");
+out:
+    return rc;
+}
+
+/* Few rows, of which one rank would hold the whole matrix: every rank gets all of them and fits for
+ * itself, so that its model is the one of one rank. */
+static mercer_status gather_rows(mercer_ctx *ctx, const mercer_rows *rows, mercer_rows **out,
+                                 mercer_error *err)
+{
+    const double bytes = (double)rows->total * (double)rows->d * (double)sizeof(double);
+    mercer_rows *all = NULL;
+    mercer_status rc = MERCER_OK;
+    if (bytes > (double)mercer_ctx_memory(ctx)) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(ctx));
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT_MEMORY,
+                    "%lld rows, which every rank is to have, need %s, the memory budget is %s: "
+                    "raise it, or take store lowrank",
+                    (long long)rows->total, sizes.first.text, sizes.second.text);
+    }
+    MRC_TRY(mrc_rows_take_of_all(ctx, rows, NULL, rows->total, &all, err));
+    MRC_TRY(mrc_copy_names(&all->names, rows->names, rows->d, err));
+    if (rows->prepare)
+        MRC_TRY(mrc_prepare_clone(rows->prepare, &all->prepare, err));
+    *out = all;
+    all = NULL;
+out:
+    mercer_rows_free(all);
+    return rc;
+}
+
+/* What ranks see to before a fit to rows that are spread; *all: rows for every rank, or NULL. */
+static mercer_status join_ranks(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
+                                mercer_rows **all, mercer_error *err)
+{
+    const mrc_span own = mrc_span_of_rank(rows->total, ctx->comm.table.rank, ctx->comm.table.size);
+    mercer_status rc = MERCER_OK;
+    if (mercer_rows_is_sparse(rows))
+        MRC_FAIL(
+            err, MERCER_ERR_UNSUPPORTED,
+            "sparse rows cannot be spread over ranks yet: fit on one rank, or make them dense");
+    if (own.first != rows->first || own.n != rows->n)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "the rows are not those that rank %d of %d has of %lld (mercer_ctx_part)",
+                 ctx->comm.table.rank, ctx->comm.table.size, (long long)rows->total);
+    MRC_TRY(compare_calls(ctx, r, rows, err));
+    if (rows->total < MRC_FACTOR_ROWS && !r->problem.store)
+        MRC_TRY(gather_rows(ctx, rows, all, err));
+    else
+        r->problem.ranks = ctx;
+out:
+    return rc;
+}
+
 /* Whether the caller's report has a member for the features. */
 static mercer_status check_report(const mercer_fit_report *report, mercer_error *err)
 {
@@ -237,7 +315,9 @@ mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
                            const mercer_targets *targets, mercer_model **out,
                            mercer_fit_report *report, mercer_error *err)
 {
-    mrc_request r = {.mapped_kernel = mapped_kernel};
+    const bool spread = mrc_rows_span(ctx, rows).spread;
+    mrc_request r = {.mapped_kernel = mapped_kernel, .expected = spread ? MERCER_EXPECT_SPREAD : 0};
+    mercer_rows *all = NULL;
     mercer_fit_report filled = {.struct_size = sizeof filled};
     struct more_rows more = {0};
     mercer_model *model = NULL;
@@ -248,6 +328,16 @@ mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
     mrc_ctx_enter(ctx);
     MRC_TRY(mrc_request_read(ctx, options, &r, err));
     MRC_TRY(mrc_request_settle(&r, targets, err));
+    if (spread) {
+        MRC_TRY(join_ranks(ctx, &r, rows, &all, err));
+        targets = NULL; /* nothing learns from them */
+    } else if (rows->n != mrc_rows_total(rows)) {
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT,
+                 "the rows are %lld of %lld that are spread over ranks, and the context has none",
+                 (long long)rows->n, (long long)rows->total);
+    }
+    if (all)
+        rows = all;
     const bool wanted = r.options.want_features != 0;
     r.options.want_features = 0; /* not of the fits inside this one */
     if (wanted)
@@ -285,16 +375,21 @@ mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
     if (filled.projection_variance > filled.total_variance * (1 + 1e-9))
         filled.projection_variance = NAN;
     MRC_TRY(mrc_check_cancel(ctx, err));
-    filled.seconds = mrc_seconds() - start;
-    filled.features = features;
-    features = NULL;
-    if (report)
-        mrc_give_struct(&filled, sizeof filled, report);
-    *out = model;
-    model = NULL;
 out:
+    if (spread)
+        rc = mrc_comm_agree(ctx, rc, err);
+    if (rc == MERCER_OK) {
+        filled.seconds = mrc_seconds() - start;
+        filled.features = features;
+        features = NULL;
+        if (report)
+            mrc_give_struct(&filled, sizeof filled, report);
+        *out = model;
+        model = NULL;
+    }
     mrc_free(features);
     mercer_model_free(model);
+    mercer_rows_free(all);
     more_rows_destroy(&more);
     mrc_request_destroy(&r);
     return mrc_ctx_leave(ctx, rc, err);

@@ -271,7 +271,7 @@ static mercer_status prepare(mercer_ctx *ctx, mrc_request *r, const mercer_rows 
     mercer_status rc = MERCER_OK;
     MRC_TRY(take_sample(rows, square && rows->d == rows->n, m, sample, err));
     MRC_TRY(mrc_model_new(&model, err));
-    MRC_TRY(mrc_request_scale(*sample, model, r->scale, scaled, err));
+    MRC_TRY(mrc_request_scale(ctx, *sample, model, r->scale, scaled, err));
     r->problem.rows = *scaled ? *scaled : *sample;
     r->problem.own_rows = *scaled;
     MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, r->problem.rows, err));
@@ -612,6 +612,7 @@ mercer_status mercer_fit_forecast(mercer_ctx *ctx, const mercer_fit_options *opt
     MRC_NEED(ctx);
     MRC_NEED(options);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     MRC_NEED(out);
     mercer_forecast told = {.struct_size = sizeof told};
     const mercer_notice_fn notice = ctx->notice;

@@ -230,6 +230,7 @@ mercer_status mercer_rows_survey(mercer_ctx *ctx, const mercer_rows *rows, const
 {
     MRC_NEED(ctx);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     MRC_NEED(out);
     mercer_survey told = {.struct_size = sizeof told};
     const mrc_rng rng = ctx->rng; /* of the fits to come */

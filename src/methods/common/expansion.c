@@ -34,27 +34,55 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
 {
     const mercer_rows *rows = problem->rows;
     /* Few points of few columns may be smaller as they are, but a mean would be kept with them. */
-    double mean_size = (mercer_rows_is_sparse(rows) ? 1.5 : 1) * (double)mercer_rows_entries(rows) /
-                       (double)rows->n;
-    double points = problem->center == MRC_CENTER_NONE ? (double)count : (double)rows->n;
+    double mean_size = mercer_rows_is_sparse(rows)
+                           ? 1.5 * (double)mercer_rows_entries(rows) / (double)rows->n
+                           : (double)rows->d;
+    double points =
+        problem->center == MRC_CENTER_NONE ? (double)count : (double)mrc_rows_total(rows);
     return mrc_kernel_is_linear(problem->kernel) &&
            (double)(rows->d * components) <= points * (mean_size + (double)components);
 }
 
-/* Mean of the rows; scratch: a row of doubles. */
-static void mean_row(const mercer_rows *rows, double *scratch, double *mean)
+/* Go on with the mean of the rows, of columns [begin, end). */
+struct row_mean {
+    const mercer_rows *rows;
+    double *scratch; /* a row of doubles */
+};
+
+static mercer_status add_rows_to_mean(void *arg, int64_t begin, int64_t end, double *mean,
+                                      mercer_error *err)
 {
-    double n = (double)rows->n;
+    const struct row_mean *m = arg;
+    const mercer_rows *rows = m->rows;
+    double n = (double)mrc_rows_total(rows);
+    (void)err;
     for (int64_t i = 0; i < rows->n; i++) {
-        if (mercer_rows_is_sparse(rows)) {
+        if (mercer_rows_is_sparse(rows)) { /* which are never spread: all columns are asked for */
             for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
                 mean[rows->csr.column[k]] += rows->csr.value[k] / n;
             continue;
         }
-        const double *line = mrc_rows_line(rows, i, scratch);
-        for (int64_t k = 0; k < rows->d; k++)
+        const double *line = mrc_rows_line(rows, i, m->scratch);
+        for (int64_t k = begin; k < end; k++)
             mean[k] += line[k] / n;
     }
+    return MERCER_OK;
+}
+
+/* Mean of the rows of all ranks, into zeroes. */
+static mercer_status mean_row(mercer_ctx *ctx, const mercer_rows *rows, double *mean,
+                              mercer_error *err)
+{
+    enum { COLUMNS = 8 }; /* that ranks hand on together: a cache line */
+    struct row_mean m = {.rows = rows};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&m.scratch, rows->d, sizeof *m.scratch, err));
+    rc = mrc_rows_span(ctx, rows).spread
+             ? mrc_comm_relay(ctx, mean, rows->d, COLUMNS, add_rows_to_mean, &m, err)
+             : add_rows_to_mean(&m, 0, rows->d, mean, err);
+out:
+    mrc_free(m.scratch);
+    return rc;
 }
 
 /* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. */
@@ -112,13 +140,11 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
                               const mercer_rows *points, mercer_model *model, mercer_error *err)
 {
     int64_t d = problem->rows->d;
-    double *scratch = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&model->weights, d, e->components, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
-        mean_row(problem->rows, scratch, model->input_center);
+        MRC_TRY(mean_row(ctx, problem->rows, model->input_center, err));
     if (e->inner) /* the factor of a linear kernel is its rows */
         memcpy(model->weights, e->inner, (size_t)(d * e->components) * sizeof *e->inner);
     else if (mercer_rows_is_sparse(points))
@@ -126,25 +152,21 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
     else
         rc = collapse_dense(ctx, points, e, model, err);
 out:
-    mrc_free(scratch);
     return rc;
 }
 
-mercer_status mrc_expand_map(const mrc_problem *problem, double **w, int64_t l, mercer_model *model,
-                             mercer_error *err)
+mercer_status mrc_expand_map(mercer_ctx *ctx, const mrc_problem *problem, double **w, int64_t l,
+                             mercer_model *model, mercer_error *err)
 {
     int64_t d = problem->rows->d;
-    double *scratch = NULL;
     mercer_status rc = MERCER_OK;
     model->components = l;
     model->weights = *w;
     *w = NULL;
-    MRC_TRY(mrc_alloc(&scratch, d, sizeof *scratch, err));
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
-        mean_row(problem->rows, scratch, model->input_center);
+        MRC_TRY(mean_row(ctx, problem->rows, model->input_center, err));
 out:
-    mrc_free(scratch);
     return rc;
 }
 
@@ -298,7 +320,7 @@ mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, 
     double *triangle = NULL, *span = NULL, *products = NULL;
     mercer_rows *points = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &points, err));
+    MRC_TRY(mrc_rows_take_of_all(ctx, problem->rows, f->pivots, q, &points, err));
     MRC_TRY(mrc_factor_triangle(f, &triangle, err));
     MRC_TRY(mrc_alloc2_raw(&e.coefficients, q, l, sizeof(double), err));
     memcpy(e.coefficients, w, (size_t)(q * l) * sizeof *w);
@@ -310,8 +332,13 @@ mercer_status mrc_expand_on_pivots(mercer_ctx *ctx, const mrc_problem *problem, 
         memcpy(span, f->mean, (size_t)q * sizeof *span);
         mrc_lower_solve(false, true, q, 1, triangle, q, span, 1);
         MRC_TRY(mrc_gram_means(gram, &means, &e.mean_norm2, err));
-        for (int64_t s = 0; s < q; s++)
-            products[s] = means[f->pivots[s]];
+        for (int64_t s = 0; s < q; s++) {
+            int64_t row = f->pivots[s] - f->span.first;
+            if (row >= 0 && row < f->n)
+                products[s] = means[row];
+        }
+        if (f->span.spread)
+            MRC_TRY(mrc_comm_merge_numbers(ctx, products, q, err));
         e.mean_products = products;
         e.mean_span = span;
         model->center = MRC_CENTER_SPAN; /* the span of the pivots is that of all rows */
@@ -378,6 +405,9 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
         rc = turn_to_pivots(ctx, problem, e, model, err);
         goto out;
     }
+    /* What follows would see the rows of this rank alone. */
+    if (mrc_rows_span(ctx, problem->rows).spread && !e->points && !(collapses && e->inner))
+        MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
     if (e->gram)
         mrc_gram_release(e->gram);
     model->components = e->components;

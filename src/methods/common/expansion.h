@@ -37,8 +37,8 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
 
 /* Fill the model of a linear kernel with the map W (columns x l) itself, for rows about their mean
  * where it is centred. *w is NULL afterwards, also on error. */
-mercer_status mrc_expand_map(const mrc_problem *problem, double **w, int64_t l, mercer_model *model,
-                             mercer_error *err);
+mercer_status mrc_expand_map(mercer_ctx *ctx, const mrc_problem *problem, double **w, int64_t l,
+                             mercer_model *model, mercer_error *err);
 
 /* Fill a model of the (centred) operator with directions in the coordinates of its factor, which
  * has pivots: w_j = sum_c W_cj e_c, W rank x l. The model has the pivots as its points, and the

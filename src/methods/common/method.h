@@ -12,6 +12,7 @@
 /* The one argument of fit: everything a method may look at, all borrowed. */
 typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
+    mercer_ctx *ranks;       /* whose ranks they are spread over, or NULL */
     mercer_rows *own_rows;   /* the same where the fit has made them: their memory may become the
                                 model's, as long as they can still be read; else NULL */
     const mercer_targets *targets;
@@ -132,6 +133,9 @@ typedef struct mrc_method {
     const mrc_streaming *streaming;
     /* Check what the schema and the flags above cannot, before there are rows; or NULL. */
     mercer_status (*check)(const struct mrc_request *request, mercer_error *err);
+    /* The same for rows that are spread over ranks, and a low-rank store. NULL: it needs all rows
+     * on one. */
+    mercer_status (*check_spread)(const struct mrc_request *request, mercer_error *err);
     /* Fill the parts of a new model that the method decides: points, coefficients, offsets, mean,
      * spectrum. The caller has set kernel, scaling, names and provenance, and seals the model. */
     mercer_status (*fit)(mercer_ctx *ctx, const void *params, const mrc_problem *problem,

@@ -30,9 +30,12 @@ mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *
 {
     static const double MOST = 1e140; /* the square of it, of sums of it, and of their inverses */
     int64_t column;
+    double value;
     if (!problem->rows) /* a stream, whose rows have gone by */
         return MERCER_OK;
-    double value = mrc_rows_largest(problem->rows, 0, problem->rows->n, &column);
+    mercer_status rc = mrc_rows_largest_of_all(problem->ranks, problem->rows, &value, &column, err);
+    if (rc != MERCER_OK)
+        return rc;
     if (value == 0 || (fabs(value) < MOST && fabs(value) > 1 / MOST))
         return MERCER_OK;
     return mrc_fail_at(

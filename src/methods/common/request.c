@@ -225,6 +225,52 @@ static mercer_status find_method(mrc_request *r, mercer_error *err)
     return mrc_options_import("criterion", criterion, &r->criterion, sizeof r->criterion, err);
 }
 
+static bool can_be_spread(const mrc_method *method)
+{
+    return method->check_spread != NULL;
+}
+
+/* Rows that are spread over ranks teach only what every step of the fit takes from all ranks:
+ * everything else would be that of the rows of one. */
+static mercer_status check_spread(const mrc_request *r, mercer_error *err)
+{
+    char text[256];
+    const mercer_fit_options *o = &r->options;
+    const bool spreads = !r->problem.store || mrc_store_spreads(r->problem.store);
+    const struct {
+        bool given;
+        const char *key;
+    } whole[] = {
+        {r->head.def != NULL, "head"},
+        {o->novelty > 0, "novelty"},
+        {mrc_option_word(o, MRC_OPTION_intervals) > 0, "intervals"},
+        {mrc_option_word(o, MRC_OPTION_keep) > 0, "keep"},
+        {r->map.steps > 0, "map"},
+        {o->landmarks || (r->expected & MERCER_EXPECT_LANDMARKS), "landmarks"},
+        {o->validation || (r->expected & MERCER_EXPECT_VALIDATION), "validation"},
+        {r->scale == MRC_SCALE_ROBUST, "scale robust"},
+        {r->scale_target != MRC_SCALE_NONE, "scale_target"},
+        {r->problem.single, "precision single"},
+        {!spreads, "a store other than lowrank"},
+        {mrc_kernel_is_precomputed(&r->kernel), "kernel precomputed"},
+        {mrc_kernel_asks_host(&r->kernel), "a kernel of the host"},
+        {o->want_features != 0, "want_features"},
+    };
+    if (!r->method->check_spread)
+        return mrc_fail_at(
+            err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+            "method %s cannot learn from rows that are spread over ranks: %s can, or "
+            "fit on one rank",
+            r->method->entry.name, mrc_methods_with(can_be_spread, text, sizeof text));
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (whole[i].given)
+            return mrc_fail(err, MERCER_ERR_ARGUMENT,
+                            "%s: not possible where rows are spread over ranks: leave it out, or "
+                            "fit on one rank",
+                            whole[i].key);
+    return r->method->check_spread(r, err);
+}
+
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,
                                mrc_request *r, mercer_error *err)
 {
@@ -273,6 +319,8 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
         MRC_TRY(check_validation(r, err));
     if (r->method->check)
         MRC_TRY(r->method->check(r, err));
+    if (r->expected & MERCER_EXPECT_SPREAD)
+        MRC_TRY(check_spread(r, err));
 out:
     return rc;
 }
@@ -304,8 +352,8 @@ mercer_status mercer_fit_options_check(const mercer_fit_options *options, unsign
 
 /* Distances and dot products see only the widest columns when spreads differ a lot; most people who
  * leave the scaling out did not mean that. */
-mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
-                                 const mrc_request *r, mercer_error *err)
+mercer_status mrc_request_advise(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,
+                                 mercer_error *err)
 {
     static const double WORTH_SAYING = 100; /* largest spread over the median one */
     double *least = NULL, *spread = NULL, *sorted = NULL;
@@ -317,15 +365,7 @@ mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
     MRC_TRY(mrc_alloc(&least, d, sizeof *least, err));
     MRC_TRY(mrc_alloc(&spread, d, sizeof *spread, err));
     MRC_TRY(mrc_alloc(&sorted, d, sizeof *sorted, err));
-    mercer_rows_copy(rows, 0, 1, least);
-    mercer_rows_copy(rows, 0, 1, spread);   /* the largest values, at first */
-    for (int64_t i = 1; i < rows->n; i++) { /* in the order of memory */
-        const double *x = mrc_rows_line(rows, i, sorted);
-        for (int64_t k = 0; k < d; k++) {
-            least[k] = x[k] < least[k] ? x[k] : least[k];
-            spread[k] = x[k] > spread[k] ? x[k] : spread[k];
-        }
-    }
+    MRC_TRY(mrc_rows_ranges(ctx, rows, least, spread, sorted, err)); /* the largest, at first */
     for (int64_t k = 0; k < d; k++) {
         spread[k] -= least[k];
         if (spread[k] > 0)
@@ -353,17 +393,19 @@ out:
     return rc;
 }
 
-mercer_status mrc_request_scale(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
-                                mercer_rows **scaled, mercer_error *err)
+mercer_status mrc_request_scale(mercer_ctx *ctx, const mercer_rows *rows, mercer_model *model,
+                                mrc_scale_kind kind, mercer_rows **scaled, mercer_error *err)
 {
-    mercer_status rc = mrc_scale_fit(&model->scale, kind, rows, err);
+    mercer_status rc = mrc_scale_fit_of_all(&model->scale, kind, ctx, rows, err);
     if (rc == MERCER_OK && kind != MRC_SCALE_NONE)
         rc = mrc_scale_rows(&model->scale, rows, scaled, err);
+    if (rc == MERCER_OK && *scaled)
+        mrc_rows_keep_part(rows, *scaled);
     return rc;
 }
 
-mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *rows,
-                                   const mrc_request *r, mercer_model *model, mercer_error *err)
+mercer_status mrc_request_describe(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,
+                                   mercer_model *model, mercer_error *err)
 {
     unsigned long crc = 0;
     mercer_status rc = MERCER_OK;
@@ -374,8 +416,8 @@ mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *row
     MRC_TRY(mrc_strdup(&model->method, method, err));
     MRC_TRY(mrc_strdup(&model->version, MERCER_VERSION, err));
     MRC_TRY(mrc_strdup(&model->command, r->options.command ? r->options.command : "", err));
-    MRC_TRY(mrc_rows_checksum(rows, &crc, err));
-    MRC_TRY(mrc_format_checksum(crc, rows->n, rows->d, &model->data_hash, err));
+    MRC_TRY(mrc_rows_checksum_of_all(ctx, rows, &crc, err));
+    MRC_TRY(mrc_format_checksum(crc, mrc_rows_total(rows), rows->d, &model->data_hash, err));
     if (rows->prepare)
         MRC_TRY(mrc_prepare_copy(rows->prepare, &model->prepare, err));
     MRC_TRY(mrc_copy_names(&model->column_names, rows->names, rows->d, err));
@@ -384,7 +426,7 @@ mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *row
     model->center = r->problem.center;
     bool given = r->options.landmarks != NULL;
     model->whole = mrc_method_is_nested(r->method, r->params, given) ? MRC_FALSE : MRC_TRUE;
-    model->rows = rows->n;
+    model->rows = mrc_rows_total(rows);
     model->columns = rows->d;
     model->seed = ctx->seed;
 out:

@@ -12,7 +12,8 @@ typedef struct mrc_request {
     const mrc_kernel *fitted_kernel; /* of a model, instead of what the options say; or NULL */
     const mrc_kernel *mapped_kernel; /* of a model, after the map, which is learnt with
                                         what the options say; or NULL */
-    unsigned expected;          /* MERCER_EXPECT_...: rows that options will name, but do not yet */
+    unsigned expected;          /* MERCER_EXPECT_...: rows that options will name, but do not yet,
+                                   and whether those of the fit are spread */
     mercer_fit_options options; /* the caller's, of whatever age, over the defaults */
     mercer_criterion criterion; /* of the options, as much as the caller knows */
     const mrc_method *method;
@@ -33,13 +34,13 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
 mercer_status mrc_request_settle(mrc_request *r, const mercer_targets *targets, mercer_error *err);
 void mrc_request_destroy(mrc_request *r);
 /* Say so when the spreads of the columns differ a lot and nothing scales them. */
-mercer_status mrc_request_advise(const mercer_ctx *ctx, const mercer_rows *rows,
-                                 const mrc_request *r, mercer_error *err);
+mercer_status mrc_request_advise(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,
+                                 mercer_error *err);
 /* Names, kernel, preparation and provenance of a model of these rows. */
-mercer_status mrc_request_describe(const mercer_ctx *ctx, const mercer_rows *rows,
-                                   const mrc_request *r, mercer_model *model, mercer_error *err);
+mercer_status mrc_request_describe(mercer_ctx *ctx, const mercer_rows *rows, const mrc_request *r,
+                                   mercer_model *model, mercer_error *err);
 /* Learn the scaling; *scaled is a scaled copy of the rows, or NULL when there is none. */
-mercer_status mrc_request_scale(const mercer_rows *rows, mercer_model *model, mrc_scale_kind kind,
-                                mercer_rows **scaled, mercer_error *err);
+mercer_status mrc_request_scale(mercer_ctx *ctx, const mercer_rows *rows, mercer_model *model,
+                                mrc_scale_kind kind, mercer_rows **scaled, mercer_error *err);
 
 #endif

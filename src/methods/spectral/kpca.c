@@ -71,6 +71,18 @@ static bool kpca_on_pivots(const void *params)
     return p->points == MRC_ROWS_AUTO;
 }
 
+static mercer_status kpca_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const struct kpca_params *p = request->params;
+    const char *key = p->groups > 1 ? "groups" : p->points != MRC_ROWS_AUTO ? "points" : NULL;
+    if (!key)
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+                       "method kpca: %s cannot be set where rows are spread over ranks: leave it "
+                       "out, or fit on one rank",
+                       key);
+}
+
 const mrc_method mrc_method_kpca = {
     .entry = {.name = "kpca",
               .summary = "kernel principal component analysis",
@@ -80,6 +92,7 @@ const mrc_method mrc_method_kpca = {
     .default_center = MRC_CENTER_EXACT,
     .takes_tolerance = true,
     .check = kpca_check,
+    .check_spread = kpca_check_spread,
     .fit = kpca_fit,
     .is_nested = kpca_is_nested,
     .on_pivots = kpca_on_pivots,

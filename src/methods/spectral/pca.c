@@ -16,6 +16,12 @@ static mercer_status pca_fit(mercer_ctx *ctx, const void *params, const mrc_prob
     return mrc_spectral_fit(ctx, problem, model, err);
 }
 
+static mercer_status pca_check_spread(const struct mrc_request *request, mercer_error *err)
+{
+    (void)request, (void)err;
+    return MERCER_OK;
+}
+
 const mrc_method mrc_method_pca = {
     .entry = {.name = "pca",
               .summary = "linear principal component analysis",
@@ -25,6 +31,7 @@ const mrc_method mrc_method_pca = {
     .linear_kernel = true,
     .default_center = MRC_CENTER_EXACT,
     .takes_tolerance = true,
+    .check_spread = pca_check_spread,
     .fit = pca_fit,
     .work = mrc_spectral_work,
 };

@@ -66,8 +66,9 @@ static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_
      * is a few mean ones. A larger factor warns about data that merely are in many directions, and
      * few rows have no eigenvalue far above the mean. */
     enum { FEW_MEANS = 3, ENOUGH_ROWS = 20 };
-    if (mrc_kernel_width(problem->kernel) > 0 && problem->rows->n >= ENOUGH_ROWS &&
-        s->values[0] * (double)problem->rows->n < FEW_MEANS * s->trace)
+    const int64_t n = mrc_rows_total(problem->rows);
+    if (mrc_kernel_width(problem->kernel) > 0 && n >= ENOUGH_ROWS &&
+        s->values[0] * (double)n < FEW_MEANS * s->trace)
         mrc_notice(ctx,
                    "the kernel matrix is close to the identity: sigma=%.3g is far below the "
                    "distances between rows; try a larger one, or sigma=median",
@@ -78,7 +79,8 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
                                  mrc_spectrum *s, mercer_model *model, mercer_error *err)
 {
     bool centered = problem->center != MRC_CENTER_NONE;
-    int64_t n = problem->rows->n;
+    bool spread = mrc_rows_span(ctx, problem->rows).spread;
+    int64_t n = mrc_rows_total(problem->rows);
     mercer_fit_report *report = problem->report;
     double kept = 0;
     mercer_status rc = MERCER_OK;
@@ -101,7 +103,7 @@ mercer_status mrc_spectral_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     report->passes = s->passes;
     report->residual = s->residual;
     memcpy(report->solver, s->solver, strlen(s->solver) + 1);
-    if (centered)
+    if (centered && !spread) /* then the model is made of the eigenvectors of F'F */
         mrc_center_columns(n, s->count, s->vectors);
     model->spectrum = s->values;
     s->values = NULL;
@@ -159,7 +161,7 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
 {
     int64_t wanted = problem->components < n ? problem->components : n;
     double z = 0;
-    if (!mrc_kernel_is_precomputed(problem->kernel))
+    if (!mrc_kernel_is_precomputed(problem->kernel) && problem->rows->n > 0)
         z = mrc_rows_bytes(problem->rows) / (double)problem->rows->n / 8;
     if (!problem->own_rows)
         z -= mrc_points_row_size(ctx, problem->kernel, problem->rows);
@@ -184,7 +186,7 @@ mercer_status mrc_spectral_fit(mercer_ctx *ctx, const mrc_problem *problem, merc
     int64_t n = problem->rows->n;
     mrc_gram *gram = NULL;
     mrc_spectrum s = {0};
-    mrc_gram_request request = request_of(ctx, problem, n);
+    mrc_gram_request request = request_of(ctx, problem, mrc_rows_total(problem->rows));
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));

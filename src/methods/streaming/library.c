@@ -148,7 +148,7 @@ static mercer_status values_with(mrc_library *lib, mercer_ctx *ctx, const mercer
         kmax = fmax(kmax, fabs(diag[i]));
     }
     if (lib->count == 0 || kmax > 1) /* later rows may be short, beside those before */
-        MRC_TRY(mrc_check_kmax(lib->kernel, rows, kmax, err));
+        MRC_TRY(mrc_check_kmax(ctx, lib->kernel, rows, kmax, err));
 out:
     mrc_points_destroy(&points);
     mrc_points_destroy(&block);

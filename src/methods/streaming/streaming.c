@@ -181,7 +181,7 @@ static mercer_status learn(mercer_ctx *ctx, mercer_stream *stream, const mercer_
     mrc_scale_destroy(&stream->base->scale); /* of an attempt that failed */
     memset(&stream->base->scale, 0, sizeof stream->base->scale);
     MRC_TRY(mrc_request_advise(ctx, block, r, err));
-    MRC_TRY(mrc_request_scale(block, stream->base, r->scale, scaled, err));
+    MRC_TRY(mrc_request_scale(ctx, block, stream->base, r->scale, scaled, err));
     MRC_TRY(mrc_kernel_resolve(&r->kernel, ctx, *scaled ? *scaled : block, err));
     mrc_model_set_kernel(stream->base, &r->kernel);
     for (int i = 0; i < 4; i++) /* from here on the stream has a generator of its own */
@@ -321,6 +321,7 @@ mercer_status mercer_stream_push(mercer_ctx *ctx, mercer_stream *stream, const m
     MRC_NEED(ctx);
     MRC_NEED(stream);
     MRC_NEED(rows);
+    MRC_NEED_WHOLE(rows);
     mercer_rows *own = NULL, *part = NULL;
     int64_t at = 0;
     mercer_status rc = MERCER_OK;

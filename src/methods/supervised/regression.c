@@ -200,7 +200,7 @@ static mercer_status as_map(mercer_ctx *ctx, const mrc_problem *problem, mrc_reg
     mercer_status rc = MERCER_OK;
     MRC_TRY(
         combined(ctx, r->ridge.weights, r->ridge.f->rank, r->outputs, combine, l, &weights, err));
-    MRC_TRY(mrc_expand_map(problem, &weights, l, model, err));
+    MRC_TRY(mrc_expand_map(ctx, problem, &weights, l, model, err));
 out:
     mrc_free(weights);
     return rc;

@@ -94,6 +94,10 @@ static void test_context(void **state)
     ZERO(mercer_ctx_rank, NULL);
     ZERO(mercer_ctx_ranks, NULL);
     ZERO(mercer_ctx_sent, NULL);
+    int64_t first, count;
+    REFUSED(mercer_ctx_part, NULL, 1, &first, &count);
+    REFUSED(mercer_ctx_part, ctx, 1, NULL, &count);
+    REFUSED(mercer_ctx_part, ctx, 1, &first, NULL);
     QUIET(mercer_comm_init_sized, NULL, sizeof(mercer_comm));
     ZERO(mercer_ctx_threads, NULL);
     ZERO(mercer_ctx_memory, NULL);
@@ -128,6 +132,10 @@ static void test_rows(void **state)
     REFUSED(mercer_rows_view, ctx, NULL, &out);
     REFUSED(mercer_rows_view, ctx, &nothing, &out);
     REFUSED(mercer_rows_view, ctx, &dense, NULL);
+    REFUSED(mercer_rows_view_part, NULL, &dense, 1, &out);
+    REFUSED(mercer_rows_view_part, ctx, NULL, 1, &out);
+    REFUSED(mercer_rows_view_part, ctx, &nothing, 1, &out);
+    REFUSED(mercer_rows_view_part, ctx, &dense, 1, NULL);
     REFUSED(mercer_rows_view_csr, NULL, &starts, &columns, &values, 1, &out);
     REFUSED(mercer_rows_view_csr, ctx, NULL, &columns, &values, 1, &out);
     REFUSED(mercer_rows_view_csr, ctx, &starts, NULL, &values, 1, &out);

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fits to rows that are spread over ranks: the model of one rank, bit for bit, whatever the number
+ * of ranks and threads; and no rank is left behind where one fails. */
+#include "ranks.h"
+
+#include "base/strips.h"
+
+/* A fit, and the model that one rank makes of all rows. */
+struct spread_fit {
+    const char *method, *kernel, *scale, *center, *store;
+    double components, tolerance;
+    int64_t n, d;
+    mercer_dtype dtype;
+    const void *x;
+    int threads;
+    char *bytes; /* of the model of one rank */
+    size_t size;
+    mercer_fit_report report;
+};
+
+static mercer_fit_options options_of(const struct spread_fit *f)
+{
+    mercer_fit_options options;
+    mercer_fit_options_init(&options);
+    options.method = f->method;
+    options.kernel = f->kernel;
+    options.scale = f->scale;
+    options.center = f->center;
+    options.store = f->store;
+    options.components = f->components;
+    options.tolerance = f->tolerance;
+    return options;
+}
+
+static size_t item_bytes(const struct spread_fit *f)
+{
+    return f->dtype == MERCER_F64 ? 8 : f->dtype == MERCER_F32 ? 4 : 1;
+}
+
+static mercer_array array_of(const struct spread_fit *f, int64_t first, int64_t count)
+{
+    return (mercer_array){.struct_size = sizeof(mercer_array),
+                          .data = (const char *)f->x + (size_t)(first * f->d) * item_bytes(f),
+                          .dtype = f->dtype,
+                          .rank = 2,
+                          .shape = {count, f->d}};
+}
+
+static void fit_alone(struct spread_fit *f, int threads)
+{
+    mercer_ctx *ctx = new_ctx(threads);
+    mercer_array array = array_of(f, 0, f->n);
+    mercer_rows *rows = NULL;
+    mercer_model *model = NULL;
+    mercer_fit_options options = options_of(f);
+    void *bytes = NULL;
+    size_t size = 0;
+    f->report = (mercer_fit_report){.struct_size = sizeof f->report};
+    assert_ok(mercer_rows_view(ctx, &array, &rows, err));
+    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, &f->report, err));
+    assert_ok(mercer_model_to_bytes(ctx, model, &bytes, &size, err));
+    f->bytes = bytes;
+    f->size = size;
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    mercer_ctx_free(ctx);
+}
+
+static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const struct spread_fit *f = rank->arg;
+    mercer_fit_options options = options_of(f);
+    mercer_fit_report report = {.struct_size = sizeof report};
+    mercer_rows *rows = NULL;
+    mercer_model *model = NULL;
+    void *bytes = NULL;
+    size_t size = 0;
+    int64_t first = 0, count = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mercer_ctx_set_threads(ctx, f->threads, err));
+    MRC_TRY(mercer_ctx_part(ctx, f->n, &first, &count, err));
+    mercer_array array = array_of(f, first, count);
+    rc = mercer_rows_view_part(ctx, &array, f->n, &rows, err);
+    MRC_TRY(mercer_ctx_agree(ctx, rc, err));
+    rc = mercer_fit(ctx, &options, rows, NULL, &model, &report, err);
+    if (rc != MERCER_OK || !f->bytes)
+        goto out;
+    MRC_TRY(mercer_model_to_bytes(ctx, model, &bytes, &size, err));
+    assert_true(size == f->size);
+    assert_memory_equal(bytes, f->bytes, size);
+    assert_string_equal(report.store, f->report.store);
+    assert_string_equal(report.store_reason, f->report.store_reason);
+    assert_true(report.store_bytes == f->report.store_bytes);
+    assert_true(report.total_variance == f->report.total_variance);
+    assert_true(report.projection_variance == f->report.projection_variance);
+    assert_true(report.reconstruction_error == f->report.reconstruction_error);
+    assert_true(report.residual == f->report.residual);
+out:
+    mercer_free(bytes);
+    mercer_model_free(model);
+    mercer_rows_free(rows);
+    return rc;
+}
+
+/* On as many ranks as are told, all with the same outcome. */
+static void run_fit(struct spread_fit *f, int size, int threads, struct rank *ranks)
+{
+    struct rank_world world = {.size = size, .fail_rank = -1};
+    f->threads = threads;
+    for (int r = 0; r < size; r++) {
+        ranks[r].fail_alloc = -1;
+        ranks[r].arg = f;
+    }
+    run_ranks(&world, ranks, fit_here);
+}
+
+static void check_fit(struct spread_fit f)
+{
+    static const int sizes[] = {1, 2, 3, 4, 7}, threads[] = {1, 1, 2, 1, 1};
+    fit_alone(&f, 2);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        struct rank ranks[MAX_RANKS] = {0};
+        run_fit(&f, sizes[s], threads[s], ranks);
+        for (int r = 0; r < sizes[s]; r++)
+            if (ranks[r].rc != MERCER_OK)
+                fail_msg("%s %s, %lld rows, %d ranks, rank %d: %s", f.method, f.kernel,
+                         (long long)f.n, sizes[s], r, ranks[r].why.text);
+    }
+    mercer_free(f.bytes);
+}
+
+static float *as_floats(const double *x, int64_t count)
+{
+    float *out = malloc((size_t)count * sizeof *out);
+    assert_non_null(out);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = (float)x[i];
+    return out;
+}
+
+/* Rows of which many are the same as one in another part, some entries being -0. */
+static double *twins(int64_t n, int64_t d)
+{
+    double *x = normal_rows(5, n, d, 0, 1);
+    for (int64_t i = n / 2; i < n; i++)
+        for (int64_t j = 0; j < d; j++)
+            x[i * d + j] = x[(i - n / 2) * d + j];
+    for (int64_t i = 0; i < n * d; i += 7)
+        x[i] = -0.0;
+    return x;
+}
+
+static void test_few_rows(void **state)
+{
+    static const int64_t counts[] = {1, 2, 255, 256, 257, 1025, 2499, 2500};
+    static const char *const stores[] = {NULL, "lowrank"};
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            double *x = twins(counts[k], 3);
+            struct spread_fit f = {.method = "kpca",
+                                   .kernel = "rbf:sigma=4",
+                                   .center = counts[k] < 2 ? "none" : NULL,
+                                   .store = stores[s],
+                                   .components = counts[k] < 10 ? 1 : 6,
+                                   .n = counts[k],
+                                   .d = 3,
+                                   .dtype = MERCER_F64,
+                                   .x = x};
+            check_fit(f);
+            f.method = "pca";
+            f.kernel = NULL;
+            f.components = 1;
+            if (s == 0 || counts[k] > 3)
+                check_fit(f);
+            free(x);
+        }
+}
+
+static void test_kernels_and_options(void **state)
+{
+    enum { N = 2700, D = 3, WIDE = 40 };
+    double *x = twins(N, D), *wide = twins(N, WIDE), *positive = twins(N, D);
+    float *floats = as_floats(x, (int64_t)N * D), *wide_floats = as_floats(wide, (int64_t)N * WIDE);
+    unsigned char *bytes = malloc((size_t)N * D);
+    struct spread_fit base = {.method = "kpca",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .store = "lowrank"},
+                      f;
+    (void)state;
+    for (int64_t i = 0; i < (int64_t)N * D; i++) {
+        positive[i] = fabs(x[i]);
+        bytes[i] = (unsigned char)(20 * fabs(x[i]));
+    }
+    static const char *const kernels[] = {"rbf:sigma=9",
+                                          "poly:degree=2",
+                                          "linear",
+                                          "cosine",
+                                          "0.5*rbf:sigma=9 + 2*linear",
+                                          "rq:sigma=20",
+                                          "rbf:sigma=9 * poly:degree=1,coef0=1"};
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        check_fit(f);
+        f.center = "none";
+        check_fit(f);
+    }
+    /* Scaling, a learnt width, a share of the variance, a tolerance. */
+    static const char *const scales[] = {"standard", "minmax", "norm", "unit", "rowstandard"};
+    for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+        f = base;
+        f.kernel = k % 2                            ? "linear"
+                   : strcmp(scales[k], "norm") == 0 ? "rbf:sigma=1"
+                                                    : "rbf:sigma=9";
+        f.scale = scales[k];
+        check_fit(f);
+    }
+    f = base;
+    f.kernel = "poly:degree=2";
+    f.components = 0.9;
+    check_fit(f);
+    f = base;
+    f.kernel = "rbf"; /* the median distance */
+    f.tolerance = 1e-3;
+    check_fit(f);
+    /* As auto takes it. */
+    f.store = NULL;
+    f.tolerance = 0;
+    f.kernel = "rbf:sigma=9";
+    check_fit(f);
+    f.method = "pca";
+    f.kernel = NULL;
+    f.scale = "standard";
+    check_fit(f);
+    /* Many columns, whose means are taken off first; single and byte numbers. */
+    f = base;
+    f.d = WIDE;
+    f.x = wide;
+    f.tolerance = 1e-3;
+    f.kernel = "rbf:sigma=60";
+    check_fit(f);
+    f.kernel = "linear";
+    check_fit(f);
+    f.dtype = MERCER_F32;
+    f.x = wide_floats;
+    f.kernel = "rbf:sigma=60";
+    check_fit(f);
+    f.kernel = NULL;
+    f.method = "pca";
+    check_fit(f);
+    f = base;
+    f.dtype = MERCER_F32;
+    f.x = floats;
+    f.kernel = "rbf:sigma=9";
+    check_fit(f);
+    f.dtype = MERCER_U8;
+    f.x = bytes;
+    f.kernel = "poly:degree=2";
+    check_fit(f);
+    f = base;
+    f.x = positive;
+    f.kernel = "intersection";
+    f.components = 3;
+    f.tolerance = 0.01;
+    check_fit(f);
+    free(x);
+    free(wide);
+    free(positive);
+    free(floats);
+    free(wide_floats);
+    free(bytes);
+}
+
+/* Enough rows and columns for sums on two grids. */
+static void test_many_rows(void **state)
+{
+    enum { N = 20123 };
+    double *x = ring_rows(3, N);
+    struct spread_fit f = {.method = "kpca",
+                           .kernel = "rbf:sigma=4",
+                           .components = 10,
+                           .n = N,
+                           .d = 2,
+                           .dtype = MERCER_F64,
+                           .x = x};
+    (void)state;
+    check_fit(f);
+    assert_true(mrc_sum_is_wide(&(mrc_span){.total = N}, (int64_t)250 * 250));
+    free(x);
+}
+
+/* ---- what is refused ---- */
+
+static void check_refusal(const struct spread_fit *f, mercer_status expected, const char *words)
+{
+    for (int size = 2; size < 4; size++) {
+        struct spread_fit mine = *f;
+        struct rank ranks[MAX_RANKS] = {0};
+        bool told = false;
+        run_fit(&mine, size, 1, ranks);
+        for (int r = 0; r < size; r++) {
+            if (ranks[r].rc == MERCER_OK)
+                fail_msg("%s: rank %d of %d took it", words, r, size);
+            if (ranks[r].rc == expected)
+                told = true;
+            if (!strstr(ranks[r].why.text, words))
+                fail_msg("rank %d: '%s' instead of '%s'", r, ranks[r].why.text, words);
+        }
+        assert_true(told);
+    }
+}
+
+static void test_what_is_not_spread_is_refused(void **state)
+{
+    enum { N = 3000, D = 3 };
+    double *x = normal_rows(9, N, D, 0, 1), *bad = normal_rows(9, N, D, 0, 1);
+    const struct spread_fit base = {.method = "kpca",
+                                    .kernel = "rbf:sigma=6",
+                                    .components = 4,
+                                    .n = N,
+                                    .d = D,
+                                    .dtype = MERCER_F64,
+                                    .x = x};
+    struct spread_fit f;
+    (void)state;
+    static const char *const methods[] = {"akfa", "nystroem", "kica", "kpls", "ikpca"};
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        f = base;
+        f.method = methods[k];
+        check_refusal(&f, MERCER_ERR_ARGUMENT, "spread over ranks");
+    }
+    f = base;
+    f.method = "kpca:groups=3";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "groups cannot be set");
+    f.method = "kpca:points=all";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "points cannot be set");
+    f = base;
+    f.store = "dense";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "a store other than lowrank");
+    f = base;
+    f.scale = "robust";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "scale robust");
+    f = base;
+    f.kernel = "precomputed";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "kernel precomputed");
+    f = base;
+    f.kernel = "rbf:sigma=0.01"; /* like the identity */
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "need a low-rank kernel matrix");
+    f.kernel = "sigmoid";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "not positive semidefinite");
+    /* What one rank has in its rows, counted in those of the table. */
+    bad[2999 * D + 2] = NAN;
+    f = base;
+    f.x = bad;
+    check_refusal(&f, MERCER_ERR_DATA, "row 3000, column 3: nan is not finite");
+    bad[2999 * D + 2] = 1e200;
+    f.kernel = "poly:degree=3";
+    check_refusal(&f, MERCER_ERR_DATA, "row 3000");
+    for (int64_t i = 0; i < (int64_t)N * D; i++)
+        bad[i] = 3;
+    f.kernel = "rbf:sigma=6";
+    check_refusal(&f, MERCER_ERR_DATA, "zero to rounding");
+    free(x);
+    free(bad);
+}
+
+static mercer_status take_for_all(struct rank *rank, mercer_ctx *ctx, mercer_error *err)
+{
+    const struct spread_fit *f = rank->arg;
+    mercer_fit_options options = options_of(f);
+    mercer_evaluate_options how;
+    mercer_rows *rows = NULL, *scaled = NULL;
+    mercer_evaluation *evaluation = NULL;
+    char *text = NULL;
+    int64_t first = 0, count = 0;
+    mercer_status rc = MERCER_OK;
+    mercer_evaluate_options_init(&how);
+    how.fit = &options;
+    MRC_TRY(mercer_ctx_part(ctx, f->n, &first, &count, err));
+    mercer_array array = array_of(f, first, count + 1);
+    assert_int_equal(mercer_rows_view_part(ctx, &array, f->n, &rows, err), MERCER_ERR_ARGUMENT);
+    array = array_of(f, first, count);
+    assert_int_equal(mercer_rows_view_part(ctx, &array, 0, &rows, err), MERCER_ERR_ARGUMENT);
+    MRC_TRY(mercer_rows_view_part(ctx, &array, f->n, &rows, err));
+    assert_int_equal(mercer_rows_scale(ctx, rows, "standard", &scaled, err),
+                     MERCER_ERR_UNSUPPORTED);
+    assert_int_equal(mercer_rows_checksum(rows, &text, err), MERCER_ERR_UNSUPPORTED);
+    assert_int_equal(mercer_evaluate(ctx, &how, rows, NULL, &evaluation, err),
+                     MERCER_ERR_UNSUPPORTED);
+    assert_int_equal(mercer_tune(ctx, &how, rows, NULL, &evaluation, err), MERCER_ERR_UNSUPPORTED);
+    if (count < f->n) { /* a context without ranks would see these rows alone */
+        mercer_ctx *other = new_ctx(1);
+        mercer_model *model = NULL;
+        assert_int_equal(mercer_fit(other, &options, rows, NULL, &model, NULL, err),
+                         MERCER_ERR_ARGUMENT);
+        mercer_ctx_free(other);
+    }
+out:
+    mercer_rows_free(rows);
+    return rc;
+}
+
+static void test_a_part_is_not_taken_for_all(void **state)
+{
+    double *x = normal_rows(9, 600, 2, 0, 1);
+    struct spread_fit f = {.method = "kpca", .n = 599, .d = 2, .dtype = MERCER_F64, .x = x};
+    (void)state;
+    for (int size = 1; size < 4; size++) {
+        struct rank_world world = {.size = size, .fail_rank = -1};
+        struct rank ranks[MAX_RANKS] = {0};
+        for (int r = 0; r < size; r++) {
+            ranks[r].fail_alloc = -1;
+            ranks[r].arg = &f;
+        }
+        run_ranks(&world, ranks, take_for_all);
+        for (int r = 0; r < size; r++)
+            assert_int_equal(ranks[r].rc, MERCER_OK);
+    }
+    free(x);
+}
+
+/* Ranks that mean different fits. */
+static void test_calls_must_be_the_same(void **state)
+{
+    double *x = normal_rows(9, 3000, 2, 0, 1);
+    struct spread_fit f[3];
+    struct rank_world world = {.size = 3, .fail_rank = -1};
+    struct rank ranks[MAX_RANKS] = {0};
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        f[r] = (struct spread_fit){.method = "kpca",
+                                   .kernel = r == 2 ? "rbf:sigma=3" : "rbf:sigma=4",
+                                   .components = 3,
+                                   .n = 3000,
+                                   .d = 2,
+                                   .dtype = MERCER_F64,
+                                   .x = x,
+                                   .threads = 1};
+        ranks[r].fail_alloc = -1;
+        ranks[r].arg = &f[r];
+    }
+    run_ranks(&world, ranks, fit_here);
+    assert_int_equal(ranks[2].rc, MERCER_ERR_DATA);
+    assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
+    assert_non_null(strstr(ranks[0].why.text, "rank 2: the options"));
+    free(x);
+}
+
+/* ---- failures ---- */
+
+/* Every allocation of a rank fails in turn, and so does every exchange: all ranks end. */
+static void test_failures_end_all_ranks(void **state)
+{
+    enum { N = 2600, D = 3, SIZE = 3 };
+    double *x = normal_rows(9, N, D, 0, 1);
+    struct spread_fit f = {.method = "kpca",
+                           .kernel = "rbf:sigma=20",
+                           .scale = "standard",
+                           .components = 3,
+                           .n = N,
+                           .d = D,
+                           .dtype = MERCER_F64,
+                           .x = x,
+                           .threads = 1};
+    (void)state;
+    for (int failing = 0; failing < SIZE; failing++) {
+        bool failed = true;
+        for (int64_t k = 0; failed; k += 1 + k / 8) { /* all of the first, some of the others */
+            struct rank_world world = {.size = SIZE, .fail_rank = -1};
+            struct rank ranks[MAX_RANKS] = {0};
+            for (int r = 0; r < SIZE; r++) {
+                ranks[r].fail_alloc = r == failing ? k : -1;
+                ranks[r].arg = &f;
+            }
+            run_ranks(&world, ranks, fit_here);
+            failed = ranks[failing].alloc_failed;
+            for (int r = 0; r < SIZE; r++)
+                if ((ranks[r].rc != MERCER_OK) != failed)
+                    fail_msg("allocation %lld of rank %d: rank %d has %d: %s", (long long)k,
+                             failing, r, (int)ranks[r].rc, ranks[r].why.text);
+        }
+        failed = true;
+        for (int64_t k = 0; failed; k += 1 + k / 8) {
+            struct rank_world world = {.size = SIZE, .fail_rank = failing, .fail_call = k};
+            struct rank ranks[MAX_RANKS] = {0};
+            for (int r = 0; r < SIZE; r++) {
+                ranks[r].fail_alloc = -1;
+                ranks[r].arg = &f;
+            }
+            run_ranks(&world, ranks, fit_here);
+            failed = world.lost;
+            for (int r = 0; r < SIZE; r++)
+                assert_true((ranks[r].rc != MERCER_OK) == failed);
+        }
+    }
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_kernels_and_options),
+        cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_what_is_not_spread_is_refused),
+        cmocka_unit_test(test_a_part_is_not_taken_for_all),
+        cmocka_unit_test(test_calls_must_be_the_same),
+        cmocka_unit_test(test_failures_end_all_ranks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
