@@ -163,7 +163,8 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     cli_print_row(out, "time", "read %s, fit %s%s%s", cli_text_seconds(o->seconds_read).text,
                   cli_text_seconds(report->seconds).text, app->set.output ? ", write " : "",
                   app->set.output ? written.text : "");
-    cli_print_row(out, "peak memory", "%s", cli_text_bytes((double)cli_peak_memory()).text);
+    cli_print_row(out, "peak memory", "%s%s", cli_text_bytes((double)cli_peak_memory()).text,
+                  mercer_ctx_ranks(app->ctx) > 1 ? ", of rank 0" : "");
     if (app->set.output && !cli_is_stdout(app->set.output))
         cli_print_row(out, "model", "%s", app->set.output);
     if (app->notice_count)
@@ -171,6 +172,7 @@ static void print_summary(FILE *out, const cli_app *app, const outcome *o)
     for (int64_t i = 0; i < app->notice_count; i++)
         cli_print_row(out, "note", "%s", app->notices[i]);
     print_next(out, app, o);
+    cli_print_ranks(out, app);
 }
 
 static int check_call(const cli_settings *set)
@@ -455,11 +457,34 @@ static mercer_status tune(cli_app *app, const mercer_table *table, mercer_fit_op
     return MERCER_OK;
 }
 
+/* Whether the rows are spread over ranks; those that --tune judges by are all on each. */
+static bool spreads_rows(const cli_app *app)
+{
+    return mercer_ctx_ranks(app->ctx) > 1 && app->set.tune.count == 0;
+}
+
+/* What needs rows that are on other ranks. */
+static int check_spread(const cli_settings *set)
+{
+    if (set->report)
+        return cli_fail(CLI_WRONG_CALL,
+                        "fit: --report shows rows, which are spread over ranks: leave "
+                        "it out, or run on one, without the launcher");
+    if (set->checkpoint || set->resume)
+        return cli_fail(CLI_WRONG_CALL,
+                        "fit: --checkpoint and --resume: a stream of rows cannot be "
+                        "spread over ranks; run on one, without the launcher");
+    return CLI_DONE;
+}
+
 static int run_fit(cli_app *app)
 {
     const cli_settings *set = &app->set;
     const char *path = set->operand[0];
+    const bool spread = spreads_rows(app);
     int status = check_call(set);
+    if (status == CLI_DONE && spread)
+        status = check_spread(set);
     if (status != CLI_DONE)
         return status;
 
@@ -480,7 +505,8 @@ static int run_fit(cli_app *app)
     mercer_status rc =
         mercer_fit_options_check(&options,
                                  (set->landmarks ? MERCER_EXPECT_LANDMARKS : 0u) |
-                                     (set->validation ? MERCER_EXPECT_VALIDATION : 0u),
+                                     (set->validation ? MERCER_EXPECT_VALIDATION : 0u) |
+                                     (spread ? MERCER_EXPECT_SPREAD : 0u),
                                  &err);
     if (rc != MERCER_OK)
         return cli_fail_library(rc, &err, path);
@@ -500,7 +526,8 @@ static int run_fit(cli_app *app)
         return status;
     }
     double start = cli_now();
-    rc = mercer_table_read(app->ctx, path, &reading, &table, &err);
+    rc = spread ? mercer_table_read_part(app->ctx, path, &reading, &table, &err)
+                : mercer_table_read(app->ctx, path, &reading, &table, &err);
     if (rc != MERCER_OK)
         goto out;
     if (set->landmarks) {
@@ -541,14 +568,16 @@ static int run_fit(cli_app *app)
             goto out;
         o.tuning = tuning;
     }
-    if (!writes)
+    if (!writes && !spread)
         goto out; /* the choice is what ranks share: rank 0 fits it */
-    status = cli_forecast_fit(app, &options, rows, targets, &o.forecast);
+    o.forecast = NAN;
+    if (!spread)
+        status = cli_forecast_fit(app, &options, rows, targets, &o.forecast);
     if (status != CLI_DONE)
         goto out;
     rc = mercer_fit(app->ctx, &options, rows, targets, &model, &o.report, &err);
-    if (rc != MERCER_OK)
-        goto out;
+    if (rc != MERCER_OK || !writes)
+        goto out; /* all ranks have the model, and rank 0 writes it */
     o.model = model;
     mercer_model_get_info(model, &o.info);
     if (set->output) {
@@ -593,10 +622,12 @@ static void print_lists(void)
     free(heads);
 }
 
-/* What --tune tries is an evaluation; the fit itself is one rank's. */
+/* What --tune tries is an evaluation, and the fit itself is one rank's; else rows are spread, as
+ * far as the library lets them be. */
 static bool is_spread(const cli_settings *set)
 {
-    return set->tune.count > 0;
+    (void)set;
+    return true;
 }
 
 static const cli_option options[] = {

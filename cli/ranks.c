@@ -189,7 +189,7 @@ int cli_ranks_check(const cli_command *command, const cli_settings *set)
     if (!command->is_spread || !command->is_spread(set))
         return cli_fail(CLI_WRONG_CALL,
                         "%s: cannot be spread over %d ranks yet; run it on one, without the "
-                        "launcher (evaluate, compare and fit --tune can be spread)",
+                        "launcher (evaluate, compare and fit can be spread)",
                         command->name, world.comm.size);
     const char *live = live_input(set);
     if (live)

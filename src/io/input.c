@@ -328,6 +328,33 @@ mercer_status mrc_input_some(mrc_input *input, void *out, size_t most, size_t *g
     return read_bytes(input, out, most, true, got, err);
 }
 
+mercer_status mrc_input_skip(mrc_input *input, int64_t bytes, mercer_error *err)
+{
+    enum { STEP = 1 << 16 };
+    const bool seeks = mrc_input_seekable(input) && !input->part && input->fd >= 0;
+    unsigned char *scratch = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&scratch, STEP, 1, err));
+    while (bytes > 0) {
+        /* What was read ahead, to see what kind of file it is, is taken first. */
+        int64_t ahead = (int64_t)(input->raw_end - input->raw_at);
+        int64_t most = seeks && ahead < STEP ? ahead : STEP;
+        size_t wanted = (size_t)(bytes < most ? bytes : most), got;
+        if (wanted == 0)
+            break;
+        MRC_TRY(mrc_input_read(input, scratch, wanted, &got, err));
+        bytes -= (int64_t)got;
+        if (got < wanted)
+            goto out;
+    }
+    if (bytes > 0 && lseek(input->fd, (off_t)bytes, SEEK_CUR) < 0)
+        MRC_TRY(mrc_fail_errno(err, MERCER_ERR_IO, errno, "%s: cannot read", input->shown));
+    input->taken += bytes;
+out:
+    mrc_free(scratch);
+    return rc;
+}
+
 bool mrc_input_ready(const mrc_input *input)
 {
     struct pollfd pipe = {.fd = input->fd, .events = POLLIN};

@@ -49,6 +49,9 @@ mercer_status mrc_input_read(mrc_input *input, void *out, size_t wanted, size_t 
  * it does wait. *got = 0 only at the end of the data. */
 mercer_status mrc_input_some(mrc_input *input, void *out, size_t most, size_t *got,
                              mercer_error *err);
+/* Step over bytes: in a plain file without reading them. Fewer are stepped over at the end of the
+ * data, where the next read finds none. */
+mercer_status mrc_input_skip(mrc_input *input, int64_t bytes, mercer_error *err);
 /* Whether the next byte, or the end, can be read without waiting. */
 bool mrc_input_ready(const mrc_input *input);
 /* Bytes from anywhere in the file, by its offset; *got < wanted only at its end. Only for inputs

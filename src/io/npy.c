@@ -482,6 +482,19 @@ out:
     return rc;
 }
 
+static mercer_status npy_skip(void *self, int64_t rows, mercer_error *err)
+{
+    mrc_matrix *matrix = self;
+    const struct npy *npy = matrix->self;
+    if (npy->fortran)
+        return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_IN_FILE,
+                           "%s: its values lie column by column (Fortran order), so rows cannot be "
+                           "read without all others: save it in C order",
+                           npy->input->shown);
+    matrix->next += rows;
+    return mrc_input_skip(npy->input, rows * npy->columns * npy->width, err);
+}
+
 /* --- writing --- */
 
 enum { HEADER_SIZE = 128 }; /* as NumPy writes it; leaves room for any shape */
@@ -628,6 +641,7 @@ const mrc_format mrc_format_npy = {
     .magic = "\x93NUMPY",
     .open = npy_open,
     .rows = mrc_matrix_rows,
+    .skip = npy_skip,
     .close = mrc_matrix_close,
     .writer = &npy_writer,
 };

@@ -391,12 +391,151 @@ def copies_that_do_not_know_each_other_are_refused():
 
 @test
 def what_cannot_be_spread_is_refused_before_data_is_read():
-    for words in (["fit", "nothing.csv", "-m", "kpca"], ["transform", "my.model", "nothing.csv"], ["info", "my.model"],
-                  ["generate", "circle"], ["advise", "nothing.csv"], ["demo"]):
+    for words in (["transform", "my.model", "nothing.csv"], ["info", "my.model"], ["generate", "circle"],
+                  ["advise", "nothing.csv"], ["demo"]):
         one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
-                 "evaluate, compare and fit --tune can be spread", status=2)
-    for words in (["evaluate", "-", "-m", "kpls"], ["compare", "/dev/stdin", "-m", "kpls", "-m", "pls"]):
+                 "evaluate, compare and fit can be spread", status=2)
+    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "kpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "ls"],
+                  ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--scale", "robust"], ["-m", "kpca", "--store", "dense"],
+                  ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
+                  ["-m", "ikpca", "--checkpoint", "100", "-o", "m"], ["-m", "kpca:points=all"]):
+        one_line(ranks(2, "fit", "nothing.npy", *words, status=2), "spread over ranks", "one", status=2)
+    for words in (["evaluate", "-", "-m", "kpls"], ["compare", "/dev/stdin", "-m", "kpls", "-m", "pls"], ["fit", "-", "-m", "kpca"]):
         one_line(ranks(2, *words, status=2), "cannot be read by 2 ranks", status=2)
+
+
+# ---- fits to rows that are spread ----
+
+
+def make_rows(count, columns=3, dtype=float, seed=1):
+    """Rows of which the second half is the first again, so that duplicates lie on other ranks."""
+    x = np.random.default_rng(seed).normal(size=(count, columns))
+    x[count // 2:] = x[:count - count // 2]
+    np.save("rows.npy", x.astype(dtype))
+
+
+def models_are_those_of_one(words, counts=RANKS, threads=(1, 2)):
+    need_mpi()
+    for number in threads:  # it stands in the model, as a word of the command
+        call = ["fit", *words, "-o", "my.model", "--quiet", "--threads", str(number)]
+        alone(*call)
+        expected = pathlib.Path("my.model").read_bytes()
+        for count in counts:
+            os.unlink("my.model")
+            done = ranks(count, *call)
+            assert not done.lines and done.out == "", (done.err, done.out)
+            assert pathlib.Path("my.model").read_bytes() == expected, (words, number, count)
+    assert not [name for name in os.listdir(".") if name.startswith(".") or "tmp" in name], os.listdir(".")
+
+
+def kpca(kernel="rbf:sigma=9", components=4):
+    return ["rows.npy", "-m", "kpca", "-k", kernel, "-n", str(components)]
+
+
+KPCA = kpca()
+
+
+@test
+def fit_spread_as_one():
+    make_rows(20500, 2)
+    models_are_those_of_one(KPCA, threads=[1])
+    models_are_those_of_one(KPCA, (2, 4), [2])
+    make_rows(2500, 3)
+    models_are_those_of_one([*KPCA, "--scale", "standard"], threads=[1])
+    models_are_those_of_one(["rows.npy", "-m", "pca", "-n", "2", "--scale", "minmax"], threads=[2])
+    make_rows(3001, 3, np.float32)
+    models_are_those_of_one(kpca("rbf"), (2, 3), [1])
+
+
+@test
+def fit_of_few_rows_as_one():
+    for count in (1, 255, 257):
+        make_rows(count)
+        words = KPCA if count > 1 else [*kpca(components=1), "--center", "none"]
+        models_are_those_of_one(words, (2, 7), [1])
+        models_are_those_of_one([*words, "--store", "lowrank"], (3, 4), [1])
+
+
+@test
+def fit_of_text_as_one():
+    make_data("data.csv", 3001)
+    models_are_those_of_one(["data.csv", "-m", "kpca", "-k", "rbf:sigma=20", "-n", "4", "--scale", "standard"], threads=[1])
+    np.savez("rows.npz", np.loadtxt("data.csv", delimiter=",", skiprows=1, usecols=(0, 1, 2)))
+    models_are_those_of_one(["rows.npz", "-m", "pca", "-n", "2"], (3,), [1])
+    subprocess.run(["gzip", "-k", "data.csv"], check=True)
+    models_are_those_of_one(["data.csv.gz", "-m", "pca", "-n", "2"], (3,), [1])
+
+
+@test
+def a_spread_fit_tells_what_one_tells():
+    make_rows(5000)
+    words = ["fit", *KPCA, "--threads", "1"]
+    expected = json.loads(without_times(alone(*words, "--json").out))
+    told = json.loads(without_times(ranks(3, *words, "--json").out))
+    for report in (expected, told):
+        report.pop("forecast_seconds")
+    assert told == expected, (told, expected)
+    text = ranks(3, *words).out
+    assert re.search(r"\n3 ranks x 1 thread, \d[\d.]* [kM]B sent per rank\n$", text), text
+    assert "5,000 rows x 3 columns" in text and re.search("peak memory .*, of rank 0", text), text
+    sent = re.search(r"([\d.]+) ([kM])B sent", text)
+    assert 0.1 < float(sent[1]) * {"k": 1e-3, "M": 1}[sent[2]] < 10, text
+
+
+@test
+def features_of_a_spread_fit():
+    make_rows(4000)
+    ranks(4, "fit", *KPCA, "-o", "spread.model", "-q")
+    alone("fit", *KPCA, "-o", "one.model", "-q")
+    for name in ("spread", "one"):
+        alone("transform", f"{name}.model", "rows.npy", "-o", f"{name}.csv", "-q")
+    assert pathlib.Path("spread.csv").read_bytes() == pathlib.Path("one.csv").read_bytes()
+
+
+@test
+def a_spread_fit_that_fails_is_one_line():
+    make_rows(4000)
+    call = [MERCER, "fit", *KPCA, "-o", "my.model"]
+    # one rank cannot read its part
+    gone = [MERCER, "fit", "nothing.npy", *KPCA[1:], "-o", "my.model"]
+    one_line(together((2, call), (1, gone)), "rank 2: nothing.npy: cannot open")
+    one_line(together((1, gone), (2, call)), "mercer: nothing.npy: cannot open")
+    one_line(together((2, call), (1, [*call, "--seed", "3"])), "rank 2: the options, the seed")
+    x = np.load("rows.npy")
+    np.save("fewer.npy", x[:3999])
+    one_line(together((2, call), (1, [MERCER, "fit", "fewer.npy", *KPCA[1:]])), "rank 2: the options, the seed, or the number")
+    # a cell of one rank's rows, counted in the file
+    x[3998, 1] = np.nan
+    np.save("bad.npy", x)
+    one_line(ranks(3, "fit", "bad.npy", *KPCA[1:], "-o", "my.model", status=1), "bad.npy: row 3999, column 2: nan is not finite")
+    # what turns out on the way
+    one_line(ranks(3, "fit", *kpca("rbf:sigma=0.001"), "-o", "my.model", status=1), "need a low-rank kernel matrix")
+    one_line(ranks(3, "fit", *KPCA, "-o", "no/folder/my.model", status=1), "no/folder")
+    np.save("fortran.npy", np.asfortranarray(np.load("rows.npy")))
+    one_line(ranks(3, "fit", "fortran.npy", *KPCA[1:], status=1), "Fortran order")
+    pathlib.Path("rows.svm").write_text("1 1:2 3:4\n" * 3000, encoding="ascii")
+    one_line(ranks(3, "fit", "rows.svm", "-m", "pca", status=1), "sparse rows cannot be spread")
+    pathlib.Path("odd.csv").write_text("a,b\n" + "5 %,1\n" * 3000, encoding="ascii")
+    one_line(ranks(3, "fit", "odd.csv", "-m", "pca", status=1), "not plain numbers")
+    pathlib.Path("bad.csv").write_text("a,b\n" + "5,1\n" * 3000 + "x,2\n", encoding="ascii")
+    one_line(ranks(3, "fit", "bad.csv", "-m", "pca", status=1), "bad.csv", "3002")
+    assert not os.path.exists("my.model")
+
+
+@test
+def a_killed_rank_ends_a_spread_fit():
+    make_rows(400000, 4)
+    for victim in (2, 0):
+        job, pids = start_with_numbers(3, "fit", *kpca("rbf:sigma=2"), "--tolerance", "1e-9", "-o", "my.model")
+        time.sleep(1.5)
+        os.kill(pids[victim], signal.SIGKILL)
+        assert job.wait(timeout=HANG) != 0
+        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        # the lock of a killed writer is the next one's
+        left = [name for name in os.listdir(".") if "my.model" in name and not name.endswith("lock")]
+        assert not left, left
+        for r in range(3):
+            os.unlink(f"pid.{r}")
 
 
 @test

@@ -205,6 +205,9 @@ static void test_reading(void **state)
     REFUSED(mercer_table_read, NULL, path, NULL, &table);
     REFUSED(mercer_table_read, ctx, NULL, NULL, &table);
     REFUSED(mercer_table_read, ctx, path, NULL, NULL);
+    REFUSED(mercer_table_read_part, NULL, path, NULL, &table);
+    REFUSED(mercer_table_read_part, ctx, NULL, NULL, &table);
+    REFUSED(mercer_table_read_part, ctx, path, NULL, NULL);
     REFUSED(mercer_reader_open, NULL, path, NULL, &reader);
     REFUSED(mercer_reader_open, ctx, NULL, NULL, &reader);
     REFUSED(mercer_reader_open, ctx, path, NULL, NULL);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank's part of a table, for rows that are spread over ranks.
+ *
+ * Formats that can step over rows (NPY) are read from the first row of the part on. Of others every
+ * rank reads what comes before its part, too, block by block, and keeps nothing of it; where the
+ * format does not tell how many rows there are (CSV), they are counted first, in a pass of their
+ * own. What has to be learnt from all rows before they are numbers is refused: a rank would learn
+ * it from others than the next one. */
+#include "base/bytes.h"
+#include "base/params.h"
+#include "base/strips.h"
+#include "io/reader.h"
+
+#include <string.h>
+
+enum { BLOCK_BYTES = 1 << 23 };
+
+/* The rows of this rank, as they come. */
+struct part {
+    int64_t total, first, count; /* rows of the table, and which of them */
+    int64_t filled;
+    char *x; /* count x d numbers */
+    mrc_dtype dtype;
+    int64_t d;
+    char **names;
+    mercer_prepare *prepare;
+};
+
+static bool says_other(const char *text, const char *usual)
+{
+    return text && strcmp(text, usual) != 0;
+}
+
+static mercer_status check_options(const char *path, const mercer_read_options *o,
+                                   mercer_error *err)
+{
+    const char *key = says_other(o->encode, "none")             ? "encode"
+                      : says_other(o->missing, "error")         ? "missing"
+                      : says_other(o->unlabelled, "error")      ? "unlabelled"
+                      : says_other(o->image_features, "pixels") ? "image_features"
+                      : o->labels_file                          ? "labels"
+                      : o->groups                               ? "groups"
+                                                                : NULL;
+    if (!key)
+        return MERCER_OK;
+    return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = key, .names_file = 1),
+                       "%s: %s is not possible where rows are spread over ranks: leave it out, or "
+                       "use one rank",
+                       path, key);
+}
+
+/* What was learnt from the first rows must be nothing. */
+static mercer_status check_block(const mercer_reader *reader, const mercer_rows *rows,
+                                 mercer_error *err)
+{
+    const mercer_prepare *p = rows->prepare;
+    if (mercer_rows_is_sparse(rows))
+        return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_IN_FILE,
+                           "%s: sparse rows cannot be spread over ranks yet: use one rank",
+                           reader->source.input.shown);
+    if (p && (p->sources > 0 || p->missing != MRC_MISSING_ERROR || p->image != MRC_IMAGE_NONE ||
+              p->dress || p->target_dress))
+        return mrc_fail_at(
+            err, MERCER_ERR_UNSUPPORTED, MRC_IN_FILE,
+            "%s: its cells are not plain numbers, and what they mean has to be learnt "
+            "from all rows, which are spread over ranks: use one rank, or write them "
+            "as numbers first",
+            reader->source.input.shown);
+    return MERCER_OK;
+}
+
+/* Rows of blocks that are read and, most of them, passed on or forgotten. */
+static int64_t block_rows(const mercer_reader *reader)
+{
+    int64_t columns = reader->source.columns.count > 0 ? reader->source.columns.count : 1;
+    int64_t rows = BLOCK_BYTES / (int64_t)sizeof(double) / columns;
+    return rows > 256 ? rows : 256;
+}
+
+static mercer_status count_rows(mercer_ctx *ctx, const char *path,
+                                const mercer_read_options *options, int64_t *out, mercer_error *err)
+{
+    mercer_reader *reader = NULL;
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    *out = 0;
+    MRC_TRY(mrc_reader_open(ctx, path, options, false, &reader, err));
+    do {
+        mercer_table_free(table);
+        table = NULL;
+        MRC_TRY(mercer_reader_next(ctx, reader, block_rows(reader), &table, err));
+        if (table && *out == 0)
+            MRC_TRY(check_block(reader, table->rows, err));
+        *out += table ? table->rows->n : 0;
+    } while (table);
+out:
+    mercer_table_free(table);
+    mercer_reader_close(reader);
+    return rc;
+}
+
+/* What the first block tells: how wide rows are, and what their columns are called. */
+static mercer_status begin_part(const mercer_ctx *ctx, const mercer_reader *reader,
+                                mercer_rows *rows, struct part *p, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(check_block(reader, rows, err));
+    p->d = rows->d;
+    p->dtype = rows->dtype;
+    p->names = rows->names;
+    rows->names = NULL;
+    p->prepare = rows->prepare;
+    rows->prepare = NULL;
+    double bytes = (double)p->count * (double)p->d * (double)mrc_dtype_bytes(p->dtype);
+    if (bytes > (double)mercer_ctx_memory(ctx)) {
+        const mrc_bytes_pair sizes = mrc_bytes_texts(bytes, (double)mercer_ctx_memory(ctx));
+        MRC_FAIL_AT(err, MERCER_ERR_BUDGET, MRC_AT(.key = "memory", .names_file = 1),
+                    "%s: the %lld rows of this rank need %s, the memory budget is %s: raise it, or "
+                    "take more ranks",
+                    reader->source.input.shown, (long long)p->count, sizes.first.text,
+                    sizes.second.text);
+    }
+    MRC_TRY(mrc_alloc2_raw(&p->x, p->count, p->d, mrc_dtype_bytes(p->dtype), err));
+out:
+    return rc;
+}
+
+/* Read on to the end of the part; of a rank without rows the first one, for its columns. */
+static mercer_status fill_part(mercer_ctx *ctx, mercer_reader *reader, struct part *p,
+                               mercer_error *err)
+{
+    const mrc_format *format = reader->source.format;
+    int64_t at = 0, first = p->count > 0 ? p->first : 0;
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    if (format->skip) {
+        MRC_TRY(format->skip(reader->self, first, err));
+        reader->rows = at = first;
+    }
+    while (!p->x || p->filled < p->count) {
+        int64_t most = block_rows(reader), left = at < first ? first - at : p->count - p->filled;
+        left = p->count > 0 ? left : 1;
+        MRC_TRY(mercer_reader_next(ctx, reader, most < left ? most : left, &table, err));
+        if (!table)
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has fewer than %lld rows",
+                        reader->source.input.shown, (long long)p->total);
+        mercer_rows *rows = table->rows;
+        if (!p->x)
+            MRC_TRY(begin_part(ctx, reader, rows, p, err));
+        if (rows->d != p->d || rows->dtype != p->dtype || rows->ld != rows->d)
+            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: its rows change their kind",
+                        reader->source.input.shown);
+        if (at >= first && p->count > 0) {
+            size_t bytes = (size_t)p->d * mrc_dtype_bytes(p->dtype);
+            memcpy(p->x + (size_t)p->filled * bytes, rows->x ? (const void *)rows->x : rows->packed,
+                   (size_t)rows->n * bytes);
+            p->filled += rows->n;
+        }
+        at += rows->n;
+        mercer_table_free(table);
+        table = NULL;
+    }
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
+static mercer_status make_part(mercer_reader *reader, struct part *p, mercer_table **out,
+                               mercer_error *err)
+{
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&table, 1, sizeof *table, err));
+    MRC_TRY(mrc_rows_adopt(p->dtype, p->x, p->count, p->d, &table->rows, err));
+    p->x = NULL;
+    table->rows->first = p->first;
+    table->rows->total = p->total;
+    table->rows->names = p->names;
+    p->names = NULL;
+    table->rows->prepare = p->prepare;
+    p->prepare = NULL;
+    table->targets.n = p->count;
+    if (reader->source.origin[0])
+        MRC_TRY(mrc_strdup(&table->origin, reader->source.origin, err));
+    *out = table;
+    table = NULL;
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
+mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
+                                     const mercer_read_options *options, mercer_table **out,
+                                     mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    MRC_NEED(path);
+    mercer_reader *reader = NULL;
+    mercer_read_options taken;
+    struct part p = {0};
+    mercer_status rc = MERCER_OK;
+    mercer_read_options_init(&taken);
+    MRC_TRY(mrc_options_import("read", options, &taken, sizeof taken, err));
+    MRC_TRY(check_options(path, &taken, err));
+    taken.fill_blocks = 1;
+    MRC_TRY(mrc_reader_open(ctx, path, &taken, false, &reader, err));
+    p.total = reader->source.rows;
+    if (p.total == 0)
+        MRC_TRY(count_rows(ctx, path, &taken, &p.total, err));
+    if (p.total == 0)
+        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has no rows",
+                    reader->source.input.shown);
+    MRC_TRY(mercer_ctx_part(ctx, p.total, &p.first, &p.count, err));
+    MRC_TRY(fill_part(ctx, reader, &p, err));
+    MRC_TRY(make_part(reader, &p, out, err));
+out:
+    mrc_free(p.x);
+    mrc_free_names(p.names, p.d);
+    mrc_prepare_free(p.prepare);
+    mercer_reader_close(reader);
+    return rc;
+}
