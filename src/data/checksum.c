@@ -3,6 +3,7 @@
 #include "data/checksum.h"
 
 #include "base/comm.h"
+#include "base/ctx.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -30,6 +31,44 @@ out:
     return rc;
 }
 
+/* Rows that are one after the other in memory, in pieces: the checksum of all follows from those
+ * of the pieces. */
+struct pieces {
+    const Bytef *bytes;
+    size_t size;
+    unsigned long *crc;
+};
+
+enum { PIECE = 1 << 20 };
+
+static void checksum_piece(void *arg, int64_t task, int worker)
+{
+    const struct pieces *p = arg;
+    size_t begin = (size_t)task * PIECE, left = p->size - begin;
+    (void)worker;
+    p->crc[task] = crc32_z(0, p->bytes + begin, left < PIECE ? left : PIECE);
+}
+
+mercer_status mrc_rows_checksum_by(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
+                                   mercer_error *err)
+{
+    if (mercer_rows_is_sparse(rows) || !rows->x || rows->ld != rows->d)
+        return mrc_rows_checksum(rows, crc, err);
+    struct pieces p = {.bytes = (const Bytef *)rows->x,
+                       .size = (size_t)(rows->n * rows->d) * sizeof(double)};
+    int64_t count = (int64_t)((p.size + PIECE - 1) / PIECE);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&p.crc, count, sizeof *p.crc, err));
+    MRC_TRY(mrc_parfor_checked(ctx, count, checksum_piece, &p, err));
+    for (int64_t i = 0; i < count; i++) {
+        size_t left = p.size - (size_t)i * PIECE;
+        *crc = crc32_combine(*crc, p.crc[i], (z_off_t)(left < PIECE ? left : PIECE));
+    }
+out:
+    mrc_free(p.crc);
+    return rc;
+}
+
 mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
                                        mercer_error *err)
 {
@@ -37,8 +76,8 @@ mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows,
     unsigned long own = 0;
     mercer_status rc = MERCER_OK;
     if (!mrc_rows_span(ctx, rows).spread)
-        return mrc_rows_checksum(rows, crc, err);
-    MRC_TRY(mrc_rows_checksum(rows, &own, err));
+        return mrc_rows_checksum_by(ctx, rows, crc, err);
+    MRC_TRY(mrc_rows_checksum_by(ctx, rows, &own, err));
     mine[0] = (double)own;
     mine[1] = (double)(rows->n * rows->d) * sizeof(double);
     MRC_TRY(mrc_alloc2(&all, ctx->comm.table.size, 2, sizeof *all, err));

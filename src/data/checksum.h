@@ -8,6 +8,9 @@
 /* A checksum of the numbers, going on from that of earlier rows (0: none). Packed rows have that of
  * the same numbers as doubles. */
 mercer_status mrc_rows_checksum(const mercer_rows *rows, unsigned long *crc, mercer_error *err);
+/* The same, by the threads of ctx. */
+mercer_status mrc_rows_checksum_by(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
+                                   mercer_error *err);
 /* The same of the rows of all ranks where they are spread, on all of them. */
 mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
                                        mercer_error *err);

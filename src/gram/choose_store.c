@@ -2,10 +2,12 @@
 /* Which store, and the list of all of them: the one place with a rule for `auto`.
  *
  * Before long work the plan forecasts what points, store and solver will take. A matrix that is
- * given, and sparse rows of a dot-product kernel, are their own stores. Else the order is: a
- * low-rank factor where it pays, the dense matrix where it fits the budget, the stream. */
+ * given, and sparse rows of a dot-product kernel, are their own stores, and so are
+ * dense rows of a linear kernel where few products are wanted. Else the order is: a low-rank factor
+ * where it pays, the dense matrix where it fits the budget, the stream. */
 #include "base/bytes.h"
 #include "gram/factor.h"
+#include "gram/rows.h"
 #include "gram/tiled.h"
 
 #include <math.h>
@@ -124,6 +126,30 @@ static double worthwhile_columns(const struct plan *p, const mrc_gram *g)
         *(n * q * (value + 2 * q) + 5 * q * q * q < matrix ? &least : &most) = q;
     }
     return least;
+}
+
+/* Whether X (X' v) for each of the products that a method wants is better than what the other
+ * stores do first. A factor takes a copy of the rows, and its products cost as much: it is worth
+ * having for what else is done with it. The matrix takes n^2 d flops, once or (stream) for each
+ * product, and its own products. Lengths of its columns would then be dear: the rows must be worth
+ * twice as much. */
+static bool rows_suffice(const struct plan *p, const mrc_gram *g)
+{
+    const mrc_gram_request *r = p->request;
+    double n = (double)g->n, d = (double)g->rows->d, times = r->products;
+    if (!mrc_kernel_is_linear(g->kernel) || g->rows->csr.start || r->single || !(times > 0) ||
+        g->span.spread)
+        return false;
+    double scratch = 8 * (double)mrc_rows_store_doubles(g->n, g->rows->d, r->vectors);
+    if (scratch + (double)p->solver >= (double)p->room)
+        return false;
+    if (2 * g->rows->d <= g->n)
+        return p->solver == 0;
+    bool fits = p->dense < p->room - p->solver;
+    double rows = times * mrc_rows_store_flops(g->n, g->rows->d, r->vectors);
+    double matrix =
+        n * n * d * (fits ? 1 : times) + times * mrc_rows_store_flops(g->n, g->n, r->vectors) / 4;
+    return 2 * rows < matrix;
 }
 
 static mercer_status build(const struct plan *p, mrc_gram *g, const mrc_store *store,
@@ -255,6 +281,10 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
                  (long long)mercer_rows_entries(g->rows));
         return build(plan, g, &mrc_store_implicit, &none, err);
     }
+    if (!asked && rows_suffice(plan, g)) {
+        snprintf(reason, size, "few products are wanted, and they go through the rows");
+        return build(plan, g, &mrc_store_rows, &none, err);
+    }
     rc = plan->rank ? MERCER_OK : mrc_points_build_index(&g->points, g->ctx, err);
     if (rc != MERCER_OK)
         return rc;
@@ -346,10 +376,13 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
                                                                  : 0;
     out->again = g.store == &mrc_store_stream ? half : 0;
     out->lengths = implicit ? half : 0;
-    out->linear = implicit || plan.factored;
+    out->across = g.store == &mrc_store_rows ? rows->d : 0;
+    out->linear = implicit || plan.factored || out->across > 0;
     out->rank = plan.factored ? (int64_t)rank : 0;
     out->bytes = (double)plan.common + factor + (plan.factored ? 0 : (double)plan.solver) +
                  (g.store == &mrc_store_dense ? (double)plan.dense : 0);
+    if (out->across > 0)
+        out->bytes += 8 * (double)mrc_rows_store_doubles(n, rows->d, request->vectors);
     return MERCER_OK;
 }
 

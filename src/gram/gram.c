@@ -109,7 +109,7 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     MRC_TRY(check_range(g, err));
     memcpy(g->diag, g->raw_diag, (size_t)g->n * sizeof *g->diag);
     MRC_TRY(mrc_store_choose(g, request, reason, sizeof reason, err));
-    if (g->store->caps & MRC_STORE_CHEAP_PASSES) /* products stay narrower */
+    if (g->store->caps & (MRC_STORE_CHEAP_PASSES | MRC_STORE_NARROW)) /* products stay narrower */
         MRC_TRY(mrc_gram_learn_means(g, err));
     if (report) {
         const mrc_factor *factor = mrc_gram_factor(g);
@@ -450,6 +450,76 @@ mercer_status mrc_gram_row_norms2(mrc_gram *g, const int64_t *rows, int64_t coun
     MRC_TRY(centring(g, mask, &shift, err));
     MRC_TRY(store_row_norms2(g, pick, &shift, out, err));
 out:
+    return rc;
+}
+
+mercer_status mrc_gram_collapse(mrc_gram *g, const double *b, int64_t l, double **out,
+                                mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *out = NULL;
+    if (!g->store->collapse)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(out, g->rows->d, l, sizeof **out, err));
+    MRC_TRY(g->store->collapse(g->self, b, l, *out, err));
+out:
+    if (rc != MERCER_OK) {
+        mrc_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+mercer_status mrc_gram_squares(mrc_gram *g, double *out, mercer_error *err)
+{
+    double *norms2 = NULL;
+    mercer_status rc = MERCER_OK;
+    if (g->store->squares) {
+        MRC_TRY(mrc_gram_learn_means(g, err));
+        MRC_TRY(g->store->squares(g->self, out, err));
+        MRC_TRY(sum_ranks(g, out, 1, err));
+        goto out;
+    }
+    MRC_TRY(mrc_alloc(&norms2, g->n, sizeof *norms2, err));
+    MRC_TRY(mrc_gram_row_norms2(g, NULL, g->n, NULL, norms2, err));
+    *out = 0;
+    for (int64_t i = 0; i < g->n; i++)
+        *out += norms2[i];
+out:
+    mrc_free(norms2);
+    return rc;
+}
+
+bool mrc_gram_squares_pay(const mrc_gram *g, const mrc_gram_request *request)
+{
+    return !g->store->squares_pay || g->store->squares_pay(g->self, request);
+}
+
+/* K = F F' with rows f_i of F, in whatever space, has |K e_i| = |F f_i| <= |F| |f_i|, where |f_i|^2
+ * is K_ii and |F|^2 the largest eigenvalue of K, which is at most its trace. The entries and the
+ * diagonal that are computed are off by rounding, by `off` at most (|x| |y| <= kmax, whatever the
+ * number of columns): the diagonal is made larger by that much, and sqrt(n) of it are added for the
+ * entries of a column. */
+mercer_status mrc_gram_longest(mrc_gram *g, bool close, double *out, mercer_error *err)
+{
+    const double off = 64 * g->eps * g->kmax, n = (double)g->n;
+    const double *diag;
+    double largest = 0, most = 0, bound;
+    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    *out = INFINITY;
+    if (rc != MERCER_OK || !mrc_kernel_is_semidefinite(g->kernel))
+        return rc;
+    for (int64_t i = 0; i < g->n; i++) {
+        largest = fmax(largest, diag[i]);
+        most += fmax(diag[i], 0);
+    }
+    if (close && g->store->eigen_bound) {
+        rc = g->store->eigen_bound(g->self, &bound, err);
+        if (rc != MERCER_OK)
+            return rc;
+        most = fmin(most, bound);
+    }
+    *out = sqrt(largest + off) * sqrt(most + n * off) + sqrt(n) * off;
     return rc;
 }
 

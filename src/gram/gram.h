@@ -3,11 +3,11 @@
  *
  * Behind it are interchangeable stores: dense (tiles of one triangle, double or single), stream
  * (tiles computed again at every pass, O(n) memory), lowrank (one n x q factor F with K = F F' to
- * rounding, centred in place), implicit (sparse rows X of a dot-product kernel, K = X X') and
- * precomputed (the caller's matrix). All operations are on the
- * centred matrix K^ = H K H when the operator is centred, else on K; no centred copy is made.
- * Blocks of vectors are n x l, row-major, tightly packed. Work is split into fixed tiles and
- * reduced in tile order, so results do not depend on the number of threads. */
+ * rounding, centred in place), implicit (sparse rows X of a dot-product kernel, K = X X'), rows
+ * (the same for dense rows of a linear kernel) and precomputed (the caller's matrix). All
+ * operations are on the centred matrix K^ = H K H when the operator is centred, else on K; no
+ * centred copy is made. Blocks of vectors are n x l, row-major, tightly packed. Work is split into
+ * fixed tiles and reduced in tile order, so results do not depend on the number of threads. */
 #ifndef MRC_GRAM_GRAM_H
 #define MRC_GRAM_GRAM_H
 
@@ -37,6 +37,9 @@ typedef struct mrc_gram_request {
     bool single;
     bool centered;
     double tolerance;       /* of eigenpairs and the factor, a share of the trace; 0: rounding */
+    double products;        /* how many it asks for, where it asks for nothing else but columns and
+                             * lengths in rare cases; 0: for more */
+    int64_t vectors;        /* of each product */
     bool few_columns;       /* needs only a few columns: do not store the matrix */
     int64_t work_columns;   /* n-vectors of double the method itself will hold, for the forecast */
     int64_t solver_columns; /* and those of an iterative solver, which a low-rank store needs not */
@@ -103,6 +106,18 @@ mercer_status mrc_gram_columns(mrc_gram *gram, const int64_t *rows, int64_t coun
 /* out[i] = sum over t of mask[t] K[J[i], t]^2. J = NULL: all n rows; mask = NULL: all ones. */
 mercer_status mrc_gram_row_norms2(mrc_gram *gram, const int64_t *rows, int64_t count,
                                   const unsigned char *mask, double *out, mercer_error *err);
+/* *out (d x l, from mrc_alloc, the caller's) = X' b, b n x l, for rows X of a linear kernel, about
+ * their mean when the operator is centred; NULL: the store does not have it. */
+mercer_status mrc_gram_collapse(mrc_gram *gram, const double *b, int64_t l, double **out,
+                                mercer_error *err);
+/* The sum of squares of all entries of K. */
+mercer_status mrc_gram_squares(mrc_gram *gram, double *out, mercer_error *err);
+/* Whether that costs no more than the products of the request; always where the matrix is held. */
+bool mrc_gram_squares_pay(const mrc_gram *gram, const mrc_gram_request *request);
+/* No column of K is longer than this; infinite where the kernel is not semidefinite. It costs a
+ * pass at most, where lengths themselves may take n^2 kernel values. close: closer, where the store
+ * can, for n d^2 flops. */
+mercer_status mrc_gram_longest(mrc_gram *gram, bool close, double *out, mercer_error *err);
 /* out[i] = sum over t of (K_it - mean over s of K_is)^2, all rows; not for a centred operator,
  * whose rows have mean zero. */
 mercer_status mrc_gram_row_variances(mrc_gram *gram, double *out, mercer_error *err);
@@ -144,6 +159,10 @@ int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, 
                          double share, double trace);
 /* The least number of n-vectors the eigen-solver holds for `count` pairs, for work_columns. */
 int64_t mrc_spectrum_columns(int64_t n, int64_t count);
+/* How many products it takes, of how many vectors, where it asks for nothing else; 0: it asks for
+ * the matrix, or nobody knows. count = 0: a share. */
+double mrc_spectrum_passes(int64_t n, int64_t count);
+int64_t mrc_spectrum_block(int64_t count);
 void mrc_spectrum_destroy(mrc_spectrum *spectrum);
 
 #endif

@@ -784,6 +784,20 @@ out:
     return rc;
 }
 
+/* |F F'| = |F' F| */
+static mercer_status lowrank_squares(void *self, double *out, mercer_error *err)
+{
+    const mrc_factor *f = self;
+    double *inner = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&inner, f->rank, f->rank, sizeof *inner, err));
+    MRC_TRY(mrc_factor_inner(f, NULL, inner, err));
+    *out = mrc_dot(inner, inner, f->rank * f->rank);
+out:
+    mrc_free(inner);
+    return rc;
+}
+
 static void lowrank_scale(void *self, double factor)
 {
     mrc_factor_scale(self, factor);
@@ -814,6 +828,7 @@ const mrc_store mrc_store_lowrank = {
     .columns = lowrank_columns,
     .row_norms2 = lowrank_row_norms2,
     .row_variances = lowrank_row_variances,
+    .squares = lowrank_squares,
     .scale = lowrank_scale,
     .factor = lowrank_factor,
     .bytes = lowrank_bytes,

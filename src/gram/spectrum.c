@@ -70,6 +70,17 @@ int64_t mrc_spectrum_columns(int64_t n, int64_t count)
     return least < 4 * n ? least : 4 * n;
 }
 
+double mrc_spectrum_passes(int64_t n, int64_t count)
+{
+    enum { PASSES = 40 }; /* of slow spectra; most take 12 to 24 */
+    return n <= SMALL_MATRIX || count == 0 || count > n / 6 ? 0 : PASSES;
+}
+
+int64_t mrc_spectrum_block(int64_t count)
+{
+    return krylov_block(count);
+}
+
 static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *out)
 {
     out->most_negative = smallest < -floor_of(g) ? smallest : 0;

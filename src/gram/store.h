@@ -46,6 +46,8 @@ enum {
     MRC_STORE_DOUBLES = 16,     /* holds doubles only, whatever precision is asked for */
     MRC_STORE_COMPLETE = 32,    /* needs the prepared rows only in init */
     MRC_STORE_SPREADS = 64,     /* its rows may be spread over ranks */
+    MRC_STORE_NARROW =
+        128, /* one vector costs much less than two: means have a product of their own */
 };
 
 /* Rows J of K. rows = NULL: all of them, count is n. */
@@ -102,6 +104,18 @@ struct mrc_store {
                                 mercer_error *err);
     /* out[i] = sum over t of (K_it - mean over s of K_is)^2. NULL: by apply and row_norms2. */
     mercer_status (*row_variances)(void *self, double *out, mercer_error *err);
+    /* The sum of squares of all entries of K, centred when the operator is and its means are known.
+     * NULL: by row_norms2. */
+    mercer_status (*squares)(void *self, double *out, mercer_error *err);
+    /* Whether these cost no more than the products of the request. NULL: they do not. */
+    bool (*squares_pay)(const void *self, const mrc_gram_request *request);
+    /* out (d x l) = X' b for b n x l, in units of one, where K = X X' with the rows as prepared: of
+     * a centred operator about their mean. NULL: the store does not go through them. */
+    mercer_status (*collapse)(void *self, const double *b, int64_t l, double *out,
+                              mercer_error *err);
+    /* A number that no eigenvalue of K exceeds, of which a few per cent are lost to rounding at
+     * most, where that is cheaper than row_norms2. NULL: it is not. */
+    mercer_status (*eigen_bound)(void *self, double *out, mercer_error *err);
     /* K by a power of four from now on. Not for single precision. */
     void (*scale)(void *self, double factor);
     /* F with K = F F' to rounding, borrowed. NULL: no factor. */
@@ -124,6 +138,7 @@ typedef struct mrc_store_outlook {
     double made;      /* kernel values that are computed when it is built, */
     double again;     /* at each pass, */
     double lengths;   /* and for the lengths of all rows of the matrix */
+    int64_t across;   /* columns of dense rows that a pass goes through, else 0 */
     bool linear;      /* a pass takes time in proportion to n, not n^2 */
     double bytes;     /* points, store, solver and the method's own vectors at their peak */
     char reason[224]; /* why that store, for people */

@@ -428,11 +428,40 @@ void mrc_kernel_diag(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points
     }
 }
 
+enum { DIAG_ROWS = 64 };
+
+struct diag_work {
+    const mrc_kernel *kernel;
+    mercer_ctx *ctx;
+    const mrc_points *points;
+    double *out;
+};
+
+static void diag_rows(void *arg, int64_t task, int worker)
+{
+    const struct diag_work *w = arg;
+    int64_t i = task * DIAG_ROWS;
+    (void)worker;
+    mrc_kernel_diag(w->kernel, w->ctx, w->points, i, mrc_min64(DIAG_ROWS, w->points->n - i),
+                    w->out + i);
+}
+
+static bool calls_the_host(const mrc_kernel *kernel)
+{
+    bool calls = false;
+    for (int p = 0; p < kernel->parts; p++)
+        calls = calls || kernel->part[p].host;
+    return calls;
+}
+
 mercer_status mrc_kernel_whole_diag(const mrc_kernel *kernel, mercer_ctx *ctx,
                                     const mrc_points *points, double *out, mercer_error *err)
 {
-    enum { ROWS = 64 };
+    enum { ROWS = DIAG_ROWS };
+    struct diag_work w = {.kernel = kernel, .ctx = ctx, .points = points, .out = out};
     mercer_status rc = MERCER_OK;
+    if (!calls_the_host(kernel)) /* which expects one call after the other */
+        return mrc_parfor_checked(ctx, (points->n + ROWS - 1) / ROWS, diag_rows, &w, err);
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i += ROWS) {
         mrc_kernel_diag(kernel, ctx, points, i, mrc_min64(ROWS, points->n - i), out + i);
         rc = mrc_check_pass(ctx, i / ROWS, ROWS * points->d, err);

@@ -12,7 +12,9 @@
  * them; nothing is shifted, which would fill them. */
 #include "kernel/points.h"
 
-#include "base/comm.h"
+#include "base/order.h"
+#include "base/strips.h"
+#include "data/means.h"
 #include "kernel/named.h"
 #include "kernel/sparse.h"
 
@@ -28,85 +30,60 @@ static bool stays_packed(const mercer_ctx *ctx, const mrc_kernel_def *def, const
            def->rows != MRC_ROWS_DENSE;
 }
 
-/* All rows as doubles of our own. */
-static mercer_status copy_rows(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
-                               mercer_error *err)
-{
-    mercer_status rc = MERCER_OK;
-    if (!points->storage)
-        rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
-    if (rc != MERCER_OK)
-        return rc;
-    for (int64_t i = 0; rc == MERCER_OK && i < rows->n; i++) {
-        mercer_rows_copy(rows, i, 1, points->storage + i * rows->d);
-        rc = mrc_check_pass(ctx, i, rows->d, err);
-    }
-    points->x = points->storage;
-    points->ld = rows->d;
-    return rc;
-}
-
-struct mean {
-    mercer_ctx *ctx;
-    const mercer_rows *rows;
-    double *scratch; /* a row that was packed */
-};
-
-/* Go on with the means of columns [begin, end), row by row. */
-static mercer_status add_to_means(void *arg, int64_t begin, int64_t end, double *mean,
-                                  mercer_error *err)
-{
-    const struct mean *m = arg;
-    const double n = (double)mrc_rows_total(m->rows);
-    mercer_status rc = MERCER_OK;
-    for (int64_t i = 0; rc == MERCER_OK && i < m->rows->n; i++) {
-        const double *x = mrc_rows_line(m->rows, i, m->scratch);
-        for (int64_t k = begin; k < end; k++)
-            mean[k] += x[k] / n;
-        rc = mrc_check_pass(m->ctx, i, end - begin, err);
-    }
-    return rc;
-}
-
-static mercer_status choose_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
-                                  const mrc_points *shift_from, mercer_error *err)
-{
-    enum { COLUMNS = 8 }; /* that ranks hand on together: a cache line */
-    struct mean m = {.ctx = ctx, .rows = rows};
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&points->shift, rows->d, sizeof(double), err));
-    if (shift_from) {
-        memcpy(points->shift, shift_from->shift, (size_t)rows->d * sizeof(double));
-        goto out;
-    }
-    if (rows->packed)
-        MRC_TRY(mrc_alloc(&m.scratch, rows->d, sizeof *m.scratch, err));
-    rc = mrc_rows_span(ctx, rows).spread
-             ? mrc_comm_relay(ctx, points->shift, rows->d, COLUMNS, add_to_means, &m, err)
-             : add_to_means(&m, 0, rows->d, points->shift, err);
-out:
-    mrc_free(m.scratch);
-    return rc;
-}
-
 static void subtract(double *x, const double *shift, int64_t count)
 {
     for (int64_t k = 0; k < count; k++)
         x[k] -= shift[k];
 }
 
+struct copy {
+    mrc_points *points;
+    const mercer_rows *rows;
+};
+
+static void copy_strip(void *arg, int64_t task, int worker)
+{
+    const struct copy *c = arg;
+    int64_t d = c->rows->d, first = task * MRC_STRIP;
+    int64_t count = mrc_min64(MRC_STRIP, c->rows->n - first);
+    double *to = c->points->storage + first * d;
+    (void)worker;
+    mercer_rows_copy(c->rows, first, count, to);
+    for (int64_t i = 0; c->points->shift && i < count; i++)
+        subtract(to + i * d, c->points->shift, d);
+}
+
+/* All rows as doubles of our own, shifted if there is a shift. */
+static mercer_status copy_rows(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
+                               mercer_error *err)
+{
+    struct copy c = {.points = points, .rows = rows};
+    mercer_status rc = MERCER_OK;
+    if (!points->storage)
+        rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
+    if (rc == MERCER_OK)
+        rc = mrc_parfor_checked(ctx, mrc_strips(rows->n), copy_strip, &c, err);
+    points->x = points->storage;
+    points->ld = rows->d;
+    return rc;
+}
+
+static mercer_status choose_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
+                                  const mrc_points *shift_from, mercer_error *err)
+{
+    mercer_status rc = mrc_alloc(&points->shift, rows->d, sizeof(double), err);
+    if (rc != MERCER_OK || !shift_from)
+        return rc == MERCER_OK ? mrc_rows_mean(ctx, rows, points->shift, err) : rc;
+    memcpy(points->shift, shift_from->shift, (size_t)rows->d * sizeof(double));
+    return MERCER_OK;
+}
+
 /* A copy shifted by the column means, or by the shift of other points; packed: the shift alone. */
 static mercer_status prepare_shifted(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,
                                      const mrc_points *shift_from, mercer_error *err)
 {
-    mercer_status rc = points->packed ? MERCER_OK : copy_rows(points, ctx, rows, err);
-    if (rc == MERCER_OK)
-        rc = choose_shift(points, ctx, rows, shift_from, err);
-    for (int64_t i = 0; rc == MERCER_OK && !points->packed && i < rows->n; i++) {
-        subtract(points->storage + i * rows->d, points->shift, rows->d);
-        rc = mrc_check_pass(ctx, i, rows->d, err);
-    }
-    return rc;
+    mercer_status rc = choose_shift(points, ctx, rows, shift_from, err);
+    return rc == MERCER_OK && !points->packed ? copy_rows(points, ctx, rows, err) : rc;
 }
 
 static void to_length_one(double *x, int64_t count)

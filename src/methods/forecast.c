@@ -327,8 +327,9 @@ static double pass_seconds(const struct rates *r, const mrc_store_outlook *o, do
 {
     double share = n / (double)r->m, each = (r->wide - r->narrow) / (WIDE - 1);
     double product = r->narrow + (l - 1) * each;
-    if (o->rank > 0) /* a few vectors are a matter of reading the factor */
-        return 4 * n * (double)o->rank * (l + 20) * r->flop;
+    double across = (double)(o->rank > 0 ? o->rank : o->across);
+    if (across > 0) /* a few vectors are a matter of reading the factor, or the rows */
+        return 4 * n * across * (l + 20) * r->flop;
     return product * share * (o->linear ? 1 : share) + o->again * r->value;
 }
 

@@ -11,6 +11,7 @@
  * them are B = L'^-1 W over the pivots, and the mean of the mapped rows is L'^-1 mean(F). */
 #include "methods/common/expansion.h"
 
+#include "data/means.h"
 #include "gram/factor.h"
 #include "linalg/linalg.h"
 
@@ -41,48 +42,6 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
         problem->center == MRC_CENTER_NONE ? (double)count : (double)mrc_rows_total(rows);
     return mrc_kernel_is_linear(problem->kernel) &&
            (double)(rows->d * components) <= points * (mean_size + (double)components);
-}
-
-/* Go on with the mean of the rows, of columns [begin, end). */
-struct row_mean {
-    const mercer_rows *rows;
-    double *scratch; /* a row of doubles */
-};
-
-static mercer_status add_rows_to_mean(void *arg, int64_t begin, int64_t end, double *mean,
-                                      mercer_error *err)
-{
-    const struct row_mean *m = arg;
-    const mercer_rows *rows = m->rows;
-    double n = (double)mrc_rows_total(rows);
-    (void)err;
-    for (int64_t i = 0; i < rows->n; i++) {
-        if (mercer_rows_is_sparse(rows)) { /* which are never spread: all columns are asked for */
-            for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
-                mean[rows->csr.column[k]] += rows->csr.value[k] / n;
-            continue;
-        }
-        const double *line = mrc_rows_line(rows, i, m->scratch);
-        for (int64_t k = begin; k < end; k++)
-            mean[k] += line[k] / n;
-    }
-    return MERCER_OK;
-}
-
-/* Mean of the rows of all ranks, into zeroes. */
-static mercer_status mean_row(mercer_ctx *ctx, const mercer_rows *rows, double *mean,
-                              mercer_error *err)
-{
-    enum { COLUMNS = 8 }; /* that ranks hand on together: a cache line */
-    struct row_mean m = {.rows = rows};
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&m.scratch, rows->d, sizeof *m.scratch, err));
-    rc = mrc_rows_span(ctx, rows).spread
-             ? mrc_comm_relay(ctx, mean, rows->d, COLUMNS, add_rows_to_mean, &m, err)
-             : add_rows_to_mean(&m, 0, rows->d, mean, err);
-out:
-    mrc_free(m.scratch);
-    return rc;
 }
 
 /* W = (X - c)' B for sparse rows: X' B - c (1' B), nothing of which fills X. */
@@ -144,7 +103,7 @@ static mercer_status collapse(mercer_ctx *ctx, const mrc_problem *problem, const
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&model->weights, d, e->components, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
-        MRC_TRY(mean_row(ctx, problem->rows, model->input_center, err));
+        MRC_TRY(mrc_rows_mean(ctx, problem->rows, model->input_center, err));
     if (e->inner) /* the factor of a linear kernel is its rows */
         memcpy(model->weights, e->inner, (size_t)(d * e->components) * sizeof *e->inner);
     else if (mercer_rows_is_sparse(points))
@@ -165,7 +124,7 @@ mercer_status mrc_expand_map(mercer_ctx *ctx, const mrc_problem *problem, double
     *w = NULL;
     MRC_TRY(mrc_alloc(&model->input_center, d, sizeof(double), err));
     if (model->center != MRC_CENTER_NONE)
-        MRC_TRY(mean_row(ctx, problem->rows, model->input_center, err));
+        MRC_TRY(mrc_rows_mean(ctx, problem->rows, model->input_center, err));
 out:
     return rc;
 }
@@ -400,6 +359,7 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
     const mercer_rows *points = e->points ? e->points : problem->rows;
     bool collapses = mrc_expansion_collapses(problem, e->count, e->components);
     mercer_rows *taken = NULL;
+    double *inner = NULL;
     mercer_status rc = MERCER_OK;
     if (e->gram && !collapses && stands_on_pivots(problem, e)) {
         rc = turn_to_pivots(ctx, problem, e, model, err);
@@ -408,6 +368,11 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
     /* What follows would see the rows of this rank alone. */
     if (mrc_rows_span(ctx, problem->rows).spread && !e->points && !(collapses && e->inner))
         MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
+    bool all = !e->points && !e->selected && !e->inner;
+    if (e->gram && collapses && all && e->centered_images == mrc_gram_centered(e->gram)) {
+        MRC_TRY(mrc_gram_collapse(e->gram, e->coefficients, e->components, &inner, err));
+        e->inner = inner;
+    }
     if (e->gram)
         mrc_gram_release(e->gram);
     model->components = e->components;
@@ -425,6 +390,7 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
     MRC_TRY(collapse(ctx, problem, e, taken ? taken : points, model, err));
 out:
     mercer_rows_free(taken);
+    mrc_free(inner);
     mrc_free(e->coefficients);
     e->coefficients = NULL;
     return rc;

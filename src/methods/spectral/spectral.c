@@ -166,6 +166,8 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
     if (!problem->own_rows)
         z -= mrc_points_row_size(ctx, problem->kernel, problem->rows);
     return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
+                              .products = mrc_spectrum_passes(n, wanted),
+                              .vectors = mrc_spectrum_block(wanted),
                               .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
                               .solver_columns = mrc_spectrum_columns(n, wanted)};
 }

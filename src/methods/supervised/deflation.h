@@ -32,6 +32,7 @@ typedef struct mrc_deflation {
     int64_t *selected;     /* sparse: the rows used, in order of their first use */
     int64_t *used;         /* sparse: how many of them the first j + 1 directions use */
     int64_t *place;        /* sparse: row -> its index in selected, or -1 */
+    double one_length;     /* |k_i| of the row with the largest K_ii once asked for, else 0 */
     double *column_norms2; /* |k_i|^2 once asked for; see mrc_deflation_column_norms2 */
     double *aligned;       /* sum over outputs of (q_j' y)^2 / y'y: the share each explains */
     double *covariance;    /* sum over outputs of (tau_j' y)^2 / n^2 */

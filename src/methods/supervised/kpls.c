@@ -35,7 +35,7 @@ out:
 mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, bool discriminant,
                                 mercer_model *model, mercer_error *err)
 {
-    mrc_supervised method = {.choose = choose, .balanced = discriminant};
+    mrc_supervised method = {.choose = choose, .balanced = discriminant, .only_products = true};
     return mrc_supervised_fit(ctx, problem, &method, model, err);
 }
 
@@ -43,7 +43,7 @@ mercer_status mrc_kpls_features(mercer_ctx *ctx, const mrc_problem *problem, boo
 void mrc_kpls_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem, int64_t n,
                    mrc_work *work)
 {
-    const mrc_supervised method = {.choose = choose};
+    const mrc_supervised method = {.choose = choose, .only_products = true};
     (void)ctx;
     (void)params;
     mrc_supervised_work(problem, n, &method, 2, work);

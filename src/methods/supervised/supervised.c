@@ -44,16 +44,13 @@ static bool is_enough(const mrc_deflation *dual, const mrc_problem *problem, dou
 static mercer_status align_kernel(mrc_deflation *dual, double *out, mercer_error *err)
 {
     int64_t n = dual->n, m = dual->outputs;
-    double *product = NULL, *inner = NULL, kernel2 = 0;
-    const double *norms2;
+    double *product = NULL, *inner = NULL, kernel2;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&product, n, m, sizeof *product, err));
     MRC_TRY(mrc_alloc2(&inner, m, m, sizeof *inner, err));
     mrc_deflation_set_unit(dual, mrc_gram_usual_unit(dual->gram));
     MRC_TRY(mrc_gram_apply(dual->gram, dual->y, m, product, err));
-    MRC_TRY(mrc_deflation_column_norms2(dual, &norms2, err));
-    for (int64_t i = 0; i < n; i++)
-        kernel2 += norms2[i];
+    MRC_TRY(mrc_gram_squares(dual->gram, &kernel2, err));
     MRC_TRY(mrc_gram_of_columns(dual->ctx, dual->y, n, m, m, inner, err)); /* |YY'| = |Y'Y| */
     double largest = 0, targets2 = 0;
     for (int64_t i = 0; i < m * m; i++)
@@ -75,7 +72,11 @@ static mrc_gram_request request_of(const mrc_problem *problem, const mrc_supervi
     bool centered = problem->center != MRC_CENTER_NONE;
     bool few =
         method->few_columns > 0 && (double)method->few_columns * (double)most < (double)n / 2;
+    /* How many features a share takes is not known before. */
+    double times = method->only_products && problem->components > 0 ? (double)most + 1 : 0;
     return (mrc_gram_request){.centered = centered,
+                              .products = times,
+                              .vectors = outputs > 0 ? outputs : 1,
                               .few_columns = few && !centered,
                               .work_columns = (method->sparse ? 1 : 3) * most + 4 * outputs + 8 +
                                               method->work_columns,
@@ -148,7 +149,7 @@ mercer_status mrc_supervised_fit(mercer_ctx *ctx, const mrc_problem *problem,
                       : explained > 1 - 1e-9 ? "they explain the labels in full"
                                              : "the kernel matrix has no higher rank");
     problem->report->passes = dual.count;
-    if (!request.few_columns)
+    if (!request.few_columns && mrc_gram_squares_pay(gram, &request))
         MRC_TRY(align_kernel(&dual, &model->kernel_alignment, err));
     mrc_deflation_leave_unit(&dual, unit);
     MRC_TRY(mrc_deflation_finish(&dual, problem, method->scale, model, err));

@@ -16,6 +16,7 @@ struct mrc_supervised {
     mrc_choose choose;
     void *self;
     bool sparse;         /* directions are of few rows */
+    bool only_products;  /* each feature asks for one product with as many vectors as outputs */
     int64_t few_columns; /* columns asked for by each feature; 0: all */
     bool raw_targets;    /* not about their means */
     bool balanced;       /* classes weigh the same, whatever their size */
