@@ -29,6 +29,7 @@ RING_COMPONENTS, DIGITS_COMPONENTS, IMAGE_COMPONENTS = 10, 50, 50
 TEXT_GAMMA, TEXT_COMPONENTS = 1 / 200, 10  # sigma 10
 
 # Aims of the project: (work, our store, fit or transform) -> times faster than the fastest exact peer
+AIM_JUMP = 1.2  # between n and n + 1 rows
 AIMS = {("ring 3500", "lowrank", "fit"): 10, ("ring 10000", "lowrank", "fit"): 30,
         ("ring 20000", "lowrank", "fit"): 30, ("ring 10000", "dense", "fit"): 4,
         ("ring 10000", "stream", "fit"): 4, ("ring 20000", "dense", "fit"): 4,
@@ -177,6 +178,42 @@ def measure_text(bench):
             bench.sklearn("text rbf", *problem, "arpack", threads, 1, cap=300)
         for store in ("auto", "stream") if threads == 2 else ("auto",):
             bench.mercer("text rbf", *problem, store, threads, 1)
+
+
+def measure_solvers(bench):
+    """[[components, rows, solver, CPU seconds, the same of one row more, ratio]] where the solver changes."""
+    random, lines = np.random.default_rng(1), []
+    table = random.normal(size=(3000, 10)) / np.sqrt(np.arange(1, 11))
+
+    def fit(n, components):
+        answer = bench.fit(bench.data(f"small{n}", table[:n]), "kpca", rbf(0.125), components, 1,
+                           1 if bench.quick else 9, store="dense")
+        if isinstance(answer, dict):
+            return answer
+        bench.failures += 1
+        print(f"  {components} components of {n} rows: {answer}", file=sys.stderr)
+        return None
+
+    for components in (2,) if bench.quick else (2, 10, 30, 50, 100):
+        low, high = 50, 500 if bench.quick else 3000  # LAPACK, and not
+        while high - low > 1:
+            middle = (low + high) // 2
+            answer = fit(middle, components)
+            if not answer:
+                return lines
+            low, high = (middle, high) if answer["solver"] == "lapack" else (low, middle)
+        before, after = fit(low, components), fit(high, components)
+        if before and after:
+            lines.append([components, low, before["solver"], before["fit_cpu_s"], high, after["solver"],
+                          after["fit_cpu_s"], after["fit_cpu_s"] / before["fit_cpu_s"]])
+    return lines
+
+
+def solvers_table(lines):
+    return markdown(["components", "rows", "solver", "CPU", "rows", "solver", "CPU", f"within {AIM_JUMP}x"],
+                    [[k, n, one, seconds(s), m, other, seconds(t),
+                      f"{'yes' if 1 / AIM_JUMP <= ratio <= AIM_JUMP else 'no'}, {ratio:.2f}"]
+                     for k, n, one, s, m, other, t, ratio in lines])
 
 
 def measure_reading(bench):
@@ -351,7 +388,7 @@ def floor_table(bench, limits):
                     lines)
 
 
-def report(bench, limits, reading, about, taken):
+def report(bench, limits, solvers, reading, about, taken):
     parts = ["# Benchmark: Mercer and its peers in one run\n", about + f"; {taken:.0f} s in all.\n",
              "Ratios are against the fastest exact peer of this run (more is better); times are the "
              "smallest of up to 3 repetitions of fit or transform alone, one process each, data in "
@@ -365,6 +402,9 @@ def report(bench, limits, reading, about, taken):
              "## Aims (two threads)\n", headline(bench)]
     for work in dict.fromkeys(row["work"] for row in bench.rows):
         parts += [f"## {work}\n", work_table([row for row in bench.rows if row["work"] == work])]
+    parts += ["## Where the solver changes\n",
+              "CPU time of a fit on one thread, on either side of the number of rows from which on Krylov is less work "
+              "than LAPACK; `rbf`, 10 columns.\n", solvers_table(solvers)]
     parts += ["## Reading text\n",
               "Tables of 20 columns, and sparse rows, to doubles in memory; pandas-exact rounds as we do.\n",
               reading_table(reading)]
@@ -393,14 +433,15 @@ def main():
     measure_images(bench)
     measure_million(bench)
     measure_text(bench)
+    solvers = measure_solvers(bench)
     reading = measure_reading(bench)
     for row in bench.rows:
         row["rows"] = len(np.load(bench.folder / "digits.npy")) if row["work"] == "digits" \
             else 0 if row["work"].startswith("text") else int(row["work"].split()[1])
     finish(bench)
 
-    text = report(bench, limits, reading, about, time.monotonic() - start)
-    results = {"machine": about, "limits": limits, "rows": bench.rows, "reading": reading}
+    text = report(bench, limits, solvers, reading, about, time.monotonic() - start)
+    results = {"machine": about, "limits": limits, "rows": bench.rows, "solvers": solvers, "reading": reading}
     return publish(bench, options, text, results)
 
 

@@ -68,8 +68,8 @@ static mercer_status go_on(void *arg, int64_t begin, int64_t end, double *mean, 
 mercer_status mrc_rows_mean(mercer_ctx *ctx, const mercer_rows *rows, double *mean,
                             mercer_error *err)
 {
-    /* Of few columns some for each thread, else whole pages; ranks hand a cache line on. How they
-     * are cut changes no bits. */
+    /* Pieces are whole pages, and where there are few columns, some for each thread; ranks hand on
+     * a cache line. How columns are cut changes no bits. */
     enum { WIDE = 512, PIECE = 64, LINE = 8 };
     struct means w = {.ctx = ctx, .rows = rows, .mean = mean};
     if (mrc_rows_span(ctx, rows).spread)

@@ -379,7 +379,10 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
     out->across = g.store == &mrc_store_rows ? rows->d : 0;
     out->linear = implicit || plan.factored || out->across > 0;
     out->rank = plan.factored ? (int64_t)rank : 0;
-    out->bytes = (double)plan.common + factor + (plan.factored ? 0 : (double)plan.solver) +
+    double solver = (double)plan.solver, wants = 8 * (double)n * (double)request->solver_wants;
+    if (solver < wants && wants < (double)plan.room)
+        solver = wants;
+    out->bytes = (double)plan.common + factor + (plan.factored ? 0 : solver) +
                  (g.store == &mrc_store_dense ? (double)plan.dense : 0);
     if (out->across > 0)
         out->bytes += 8 * (double)mrc_rows_store_doubles(n, rows->d, request->vectors);

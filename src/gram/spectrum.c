@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Leading eigenpairs of the Gram operator: which solver, and what counts as an eigenvalue.
  *
- * store with a factor: the q x q problem of F'F; few rows or most of the spectrum: LAPACK on the
- * full matrix; else block Krylov. An eigenvalue counts when it exceeds 8 n eps kmax, with the eps
- * of the store; smaller ones are rounding, and negative ones below the opposite are reported. */
+ * store with a factor: the q x q problem of F'F; few rows or much of the spectrum: LAPACK on the
+ * full matrix, where that is less work; else block Krylov. An eigenvalue counts when it exceeds 8 n
+ * eps kmax, with the eps of the store; smaller ones are rounding, and negative ones below the
+ * opposite are reported. */
 #include "base/order.h"
 #include "base/share.h"
 #include "base/strips.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 enum {
-    SMALL_MATRIX = 400, /* below: LAPACK at once, it takes milliseconds */
+    SMALL_MATRIX = 400, /* up to here LAPACK, which draws no random vectors, takes milliseconds */
     SHARE_START = 32,   /* pairs to expect when only a share of the variance is asked for */
     STRIP = 64,         /* rows turned at a time, which the cache holds */
     STEEP = 64, /* a spectrum that falls by less costs three bits of the root, which are left */
@@ -60,6 +61,27 @@ static int64_t krylov_extra(int64_t block)
     return 6 * block + 16;
 }
 
+/* Flops at the rate of LAPACK, whose 4/3 n^3 wait for memory half of the time. A product takes 2
+ * n^2 for each vector of a block, at a higher rate, and two orthogonalisations against a basis of
+ * `columns` 8 n columns at about the same one. Passes are those of usual spectra: 13 to 20 for few
+ * pairs, 30 for 50, 44 for 100, 54 for 200. Half as many are seen as well, so the solvers take the
+ * same time anywhere from 0.85 to 1.15 of the rows where this changes: up to 1.4 times as long, on
+ * either side. */
+bool mrc_spectrum_is_full(int64_t n, int64_t count)
+{
+    static const double PRODUCT = 0.9, BASIS = 7.5;
+    double block = (double)krylov_block(count), columns = 2 * (double)count + 12 * block;
+    double passes = 16 + (double)count / 5, rows = (double)n;
+    if (n <= SMALL_MATRIX || count == 0)
+        return n <= SMALL_MATRIX;
+    return 4.0 / 3 * rows * rows < passes * block * (PRODUCT * rows + BASIS * columns);
+}
+
+int64_t mrc_spectrum_wants(int64_t n, int64_t count)
+{
+    return mrc_spectrum_is_full(n, count) ? n + 2 * count : 0;
+}
+
 int64_t mrc_spectrum_columns(int64_t n, int64_t count)
 {
     count = count > 0 ? count : SHARE_START;
@@ -73,7 +95,7 @@ int64_t mrc_spectrum_columns(int64_t n, int64_t count)
 double mrc_spectrum_passes(int64_t n, int64_t count)
 {
     enum { PASSES = 40 }; /* of slow spectra; most take 12 to 24 */
-    return n <= SMALL_MATRIX || count == 0 || count > n / 6 ? 0 : PASSES;
+    return count == 0 || mrc_spectrum_is_full(n, count) ? 0 : PASSES;
 }
 
 int64_t mrc_spectrum_block(int64_t count)
@@ -422,7 +444,7 @@ static mercer_status find_pairs(mrc_gram *g, int64_t count, double share, mrc_sp
     }
     if (mrc_gram_factor(g))
         MRC_TRY(solve_lowrank(g, count, share, out, err));
-    else if (g->n <= SMALL_MATRIX || (count > g->n / 6 && lapack_fits(g)))
+    else if (g->n <= SMALL_MATRIX || (mrc_spectrum_is_full(g->n, count) && lapack_fits(g)))
         MRC_TRY(solve_lapack(g, count, share, out, err));
     else {
         rc = solve_krylov(g, count, share, out, &reached, err);

@@ -336,11 +336,10 @@ static double pass_seconds(const struct rates *r, const mrc_store_outlook *o, do
 static double eigen_seconds(const struct rates *r, const mrc_store_outlook *o, double n,
                             double pairs)
 {
-    enum { SMALL_MATRIX = 400 }; /* as in gram/spectrum.c, */
     double q = (double)o->rank, block = pairs <= 4 ? 4 : pairs <= 24 ? 8 : 16;
     if (q > 0)
         return 2 * n * q * (q + pairs) * r->flop + q * q * q * r->eigen;
-    if (n <= SMALL_MATRIX || 6 * pairs > n)
+    if (mrc_spectrum_is_full((int64_t)n, (int64_t)pairs))
         return n * n * n * r->eigen;
     double basis = 4 * n * (pairs + 6 * block) * block * r->flop;
     return r->passes * (pass_seconds(r, o, n, block) + basis);

@@ -169,7 +169,8 @@ static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *pro
                               .products = mrc_spectrum_passes(n, wanted),
                               .vectors = mrc_spectrum_block(wanted),
                               .work_columns = 3 * wanted + (z > 0 ? (int64_t)z : 0),
-                              .solver_columns = mrc_spectrum_columns(n, wanted)};
+                              .solver_columns = mrc_spectrum_columns(n, wanted),
+                              .solver_wants = mrc_spectrum_wants(n, wanted)};
 }
 
 void mrc_spectral_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,

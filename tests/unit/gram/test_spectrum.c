@@ -20,7 +20,10 @@ static const struct spectrum_case cases[] = {
     {"rbf:sigma=4", 900, 2, 3, &mrc_store_stream, 10, 10, "krylov"},
     {"rbf:sigma=4", 900, 2, 3, &mrc_store_lowrank, 10, 10, "lowrank"},
     {"rbf:sigma=4", 300, 2, 3, &mrc_store_dense, 10, 10, "lapack"},
-    {"rbf:sigma=1", 600, 30, 1, &mrc_store_dense, 40, 40, "krylov"},   /* nearly flat */
+    {"rbf:sigma=1", 1200, 30, 1, &mrc_store_dense, 40, 40, "krylov"}, /* nearly flat */
+    {"rbf:sigma=1", 600, 30, 1, &mrc_store_dense, 40, 40, "lapack"},  /* much of it */
+    {"rbf:sigma=4", 401, 2, 3, &mrc_store_dense, 2, 2, "krylov"},     /* little of it */
+    {"sigmoid:gamma=0.5,coef0=-1", 600, 4, 1, &mrc_store_dense, 60, -1, "lapack"},
     {"rbf:sigma=0.0001", 600, 3, 1, &mrc_store_dense, 7, 7, "krylov"}, /* all equal to one */
     {"linear", 500, 3, 1, &mrc_store_stream, 10, 3, "krylov"},         /* rank 3 of 10 */
     {"linear", 500, 3, 1, &mrc_store_lowrank, 10, 3, "lowrank"},
