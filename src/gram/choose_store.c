@@ -386,6 +386,8 @@ mercer_status mrc_store_forecast(const mrc_gram *sample, const mercer_rows *rows
                  (g.store == &mrc_store_dense ? (double)plan.dense : 0);
     if (out->across > 0)
         out->bytes += 8 * (double)mrc_rows_store_doubles(n, rows->d, request->vectors);
+    if (out->across > 0 && rows->d < n && mrc_rows_store_squares_pay(n, rows->d, request))
+        out->bytes += 8 * 2 * (double)rows->d * (double)rows->d;
     return MERCER_OK;
 }
 

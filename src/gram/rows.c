@@ -68,6 +68,12 @@ double mrc_rows_store_flops(int64_t n, int64_t d, int64_t l)
     return (double)n * (double)d * (2 * READ + 4 * SLOWER * (double)width_of(l));
 }
 
+bool mrc_rows_store_squares_pay(int64_t n, int64_t d, const mrc_gram_request *request)
+{
+    double flops = (double)n * (double)d * (double)mrc_min64(n, d);
+    return flops <= request->products * mrc_rows_store_flops(n, d, request->vectors);
+}
+
 static void rows_destroy(void *self)
 {
     struct rows_store *s = self;
@@ -170,8 +176,8 @@ static void times_rows(const struct product *p, const double *x, int64_t ld, int
 {
     int64_t d = p->g->points.d, width = p->width, block = block_of(p);
     memset(out, 0, (size_t)(rows * width) * sizeof *out);
-    if (width == 1) { /* v_rows is not read without y_cols */
-        p->loops->both_one(x, ld, rows, d, p->inner, p->inner, out, NULL);
+    if (width == 1) { /* without y_cols v_rows is not read */
+        p->loops->both_one(x, ld, rows, d, out, p->inner, out, NULL);
         return;
     }
     for (int64_t c = 0; c < d; c += block)
@@ -472,14 +478,10 @@ out:
     return rc;
 }
 
-/* n d flops for each of the fewer of rows and columns. */
 static bool rows_squares_pay(const void *self, const mrc_gram_request *request)
 {
     const struct rows_store *s = self;
-    double n = (double)s->gram->n, d = (double)s->gram->points.d;
-    return n * d * fmin(n, d) <=
-           request->products *
-               mrc_rows_store_flops(s->gram->n, s->gram->points.d, request->vectors);
+    return mrc_rows_store_squares_pay(s->gram->n, s->gram->points.d, request);
 }
 
 /* The largest eigenvalue of S is the root of that of S^2, which is at most |S^2|: too large by a

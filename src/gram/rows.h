@@ -10,5 +10,8 @@ int64_t mrc_rows_store_doubles(int64_t n, int64_t d, int64_t l);
 /* Flops, at the rate of matrix products, that such a product is worth: reading its rows twice is
  * what most of its time goes to. */
 double mrc_rows_store_flops(int64_t n, int64_t d, int64_t l);
+/* Whether the squares of all values take no more than the products of the request: n d flops for
+ * each of the fewer of rows and columns. With fewer columns they take a matrix of d x d. */
+bool mrc_rows_store_squares_pay(int64_t n, int64_t d, const mrc_gram_request *request);
 
 #endif

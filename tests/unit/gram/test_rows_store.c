@@ -304,6 +304,52 @@ static void test_bounds_hold(void **state)
             }
 }
 
+/* Eigenpairs through the rows are those of the matrix. */
+static void test_rows_give_the_spectrum(void **state)
+{
+    enum { COUNT = 6 };
+    (void)state;
+    for (int run = 0; run < 4; run++) {
+        int64_t n = run % 2 ? 900 : 520, d = run % 2 ? 60 : 700;
+        double scale = run < 2 ? 1 : 1e-90;
+        mercer_ctx *ctx = new_ctx(1 + run % 2);
+        double *x = normal_rows((uint64_t)run + 1, n, d, 5 * scale, scale);
+        for (int64_t i = 0; i < n * d; i++)
+            x[i] *= 1 + 8.0 / (double)(1 + i % d);
+        mercer_rows *rows = view(ctx, x, n, d);
+        mrc_kernel kernel;
+        mrc_spectrum found[2] = {{0}, {0}};
+        assert_ok(mrc_kernel_parse(&kernel, "linear", err));
+        assert_ok(mrc_kernel_resolve(&kernel, ctx, rows, err));
+        for (int dense = 0; dense < 2; dense++) {
+            mrc_gram *g = NULL;
+            mrc_gram_request request = {.centered = true, .store = &mrc_store_dense};
+            if (dense)
+                assert_ok(mrc_gram_new(&g, ctx, &kernel, rows, &request, NULL, err));
+            else
+                g = make(ctx, &kernel, rows, true);
+            assert_ok(mrc_gram_spectrum(g, COUNT, 0, &found[dense], err));
+            assert_string_equal(found[dense].solver, "krylov");
+            assert_int_equal(found[dense].count, COUNT);
+            mrc_gram_free(g);
+        }
+        for (int64_t j = 0; j < COUNT; j++) {
+            double dot = 0;
+            assert_true(fabs(found[0].values[j] - found[1].values[j]) <=
+                        1e-12 * found[1].values[0]);
+            for (int64_t i = 0; i < n; i++)
+                dot += found[0].vectors[i * COUNT + j] * found[1].vectors[i * COUNT + j];
+            assert_true(fabs(dot - 1) <= 1e-9);
+        }
+        assert_true(fabs(found[0].trace - found[1].trace) <= 1e-12 * found[1].trace);
+        mrc_spectrum_destroy(&found[0]);
+        mrc_spectrum_destroy(&found[1]);
+        mercer_rows_free(rows);
+        mercer_ctx_free(ctx);
+        free(x);
+    }
+}
+
 /* What decides between the rows and the matrix. */
 static void test_rows_are_taken_where_few_products_are_wanted(void **state)
 {
@@ -343,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_rows_match_plain_sums),
         cmocka_unit_test(test_rows_are_the_same_for_any_thread_count),
         cmocka_unit_test(test_bounds_hold),
+        cmocka_unit_test(test_rows_give_the_spectrum),
         cmocka_unit_test(test_rows_are_taken_where_few_products_are_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
