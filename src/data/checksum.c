@@ -6,6 +6,7 @@
 #include "base/ctx.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/sweep.h"
 
 #include <stdio.h>
 #include <zlib.h>
@@ -59,7 +60,7 @@ mercer_status mrc_rows_checksum_by(mercer_ctx *ctx, const mercer_rows *rows, uns
     int64_t count = (int64_t)((p.size + PIECE - 1) / PIECE);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&p.crc, count, sizeof *p.crc, err));
-    MRC_TRY(mrc_parfor_checked(ctx, count, checksum_piece, &p, err));
+    MRC_TRY(mrc_sweep(ctx, count, (double)p.size / sizeof(double), checksum_piece, &p, err));
     for (int64_t i = 0; i < count; i++) {
         size_t left = p.size - (size_t)i * PIECE;
         *crc = crc32_combine(*crc, p.crc[i], (z_off_t)(left < PIECE ? left : PIECE));

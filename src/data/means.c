@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/strips.h"
+#include "base/sweep.h"
 
 struct means {
     mercer_ctx *ctx;
@@ -77,5 +78,6 @@ mercer_status mrc_rows_mean(mercer_ctx *ctx, const mercer_rows *rows, double *me
     if (mercer_rows_is_sparse(rows) || !rows->x)
         return mean_of_lines(ctx, rows, 0, rows->d, mean, err);
     w.piece = ctx->threads == 1 ? rows->d : rows->d > WIDE ? WIDE : PIECE;
-    return mrc_parfor_checked(ctx, (rows->d + w.piece - 1) / w.piece, mean_piece, &w, err);
+    return mrc_sweep(ctx, (rows->d + w.piece - 1) / w.piece, (double)rows->n * (double)rows->d,
+                     mean_piece, &w, err);
 }

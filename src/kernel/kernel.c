@@ -10,6 +10,7 @@
  * stack, so that nothing is allocated. Cost: that of the parts, and two operations a part. */
 #include "base/number.h"
 #include "base/order.h"
+#include "base/sweep.h"
 #include "kernel/named.h"
 
 #include <math.h>
@@ -461,7 +462,8 @@ mercer_status mrc_kernel_whole_diag(const mrc_kernel *kernel, mercer_ctx *ctx,
     struct diag_work w = {.kernel = kernel, .ctx = ctx, .points = points, .out = out};
     mercer_status rc = MERCER_OK;
     if (!calls_the_host(kernel)) /* which expects one call after the other */
-        return mrc_parfor_checked(ctx, (points->n + ROWS - 1) / ROWS, diag_rows, &w, err);
+        return mrc_sweep(ctx, (points->n + ROWS - 1) / ROWS, (double)points->n * (double)points->d,
+                         diag_rows, &w, err);
     for (int64_t i = 0; rc == MERCER_OK && i < points->n; i += ROWS) {
         mrc_kernel_diag(kernel, ctx, points, i, mrc_min64(ROWS, points->n - i), out + i);
         rc = mrc_check_pass(ctx, i / ROWS, ROWS * points->d, err);

@@ -14,6 +14,7 @@
 
 #include "base/order.h"
 #include "base/strips.h"
+#include "base/sweep.h"
 #include "data/means.h"
 #include "kernel/named.h"
 #include "kernel/sparse.h"
@@ -62,7 +63,8 @@ static mercer_status copy_rows(mrc_points *points, mercer_ctx *ctx, const mercer
     if (!points->storage)
         rc = mrc_alloc2_raw(&points->storage, rows->n, rows->d, sizeof(double), err);
     if (rc == MERCER_OK)
-        rc = mrc_parfor_checked(ctx, mrc_strips(rows->n), copy_strip, &c, err);
+        rc = mrc_sweep(ctx, mrc_strips(rows->n), (double)rows->n * (double)rows->d, copy_strip, &c,
+                       err);
     points->x = points->storage;
     points->ld = rows->d;
     return rc;
