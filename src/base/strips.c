@@ -46,12 +46,13 @@ static void add_slice(void *arg, int64_t task, int worker)
 {
     const struct part_sums *s = arg;
     int64_t begin = task * SLICE, end = s->width - begin < SLICE ? s->width : begin + SLICE;
+    const mrc_grids grids = s->grids; /* a copy, which no sum can be part of */
     (void)worker;
     for (int64_t part = 0; part < s->count; part++) {
         const double *partial = s->partial + part * s->width;
         if (s->sums)
             for (int64_t i = begin; i < end; i++)
-                mrc_grids_add(&s->grids, partial[i], &s->sums[i], &s->sums[s->width + i]);
+                mrc_grids_add(&grids, partial[i], &s->sums[i], &s->sums[s->width + i]);
         else
             for (int64_t i = begin; i < end; i++)
                 s->out[i] += partial[i];

@@ -241,9 +241,12 @@ static void sum_squares(void *arg, int64_t first, int64_t end, double *sum, int 
     for (int64_t c = 0; c < w->f->rank; c += MRC_PANEL) {
         const double *values = mrc_factor_panel(w->f, c);
         int64_t width = mrc_min64(MRC_PANEL, w->f->rank - c);
+        double column[MRC_PANEL] = {0}; /* apart: one sum would wait for itself */
         for (int64_t i = first; i < end; i++)
             for (int64_t t = 0; t < width; t++)
-                *sum += values[i * MRC_PANEL + t] * values[i * MRC_PANEL + t];
+                column[t] += values[i * MRC_PANEL + t] * values[i * MRC_PANEL + t];
+        for (int64_t t = 0; t < width; t++)
+            *sum += column[t];
     }
 }
 

@@ -397,8 +397,8 @@ static bool lapack_fits(const mrc_gram *g)
     return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
 }
 
-/* Where the rows of eigenvectors are spread over ranks, the first of the largest entries of a column
- * is found among those of the ranks, in their order. */
+/* Where the rows of eigenvectors are spread over ranks, the first of the largest entries of a
+ * column is found among those of the ranks, in their order. */
 static mercer_status fix_signs(const mrc_gram *g, mrc_spectrum *s, mercer_error *err)
 {
     const int64_t l = s->count, size = g->ctx->comm.table.size;
