@@ -128,6 +128,21 @@ def ranks_of_two_hosts_are_as_one():
 
 
 @test
+def rows_that_are_spread_over_two_hosts_give_the_model_of_one():
+    angle = np.random.default_rng(2).uniform(0, 2 * np.pi, 20000)
+    np.save("ring.npy", np.c_[np.cos(angle), np.sin(angle)] * np.random.default_rng(3).normal(8, 1, (20000, 1)))
+    for method in (["kpca", "-k", "rbf:sigma=4"], ["pca"]):
+        words = [MERCER, "fit", "ring.npy", "-m", *method, "-n", "2", "--scale", "standard", "--quiet", "-o", "my.model"]
+        run(words)
+        expected = pathlib.Path("my.model").read_bytes()
+        with two_hosts() as launch:
+            for count in (2, 4):
+                os.unlink("my.model")
+                run([*launch, "-n", count, *words])
+                assert pathlib.Path("my.model").read_bytes() == expected, (method, count)
+
+
+@test
 def a_rank_killed_on_the_other_host_ends_all():
     make_data()
     with two_hosts() as launch:
