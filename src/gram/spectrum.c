@@ -13,6 +13,7 @@
 
 #include "linalg/linalg.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ enum {
  * solver was seen to pass the sixth one by. */
 static const double TOLERANCE = 1e-12, MAX_TOLERANCE = 1e-4;
 
-/* Zero eigenvalues come out of LAPACK at up to 1.4 n eps kmax (cosine kernel on a ring); without a
- * margin they would count as components and their negatives as an indefinite kernel. */
+/* Products with K know its eigenvalues to n eps kmax, or so (1.4 of it, cosine kernel on a ring);
+ * without a margin zeroes would count as components and their negatives as an indefinite kernel. */
 static const double RANK_MARGIN = 8;
 
 double mrc_rank_floor(int64_t n, double rounding, double left_out)
@@ -103,9 +104,17 @@ int64_t mrc_spectrum_block(int64_t count)
     return krylov_block(count);
 }
 
-static void report_negative(const mrc_gram *g, double smallest, mrc_spectrum *out)
+/* unsure: by how much the solver may be wrong. */
+static void report_negative(const mrc_gram *g, double smallest, double unsure, mrc_spectrum *out)
 {
-    out->most_negative = smallest < -floor_of(g) ? smallest : 0;
+    out->most_negative = smallest < -fmax(floor_of(g), unsure) ? smallest : 0;
+}
+
+/* What LAPACK may add to an eigenvalue of an m x m matrix, the largest one in modulus being given.
+ * Seen are 30 eps of it at m = 1600. */
+static double lapack_noise(int64_t m, double largest)
+{
+    return (double)m * DBL_EPSILON * largest;
 }
 
 int64_t mrc_wanted_pairs(const double *values, int64_t available, double floor, int64_t count,
@@ -140,7 +149,7 @@ static mercer_status leading_pairs(const mrc_gram *g, int64_t m, double **matrix
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_tridiagonal_init(g->ctx, m, matrix, values, &t, err));
     if (m > 0)
-        report_negative(g, values[0], out);
+        report_negative(g, values[0], lapack_noise(m, fmax(values[m - 1], -values[0])), out);
     for (int64_t i = 0; i < m / 2; i++) {
         double swap = values[i];
         values[i] = values[m - 1 - i];
@@ -167,6 +176,73 @@ out:
     return rc;
 }
 
+/* v'K v for the vectors from `first` on, in place of their eigenvalues. */
+static mercer_status take_quotients(mrc_gram *g, int64_t first, mrc_spectrum *out,
+                                    mercer_error *err)
+{
+    enum { TOGETHER = 64 }; /* vectors of a product */
+    int64_t n = g->n, l = out->count, width = mrc_min64(TOGETHER, l - first);
+    double *v = NULL, *image = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&v, n, width, sizeof *v, err));
+    MRC_TRY(mrc_alloc2_raw(&image, n, width, sizeof *image, err));
+    for (int64_t start = first; start < l; start += width) {
+        width = mrc_min64(width, l - start);
+        for (int64_t i = 0; i < n; i++)
+            memcpy(v + i * width, out->vectors + i * l + start, (size_t)width * sizeof *v);
+        MRC_TRY(mrc_gram_apply(g, v, width, image, err));
+        for (int64_t j = 0; j < width; j++)
+            out->values[start + j] = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < width; j++)
+                out->values[start + j] += v[i * width + j] * image[i * width + j];
+    }
+out:
+    mrc_free(v);
+    mrc_free(image);
+    return rc;
+}
+
+/* LAPACK finds eigenvalues to some eps times the largest one, which may be n kmax: zeroes came out
+ * at 30 n eps kmax (1600 rows of rank one), above the floor, and their vectors would be features
+ * of nothing. A quotient v'K v is off by the square of what v is off, times the largest
+ * eigenvalue, and by what products with K are off: 0.02 n eps kmax in the same case. So pairs that
+ * LAPACK cannot tell from zero are judged by their quotients, and have these as eigenvalues. */
+static mercer_status drop_noise(mrc_gram *g, mrc_spectrum *out, mercer_error *err)
+{
+    int64_t l = out->count, first = l, kept, *order = NULL;
+    double *line = NULL;
+    mercer_status rc = MERCER_OK;
+    while (first > 1 && out->values[first - 1] <= lapack_noise(g->n, out->values[0]))
+        first--;
+    if (first == l)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc(&order, l, sizeof *order, err));
+    MRC_TRY(mrc_alloc(&line, l, sizeof *line, err));
+    MRC_TRY(take_quotients(g, first, out, err));
+    for (int64_t j = 0; j < l; j++) { /* nearly in order already */
+        int64_t at = j;
+        for (; at > first && out->values[order[at - 1]] < out->values[j]; at--)
+            order[at] = order[at - 1];
+        order[at] = j;
+    }
+    for (kept = first; kept < l && out->values[order[kept]] > floor_of(g); kept++)
+        continue;
+    memcpy(line, out->values, (size_t)l * sizeof *line);
+    for (int64_t j = first; j < kept; j++)
+        out->values[j] = fmin(line[order[j]], out->values[j - 1]);
+    for (int64_t i = 0; i < g->n; i++) {
+        memcpy(line, out->vectors + i * l, (size_t)l * sizeof *line);
+        for (int64_t j = 0; j < kept; j++)
+            out->vectors[i * kept + j] = line[order[j]];
+    }
+    out->count = kept;
+out:
+    mrc_free(order);
+    mrc_free(line);
+    return rc;
+}
+
 static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                   mercer_error *err)
 {
@@ -180,6 +256,7 @@ static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_
     MRC_TRY(mrc_gram_columns(g, NULL, n, matrix, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
     MRC_TRY(leading_pairs(g, n, &matrix, count, share, out, &out->vectors, err));
+    MRC_TRY(drop_noise(g, out, err));
     out->passes = 1;
     out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
 out:
@@ -377,7 +454,7 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
         goto out; /* the share needs more of the spectrum */
     *reached = true;
     MRC_TRY(trace_of(g, &out->trace, err));
-    report_negative(g, result.smallest, out);
+    report_negative(g, result.smallest, 0, out);
     out->count = result.count;
     out->values = result.values;
     out->vectors = result.vectors;

@@ -80,6 +80,21 @@ def low_rank_operators(folder):
             check(f"rank one, seed {seed}, centring {center}",
                   report and report["components"] == 1 and report["passes"] < 20,
                   error or f"{report['components']} components in {report['passes']} passes")
+    # LAPACK finds zeroes at up to 30 n eps: all sizes and solvers find the rank.
+    for n in (20, 64, 150, 200, 300, 400, 401, 512, 800, 1500):
+        rng = np.random.default_rng(n)
+        signs = np.sign(rng.normal(size=(n, 1)))
+        groups = np.arange(n)[:, None] % 3 * 100.0
+        for name, x, kernel, center, rank in (("signs", signs, "cosine", "none", 1), ("signs", signs, "cosine", "exact", 1),
+                                              ("three rows", groups, "rbf:sigma=1", "none", 3),
+                                              ("three rows", groups, "rbf:sigma=1", "exact", 2)):
+            for count in (10, n // 4, n // 2, n):
+                for store in ("dense", "stream"):
+                    report, error = fit(folder, x, "kpca", "-k", kernel, "-n", str(max(count, 5)), "--center", center, "--store",
+                                        store)
+                    check(f"{name}, {n} rows, {count} components asked for, centring {center}, {store}",
+                          report and report["components"] == rank and not any("negative" in text for text in report["notices"]),
+                          error or f"{report['components']} components, {report['solver']}, {report['notices']}")
 
 
 def large_means(folder):
