@@ -306,13 +306,21 @@ static mercer_status rows_columns(void *self, mrc_pick j, const mrc_shift *shift
 
 /* ---- lengths ---- */
 
-/* Work on S = X'X in units of one, X about its mean when the operator is centred: prepared rows are
+/* X'X and its products with rows are products of four values of X: a power of two for X makes them
+ * numbers, and changes no bits beside the exponent. */
+static double inner_power(const mrc_gram *g)
+{
+    double kmax = g->kmax * g->unit;
+    return kmax > 0 ? 1 / sqrt(mrc_usual_unit(kmax)) : 1;
+}
+
+/* Work on S = X'X in these units, X about its mean when the operator is centred: prepared rows are
  * so to rounding, which is not enough where they are all the same. */
 struct inner_work {
     const mrc_gram *g;
     const double *mean; /* of the prepared rows; NULL: nothing to subtract */
     const double *s;    /* d x d */
-    double factor;
+    double power, factor;
     double *out;
     double **scratch; /* per worker: a window of MRC_STRIP packed points, */
     double **strip;   /* MRC_STRIP rows about their mean, */
@@ -329,7 +337,8 @@ static const double *centered_strip(const struct inner_work *w, int64_t first, i
     const mrc_points *x = mrc_points_window(&w->g->points, &first, rows, w->scratch[worker], &own);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t k = 0; k < d; k++)
-            strip[i * d + k] = x->x[(first + i) * x->ld + k] - (w->mean ? w->mean[k] : 0);
+            strip[i * d + k] =
+                (x->x[(first + i) * x->ld + k] - (w->mean ? w->mean[k] : 0)) * w->power;
     return strip;
 }
 
@@ -355,6 +364,7 @@ static mercer_status inner_work_init(struct inner_work *w, const struct rows_sto
     w->g = g;
     w->mean = s->mean;
     w->s = s->inner;
+    w->power = inner_power(g);
     MRC_TRY(scratch_new(g, MRC_STRIP * mrc_points_window_size(&g->points), &w->scratch, err));
     MRC_TRY(scratch_new(g, MRC_STRIP * d, &w->strip, err));
     MRC_TRY(scratch_new(g, MRC_STRIP * d, &w->product, err));
@@ -428,12 +438,17 @@ static void length_strip(void *arg, int64_t task, int worker)
         w->out[i + r] = w->factor * mrc_dot(x + r * d, product + r * d, d);
 }
 
-/* Whether S is the smaller matrix, and X'X and its products with rows stay numbers in units of one:
- * products of four values of X. */
+/* Whether S is the smaller matrix. */
 static bool goes_by_inner(const mrc_gram *g)
 {
-    double kmax = g->kmax * g->unit;
-    return g->points.d < g->n && (kmax == 0 || mrc_usual_unit(kmax) == 1);
+    return g->points.d < g->n;
+}
+
+/* What values of S, which are in units of power^-2, are multiplied with to be those of K. */
+static double inner_factor(const struct rows_store *s)
+{
+    const double power = inner_power(s->gram);
+    return s->root / power * (s->root / power);
 }
 
 static mercer_status rows_row_norms2(void *self, mrc_pick j, const mrc_shift *shift, double *out,
@@ -441,7 +456,7 @@ static mercer_status rows_row_norms2(void *self, mrc_pick j, const mrc_shift *sh
 {
     struct rows_store *s = self;
     const mrc_gram *g = s->gram;
-    struct inner_work w = {.g = g, .out = out, .factor = s->root * s->root};
+    struct inner_work w = {.g = g, .out = out, .factor = inner_factor(s)};
     mercer_status rc = MERCER_OK;
     if (j.rows || shift->mask || !goes_by_inner(g))
         return mrc_store_stream.row_norms2(s->stream, j, shift, out, err);
@@ -466,7 +481,7 @@ static mercer_status rows_squares(void *self, double *out, mercer_error *err)
     mercer_status rc = MERCER_OK;
     if (goes_by_inner(g)) {
         MRC_TRY(learn_inner(s, err));
-        double factor = s->root * s->root;
+        double factor = inner_factor(s);
         *out = factor * factor * mrc_dot(s->inner, s->inner, d * d);
         goto out;
     }
@@ -502,7 +517,7 @@ static mercer_status rows_eigen_bound(void *self, double *out, mercer_error *err
         mrc_tall_times_checked(g->ctx, d, d, d, 1, s->inner, d, s->inner, d, 0, square, d, err));
     /* Products of four values of X are numbers here, and rounding is a share of d eps of them. */
     double bound = sqrt(sqrt(mrc_dot(square, square, d * d))) * (1 + 4 * (double)d * DBL_EPSILON);
-    *out = s->root * s->root * bound;
+    *out = inner_factor(s) * bound;
 out:
     mrc_free(square);
     return rc;
