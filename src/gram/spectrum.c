@@ -207,7 +207,7 @@ out:
  * at 30 n eps kmax (1600 rows of rank one), above the floor, and their vectors would be features
  * of nothing. A quotient v'K v is off by the square of what v is off, times the largest
  * eigenvalue, and by what products with K are off: 0.02 n eps kmax in the same case. So pairs that
- * LAPACK cannot tell from zero are judged by their quotients, and have these as eigenvalues. */
+ * may be zeroes of LAPACK are judged by their quotients, and have these as eigenvalues. */
 static mercer_status drop_noise(mrc_gram *g, mrc_spectrum *out, mercer_error *err)
 {
     int64_t l = out->count, first = l, kept, *order = NULL;
