@@ -149,7 +149,7 @@ mercer_status mrc_rows_ranges(mercer_ctx *ctx, const mercer_rows *rows, double *
             most[j] = x[j] > most[j] ? x[j] : most[j];
         }
     }
-    return mrc_rows_span(ctx, rows).spread
+    return ctx && mrc_rows_span(ctx, rows).spread
                ? join_ranges(ctx, rows->d, rows->n > 0, least, most, err)
                : MERCER_OK;
 }

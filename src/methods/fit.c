@@ -42,7 +42,7 @@ static mercer_status check_targets(const mercer_rows *rows, const mercer_targets
     if (!learner->def)
         goto out;
     MRC_TRY(mrc_head_check_targets(learner, targets, r->scale_target, rows->n, err));
-    if (targets->kind == MERCER_TARGET_VALUES) {
+    if (targets && targets->kind == MERCER_TARGET_VALUES) {
         int64_t bad = mrc_first_not_finite(targets->values, rows->n * targets->columns);
         if (bad >= 0)
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = bad / targets->columns + 1),
