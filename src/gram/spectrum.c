@@ -176,70 +176,137 @@ out:
     return rc;
 }
 
-/* v'K v for the vectors from `first` on, in place of their eigenvalues. */
-static mercer_status take_quotients(mrc_gram *g, int64_t first, mrc_spectrum *out,
-                                    mercer_error *err)
+/* The same of a matrix that all ranks have, as rank 0 finds them: LAPACK differs from processor to
+ * processor. */
+static mercer_status leading_pairs_of_all(const mrc_gram *g, int64_t m, double **matrix,
+                                          int64_t count, double share, mrc_spectrum *out,
+                                          double **leading, mercer_error *err)
 {
-    enum { TOGETHER = 64 }; /* vectors of a product */
-    int64_t n = g->n, l = out->count, width = mrc_min64(TOGETHER, l - first);
-    double *v = NULL, *image = NULL;
+    bool first = g->ctx->comm.table.rank == 0;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&v, n, width, sizeof *v, err));
-    MRC_TRY(mrc_alloc2_raw(&image, n, width, sizeof *image, err));
-    for (int64_t start = first; start < l; start += width) {
-        width = mrc_min64(width, l - start);
-        for (int64_t i = 0; i < n; i++)
-            memcpy(v + i * width, out->vectors + i * l + start, (size_t)width * sizeof *v);
-        MRC_TRY(mrc_gram_apply(g, v, width, image, err));
-        for (int64_t j = 0; j < width; j++)
-            out->values[start + j] = 0;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < width; j++)
-                out->values[start + j] += v[i * width + j] * image[i * width + j];
+    if (!g->span.spread)
+        return leading_pairs(g, m, matrix, count, share, out, leading, err);
+    if (first)
+        MRC_TRY(leading_pairs(g, m, matrix, count, share, out, leading, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->count, sizeof out->count, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->most_negative, sizeof out->most_negative, err));
+    if (!first) {
+        MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
+        MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
     }
+    MRC_TRY(
+        mrc_comm_broadcast(g->ctx, out->values, out->count * (int64_t)sizeof *out->values, err));
+    MRC_TRY(mrc_comm_broadcast(g->ctx, *leading, m * out->count * (int64_t)sizeof **leading, err));
 out:
-    mrc_free(v);
-    mrc_free(image);
     return rc;
 }
 
-/* LAPACK finds eigenvalues to some eps times the largest one, which may be n kmax: zeroes came out
- * at 30 n eps kmax (1600 rows of rank one), above the floor, and their vectors would be features
- * of nothing. A quotient v'K v is off by the square of what v is off, times the largest
- * eigenvalue, and by what products with K are off: 0.02 n eps kmax in the same case. So pairs that
- * may be zeroes of LAPACK are judged by their quotients, and have these as eigenvalues. */
-static mercer_status drop_noise(mrc_gram *g, mrc_spectrum *out, mercer_error *err)
+/* ---- pairs that may be rounding ----
+ *
+ * LAPACK finds eigenvalues to some eps times the largest one, which may be n kmax: zeroes came out
+ * at 30 n eps kmax (1600 rows of rank one), above the floor, and their vectors would be features of
+ * nothing. So the last pairs, V, which may be mixed with each other and with zeroes, are solved for
+ * again in V'K V, where rounding is that of products: 0.02 n eps kmax in the same case. V is off by
+ * eps l_1 / l_i along a vector before it, which adds the square of this times l_i. As l_i > m eps
+ * l_1, that is less than eps l_1 / m, far below the floor. */
+
+/* The first of these pairs of an m x m matrix. */
+static int64_t first_unsure(int64_t m, const mrc_spectrum *out)
 {
-    int64_t l = out->count, first = l, kept, *order = NULL;
-    double *line = NULL;
-    mercer_status rc = MERCER_OK;
-    while (first > 1 && out->values[first - 1] <= lapack_noise(g->n, out->values[0]))
+    int64_t first = out->count;
+    while (first > 1 && out->values[first - 1] <= lapack_noise(m, out->values[0]))
         first--;
-    if (first == l)
-        return MERCER_OK;
-    MRC_TRY(mrc_alloc(&order, l, sizeof *order, err));
+    return first;
+}
+
+/* *among: V'K V, which is taken over. vectors (rows x out->count) has V in its last columns, and
+ * then their turned form, as far as values are above the floor. */
+static mercer_status settle_last(const mrc_gram *g, int64_t first, double **among, double *vectors,
+                                 int64_t rows, mrc_spectrum *out, mercer_error *err)
+{
+    int64_t l = out->count, width = l - first, kept;
+    double *turn = NULL, *line = NULL;
+    mrc_spectrum last = {0};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(leading_pairs_of_all(g, width, among, width, 0, &last, &turn, err));
     MRC_TRY(mrc_alloc(&line, l, sizeof *line, err));
-    MRC_TRY(take_quotients(g, first, out, err));
-    for (int64_t j = 0; j < l; j++) { /* nearly in order already */
-        int64_t at = j;
-        for (; at > first && out->values[order[at - 1]] < out->values[j]; at--)
-            order[at] = order[at - 1];
-        order[at] = j;
+    kept = first + last.count;
+    for (int64_t i = 0; i < rows; i++) {
+        double *to = vectors + i * kept;
+        memcpy(line, vectors + i * l, (size_t)l * sizeof *line);
+        memcpy(to, line, (size_t)first * sizeof *line);
+        for (int64_t j = first; j < kept; j++)
+            to[j] = 0;
+        for (int64_t k = 0; k < width; k++)
+            for (int64_t j = 0; j < last.count; j++)
+                to[first + j] += line[first + k] * turn[k * last.count + j];
     }
-    for (kept = first; kept < l && out->values[order[kept]] > floor_of(g); kept++)
-        continue;
-    memcpy(line, out->values, (size_t)l * sizeof *line);
     for (int64_t j = first; j < kept; j++)
-        out->values[j] = fmin(line[order[j]], out->values[j - 1]);
-    for (int64_t i = 0; i < g->n; i++) {
-        memcpy(line, out->vectors + i * l, (size_t)l * sizeof *line);
-        for (int64_t j = 0; j < kept; j++)
-            out->vectors[i * kept + j] = line[order[j]];
-    }
+        out->values[j] = fmin(last.values[j - first], out->values[j - 1]);
     out->count = kept;
 out:
-    mrc_free(order);
+    mrc_spectrum_destroy(&last);
+    mrc_free(turn);
     mrc_free(line);
+    return rc;
+}
+
+static mercer_status settle_matrix(mrc_gram *g, mrc_spectrum *out, mercer_error *err)
+{
+    enum { TOGETHER = 64 }; /* vectors of a product */
+    int64_t n = g->n, l = out->count, first = first_unsure(n, out), width = l - first;
+    int64_t together = mrc_min64(TOGETHER, width);
+    double *v = NULL, *image = NULL, *part = NULL, *among = NULL;
+    mercer_status rc = MERCER_OK;
+    if (width == 0)
+        return MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&v, n, together, sizeof *v, err));
+    MRC_TRY(mrc_alloc2_raw(&image, n, together, sizeof *image, err));
+    MRC_TRY(mrc_alloc2_raw(&part, together, width, sizeof *part, err));
+    MRC_TRY(mrc_alloc2_raw(&among, width, width, sizeof *among, err));
+    for (int64_t start = 0; start < width; start += together) {
+        int64_t now = mrc_min64(together, width - start);
+        for (int64_t i = 0; i < n; i++)
+            memcpy(v + i * now, out->vectors + i * l + first + start, (size_t)now * sizeof *v);
+        MRC_TRY(mrc_gram_apply(g, v, now, image, err));
+        MRC_TRY(mrc_tall_product(g->ctx, image, now, now, out->vectors + first, width, l, n, part,
+                                 err));
+        memcpy(among + start * width, part, (size_t)(now * width) * sizeof *part);
+    }
+    MRC_TRY(settle_last(g, first, &among, out->vectors, n, out, err));
+out:
+    mrc_free(v);
+    mrc_free(image);
+    mrc_free(part);
+    mrc_free(among);
+    return rc;
+}
+
+/* With a factor, V'K V is that of F W, W being eigenvectors of F'F. room (n x count) is written to.
+ */
+static mercer_status settle_factor(mrc_gram *g, const mrc_factor *factor, double *room,
+                                   mrc_spectrum *out, mercer_error *err)
+{
+    static const double BOUND = 1024; /* of squares in the unit below, which is what LAPACK adds */
+    int64_t q = factor->rank, l = out->count, first = first_unsure(q, out), width = l - first;
+    double *w = NULL, *among = NULL;
+    mercer_status rc = MERCER_OK;
+    if (width == 0)
+        return MERCER_OK;
+    double unit = lapack_noise(q, out->values[0]);
+    MRC_TRY(mrc_alloc2_raw(&w, q, width, sizeof *w, err));
+    MRC_TRY(mrc_alloc2_raw(&among, width, width, sizeof *among, err));
+    for (int64_t i = 0; i < q; i++)
+        for (int64_t j = 0; j < width; j++)
+            w[i * width + j] = out->inner[i * l + first + j] / sqrt(unit);
+    MRC_TRY(mrc_factor_times(factor, w, width, room, err));
+    MRC_TRY(mrc_gram_of_span(g->ctx, room, &g->span, width, width, BOUND, among, err));
+    for (int64_t i = 0; i < width * width; i++)
+        among[i] *= unit;
+    MRC_TRY(settle_last(g, first, &among, out->inner, q, out, err));
+out:
+    mrc_free(w);
+    mrc_free(among);
     return rc;
 }
 
@@ -256,7 +323,7 @@ static mercer_status solve_lapack(mrc_gram *g, int64_t count, double share, mrc_
     MRC_TRY(mrc_gram_columns(g, NULL, n, matrix, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
     MRC_TRY(leading_pairs(g, n, &matrix, count, share, out, &out->vectors, err));
-    MRC_TRY(drop_noise(g, out, err));
+    MRC_TRY(settle_matrix(g, out, err));
     out->passes = 1;
     out->residual = (double)n * g->eps; /* LAPACK's backward error bound */
 out:
@@ -297,31 +364,6 @@ out:
     return rc;
 }
 
-/* The leading pairs of F'F, which all ranks have, as rank 0 finds them: LAPACK differs from
- * processor to processor. */
-static mercer_status leading_pairs_of_all(const mrc_gram *g, int64_t m, double **matrix,
-                                          int64_t count, double share, mrc_spectrum *out,
-                                          double **leading, mercer_error *err)
-{
-    bool first = g->ctx->comm.table.rank == 0;
-    mercer_status rc = MERCER_OK;
-    if (!g->span.spread)
-        return leading_pairs(g, m, matrix, count, share, out, leading, err);
-    if (first)
-        MRC_TRY(leading_pairs(g, m, matrix, count, share, out, leading, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->count, sizeof out->count, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, &out->most_negative, sizeof out->most_negative, err));
-    if (!first) {
-        MRC_TRY(mrc_alloc(&out->values, out->count, sizeof *out->values, err));
-        MRC_TRY(mrc_alloc2_raw(leading, m, out->count, sizeof **leading, err));
-    }
-    MRC_TRY(
-        mrc_comm_broadcast(g->ctx, out->values, out->count * (int64_t)sizeof *out->values, err));
-    MRC_TRY(mrc_comm_broadcast(g->ctx, *leading, m * out->count * (int64_t)sizeof **leading, err));
-out:
-    return rc;
-}
-
 static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                    mercer_error *err)
 {
@@ -339,13 +381,13 @@ static mercer_status solve_lowrank(mrc_gram *g, int64_t count, double share, mrc
     out->trace += left;
     MRC_TRY(mrc_factor_inner(factor, NULL, inner, err));
     mrc_progress(g->ctx, "eigenvalues", -1);
-    MRC_TRY(leading_pairs_of_all(g, q, &inner, count, share, out, &leading, err));
-    MRC_TRY(mrc_alloc2_raw(&out->inner, q, out->count, sizeof *out->inner, err));
-    memcpy(out->inner, leading, (size_t)(q * out->count) * sizeof *leading);
-    for (int64_t j = 0; j < out->count; j++)
-        for (int64_t i = 0; i < q; i++)
-            leading[i * out->count + j] /= sqrt(out->values[j]);
+    MRC_TRY(leading_pairs_of_all(g, q, &inner, count, share, out, &out->inner, err));
     MRC_TRY(mrc_alloc2_raw(&out->vectors, g->n, out->count, sizeof *out->vectors, err));
+    MRC_TRY(settle_factor(g, factor, out->vectors, out, err));
+    MRC_TRY(mrc_alloc2_raw(&leading, q, out->count, sizeof *leading, err));
+    for (int64_t i = 0; i < q; i++)
+        for (int64_t j = 0; j < out->count; j++)
+            leading[i * out->count + j] = out->inner[i * out->count + j] / sqrt(out->values[j]);
     MRC_TRY(mrc_factor_times(factor, leading, out->count, out->vectors, err));
     if (out->count > 0 && out->values[0] > STEEP * out->values[out->count - 1])
         MRC_TRY(straighten(g, out->count, out->vectors, err));

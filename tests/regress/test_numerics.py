@@ -97,6 +97,41 @@ def low_rank_operators(folder):
                           error or f"{report['components']} components, {report['solver']}, {report['notices']}")
 
 
+def low_rank_tables(folder):
+    """F'F of a linear kernel, where LAPACK's zeroes are above the floor, too."""
+    for n, d in ((401, 400), (500, 300), (1300, 200), (1300, 600), (2000, 900), (3000, 50)):
+        rng = np.random.default_rng(n)
+        signs = np.sign(rng.normal(size=(n, 1))) * np.ones((1, d))
+        three = (rng.integers(0, 3, n)[:, None] == np.arange(3)) @ rng.integers(-3, 4, (3, d)).astype(float)
+        for (name, x, rank), center, count in itertools.product((("signs", signs, 1), ("three rows", three, 3)),
+                                                                ("exact", "none"), (10, d // 2)):
+            for method in (["pca"], ["kpca", "-k", "linear", "--store", "lowrank"]):
+                report, error = fit(folder, x, *method, "-n", str(count), "--center", center)
+                right = rank - (rank == 3 and center == "exact")
+                check(f"{name}, {n} x {d}, {count} components of {method[0]}, centring {center}",
+                      report and report["components"] == right,
+                      error or f"{report['components']} components, {report['spectrum'][:6]}")
+
+
+def steep_tables(folder):
+    """Variances down to the floor, some of which are solved for again, against the singular values they were made of."""
+    for n, d, seed in itertools.product((450, 1300), (200, 400), range(3)):
+        rng = np.random.default_rng(seed)
+        u, _ = np.linalg.qr(rng.normal(size=(n, d)))
+        v, _ = np.linalg.qr(rng.normal(size=(d, d)))
+        s = np.r_[10.0 ** -np.arange(0, 7.6, 0.3), np.zeros(d - 26)]
+        floor = 8 * n * 2.2e-16 * (s ** 2 * u ** 2).sum(1).max()
+        sure = s ** 2 > 1.01 * floor
+        for method in (("pca",), ("kpca", "-k", "linear", "--store", "lowrank")):
+            features, values, _ = features_of(folder, u * s @ v.T, *method, "-n", "40", "--center", "none")
+            least, most = sure.sum(), (s ** 2 > 0.99 * floor).sum()
+            off = (np.abs(values - s[:len(values)] ** 2) / (2e-16 + 1e-14 * s[:len(values)] ** 2))[:least].max()
+            along = np.abs((features / np.sqrt(values) * u[:, :len(values)]).sum(0))[:least].min()
+            check(f"variances of 1 to 1e-15, {n} x {d}, seed {seed}, {method[0]}",
+                  least <= len(values) <= most and off < 1 and along > 1 - 1e-4,
+                  f"{len(values)} of {least} to {most} components, {off:.1g} of what is allowed, features within {1 - along:.0e}")
+
+
 def large_means(folder):
     rng = np.random.default_rng(2)
     for n, d in ((450, 300), (100, 300), (300, 20)):
@@ -268,7 +303,7 @@ def rounding_is_not_indefinite(folder):
 
 
 with scratch() as here:
-    run_parts([multiple_eigenvalues, low_rank_operators, large_means, wide_kernels, stores_of_wide_kernels, finite_ranks,
-               far_preimages, given_matrices, extremes, default_width,
+    run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
+               stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite], sys.argv[2:], here)
 sys.exit(close())
