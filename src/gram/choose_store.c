@@ -58,7 +58,7 @@ struct plan {
     int64_t solver;                      /* of an iterative solver */
     double matrix, full;                 /* bytes as people count them; full: n x n */
     mrc_bytes budget_text;
-    char why[96];       /* why a low-rank factor was not used */
+    char why[128];      /* why a low-rank factor was not used */
     const double *rank; /* of a factor, in a forecast: nothing is built then; else NULL */
     bool factored;      /* a low-rank factor is taken */
 };
@@ -217,6 +217,7 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
                            "or stream",
                            mrc_kernel_name(g->kernel));
     }
+    const bool ended_by_budget = (double)most < worth;
     if (!asked) {
         /* Forecasts are off by some percent, and a factor that is a little too large costs little
          * more than the matrix; one that the budget ends is worth more of a try. */
@@ -237,6 +238,11 @@ static mercer_status try_lowrank(mrc_gram *g, struct plan *p, bool asked, mercer
         return rc;
     if (p->rank)
         snprintf(p->why, sizeof p->why, "not low-rank");
+    else if (ended_by_budget)
+        snprintf(p->why, sizeof p->why,
+                 "the memory budget of %s ends a low-rank factor (%.3g %% residual after %lld "
+                 "columns)",
+                 p->budget_text.text, 100 * residual, (long long)reached);
     else
         snprintf(p->why, sizeof p->why, "not low-rank (%.3g %% residual after %lld columns)",
                  100 * residual, (long long)reached);
@@ -312,11 +318,10 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
         }
     }
     if (g->span.spread)
-        return mrc_fail_at(
-            err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "store"),
-            "rows that are spread over ranks need a low-rank kernel matrix, and this "
-            "one is not: %s; take a wider kernel, or fit on one rank",
-            plan->why);
+        return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "store"),
+                           "rows that are spread over ranks need a low-rank kernel matrix: %s; "
+                           "take a wider kernel, allow more memory, or fit on one rank",
+                           plan->why);
     if (plan->solver >= plan->room)
         return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                       "raise it, or ask for fewer components", err);
