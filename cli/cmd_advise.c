@@ -658,6 +658,14 @@ static mercer_target_kind target_kind(const look *o)
     return targets ? mercer_targets_kind(targets) : MERCER_TARGET_NONE;
 }
 
+/* Classes of which there is one: nothing can be told apart, unless rows that were not read have
+ * another. */
+static bool is_of_one_class(const look *o)
+{
+    return target_kind(o) == MERCER_TARGET_CLASSES && !o->estimated &&
+           mercer_targets_classes(mercer_table_targets(o->table)) < 2;
+}
+
 static void advise_prediction(look *o, const char *kernel)
 {
     const bool classes = target_kind(o) == MERCER_TARGET_CLASSES;
@@ -732,6 +740,9 @@ static char *text_of_labels(const look *o)
         most = sizes[c] > most ? sizes[c] : most;
     }
     free(sizes);
+    if (classes == 1)
+        return cli_format("%s: one of all rows, so there is nothing to predict",
+                          origin ? origin : "classes");
     if (least == most)
         return cli_format("%s: %lld of %s rows each", origin ? origin : "classes",
                           (long long)classes, cli_text_count(least).text);
@@ -1008,13 +1019,13 @@ static int run_advise(cli_app *app)
         finish(&o);
         return status;
     }
-    const bool labelled = target_kind(&o) != MERCER_TARGET_NONE;
+    const bool alike = is_of_one_class(&o);
+    const bool labelled = target_kind(&o) != MERCER_TARGET_NONE && !alike;
     o.goal = app->set.goal ? app->set.goal : labelled ? "predict" : "features";
     if (strcmp(o.goal, "predict") == 0 && !labelled) {
-        status = cli_fail(CLI_FAILED,
-                          "%s: there is nothing to predict; name the column: --label (classes) or "
-                          "--target (values)",
-                          o.set.operand[0]);
+        status = cli_fail(CLI_FAILED, "%s: there is nothing to predict; %s", o.set.operand[0],
+                          alike ? "all rows are of one class"
+                                : "name the column: --label (classes) or --target (values)");
         finish(&o);
         return status;
     }

@@ -227,6 +227,10 @@ def test_tables_that_used_to_get_advice_that_fails():
     # Rows that do not differ: why there is no advice is told.
     write("same.csv", "a,b\n" + "1,2\n" * 20)
     assert report("advise", "same.csv")["advice"] == [] and "do not differ" in mercer("advise", "same.csv").out
+    # One class, in more rows than are tried.
+    write("alike.csv", "a,b,class\n" + "".join(f"{a:.3f},{b:.3f},u\n" for a, b in rng.normal(size=(500, 2))))
+    assert advised("alike.csv")["goal"] == "features" and "one of all rows" in mercer("advise", "alike.csv").out
+    refused("advise", "alike.csv", "--goal", "predict", status=1, says=["all rows are of one class"])
     # Labels with gaps, columns without names or anything in them, names that stand twice or cannot be listed.
     rows = [f"{a:.3f},{b:.3f},{'uv'[int(a > 0)] if i % 5 else ''}," for i, (a, b) in enumerate(rng.normal(size=(40, 2)))]
     write("gaps.csv", "a,b,species,\n" + "\n".join(rows) + "\n")
