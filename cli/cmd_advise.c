@@ -622,7 +622,11 @@ static void add_advice(look *o, const char *method, const char *kernel, const ch
         return;
     if (!a.cost.measured && a.cost.seconds_high > 0) /* a bound of what is short */
         a.cost.seconds = a.cost.seconds_high;
-    if (!o->estimated && !(a.times * a.cost.seconds > TRY_SECONDS) && !works(o, &options, &a))
+    /* Rows that do not differ are refused at once, however long others would take. */
+    const bool alike =
+        o->survey.constant_columns == mercer_rows_columns(mercer_table_rows(o->table));
+    const bool brief_enough = alike || !(a.times * a.cost.seconds > TRY_SECONDS);
+    if (!o->estimated && brief_enough && !works(o, &options, &a))
         return;
     a.method = cli_copy(method);
     a.kernel = kernel ? cli_copy(kernel) : NULL;

@@ -227,6 +227,8 @@ def test_tables_that_used_to_get_advice_that_fails():
     # Rows that do not differ: why there is no advice is told.
     write("same.csv", "a,b\n" + "1,2\n" * 20)
     assert report("advise", "same.csv")["advice"] == [] and "do not differ" in mercer("advise", "same.csv").out
+    write("equal.csv", "a,b,class\n" + "".join(f"1,2,{'uv'[i % 2]}\n" for i in range(500)))
+    assert report("advise", "equal.csv")["advice"] == [] and "do not differ" in mercer("advise", "equal.csv").out
     # One class, in more rows than are tried.
     write("alike.csv", "a,b,class\n" + "".join(f"{a:.3f},{b:.3f},u\n" for a, b in rng.normal(size=(500, 2))))
     assert advised("alike.csv")["goal"] == "features" and "one of all rows" in mercer("advise", "alike.csv").out
