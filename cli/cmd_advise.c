@@ -408,6 +408,27 @@ static bool find_id(look *o)
     return false;
 }
 
+/* A text that was encoded with the others, because it stands behind them, and is called a class. */
+static bool find_encoded_classes(look *o)
+{
+    const mercer_rows *rows = mercer_table_rows(o->table);
+    bool found = false;
+    if (!o->set.encode || o->app->set.encode) /* as asked */
+        return false;
+    for (int64_t j = mercer_rows_columns(rows) - 1; j >= 0 && !found; j--) {
+        char *name = cli_copy(mercer_rows_name(rows, j)); /* species=setosa */
+        char *mark = strchr(name, '=');
+        if (mark) {
+            *mark = '\0';
+            found = is_class_name(name) && is_nameable(name);
+            if (found)
+                take_column(o, &o->set.label, "label", name, "holds classes");
+        }
+        free(name);
+    }
+    return found;
+}
+
 /* A column of numbers that holds classes, by its name; the last one is a candidate. */
 static bool find_classes(look *o)
 {
@@ -429,6 +450,8 @@ static bool find_classes(look *o)
             take_column(o, &o->set.target, "target", name, "holds values to predict");
         return true;
     }
+    if (find_encoded_classes(o))
+        return true;
     if (!o->candidate && is_nameable(mercer_rows_name(rows, d - 1)) && !o->survey.whole_numbers &&
         has_few_values(rows, d - 1, 10))
         o->candidate = cli_copy(mercer_rows_name(rows, d - 1));
@@ -451,6 +474,10 @@ static mercer_status forget_needless(look *o, const char **field, const char *op
     if (read_once(o, err) == MERCER_OK) {
         forget_mend(o, i);
         return MERCER_OK;
+    }
+    if (*o->mends[i].column && *err->column) { /* the one that was there first may be left out */
+        free(o->mends[i].column);
+        o->mends[i].column = cli_copy(err->column);
     }
     *field = value;
     forget_notices(o->app);

@@ -303,6 +303,14 @@ def test_options_are_needed_by_the_columns_that_are_left():
     assert options(advised("both.csv")) == {("drop", "t"), ("encode", "onehot"), ("missing", "mean")}
     # What the caller asks for stays.
     assert "--encode onehot" in advised("many.csv", "--encode", "onehot")["advice"][0]["command"]
+    # The column that is named is one that is left.
+    write("left.csv", "name,colour,x\n" + "".join(f"N{i:04d},{('red', 'blue')[i % 2]},{i * 7 % 11 / 4}\n" for i in range(200)))
+    got = advised("left.csv")
+    assert {m["option"]: m["column"] for m in got["mend"]} == {"encode": "colour", "drop": "name"}, got["mend"]
+    # Classes behind another text are classes, and nothing is encoded for them alone.
+    write("behind.csv", "name,species,x\n" + "".join(f"N{i:04d},{'uvw'[i % 3]},{i * 7 % 11 / 4}\n" for i in range(200)))
+    got = advised("behind.csv")
+    assert options(got) == {("drop", "name"), ("label", "species")} and got["classes"] == 3 and got["columns"] == 1, got
 
 
 @test
