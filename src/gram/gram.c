@@ -550,7 +550,7 @@ out:
 struct cross_work {
     mrc_gram *g;
     const mrc_points *points;
-    int64_t first, count;
+    int64_t count;
     double *out;
     double *scratch; /* per worker: windows of both */
     int64_t scratch_size;
@@ -563,7 +563,7 @@ static void cross_group(void *arg, int64_t task, int worker)
     int64_t first = task * MRC_GATHER;
     int64_t rows = w->count - first < MRC_GATHER ? w->count - first : MRC_GATHER;
     double *out = w->out + first * g->n, *scratch = w->scratch + worker * w->scratch_size;
-    int64_t a0 = w->first + first;
+    int64_t a0 = first;
     mrc_points a_own, b_own;
     const mrc_points *a = mrc_points_window(w->points, &a0, rows, scratch, &a_own);
     scratch += MRC_GATHER * mrc_points_window_size(w->points);
@@ -606,7 +606,8 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
                              double *out, mercer_error *err)
 {
     mrc_points points = {0};
-    struct cross_work w = {.g = g, .points = &points, .first = first, .count = count, .out = out};
+    struct cross_work w = {.g = g, .points = &points, .count = count, .out = out};
+    mercer_rows *slice = NULL;
     mercer_status rc = MERCER_OK;
     if (g->store->caps & MRC_STORE_NO_NEW_ROWS)
         return mrc_fail(err, MERCER_ERR_UNSUPPORTED,
@@ -616,8 +617,13 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
                         "new rows must be sparse or dense as the training rows are");
     MRC_TRY(need_whole(g, err));
     MRC_TRY(mrc_gram_learn_means(g, err));
-    MRC_TRY(mrc_kernel_check_rows(g->kernel, g->ctx, rows, 0, err));
-    MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, rows, &g->points, err));
+    /* Callers go through many rows in blocks: whatever is done for a block is done for its rows
+     * alone, or it would be done n times for n rows. */
+    if (count < rows->n)
+        MRC_TRY(mrc_rows_slice(rows, first, count, &slice, err));
+    const mercer_rows *block = slice ? slice : rows;
+    MRC_TRY(mrc_kernel_check_rows(g->kernel, g->ctx, block, slice ? first : 0, err));
+    MRC_TRY(mrc_points_init(&points, g->ctx, g->kernel, block, &g->points, err));
     MRC_TRY(mrc_points_build_index(&g->points, g->ctx, err)); /* the implicit store has none yet */
     w.scratch_size = MRC_GATHER * mrc_points_window_size(&points) +
                      MRC_TILE * mrc_points_window_size(&g->points);
@@ -626,6 +632,7 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
         mrc_parfor_checked(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w, err));
 out:
     mrc_points_destroy(&points);
+    mercer_rows_free(slice);
     mrc_free(w.scratch);
     return rc;
 }
