@@ -282,11 +282,19 @@ static void wide_dots_part(void *arg, int64_t first, int64_t end, double *sum, i
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err)
 {
-    struct wide p = {.k = k, .n = n, .a = a, .w = v};
+    const mrc_span whole = mrc_span_whole(n);
+    return mrc_wide_dots_of_span(ctx, a, k, &whole, v, out, err);
+}
+
+mercer_status mrc_wide_dots_of_span(mercer_ctx *ctx, const double *a, int64_t k,
+                                    const mrc_span *span, const double *v, double *out,
+                                    mercer_error *err)
+{
+    struct wide p = {.k = k, .n = span->n, .a = a, .w = v};
+    double size = (double)span->n * (double)k;
     if (k == 0)
         return MERCER_OK;
-    return mrc_sum_parts(ctx, n, k, (double)n * (double)k, 2 * (double)n * (double)k,
-                         wide_dots_part, &p, out, err);
+    return mrc_sum_span(ctx, span, k, size, 2 * size, 0, wide_dots_part, &p, out, err);
 }
 
 static void wide_gram_part(void *arg, int64_t first, int64_t end, double *sum, int worker)
@@ -309,11 +317,19 @@ static void wide_gram_part(void *arg, int64_t first, int64_t end, double *sum, i
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err)
 {
-    struct wide p = {.ctx = ctx, .k = k, .n = n, .a = a};
-    double size = (double)n * (double)k;
+    const mrc_span whole = mrc_span_whole(n);
+    return mrc_wide_gram_of_span(ctx, a, k, &whole, 0, out, err);
+}
+
+mercer_status mrc_wide_gram_of_span(mercer_ctx *ctx, const double *a, int64_t k,
+                                    const mrc_span *span, double bound, double *out,
+                                    mercer_error *err)
+{
+    struct wide p = {.ctx = ctx, .k = k, .n = span->n, .a = a};
+    double size = (double)span->n * (double)k;
     /* The sums of parts together stay below half the size of a. */
-    mercer_status rc =
-        mrc_sum_parts(ctx, n, k * k, size / 2, size * (double)k, wide_gram_part, &p, out, err);
+    mercer_status rc = mrc_sum_span(ctx, span, k * k, size / 2, size * (double)k, bound,
+                                    wide_gram_part, &p, out, err);
     for (int64_t i = 0; rc == MERCER_OK && i < k; i++)
         for (int64_t j = 0; j < i; j++)
             out[j * k + i] = out[i * k + j];

@@ -448,6 +448,41 @@ def fit_spread_as_one():
 
 
 @test
+def nystroem_as_one():
+    words = ["rows.npy", "-m", "nystroem:points=60", "-k", "rbf:sigma=1", "-n", "4"]
+    for count in (1, 257, 2499):  # of which every rank gets all
+        make_rows(count)
+        models_are_those_of_one(words if count > 1 else [*words[:-1], "1", "--center", "none"], (2, 7), [1])
+    make_rows(2500)  # three parts, which are fewer than some of the ranks
+    models_are_those_of_one(words)
+    models_are_those_of_one(["rows.npy", "-m", "nystroem", "-n", "0.7", "--center", "none", "--scale", "standard"], (3, 4), [2])
+    models_are_those_of_one(["rows.npy", "-m", "nystroem:points=2500", "-k", "linear", "-n", "2"], (3,), [1])
+    make_rows(20500, 6, np.float32)
+    models_are_those_of_one(["rows.npy", "-m", "nystroem:points=250", "-n", "5"], (2, 7), [1])
+    told = json.loads(without_times(alone("fit", *words, "--threads", "1", "--json").out))
+    spread = json.loads(without_times(ranks(3, "fit", *words, "--threads", "1", "--json").out))
+    for report in (told, spread):
+        report.pop("forecast_seconds")
+    assert told == spread, (told, spread)
+
+
+@test
+def nystroem_that_cannot_be_spread_is_refused():
+    words = ["nothing.npy", "-o", "my.model", "-m"]
+    for sampling in ("kmeans", "greedy", "rpcholesky"):
+        one_line(ranks(2, "fit", *words, f"nystroem:sampling={sampling}", status=2), "sampling=uniform", "fit on one rank", status=2)
+    one_line(ranks(2, "fit", *words, "nystroem", "--center", "exact", status=2), "use center span", status=2)
+    one_line(ranks(2, "fit", *words, "nystroem", "--store", "lowrank", status=2), "leave it out", status=2)
+    make_rows(3000)
+    x = np.load("rows.npy")
+    x[2999, 2] = 1e200
+    np.save("large.npy", x)
+    one_line(ranks(3, "fit", "large.npy", "-m", "nystroem", "-k", "poly:degree=3", status=1), "row 3000")
+    np.save("same.npy", np.ones((3000, 3)))
+    one_line(ranks(3, "fit", "same.npy", "-m", "nystroem", status=1), "zero to rounding")
+
+
+@test
 def fit_of_few_rows_as_one():
     for count in (1, 255, 257):
         make_rows(count)

@@ -212,7 +212,7 @@ static mercer_status keep_points(const mrc_problem *problem, const mrc_expansion
     } else if (!e->selected)
         MRC_TRY(mrc_rows_take(rows, NULL, rows->n, &kept, err));
     else if (!exact)
-        MRC_TRY(mrc_rows_take(rows, e->selected, e->count, &kept, err));
+        MRC_TRY(mrc_rows_take_of_all(problem->ranks, rows, e->selected, e->count, &kept, err));
     else {
         MRC_TRY(selected_first(e, rows->n, &order, err));
         MRC_TRY(mrc_rows_take(rows, order, rows->n, &kept, err));
@@ -365,8 +365,9 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
         rc = turn_to_pivots(ctx, problem, e, model, err);
         goto out;
     }
-    /* What follows would see the rows of this rank alone. */
-    if (mrc_rows_span(ctx, problem->rows).spread && !e->points && !(collapses && e->inner))
+    /* What follows would see the rows of this rank alone, unless a few of all are selected. */
+    bool few = e->points || (e->selected && model->center != MRC_CENTER_EXACT);
+    if (mrc_rows_span(ctx, problem->rows).spread && !few && !(collapses && e->inner))
         MRC_TRY(mrc_rows_need_whole(problem->rows, "a model of all rows", err));
     bool all = !e->points && !e->selected && !e->inner;
     if (e->gram && collapses && all && e->centered_images == mrc_gram_centered(e->gram)) {
@@ -386,7 +387,7 @@ mercer_status mrc_expand(mercer_ctx *ctx, const mrc_problem *problem, mrc_expans
         goto out;
     }
     if (e->selected)
-        MRC_TRY(mrc_rows_take(problem->rows, e->selected, e->count, &taken, err));
+        MRC_TRY(mrc_rows_take_of_all(ctx, problem->rows, e->selected, e->count, &taken, err));
     MRC_TRY(collapse(ctx, problem, e, taken ? taken : points, model, err));
 out:
     mercer_rows_free(taken);

@@ -13,7 +13,9 @@
  * the trace, no eigenvalue of the matrix is off by more, and the sum of all gaps is t at most. */
 #include "methods/points/subset.h"
 
+#include "base/comm.h"
 #include "gram/sampled.h"
+#include "methods/common/request.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,16 +36,36 @@ static const mrc_param nystroem_schema[] = {
 
 enum { UNIFORM, KMEANS, GREEDY, RPCHOLESKY };
 
+/* A draw takes the rows of the smallest hashes: those of all ranks are among those of each. */
+static mercer_status draw_of_all(mercer_ctx *ctx, const mrc_span *span, int64_t *list,
+                                 int64_t count, mercer_error *err)
+{
+    const int64_t own = span->n < count ? span->n : count, bytes = (int64_t)sizeof *list;
+    mrc_rng rng = ctx->rng; /* the same draw again, for all of them */
+    char *all = NULL;
+    int64_t total = 0;
+    mercer_status rc = MERCER_OK;
+    mrc_rng_draw(&rng, list, span->n, own);
+    MRC_TRY(mrc_comm_gather(ctx, list, own * bytes, &all, &total, err));
+    mrc_rng_draw(&ctx->rng, (int64_t *)(void *)all, total / bytes, count);
+    memcpy(list, all, (size_t)(count * bytes));
+out:
+    mrc_free(all);
+    return rc;
+}
+
 static mercer_status choose_uniform(void *self, mercer_ctx *ctx, const mrc_problem *problem,
                                     mrc_gram *gram, int64_t *list, int64_t *count,
                                     mercer_error *err)
 {
+    const mrc_span span = mrc_rows_span(ctx, problem->rows);
     (void)self;
     (void)gram;
-    (void)err;
-    for (int64_t i = 0; i < problem->rows->n; i++)
-        list[i] = i;
-    mrc_rng_draw(&ctx->rng, list, problem->rows->n, *count);
+    for (int64_t i = 0; i < span.n; i++)
+        list[i] = span.first + i;
+    if (span.spread)
+        return draw_of_all(ctx, &span, list, *count, err);
+    mrc_rng_draw(&ctx->rng, list, span.n, *count);
     return MERCER_OK;
 }
 
@@ -271,6 +293,25 @@ static void nystroem_work(const mercer_ctx *ctx, const void *params, const mrc_p
         work->flops += 4 * STEPS * (double)n * work->points * (double)problem->rows->d;
 }
 
+static mercer_status nystroem_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const struct nystroem_params *p = request->params;
+    if (p->sampling != UNIFORM)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+                           "method nystroem: rows that are spread over ranks can only be drawn by "
+                           "sampling=uniform: use it, or fit on one rank");
+    if (request->problem.center == MRC_CENTER_EXACT)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "center"),
+                           "center exact: the model would store all rows, which are spread over "
+                           "ranks: use center span, which gives the same features, or fit on one "
+                           "rank");
+    if (request->problem.store)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                           "store: method nystroem computes kernel values with its points only, "
+                           "where rows are spread over ranks: leave it out, or fit on one rank");
+    return MERCER_OK;
+}
+
 const mrc_method mrc_method_nystroem = {
     .entry = {.name = "nystroem",
               .summary = "Nystroem kernel PCA: features on sampled rows",
@@ -279,6 +320,7 @@ const mrc_method mrc_method_nystroem = {
     .params_size = sizeof(struct nystroem_params),
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
+    .check_spread = nystroem_check_spread,
     .fit = nystroem_fit,
     .is_nested = nystroem_is_nested,
     .work = nystroem_work,

@@ -13,6 +13,7 @@
  * n kernel values, in blocks: no n x n matrix. Cost beside the choice: n m^2. */
 #include "methods/points/subset.h"
 
+#include "base/comm.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
 #include "methods/greedy/sparse_features.h"
@@ -32,14 +33,60 @@ void mrc_frame_destroy(mrc_frame *f)
     memset(f, 0, sizeof *f);
 }
 
-static void set_diagonal(mrc_frame *f, const double *diag, double eps, double left_out)
+static void set_rows(mrc_frame *f, const mercer_ctx *ctx, const mercer_rows *rows)
 {
+    f->span = mrc_rows_span(ctx, rows);
+    f->n = f->span.n;
+}
+
+/* ---- running sums over the rows, which ranks hand on ---- */
+
+struct running {
+    const mrc_frame *f;
+    const double *diag;
+    bool centered;
+    const double *means; /* of the coordinates, m */
+};
+
+typedef mercer_status (*running_body)(void *arg, int64_t begin, int64_t end, double *sums,
+                                      mercer_error *err);
+
+/* sums: `count` for each of `items`, which are zeroes. */
+static mercer_status run_on(mercer_ctx *ctx, struct running *w, int64_t items, int64_t count,
+                            running_body body, double *sums, mercer_error *err)
+{
+    enum { TOGETHER = 8 }; /* items that a rank hands on at a time */
+    return w->f->span.spread
+               ? mrc_comm_relay(ctx, sums, items * count, TOGETHER * count, body, w, err)
+               : body(w, 0, items * count, sums, err);
+}
+
+static mercer_status add_diagonal(void *arg, int64_t begin, int64_t end, double *sum,
+                                  mercer_error *err)
+{
+    const struct running *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < w->f->n; i++)
+        *sum += w->diag[i] / (double)w->f->span.total;
+    return MERCER_OK;
+}
+
+static mercer_status set_diagonal(mrc_frame *f, mercer_ctx *ctx, const double *diag, double eps,
+                                  double left_out, mercer_error *err)
+{
+    struct running w = {.f = f, .diag = diag};
     double largest = 0;
-    for (int64_t i = 0; i < f->n; i++) {
-        f->diagonal += diag[i] / (double)f->n;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < f->n; i++)
         largest = fmax(largest, fabs(diag[i]));
-    }
-    f->floor = mrc_rank_floor(f->n, eps * largest, left_out);
+    if (f->span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &largest, err));
+    MRC_TRY(run_on(ctx, &w, 1, 1, add_diagonal, &f->diagonal, err));
+    f->floor = mrc_rank_floor(f->span.total, eps * largest, left_out);
+out:
+    return rc;
 }
 
 /* C and the coordinates of the selected rows of def. */
@@ -60,14 +107,15 @@ out:
 /* ---- training rows as points ---- */
 
 /* The frame of selected rows; takes the projections of s over. */
-static mercer_status frame_of_rows(mrc_frame *f, mrc_gram *gram, mrc_selection *s, bool exact,
-                                   mercer_error *err)
+static mercer_status frame_of_rows(mrc_frame *f, mercer_ctx *ctx, mrc_gram *gram, mrc_selection *s,
+                                   bool exact, mercer_error *err)
 {
     const double *diag;
     mercer_status rc = MERCER_OK;
     f->n = s->def.n;
+    f->span = mrc_span_whole(f->n);
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
-    set_diagonal(f, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram));
+    MRC_TRY(set_diagonal(f, ctx, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram), err));
     MRC_TRY(take_basis(f, &s->def, err));
     f->coordinates = s->def.projections;
     s->def.projections = NULL;
@@ -137,7 +185,8 @@ static mercer_status list_rows(mercer_ctx *ctx, const mrc_problem *problem,
     *count = landmarks ? landmarks->n : choice->rule.most;
     if (!landmarks && !choice->choose)
         return MERCER_OK;
-    MRC_TRY(mrc_alloc(list, landmarks ? *count : problem->rows->n, sizeof **list, err));
+    int64_t room = problem->rows->n > *count ? problem->rows->n : *count;
+    MRC_TRY(mrc_alloc(list, landmarks ? *count : room, sizeof **list, err));
     if (landmarks)
         MRC_TRY(read_numbers(problem, *list, err));
     else
@@ -188,19 +237,22 @@ static mercer_status measure_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_probl
     MRC_TRY(mrc_alloc(&diag, f->n, sizeof *diag, err));
     MRC_TRY(mrc_points_init(&points, ctx, problem->kernel, problem->rows, NULL, err));
     MRC_TRY(mrc_kernel_whole_diag(problem->kernel, ctx, &points, diag, err));
-    set_diagonal(f, diag, DBL_EPSILON, 0);
+    MRC_TRY(set_diagonal(f, ctx, diag, DBL_EPSILON, 0, err));
 out:
     mrc_points_destroy(&points);
     mrc_free(diag);
     return rc;
 }
 
-/* P' = C' K_ZX, a block of training rows at a time. */
+/* P' = C' K_ZX, a block of training rows at a time: whole strips, as a rank has them, so that a row
+ * is computed in the same company wherever it is. kept: those of the points of gram that span. */
 static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
-                                  mrc_gram *gram, const mrc_residual_gram *def, mercer_error *err)
+                                  mrc_gram *gram, const int64_t *kept, mercer_error *err)
 {
     enum { VALUES = 1 << 18 }; /* kernel values held: more take memory, fewer make short products */
-    int64_t all = def->n, m = f->m, block = VALUES / all > 256 ? VALUES / all : 256;
+    enum { MOST = 32 };        /* strips of a block: mrc_tall_times() cuts longer ones otherwise */
+    int64_t all = mrc_gram_size(gram), m = f->m, strips = VALUES / all / MRC_STRIP;
+    int64_t block = (strips < 1 ? 1 : strips < MOST ? strips : MOST) * MRC_STRIP;
     double *values = NULL, *weights = NULL, *projected = NULL;
     mercer_status rc = MERCER_OK;
     block = block < f->n ? block : f->n;
@@ -209,7 +261,7 @@ static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_probl
     MRC_TRY(mrc_alloc2(&weights, all, m, sizeof *weights, err)); /* C, zero for those left out */
     MRC_TRY(mrc_alloc2_raw(&f->coordinates, m, f->n, sizeof(double), err));
     for (int64_t s = 0; s < m; s++)
-        memcpy(weights + def->selected[s] * m, f->basis + s * m, (size_t)m * sizeof *weights);
+        memcpy(weights + kept[s] * m, f->basis + s * m, (size_t)m * sizeof *weights);
     for (int64_t first = 0; first < f->n; first += block) {
         int64_t count = f->n - first < block ? f->n - first : block;
         MRC_TRY(mrc_gram_cross(gram, problem->rows, first, count, values, err));
@@ -237,7 +289,7 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
     mrc_selection s = {0};
     mrc_gram *gram = NULL;
     mercer_status rc = MERCER_OK;
-    f->n = problem->rows->n;
+    set_rows(f, ctx, problem->rows);
     MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
     MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
     if (s.def.count == 0)
@@ -246,7 +298,7 @@ static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc
     MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
     MRC_TRY(take_basis(f, &s.def, err));
     MRC_TRY(measure_rows(f, ctx, problem, err));
-    MRC_TRY(project_rows(f, ctx, problem, gram, &s.def, err));
+    MRC_TRY(project_rows(f, ctx, problem, gram, s.def.selected, err));
     snprintf(report->store, sizeof report->store, "stream");
     snprintf(report->store_reason, sizeof report->store_reason,
              "only values with the %lld landmarks are computed, once", (long long)landmarks->n);
@@ -256,31 +308,100 @@ out:
     return rc;
 }
 
+/* Sums of the coordinates [begin, end) of the rows. */
+static mercer_status add_coordinates(void *arg, int64_t begin, int64_t end, double *means,
+                                     mercer_error *err)
+{
+    const struct running *w = arg;
+    const mrc_frame *f = w->f;
+    (void)err;
+    for (int64_t j = begin; j < end; j++)
+        for (int64_t i = 0; i < f->n; i++)
+            means[j] += f->coordinates[j * f->n + i] / (double)f->span.total;
+    return MERCER_OK;
+}
+
+/* Sums of squares of each, and about its mean. */
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
+{
+    const struct running *w = arg;
+    const mrc_frame *f = w->f;
+    double n = (double)f->span.total;
+    (void)err;
+    for (int64_t j = begin / 2; j < end / 2; j++) {
+        const double *u = f->coordinates + j * f->n;
+        double mean = w->means[j];
+        for (int64_t i = 0; i < f->n; i++) {
+            sums[2 * j] += u[i] * u[i] / n;
+            sums[2 * j + 1] += (u[i] - mean) * (u[i] - mean) / n;
+        }
+    }
+    return MERCER_OK;
+}
+
 /* What each point added for the training rows, as a selection tells it; residual: of the points,
  * before they were taken. */
-static mercer_status describe_points(const mrc_frame *f, bool centered, const double *residual,
-                                     mercer_model *model, mercer_error *err)
+static mercer_status describe_points(const mrc_frame *f, mercer_ctx *ctx, bool centered,
+                                     const double *residual, mercer_model *model, mercer_error *err)
 {
-    double n = (double)f->n, error = f->diagonal, variance = 0;
-    mercer_status rc =
-        mrc_alloc2(&model->selection, f->m, MERCER_SELECTION_COLUMNS, sizeof(double), err);
-    for (int64_t j = 0; rc == MERCER_OK && j < f->m; j++) {
-        const double *u = f->coordinates + j * f->n;
-        double *row = model->selection + j * MERCER_SELECTION_COLUMNS, mean = 0, about = 0, all = 0;
-        for (int64_t i = 0; centered && i < f->n; i++)
-            mean += u[i] / n;
-        for (int64_t i = 0; i < f->n; i++) {
-            all += u[i] * u[i] / n;
-            about += (u[i] - mean) * (u[i] - mean) / n;
-        }
-        error -= all;
-        variance += about;
-        row[MERCER_SELECTION_SCORE] = about;
+    double n = (double)f->span.total, error = f->diagonal, variance = 0;
+    double *means = NULL, *sums = NULL;
+    struct running w = {.f = f};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&model->selection, f->m, MERCER_SELECTION_COLUMNS, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&means, f->m, sizeof *means, err));
+    MRC_TRY(mrc_alloc2(&sums, f->m, 2, sizeof *sums, err));
+    if (centered)
+        MRC_TRY(run_on(ctx, &w, f->m, 1, add_coordinates, means, err));
+    w.means = means;
+    MRC_TRY(run_on(ctx, &w, f->m, 2, add_squares, sums, err));
+    for (int64_t j = 0; j < f->m; j++) {
+        double *row = model->selection + j * MERCER_SELECTION_COLUMNS;
+        error -= sums[2 * j];
+        variance += sums[2 * j + 1];
+        row[MERCER_SELECTION_SCORE] = sums[2 * j + 1];
         row[MERCER_SELECTION_RESIDUAL] = residual[j];
         /* Only rounding is below zero, unless the kernel is indefinite. */
         row[MERCER_SELECTION_ERROR] = fabs(error) < f->floor / n ? fmax(error, 0) : error;
         row[MERCER_SELECTION_VARIANCE] = variance;
     }
+out:
+    mrc_free(means);
+    mrc_free(sums);
+    return rc;
+}
+
+/* Which of the points are kept, what was left of them before, and their basis. Where rows are
+ * spread, rank 0 says so: kernel values and products differ from processor to processor, and so
+ * would the choice. f->m = 0: none is. */
+static mercer_status keep_points(mrc_frame *f, mercer_ctx *ctx, const mrc_selection *s,
+                                 int64_t **which, double **residual, mercer_error *err)
+{
+    const int64_t number = (int64_t)sizeof(double);
+    const bool decides = !f->span.spread || ctx->comm.table.rank == 0;
+    int64_t m = s->def.count;
+    mercer_status rc = MERCER_OK;
+    if (f->span.spread)
+        MRC_TRY(mrc_comm_broadcast(ctx, &m, sizeof m, err));
+    MRC_TRY(mrc_alloc(which, m, sizeof **which, err));
+    MRC_TRY(mrc_alloc(residual, m, sizeof **residual, err));
+    if (decides && m > 0) {
+        memcpy(*which, s->def.selected, (size_t)m * sizeof **which);
+        memcpy(*residual, s->residual, (size_t)m * sizeof **residual);
+        MRC_TRY(take_basis(f, &s->def, err));
+    } else {
+        f->m = m;
+        MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
+        MRC_TRY(mrc_alloc2(&f->own, m, m, sizeof(double), err));
+    }
+    if (f->span.spread) {
+        MRC_TRY(mrc_comm_broadcast(ctx, *which, m * (int64_t)sizeof **which, err));
+        MRC_TRY(mrc_comm_broadcast(ctx, *residual, m * number, err));
+        MRC_TRY(mrc_comm_broadcast(ctx, f->basis, m * m * number, err));
+        MRC_TRY(mrc_comm_broadcast(ctx, f->own, m * m * number, err));
+    }
+out:
     return rc;
 }
 
@@ -297,28 +418,32 @@ static mercer_status frame_of_list(mrc_frame *f, mercer_ctx *ctx, const mrc_prob
     mrc_selection s = {0};
     mrc_gram *own = NULL;
     const double *diag;
+    double *residual = NULL;
+    int64_t *which = NULL; /* of the list, kept */
     mercer_status rc = MERCER_OK;
-    f->n = problem->rows->n;
-    MRC_TRY(mrc_rows_take(problem->rows, list, count, &points, err));
+    set_rows(f, ctx, problem->rows);
+    MRC_TRY(mrc_rows_take_of_all(ctx, problem->rows, list, count, &points, err));
     MRC_TRY(mrc_gram_new(&own, ctx, problem->kernel, points, &request, NULL, err));
     MRC_TRY(mrc_selection_run(&s, ctx, own, &rule, err));
-    if (s.def.count == 0)
+    MRC_TRY(keep_points(f, ctx, &s, &which, &residual, err));
+    if (f->m == 0)
         MRC_TRY(mrc_problem_no_component(problem, err));
-    notify_left_out(ctx, count, s.def.count, "points");
-    MRC_TRY(take_basis(f, &s.def, err));
+    notify_left_out(ctx, count, f->m, "points");
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
-    set_diagonal(f, diag, DBL_EPSILON, 0);
-    MRC_TRY(project_rows(f, ctx, problem, own, &s.def, err));
+    MRC_TRY(set_diagonal(f, ctx, diag, DBL_EPSILON, 0, err));
+    MRC_TRY(project_rows(f, ctx, problem, own, which, err));
     MRC_TRY(mrc_alloc(&f->selected, f->m, sizeof *f->selected, err));
     for (int64_t i = 0; i < f->m; i++)
-        f->selected[i] = list[s.def.selected[i]];
-    MRC_TRY(describe_points(f, problem->center != MRC_CENTER_NONE, s.residual, model, err));
+        f->selected[i] = list[which[i]];
+    MRC_TRY(describe_points(f, ctx, problem->center != MRC_CENTER_NONE, residual, model, err));
     if (problem->center == MRC_CENTER_EXACT)
         MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
 out:
     mrc_selection_destroy(&s);
     mrc_gram_free(own);
     mercer_rows_free(points);
+    mrc_free(which);
+    mrc_free(residual);
     return rc;
 }
 
@@ -331,8 +456,8 @@ static mercer_status take_mean_off(mrc_frame *f, mercer_ctx *ctx, mercer_error *
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&ones, f->n, sizeof *ones, err));
     for (int64_t i = 0; i < f->n; i++)
-        ones[i] = 1 / (double)f->n;
-    MRC_TRY(mrc_wide_dots(ctx, f->coordinates, f->m, f->n, ones, f->mean, err));
+        ones[i] = 1 / (double)f->span.total;
+    MRC_TRY(mrc_wide_dots_of_span(ctx, f->coordinates, f->m, &f->span, ones, f->mean, err));
     for (int64_t j = 0; j < f->m; j++)
         for (int64_t i = 0; i < f->n; i++)
             f->coordinates[j * f->n + i] -= f->mean[j];
@@ -375,6 +500,56 @@ out:
     return rc;
 }
 
+struct squares {
+    const double *a;
+    int64_t k, n;
+};
+
+static void sum_squares(void *arg, int64_t first, int64_t end, double *sum, int worker)
+{
+    const struct squares *w = arg;
+    (void)worker;
+    for (int64_t j = 0; j < w->k; j++) {
+        double own = 0;
+        for (int64_t i = first; i < end; i++)
+            own += w->a[j * w->n + i] * w->a[j * w->n + i];
+        *sum += own;
+    }
+}
+
+/* P'P. No entry of the sum over any rows is larger than the sum of all squares, except for
+ * rounding: with that bound the sums of many parts are exact in any order, and ranks exchange two
+ * numbers for each. */
+static mercer_status find_scatter(const mrc_frame *f, mercer_ctx *ctx, double *scatter,
+                                  mercer_error *err)
+{
+    struct squares w = {.a = f->coordinates, .k = f->m, .n = f->n};
+    double size = (double)f->n * (double)f->m, bound = 0;
+    mercer_status rc = MERCER_OK;
+    if (mrc_sum_is_wide(&f->span, f->m * f->m))
+        MRC_TRY(mrc_sum_span(ctx, &f->span, 1, size, 2 * size, 0, sum_squares, &w, &bound, err));
+    MRC_TRY(mrc_wide_gram_of_span(ctx, f->coordinates, f->m, &f->span, 2 * bound, scatter, err));
+out:
+    return rc;
+}
+
+/* Eigenpairs as mrc_eigen_symmetric() has them, as rank 0 finds them where rows are spread: LAPACK
+ * differs from processor to processor. */
+static mercer_status find_pairs(const mrc_frame *f, mercer_ctx *ctx, double *scatter,
+                                double *values, mercer_error *err)
+{
+    const int64_t m = f->m, bytes = (int64_t)sizeof(double);
+    mercer_status rc = MERCER_OK;
+    if (!f->span.spread || ctx->comm.table.rank == 0)
+        MRC_TRY(mrc_eigen_symmetric(ctx, m, scatter, values, err));
+    if (f->span.spread) {
+        MRC_TRY(mrc_comm_broadcast(ctx, values, m * bytes, err));
+        MRC_TRY(mrc_comm_broadcast(ctx, scatter, m * m * bytes, err));
+    }
+out:
+    return rc;
+}
+
 /* Leading eigenpairs of the scatter of the coordinates: the spectrum, and B = C W. */
 static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
                                      const mrc_problem *problem, double total, mrc_expansion *e,
@@ -388,19 +563,19 @@ static mercer_status find_directions(const mrc_frame *f, mercer_ctx *ctx,
     MRC_TRY(mrc_alloc2(&scatter, m, m, sizeof *scatter, err));
     MRC_TRY(mrc_alloc(&values, m, sizeof *values, err));
     MRC_TRY(mrc_alloc(&leading, m, sizeof *leading, err));
-    MRC_TRY(mrc_wide_gram(ctx, f->coordinates, m, f->n, scatter, err));
+    MRC_TRY(find_scatter(f, ctx, scatter, err));
     for (int64_t i = 0; i < m * m; i++) /* LAPACK would scale, too, but not by a power of two */
         scatter[i] /= unit;
     MRC_TRY(choice->weights ? find_weighted(f, ctx, choice->weights, unit, scatter, values, err)
-                            : mrc_eigen_symmetric(ctx, m, scatter, values, err));
+                            : find_pairs(f, ctx, scatter, values, err));
     model->correlated = choice->weights != NULL;
     for (int64_t j = 0; j < m; j++)
         leading[j] = values[m - 1 - j] * unit;
     for (int64_t j = 0; j < m; j++)
-        inside += leading[j] / (double)f->n;
+        inside += leading[j] / (double)f->span.total;
     choice->left_out_share = total > 0 ? fmin(fmax(1 - inside / total, 0), 1) : 0;
     l = mrc_wanted_pairs(leading, m, f->floor, problem->components, problem->share,
-                         total * (double)f->n);
+                         total * (double)f->span.total);
     if (l == 0)
         MRC_TRY(mrc_problem_no_component(problem, err));
     MRC_TRY(mrc_alloc2(&w, m, l, sizeof *w, err));
@@ -441,7 +616,7 @@ static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_
             ctx, MRC_AT(.advice_key = "center", .advice_value = "span"),
             "features need %lld rows, but errors about the exact mean all %lld, so the "
             "model keeps them; the mean in their span gives the same features and keeps %lld",
-            m, (long long)f->n, m);
+            m, (long long)f->span.total, m);
 }
 
 static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mrc_frame *f,
@@ -472,11 +647,11 @@ static mercer_status build_model(mercer_ctx *ctx, const mrc_problem *problem, mr
     for (int64_t k = 0; centered && model->input_center && k < model->columns; k++)
         taken_off = (k ? taken_off : 0) + model->input_center[k] * model->input_center[k];
     for (int64_t j = 0; j < model->components; j++)
-        kept += model->spectrum[j] / (double)f->n;
+        kept += model->spectrum[j] / (double)f->span.total;
     model->orthonormal = true;
     model->total_variance = f->diagonal - taken_off;
     model->reconstruction_error = model->total_variance - kept;
-    if (fabs(model->reconstruction_error) < f->floor / (double)f->n)
+    if (fabs(model->reconstruction_error) < f->floor / (double)f->span.total)
         model->reconstruction_error = fmax(model->reconstruction_error, 0); /* rounding */
     problem->report->projection_variance = kept;
     problem->report->residual = (double)m * DBL_EPSILON;
@@ -543,9 +718,10 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
         rc = frame_of_landmarks(f, ctx, problem, err);
         goto out;
     }
-    set_limits(problem, problem->rows->n, choice);
+    const int64_t n = mrc_rows_total(problem->rows);
     int64_t expected;
-    mrc_gram_request request = request_of(problem, choice, problem->rows->n, &expected);
+    set_limits(problem, n, choice);
+    mrc_gram_request request = request_of(problem, choice, n, &expected);
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(list_rows(ctx, problem, choice, gram, &list, &count, err));
     if (list && !mrc_gram_holds_columns(gram)) {
@@ -560,7 +736,7 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
         report->passes = s.def.count;
     }
     MRC_TRY(mrc_selection_describe(&s, model, err));
-    MRC_TRY(frame_of_rows(f, gram, &s, exact, err));
+    MRC_TRY(frame_of_rows(f, ctx, gram, &s, exact, err));
 out:
     mrc_free(list);
     mrc_selection_destroy(&s);

@@ -6,8 +6,9 @@
 
 #include "methods/greedy/selection.h"
 
-/* Choose up to *count rows, put them into list (room for n) and set *count. gram is the uncentred
- * operator; self is that of the choice. */
+/* Choose up to *count rows, put them into list (room for n, and for *count) and set *count. gram is
+ * the uncentred operator; self is that of the choice. Rows that are spread over ranks are counted
+ * in those of all. */
 typedef mercer_status (*mrc_subset_choose)(void *self, mercer_ctx *ctx, const mrc_problem *problem,
                                            mrc_gram *gram, int64_t *list, int64_t *count,
                                            mercer_error *err);
@@ -28,7 +29,8 @@ typedef struct mrc_subset_choice {
 
 /* An orthonormal basis of the span of m points, and the n mapped training rows in it. */
 typedef struct mrc_frame {
-    int64_t n, m;
+    int64_t n, m;        /* n: rows here, of */
+    mrc_span span;       /* all of them, which may be spread over ranks */
     int64_t *selected;   /* the points: training rows, */
     mercer_rows *points; /* or rows of their own; the other one is NULL */
     double *coordinates; /* P', m x n; its means are subtracted when the model is centred */
