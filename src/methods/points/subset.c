@@ -14,6 +14,7 @@
 #include "methods/points/subset.h"
 
 #include "base/comm.h"
+#include "base/order.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
 #include "methods/greedy/sparse_features.h"
@@ -244,15 +245,33 @@ out:
     return rc;
 }
 
+struct turned {
+    mrc_frame *f;
+    const double *projected; /* count x m */
+    int64_t first, count;
+};
+
+static void turn_strip(void *arg, int64_t strip, int worker)
+{
+    const struct turned *w = arg;
+    const int64_t m = w->f->m, begin = strip * MRC_STRIP;
+    const int64_t end = mrc_min64(w->count, begin + MRC_STRIP);
+    (void)worker;
+    for (int64_t j = 0; j < m; j++)
+        for (int64_t i = begin; i < end; i++)
+            w->f->coordinates[j * w->f->n + w->first + i] = w->projected[i * m + j];
+}
+
 /* P' = C' K_ZX, a block of training rows at a time: whole strips, as a rank has them, so that a row
  * is computed in the same company wherever it is. kept: those of the points of gram that span. */
 static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mrc_gram *gram, const int64_t *kept, mercer_error *err)
 {
-    enum { VALUES = 1 << 18 }; /* kernel values held: more take memory, fewer make short products */
-    enum { MOST = 32 };        /* strips of a block: mrc_tall_times() cuts longer ones otherwise */
+    enum { VALUES = 1 << 21 }; /* kernel values held: 16 MB, and as much for their products */
+    /* Strips of a block, which threads share; mrc_tall_times() cuts longer ones otherwise. */
+    enum { LEAST = 2, MOST = 32 };
     int64_t all = mrc_gram_size(gram), m = f->m, strips = VALUES / all / MRC_STRIP;
-    int64_t block = (strips < 1 ? 1 : strips < MOST ? strips : MOST) * MRC_STRIP;
+    int64_t block = (strips < LEAST ? LEAST : strips < MOST ? strips : MOST) * MRC_STRIP;
     double *values = NULL, *weights = NULL, *projected = NULL;
     mercer_status rc = MERCER_OK;
     block = block < f->n ? block : f->n;
@@ -267,9 +286,8 @@ static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_probl
         MRC_TRY(mrc_gram_cross(gram, problem->rows, first, count, values, err));
         MRC_TRY(mrc_tall_times_checked(ctx, count, m, all, 1, values, all, weights, m, 0, projected,
                                        m, err));
-        for (int64_t i = 0; i < count; i++)
-            for (int64_t j = 0; j < m; j++)
-                f->coordinates[j * f->n + first + i] = projected[i * m + j];
+        struct turned turned = {.f = f, .projected = projected, .first = first, .count = count};
+        MRC_TRY(mrc_parfor_checked(ctx, mrc_strips(count), turn_strip, &turned, err));
     }
 out:
     mrc_free(values);
