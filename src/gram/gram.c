@@ -618,7 +618,7 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     MRC_TRY(need_whole(g, err));
     MRC_TRY(mrc_gram_learn_means(g, err));
     /* Callers go through many rows in blocks: whatever is done for a block is done for its rows
-     * alone, or it would be done n times for n rows. */
+     * only, or it would be done n times for n rows. */
     if (count < rows->n)
         MRC_TRY(mrc_rows_slice(rows, first, count, &slice, err));
     const mercer_rows *block = slice ? slice : rows;
