@@ -129,6 +129,26 @@ static void test_writing(void **state)
     destroy(&b);
 }
 
+/* whole: the values of new rows 1 to NEW - 1, which are those of their blocks: to the last bit
+ * where the same rows are multiplied together, 64 at a time. */
+static void same_in_blocks(mrc_gram *g, const mercer_rows *fresh, const double *whole)
+{
+    static const int64_t sizes[] = {1, 7, 64, 65};
+    const int64_t n = mrc_gram_size(g);
+    double *out = ref_alloc(NEW, n), largest = 0;
+    for (int64_t i = 0; i < (NEW - 1) * n; i++)
+        largest = fmax(largest, fabs(whole[i]));
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int64_t first = 1; first < NEW; first += sizes[s]) {
+            int64_t count = NEW - first < sizes[s] ? NEW - first : sizes[s];
+            const double *right = whole + (first - 1) * n;
+            assert_ok(mrc_gram_cross(g, fresh, first, count, out, &err));
+            for (int64_t i = 0; i < count * n; i++)
+                assert_true(fabs(out[i] - right[i]) <= (sizes[s] == 64 ? 0 : 1e-12 * largest));
+        }
+    mrc_free(out);
+}
+
 /* Everything the operator gives, one after the other. */
 static double *operator_values(const mercer_rows *rows, const mercer_rows *fresh,
                                const char *kernel_text, const mrc_store *store, bool single,
@@ -156,8 +176,10 @@ static double *operator_values(const mercer_rows *rows, const mercer_rows *fresh
     at += J * n;
     assert_ok(mrc_gram_row_norms2(g, chosen, J, NULL, at, &err));
     at += J;
-    if (fresh)
+    if (fresh) {
         assert_ok(mrc_gram_cross(g, fresh, 1, NEW - 1, at, &err));
+        same_in_blocks(g, fresh, at);
+    }
     at += NEW * n;
     assert_ok(mrc_gram_diag(g, &diag, &err));
     memcpy(at, diag, (size_t)n * sizeof *diag);
