@@ -553,7 +553,7 @@ static int run_fit(cli_app *app)
     o.columns = mercer_rows_columns(rows);
     o.entries = mercer_rows_is_sparse(rows) ? mercer_rows_entries(rows) : -1;
     o.origin = mercer_table_target_origin(table);
-    if (targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
+    if (!spread && targets && mercer_targets_kind(targets) == MERCER_TARGET_CLASSES)
         o.classes = mercer_targets_classes(targets);
 
     if (options.novelty > 0 || options.intervals || options.map) {
@@ -580,6 +580,8 @@ static int run_fit(cli_app *app)
         goto out; /* all ranks have the model, and rank 0 writes it */
     o.model = model;
     mercer_model_get_info(model, &o.info);
+    if (spread && o.info.head && o.info.head_kind == MERCER_TARGET_CLASSES)
+        o.classes = o.info.head_outputs; /* of all ranks */
     if (set->output) {
         start = cli_now();
         rc = mercer_model_save(app->ctx, model, set->output, &err);

@@ -99,7 +99,7 @@ static mercer_status try_heads(mercer_ctx *ctx, const mrc_trial *trial, const ch
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_head_find(spec, &head, err));
     MRC_TRY(mrc_scale_parse(trial->fit->scale_target, &scale, err));
-    MRC_TRY(mrc_head_check_targets(&head, train->targets, scale, train->rows->n, err));
+    MRC_TRY(mrc_head_check_targets(&head, train->targets, scale, train->rows->n, NULL, err));
     int64_t step = head.def->needs_all_features ? 1 : trial->count;
     for (int64_t c = 0; c < trial->count; c += step) {
         mercer_model_free(first);

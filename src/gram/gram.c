@@ -574,7 +574,7 @@ static void cross_group(void *arg, int64_t task, int worker)
     }
     for (int64_t i = 0; g->unit != 1 && i < rows * g->n; i++)
         out[i] /= g->unit;
-    for (int64_t i = 0; g->centered && i < rows; i++) {
+    for (int64_t i = 0; g->centered && !g->span.spread && i < rows; i++) {
         double *row = out + i * g->n, mean = 0;
         for (int64_t t = 0; t < g->n; t++)
             mean += row[t];
@@ -582,6 +582,37 @@ static void cross_group(void *arg, int64_t task, int worker)
         for (int64_t t = 0; t < g->n; t++)
             row[t] += g->grand - mean - g->means[t];
     }
+}
+
+static mercer_status add_row(void *arg, int64_t begin, int64_t end, double *sums, mercer_error *err)
+{
+    const struct cross_work *w = arg;
+    int64_t n = w->g->n;
+    (void)err;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t t = 0; t < n; t++)
+            sums[i] += w->out[i * n + t];
+    return MERCER_OK;
+}
+
+/* The same centring where rows are spread: means are those of the values of all ranks. */
+static mercer_status center_cross(const struct cross_work *w, mercer_error *err)
+{
+    enum { TOGETHER = 8 };
+    const mrc_gram *g = w->g;
+    struct cross_work own = *w;
+    double *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sums, w->count, sizeof *sums, err));
+    MRC_TRY(mrc_comm_relay(g->ctx, sums, w->count, TOGETHER, add_row, &own, err));
+    for (int64_t i = 0; i < w->count; i++) {
+        double *row = w->out + i * g->n, mean = sums[i] / (double)g->span.total;
+        for (int64_t t = 0; t < g->n; t++)
+            row[t] += g->grand - mean - g->means[t];
+    }
+out:
+    mrc_free(sums);
+    return rc;
 }
 
 mercer_status mrc_gram_grand_mean(mrc_gram *g, double *out, mercer_error *err)
@@ -615,7 +646,6 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     if (!rows->csr.start != !g->rows->csr.start)
         return mrc_fail(err, MERCER_ERR_ARGUMENT,
                         "new rows must be sparse or dense as the training rows are");
-    MRC_TRY(need_whole(g, err));
     MRC_TRY(mrc_gram_learn_means(g, err));
     /* Callers go through many rows in blocks: whatever is done for a block is done for its rows
      * only, or it would be done n times for n rows. */
@@ -630,6 +660,8 @@ mercer_status mrc_gram_cross(mrc_gram *g, const mercer_rows *rows, int64_t first
     MRC_TRY(mrc_alloc2_raw(&w.scratch, g->threads, w.scratch_size, sizeof *w.scratch, err));
     MRC_TRY(
         mrc_parfor_checked(g->ctx, (count + MRC_GATHER - 1) / MRC_GATHER, cross_group, &w, err));
+    if (g->centered && g->span.spread)
+        MRC_TRY(center_cross(&w, err));
 out:
     mrc_points_destroy(&points);
     mercer_rows_free(slice);

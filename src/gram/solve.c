@@ -36,6 +36,7 @@
 #include "gram/solve.h"
 
 #include "base/order.h"
+#include "base/running.h"
 #include "gram/factor.h"
 #include "gram/sampled.h"
 #include "gram/store.h"
@@ -54,6 +55,7 @@ enum {
     CHECKED = 16,     /* rows of K that a factor is compared with: the root of a mean of squares, to
                          a quarter */
     AT_ONCE = 4,      /* of them, which take n values each */
+    TOGETHER = 8,     /* running sums that a rank hands on at a time */
 };
 
 /* Shares of |Y|, see above: recurrences stop at the first, the second is enough. More than the
@@ -104,10 +106,11 @@ void mrc_ridge_destroy(mrc_ridge *ridge)
 /* ---- targets ---- */
 
 struct targets {
-    int64_t n, outputs;
-    double *y;     /* n x outputs, centred when the operator is, each column about 1 at most */
-    double *scale; /* outputs: powers of two that they were divided by */
-    double *norm;  /* outputs: length of the column */
+    int64_t n, outputs; /* n: rows here, of */
+    mrc_span span;      /* all of them */
+    double *y;          /* n x outputs, centred when the operator is, each column about 1 at most */
+    double *scale;      /* outputs: powers of two that they were divided by */
+    double *norm;       /* outputs: length of the column */
 };
 
 static void targets_destroy(struct targets *t)
@@ -117,42 +120,91 @@ static void targets_destroy(struct targets *t)
     mrc_free(t->norm);
 }
 
-/* Means of columns by their differences from the first row: a large common part costs no digits. */
-static double column_mean(const double *y, int64_t n, int64_t l, int64_t c)
+/* What running sums are taken of. */
+struct columns {
+    const struct targets *t;
+    const double *x, *first; /* n x outputs, outputs */
+};
+
+static mercer_status add_differences(void *arg, int64_t begin, int64_t end, double *sums,
+                                     mercer_error *err)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += (y[i * l + c] - y[c]) / (double)n;
-    return y[c] + sum;
+    const struct columns *w = arg;
+    int64_t l = w->t->outputs;
+    (void)err;
+    for (int64_t c = begin; c < end; c++)
+        for (int64_t i = 0; i < w->t->n; i++)
+            sums[c] += (w->x[i * l + c] - w->first[c]) / (double)w->t->span.total;
+    return MERCER_OK;
+}
+
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
+{
+    const struct columns *w = arg;
+    int64_t l = w->t->outputs;
+    (void)err;
+    for (int64_t c = begin; c < end; c++)
+        for (int64_t i = 0; i < w->t->n; i++)
+            sums[c] += w->x[i * l + c] * w->x[i * l + c];
+    return MERCER_OK;
+}
+
+/* Means of columns by their differences from the first row: a large common part costs no digits. */
+static mercer_status find_means(mercer_ctx *ctx, const double *y, const struct targets *t,
+                                double *mean, mercer_error *err)
+{
+    int64_t l = t->outputs;
+    double *first = NULL;
+    struct columns w = {.t = t, .x = y};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&first, l, sizeof *first, err));
+    if (t->span.first == 0 && t->n > 0)
+        memcpy(first, y, (size_t)l * sizeof *first);
+    if (t->span.spread)
+        MRC_TRY(mrc_comm_merge_numbers(ctx, first, l, err));
+    w.first = first;
+    MRC_TRY(mrc_run_span(ctx, &t->span, mean, l, TOGETHER, add_differences, &w, err));
+    for (int64_t c = 0; c < l; c++)
+        mean[c] += first[c];
+out:
+    mrc_free(first);
+    return rc;
 }
 
 static mercer_status take_targets(const mrc_gram *g, const double *given, struct targets *t,
                                   double *mean, mercer_error *err)
 {
+    struct columns w = {.t = t};
     int64_t n = t->n, l = t->outputs;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&t->y, n, l, sizeof *t->y, err));
     MRC_TRY(mrc_alloc(&t->scale, l, sizeof *t->scale, err));
     MRC_TRY(mrc_alloc(&t->norm, l, sizeof *t->norm, err));
+    if (g->centered)
+        MRC_TRY(find_means(g->ctx, given, t, mean, err));
     for (int64_t c = 0; c < l; c++) {
-        double largest = 0, sum = 0, size = 0;
+        double largest = 0, size = 0;
         int exponent;
-        mean[c] = g->centered ? column_mean(given, n, l, c) : 0;
         for (int64_t i = 0; i < n; i++) {
             size = fmax(size, fabs(given[i * l + c]));
             largest = fmax(largest, fabs(given[i * l + c] - mean[c]));
+        }
+        if (t->span.spread) {
+            MRC_TRY(mrc_comm_largest(g->ctx, &size, err));
+            MRC_TRY(mrc_comm_largest(g->ctx, &largest, err));
         }
         /* Equal values may differ from their mean by rounding. */
         bool constant = largest <= 4 * g->eps * size;
         frexp(constant ? 1 : largest, &exponent);
         t->scale[c] = ldexp(1, exponent > 1000 ? 1000 : exponent < -1000 ? -1000 : exponent);
-        for (int64_t i = 0; i < n; i++) {
-            double value = constant ? 0 : (given[i * l + c] - mean[c]) / t->scale[c];
-            t->y[i * l + c] = value;
-            sum += value * value;
-        }
-        t->norm[c] = sqrt(sum);
+        for (int64_t i = 0; i < n; i++)
+            t->y[i * l + c] = constant ? 0 : (given[i * l + c] - mean[c]) / t->scale[c];
     }
+    w.x = t->y;
+    MRC_TRY(mrc_run_span(g->ctx, &t->span, t->norm, l, TOGETHER, add_squares, &w, err));
+    for (int64_t c = 0; c < l; c++)
+        t->norm[c] = sqrt(t->norm[c]);
 out:
     return rc;
 }
@@ -182,6 +234,14 @@ static void basis_destroy(struct basis *b)
     mrc_free(b->turned);
 }
 
+/* Rank 0 says what these numbers are, where rows are spread: LAPACK and BLAS differ from processor
+ * to processor. */
+static mercer_status decide(const mrc_factor *f, double *x, int64_t count, mercer_error *err)
+{
+    return f->span.spread ? mrc_comm_broadcast(f->ctx, x, count * (int64_t)sizeof *x, err)
+                          : MERCER_OK;
+}
+
 static mercer_status basis_init(struct basis *b, const mrc_factor *f, const double *y, int64_t l,
                                 mercer_error *err)
 {
@@ -195,11 +255,15 @@ static mercer_status basis_init(struct basis *b, const mrc_factor *f, const doub
     MRC_TRY(mrc_alloc2(&inner, q, l, sizeof *inner, err));
     MRC_TRY(mrc_factor_inner(f, NULL, b->vectors, err));
     mrc_progress(f->ctx, "eigenvalues", -1);
-    MRC_TRY(mrc_eigen_symmetric(f->ctx, q, b->vectors, b->values, err));
+    if (!f->span.spread || f->ctx->comm.table.rank == 0)
+        MRC_TRY(mrc_eigen_symmetric(f->ctx, q, b->vectors, b->values, err));
+    MRC_TRY(decide(f, b->values, q, err));
+    MRC_TRY(decide(f, b->vectors, q * q, err));
     for (int64_t j = 0; j < q; j++)
         b->values[j] = fmax(b->values[j], 0);
     MRC_TRY(mrc_factor_transposed_times(f, y, l, inner, err));
     mrc_tall_times(f->ctx, q, l, q, 1, b->vectors, q, inner, l, 0, b->turned, l);
+    MRC_TRY(decide(f, b->turned, q * l, err));
 out:
     mrc_free(inner);
     return rc;
@@ -312,23 +376,33 @@ out:
     return rc;
 }
 
+static mercer_status add_strips(void *arg, int64_t begin, int64_t end, double *sums,
+                                mercer_error *err)
+{
+    const struct leave_one_out *w = arg;
+    (void)err;
+    for (int64_t s = 0; s < mrc_strips(w->t->n); s++)
+        for (int64_t k = begin; k < end; k++)
+            sums[k] += w->sums[s * MRC_RIDGES + k];
+    return MERCER_OK;
+}
+
 /* The ridge, and out->errors in the units of the targets. */
 static mercer_status choose_ridge(const mrc_gram *g, const struct basis *b, const struct targets *t,
                                   mrc_ridge *out, mercer_error *err)
 {
-    int64_t n = t->n, strips = (n + STRIP - 1) / STRIP;
+    int64_t n = t->span.total, strips = mrc_strips(t->n);
     struct leave_one_out w = {.b = b, .t = t, .intercept = g->centered ? 1 / (double)n : 0};
-    double largest = 0, least = INFINITY;
+    double largest = 0, least = INFINITY, sums[MRC_RIDGES] = {0};
     int best = -1;
     mercer_status rc = MERCER_OK;
     MRC_TRY(loo_init(&w, out->trace, err));
     MRC_TRY(mrc_parfor_checked(g->ctx, strips, leave_out_strip, &w, err));
+    MRC_TRY(mrc_run_span(g->ctx, &t->span, sums, MRC_RIDGES, TOGETHER, add_strips, &w, err));
     for (int64_t c = 0; c < t->outputs; c++)
         largest = fmax(largest, t->norm[c] > 0 ? t->scale[c] : 0);
     for (int k = MRC_RIDGES - 1; k >= 0; k--) {
-        double sum = 0;
-        for (int64_t s = 0; s < strips; s++)
-            sum += w.sums[s * MRC_RIDGES + k];
+        double sum = sums[k];
         if (isfinite(sum) && sum < least) {
             least = sum;
             best = k;
@@ -340,6 +414,7 @@ static mercer_status choose_ridge(const mrc_gram *g, const struct basis *b, cons
                  "the leave-one-out errors have no digits for any ridge: each row is predicted "
                  "only from its own target; give a ridge");
     out->ridge = mrc_ridge_at(best);
+    MRC_TRY(decide(b->f, &out->ridge, 1, err));
 out:
     loo_destroy(&w, g->ctx->threads);
     return rc;
@@ -374,39 +449,60 @@ out:
 
 /* ---- with a factor ---- */
 
+struct comparison {
+    const struct targets *t;
+    const mrc_ridge *out;
+    double *values, *image; /* AT_ONCE x n: of K, and of F F' */
+};
+
+/* Sums for row k / outputs of those at once, and output k % outputs. */
+static mercer_status add_products(void *arg, int64_t begin, int64_t end, double *sums,
+                                  mercer_error *err)
+{
+    const struct comparison *w = arg;
+    int64_t n = w->t->n, l = w->t->outputs;
+    (void)err;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t r = k / l, c = k % l;
+        for (int64_t i = 0; i < n; i++)
+            sums[k] += (w->values[r * n + i] - w->image[r * n + i]) *
+                       ((w->t->y[i * l + c] - w->out->fitted[i * l + c]) / w->out->mu);
+    }
+    return MERCER_OK;
+}
+
 /* sums (outputs) of the squares of (K - F F') A over the rows drawn, A = (Y - fitted) / mu. */
 static mercer_status check_rows(mrc_gram *g, const struct targets *t, const mrc_ridge *out,
                                 const int64_t *drawn, int64_t count, double *sums,
                                 mercer_error *err)
 {
     int64_t n = t->n, l = t->outputs, q = out->f->rank;
+    struct comparison w = {.t = t, .out = out};
     mercer_rows *rows = NULL;
-    double *values = NULL, *own = NULL, *image = NULL;
+    double *own = NULL, *found = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_rows_take(g->rows, drawn, count, &rows, err));
-    MRC_TRY(mrc_alloc2_raw(&values, AT_ONCE, n, sizeof *values, err));
-    MRC_TRY(mrc_alloc(&own, q, sizeof *own, err));
-    MRC_TRY(mrc_alloc(&image, n, sizeof *image, err));
+    MRC_TRY(mrc_rows_take_of_all(g->ctx, g->rows, drawn, count, &rows, err));
+    MRC_TRY(mrc_alloc2_raw(&w.values, AT_ONCE, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2_raw(&w.image, AT_ONCE, n, sizeof(double), err));
+    MRC_TRY(mrc_alloc2(&own, AT_ONCE, q, sizeof *own, err));
+    MRC_TRY(mrc_alloc2(&found, AT_ONCE, l, sizeof *found, err));
     for (int64_t first = 0; first < count; first += AT_ONCE) {
         int64_t some = mrc_min64(AT_ONCE, count - first);
-        MRC_TRY(mrc_gram_cross(g, rows, first, some, values, err));
-        for (int64_t r = 0; r < some; r++) {
-            mrc_factor_row(out->f, drawn[first + r], q, own);
-            MRC_TRY(mrc_factor_times(out->f, own, 1, image, err));
-            for (int64_t c = 0; c < l; c++) {
-                double sum = 0;
-                for (int64_t i = 0; i < n; i++)
-                    sum += (values[r * n + i] - image[i]) *
-                           ((t->y[i * l + c] - out->fitted[i * l + c]) / out->mu);
-                sums[c] += sum * sum;
-            }
-        }
+        MRC_TRY(mrc_gram_cross(g, rows, first, some, w.values, err));
+        MRC_TRY(mrc_factor_rows_of_all(out->f, drawn + first, some, own, err));
+        for (int64_t r = 0; r < some; r++)
+            MRC_TRY(mrc_factor_times(out->f, own + r * q, 1, w.image + r * n, err));
+        memset(found, 0, (size_t)(some * l) * sizeof *found);
+        MRC_TRY(mrc_run_span(g->ctx, &t->span, found, some * l, TOGETHER, add_products, &w, err));
+        for (int64_t k = 0; k < some * l; k++)
+            sums[k % l] += found[k] * found[k];
     }
 out:
     mercer_rows_free(rows);
-    mrc_free(values);
+    mrc_free(w.values);
+    mrc_free(w.image);
     mrc_free(own);
-    mrc_free(image);
+    mrc_free(found);
     return rc;
 }
 
@@ -414,7 +510,7 @@ out:
 static mercer_status compare_factor(mrc_gram *g, const struct targets *t, mrc_ridge *out,
                                     mercer_error *err)
 {
-    int64_t n = t->n, count = mrc_min64(CHECKED, n), drawn[CHECKED];
+    int64_t n = t->span.total, count = mrc_min64(CHECKED, n), drawn[CHECKED];
     double *sums = NULL;
     mrc_rng rng;
     mercer_status rc = MERCER_OK;
@@ -440,15 +536,23 @@ static double column_dot(const double *a, const double *b, int64_t n, int64_t l,
 }
 
 /* The largest length of a column of x as a share of its targets'. */
-static double largest_share(const struct targets *t, const double *x)
+static mercer_status largest_share(mercer_ctx *ctx, const struct targets *t, const double *x,
+                                   double *worst, mercer_error *err)
 {
-    double worst = 0;
+    struct columns w = {.t = t, .x = x};
+    double *sums = NULL;
+    mercer_status rc = MERCER_OK;
+    *worst = 0;
+    MRC_TRY(mrc_alloc(&sums, t->outputs, sizeof *sums, err));
+    MRC_TRY(mrc_run_span(ctx, &t->span, sums, t->outputs, TOGETHER, add_squares, &w, err));
     for (int64_t c = 0; c < t->outputs; c++)
         if (t->norm[c] > 0) {
-            double share = sqrt(column_dot(x, x, t->n, t->outputs, c)) / t->norm[c];
-            worst = share <= worst ? worst : share; /* not a number counts */
+            double share = sqrt(sums[c]) / t->norm[c];
+            *worst = share <= *worst ? *worst : share; /* not a number counts */
         }
-    return worst;
+out:
+    mrc_free(sums);
+    return rc;
 }
 
 static mercer_status solve_factor(mrc_gram *g, const struct basis *b, const struct targets *t,
@@ -472,13 +576,14 @@ static mercer_status solve_factor(mrc_gram *g, const struct basis *b, const stru
         for (int64_t j = 0; j < q * l; j++)
             inner[j] -= out->mu * out->weights[j];
         MRC_TRY(inverse_times(b, out->mu, inner, l, scratch, step, err));
+        MRC_TRY(decide(f, step, q * l, err));
         for (int64_t j = 0; j < q * l; j++)
             out->weights[j] += step[j];
         MRC_TRY(mrc_factor_times(f, out->weights, l, out->fitted, err));
     }
     for (int64_t i = 0; i < n * l; i++)
         rest[i] += out->fitted[i] - t->y[i]; /* the last correction of the fit */
-    out->residual = largest_share(t, rest);
+    MRC_TRY(largest_share(g->ctx, t, rest, &out->residual, err));
     if (f->pivots && out->mu > 0)
         MRC_TRY(compare_factor(g, t, out, err));
     MRC_TRY(judge(g, out, true, err));
@@ -634,7 +739,7 @@ static mercer_status true_residual(struct gradients *s, const double *dual, doub
     MRC_TRY(mrc_gram_apply(s->g, dual, l, fitted, err));
     for (int64_t i = 0; i < n * l; i++)
         s->rest[i] = s->t->y[i] - fitted[i] - s->mu * dual[i];
-    *worst = largest_share(s->t, s->rest);
+    MRC_TRY(largest_share(s->g->ctx, s->t, s->rest, worst, err));
 out:
     return rc;
 }
@@ -680,23 +785,35 @@ out:
 
 /* ---- all together ---- */
 
+static mercer_status add_diagonal(void *arg, int64_t begin, int64_t end, double *trace,
+                                  mercer_error *err)
+{
+    const mrc_gram *g = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < g->n; i++)
+        *trace += g->diag[i];
+    return MERCER_OK;
+}
+
 static mercer_status find_trace(mrc_gram *g, double *trace, mercer_error *err)
 {
-    const double *diag;
-    mercer_status rc = mrc_gram_diag(g, &diag, err);
+    const double *diag, floor = mrc_rank_floor(g->span.total, g->eps * g->kmax, 0);
+    mercer_status rc = MERCER_OK;
     *trace = 0;
-    for (int64_t i = 0; rc == MERCER_OK && i < g->n; i++)
-        *trace += diag[i];
-    double floor = mrc_rank_floor(g->n, g->eps * g->kmax, 0);
-    if (rc == MERCER_OK && !(*trace > floor))
+    MRC_TRY(mrc_gram_diag(g, &diag, err));
+    MRC_TRY(mrc_run_span(g->ctx, &g->span, trace, 1, 1, add_diagonal, g, err));
+    if (!(*trace > floor))
         rc = *trace < -floor ? refuse_indefinite(err) : refuse_zero(err);
+out:
     return rc;
 }
 
 mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs, double ridge,
                              mrc_ridge *out, mercer_error *err)
 {
-    struct targets t = {.n = g->n, .outputs = outputs};
+    struct targets t = {.n = g->n, .outputs = outputs, .span = g->span};
     struct basis b = {0};
     mrc_sampled sampled = {0};
     mercer_status rc = MERCER_OK;
@@ -721,7 +838,7 @@ mercer_status mrc_gram_solve(mrc_gram *g, const double *targets, int64_t outputs
         out->stand_in = sampled.complete ? 0 : sampled.factor->rank;
         out->stand_in_left = sampled.complete ? 0 : sampled.left / out->trace;
     }
-    b.floor = mrc_rank_floor(g->n, g->eps * g->kmax, mrc_gram_left_out(g));
+    b.floor = mrc_rank_floor(g->span.total, g->eps * g->kmax, mrc_gram_left_out(g));
     MRC_TRY(basis_init(&b, out->f ? out->f : sampled.factor, t.y, outputs, err));
     out->ridge = ridge;
     if (ridge == MRC_RIDGE_AUTO)

@@ -57,6 +57,7 @@ const mrc_head_def mrc_head_direct = {
     .scale_free = true,
     .needs_all_features = true,
     .of_predictions = true,
+    .spreads = true,
     .fit = direct_fit,
     .is_complete = direct_is_complete,
     .add_feature = direct_add_feature,

@@ -8,6 +8,7 @@
 #include "heads/heads.h"
 
 #include "base/bytes.h"
+#include "base/running.h"
 
 #include <mercer/fit.h>
 
@@ -80,8 +81,35 @@ mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error
                     spec, known);
 }
 
+/* MERCER_ERR_DATA: all rows, of all ranks, are of one class. */
+static mercer_status check_classes(const mercer_targets *targets, mercer_ctx *ranks,
+                                   mercer_error *err)
+{
+    double *sizes = NULL;
+    int64_t occurring = 0, last = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sizes, targets->classes, sizeof *sizes, err));
+    for (int64_t i = 0; i < targets->n; i++)
+        sizes[targets->codes[i]]++;
+    if (ranks)
+        MRC_TRY(mrc_comm_sum(ranks, sizes, targets->classes, err));
+    for (int64_t c = 0; c < targets->classes; c++)
+        if (sizes[c] > 0) {
+            occurring++;
+            last = c;
+        }
+    if (occurring < 2)
+        MRC_FAIL(err, MERCER_ERR_DATA,
+                 "all rows are of class '%s': there is no other class to tell it from",
+                 targets->class_names[last]);
+out:
+    mrc_free(sizes);
+    return rc;
+}
+
 mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
-                                     mrc_scale_kind scale, int64_t n, mercer_error *err)
+                                     mrc_scale_kind scale, int64_t n, mercer_ctx *ranks,
+                                     mercer_error *err)
 {
     const mrc_head_def *def = choice->def;
     if (mercer_targets_kind(targets) == MERCER_TARGET_NONE)
@@ -111,20 +139,14 @@ mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer
         if (rc != MERCER_OK)
             return rc;
     }
-    for (int64_t i = 0; targets->kind == MERCER_TARGET_CLASSES && i < n; i++)
-        if (targets->codes[i] != targets->codes[0])
-            return MERCER_OK;
-    if (targets->kind == MERCER_TARGET_CLASSES)
-        return mrc_fail(err, MERCER_ERR_DATA,
-                        "all rows are of class '%s': there is no other class to tell it from",
-                        targets->class_names[targets->codes[0]]);
-    return MERCER_OK;
+    return targets->kind == MERCER_TARGET_CLASSES ? check_classes(targets, ranks, err) : MERCER_OK;
 }
 
 /* Names of the outputs; of classes, those that occur, and *codes for them. */
-static mercer_status describe(const mercer_targets *targets, mrc_head *head, int64_t **codes,
-                              mercer_error *err)
+static mercer_status describe(mercer_ctx *ctx, const mrc_span *span, const mercer_targets *targets,
+                              mrc_head *head, int64_t **codes, mercer_error *err)
 {
+    double *sizes = NULL;
     int64_t *place = NULL, count = 0; /* of each class among those that occur, from 1 */
     const char **names = NULL;
     mercer_status rc = MERCER_OK;
@@ -136,10 +158,13 @@ static mercer_status describe(const mercer_targets *targets, mrc_head *head, int
     MRC_TRY(mrc_alloc(&place, targets->classes, sizeof *place, err));
     MRC_TRY(mrc_alloc(&names, targets->classes, sizeof *names, err));
     MRC_TRY(mrc_alloc(codes, targets->n, sizeof **codes, err));
+    MRC_TRY(mrc_alloc(&sizes, targets->classes, sizeof *sizes, err));
     for (int64_t i = 0; i < targets->n; i++)
-        place[targets->codes[i]] = 1;
+        sizes[targets->codes[i]]++;
+    if (span->spread)
+        MRC_TRY(mrc_comm_sum(ctx, sizes, targets->classes, err));
     for (int64_t k = 0; k < targets->classes; k++)
-        if (place[k]) {
+        if (sizes[k] > 0) {
             names[count] = targets->class_names[k];
             place[k] = ++count;
         }
@@ -148,6 +173,7 @@ static mercer_status describe(const mercer_targets *targets, mrc_head *head, int
     head->outputs = count;
     MRC_TRY(mrc_copy_names(&head->names, (char *const *)names, count, err));
 out:
+    mrc_free(sizes);
     mrc_free(place);
     mrc_free(names);
     return rc;
@@ -180,14 +206,19 @@ struct trial {
 
 enum { TRIAL_ROWS = 1024 };
 
-/* The power of two next to the largest value: squares of huge or tiny ones leave the range. */
-static double unit_of(const mrc_head_data *data)
+static double largest_value(const mrc_head_data *data)
 {
-    enum { MOST = 1000 }; /* its inverse is a number, too */
     double largest = 0;
-    int exponent;
     for (int64_t i = 0; !data->codes && i < data->n * data->outputs; i++)
         largest = fmax(largest, fabs(data->values[i]));
+    return largest;
+}
+
+/* The power of two next to the largest value: squares of huge or tiny ones leave the range. */
+static double unit_of(double largest)
+{
+    enum { MOST = 1000 }; /* its inverse is a number, too */
+    int exponent;
     frexp(largest > 0 ? largest : 1, &exponent);
     return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
 }
@@ -223,9 +254,9 @@ static void try_rows(void *arg, int64_t task, int worker)
 }
 
 /* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
-static double error_of(const mrc_head_data *data, double unit, double sum)
+static double error_of(const mrc_head_data *data, int64_t rows, double unit, double sum)
 {
-    double n = (double)data->n;
+    double n = (double)rows;
     return data->codes ? sum / n : unit * sqrt(sum / (n * (double)data->outputs));
 }
 
@@ -234,7 +265,7 @@ static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
                                  const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
     int64_t l = data->l, tasks = (data->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
-    struct trial t = {.def = def, .head = head, .data = data, .unit = unit_of(data)};
+    struct trial t = {.def = def, .head = head, .data = data, .unit = unit_of(largest_value(data))};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, data->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
@@ -243,7 +274,7 @@ static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
             sum += t.sums[task * l + j];
-        head->errors[j] = error_of(data, t.unit, sum);
+        head->errors[j] = error_of(data, data->n, t.unit, sum);
     }
 out:
     mrc_free(t.scores);
@@ -251,28 +282,53 @@ out:
     return rc;
 }
 
+/* What the misses of predictions are added up from. */
+struct misses {
+    const mrc_head_data *data;
+    double unit;
+    const double *scores;
+    const int64_t *codes;
+};
+
+static mercer_status add_misses(void *arg, int64_t begin, int64_t end, double *sum,
+                                mercer_error *err)
+{
+    const struct misses *w = arg;
+    const mrc_head_data *data = w->data;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < data->n; i++)
+        *sum += data->codes ? w->codes[i] != data->codes[i]
+                            : squared_error(data, w->unit, i, w->scores + i * data->outputs);
+    return MERCER_OK;
+}
+
 /* For all features together; and where the head can, with each row left out. */
 static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_head_data *data, mrc_head *head, mercer_error *err)
+                                const mrc_span *span, const mrc_head_data *data, mrc_head *head,
+                                mercer_error *err)
 {
     int64_t n = data->n, l = data->l;
-    double *scores = NULL, unit = unit_of(data);
+    double *scores = NULL, largest = largest_value(data), unit;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
-    if (choice->def->most_tried && n > choice->def->most_tried)
+    if (choice->def->most_tried && span->total > choice->def->most_tried)
         return MERCER_OK;
+    if (span->spread)
+        MRC_TRY(mrc_comm_largest(ctx, &largest, err));
+    unit = unit_of(largest);
     MRC_TRY(mrc_alloc2_raw(&scores, n, data->outputs, sizeof *scores, err));
     MRC_TRY(mrc_alloc2_raw(&codes, n, 1, sizeof *codes, err));
     const int ways = choice->def->leaves_out && n > 1 ? 2 : 1;
     for (int own = 0; own < ways; own++) {
         mrc_head_query query = {
             .features = data->features, .n = n, .l = l, .k = l, .own = own != 0};
+        struct misses w = {.data = data, .unit = unit, .scores = scores, .codes = codes};
         double sum = 0;
         MRC_TRY(mrc_head_predict(ctx, choice, head, &query, scores, codes, err));
-        for (int64_t i = 0; i < n; i++)
-            sum += data->codes ? codes[i] != data->codes[i]
-                               : squared_error(data, unit, i, scores + i * data->outputs);
-        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(data, unit, sum);
+        MRC_TRY(mrc_run_span(ctx, span, &sum, 1, 1, add_misses, &w, err));
+        *(own ? &head->left_out : &head->errors[l - 1]) = error_of(data, span->total, unit, sum);
     }
 out:
     mrc_free(scores);
@@ -348,13 +404,14 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
     mrc_head_data data = {.n = rows->n, .l = model->components, .values = targets->values};
+    const mrc_span span = mrc_rows_span(ctx, rows);
     char spec[256];
     double *features = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_budget(ctx, def, data.n, data.l, err));
-    MRC_TRY(describe(targets, head, &codes, err));
-    if (!given) {
+    MRC_TRY(describe(ctx, &span, targets, head, &codes, err));
+    if (!given && rows->n > 0) {
         MRC_TRY(mrc_alloc2_raw(&features, data.n, data.l, sizeof *features, err));
         MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
     }
@@ -375,7 +432,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     if (with_errors)
         MRC_TRY(def->add_feature && !def->needs_all_features
                     ? find_errors(ctx, def, &data, head, err)
-                    : find_error(ctx, choice, &data, head, err));
+                    : find_error(ctx, choice, &span, &data, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

@@ -43,6 +43,8 @@ typedef struct mrc_head_def {
     bool needs_all_features; /* it predicts from all features or not at all */
     bool leaves_out;         /* predict can leave each training row out of what predicts it */
     bool of_predictions;     /* it is for features that are predictions, one per output */
+    bool spreads;       /* its fit does not look at features and targets, whose rows may then be
+                           spread over ranks; not for values that are scaled */
     int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
     /* MERCER_ERR_ARGUMENT unless the parameters suit this kind of targets; NULL: they do. */
@@ -85,9 +87,11 @@ const mrc_head_def *mrc_head_of(const struct mercer_entry *entry);
 mercer_status mrc_head_find(const char *spec, mrc_head_choice *out, mercer_error *err);
 void mrc_head_choice_destroy(mrc_head_choice *choice);
 
-/* MERCER_ERR_DATA, or _ARGUMENT, unless the head can learn from these targets of n rows, scaled. */
+/* MERCER_ERR_DATA, or _ARGUMENT, unless the head can learn from these targets of n rows, scaled.
+ * ranks: whose ranks the rows are spread over, or NULL. */
 mercer_status mrc_head_check_targets(const mrc_head_choice *choice, const mercer_targets *targets,
-                                     mrc_scale_kind scale, int64_t n, mercer_error *err);
+                                     mrc_scale_kind scale, int64_t n, mercer_ctx *ranks,
+                                     mercer_error *err);
 
 /* Fit the head of a sealed model to the rows that the model was fitted to, and to their target
  * values scaled as model->head.scale says; it predicts in their own units. given: the features of

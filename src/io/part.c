@@ -24,6 +24,7 @@ struct part {
     int64_t d;
     char **names;
     mercer_prepare *prepare;
+    mercer_targets targets; /* of these rows */
 };
 
 static bool says_other(const char *text, const char *usual)
@@ -125,6 +126,43 @@ out:
     return rc;
 }
 
+/* Targets of a block, whose rows have just been taken, or are not of this part. */
+static mercer_status take_targets(mercer_targets *block, bool taken, struct part *p,
+                                  mercer_error *err)
+{
+    mercer_targets *t = &p->targets;
+    const int64_t before = p->filled - block->n, columns = block->columns;
+    char **names;
+    mercer_status rc = MERCER_OK;
+    if (block->kind == MERCER_TARGET_NONE)
+        return rc;
+    if (t->kind == MERCER_TARGET_NONE) {
+        t->kind = block->kind;
+        t->columns = columns;
+        if (t->kind == MERCER_TARGET_CLASSES)
+            MRC_TRY(mrc_alloc(&t->codes, p->count, sizeof *t->codes, err));
+        else
+            MRC_TRY(mrc_alloc2(&t->values, p->count, columns, sizeof *t->values, err));
+        t->names = block->names;
+        block->names = NULL;
+    }
+    if (taken && t->kind == MERCER_TARGET_CLASSES)
+        memcpy(t->codes + before, block->codes, (size_t)block->n * sizeof *t->codes);
+    else if (taken)
+        memcpy(t->values + before * columns, block->values,
+               (size_t)(block->n * columns) * sizeof *t->values);
+    if (block->classes > t->classes) { /* each block has those of the blocks before, too */
+        names = t->class_names;
+        t->class_names = block->class_names;
+        block->class_names = names;
+        int64_t classes = t->classes;
+        t->classes = block->classes;
+        block->classes = classes;
+    }
+out:
+    return rc;
+}
+
 /* Read on to the end of the part; of a rank without rows the first one, for its columns. */
 static mercer_status fill_part(mercer_ctx *ctx, mercer_reader *reader, struct part *p,
                                mercer_error *err)
@@ -156,6 +194,7 @@ static mercer_status fill_part(mercer_ctx *ctx, mercer_reader *reader, struct pa
                    (size_t)rows->n * bytes);
             p->filled += rows->n;
         }
+        MRC_TRY(take_targets(&table->targets, at >= first && p->count > 0, p, err));
         at += rows->n;
         mercer_table_free(table);
         table = NULL;
@@ -165,8 +204,8 @@ out:
     return rc;
 }
 
-static mercer_status make_part(mercer_reader *reader, struct part *p, mercer_table **out,
-                               mercer_error *err)
+static mercer_status make_part(const mercer_ctx *ctx, mercer_reader *reader, struct part *p,
+                               mercer_table **out, mercer_error *err)
 {
     mercer_table *table = NULL;
     mercer_status rc = MERCER_OK;
@@ -179,9 +218,14 @@ static mercer_status make_part(mercer_reader *reader, struct part *p, mercer_tab
     p->names = NULL;
     table->rows->prepare = p->prepare;
     p->prepare = NULL;
+    table->targets = p->targets;
+    p->targets = (mercer_targets){0};
     table->targets.n = p->count;
     if (reader->source.origin[0])
         MRC_TRY(mrc_strdup(&table->origin, reader->source.origin, err));
+    if (p->count > 0 && table->targets.kind == MERCER_TARGET_CLASSES && !reader->source.classed)
+        MRC_TRY(mrc_targets_judge_classes(ctx, reader->source.input.shown, reader->source.origin,
+                                          false, &table->targets, err));
     *out = table;
     table = NULL;
 out:
@@ -214,9 +258,10 @@ mercer_status mercer_table_read_part(mercer_ctx *ctx, const char *path,
                     reader->source.input.shown);
     MRC_TRY(mercer_ctx_part(ctx, p.total, &p.first, &p.count, err));
     MRC_TRY(fill_part(ctx, reader, &p, err));
-    MRC_TRY(make_part(reader, &p, out, err));
+    MRC_TRY(make_part(ctx, reader, &p, out, err));
 out:
     mrc_free(p.x);
+    mrc_targets_destroy(&p.targets);
     mrc_free_names(p.names, p.d);
     mrc_prepare_free(p.prepare);
     mercer_reader_close(reader);

@@ -8,6 +8,7 @@
 #include "base/comm.h"
 #include "base/hash.h"
 #include "data/prepare.h"
+#include "data/spread_targets.h"
 #include "linalg/blas.h"
 #include "methods/common/options.h"
 #include "methods/common/request.h"
@@ -41,13 +42,15 @@ static mercer_status check_targets(const mercer_rows *rows, const mercer_targets
     }
     if (!learner->def)
         goto out;
-    MRC_TRY(mrc_head_check_targets(learner, targets, r->scale_target, rows->n, err));
+    MRC_TRY(
+        mrc_head_check_targets(learner, targets, r->scale_target, rows->n, r->problem.ranks, err));
     if (targets && targets->kind == MERCER_TARGET_VALUES) {
         int64_t bad = mrc_first_not_finite(targets->values, rows->n * targets->columns);
         if (bad >= 0)
-            MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.row = bad / targets->columns + 1),
+            MRC_FAIL_AT(err, MERCER_ERR_DATA,
+                        MRC_AT(.row = rows->first + bad / targets->columns + 1),
                         "row %lld: target %lld is not a finite number",
-                        (long long)(bad / targets->columns) + 1,
+                        (long long)(rows->first + bad / targets->columns) + 1,
                         (long long)(bad % targets->columns) + 1);
     }
 out:
@@ -265,6 +268,29 @@ out:
     return rc;
 }
 
+/* The targets of rows that are spread, where something learns from them; else NULL. whole: those of
+ * all rows. */
+static mercer_status join_targets(mercer_ctx *ctx, const mrc_request *r, const mercer_rows *rows,
+                                  bool whole, const mercer_targets *given, mercer_targets **out,
+                                  mercer_error *err)
+{
+    const mrc_span span = mrc_rows_span(ctx, rows);
+    mercer_targets *own = NULL;
+    mercer_status rc = MERCER_OK;
+    if (!r->head.def && !r->method->default_head)
+        return MERCER_OK;
+    MRC_TRY(mrc_targets_join(ctx, given, rows->n, &own, err));
+    if (whole) {
+        MRC_TRY(mrc_targets_gather(ctx, own, &span, out, err));
+    } else {
+        *out = own;
+        own = NULL;
+    }
+out:
+    mercer_targets_free(own);
+    return rc;
+}
+
 /* What ranks see to before a fit to rows that are spread; *all: rows for every rank, or NULL. */
 static mercer_status join_ranks(mercer_ctx *ctx, mrc_request *r, const mercer_rows *rows,
                                 mercer_rows **all, mercer_error *err)
@@ -318,6 +344,7 @@ mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
     const bool spread = mrc_rows_span(ctx, rows).spread;
     mrc_request r = {.mapped_kernel = mapped_kernel, .expected = spread ? MERCER_EXPECT_SPREAD : 0};
     mercer_rows *all = NULL;
+    mercer_targets *joined = NULL;
     mercer_fit_report filled = {.struct_size = sizeof filled};
     struct more_rows more = {0};
     mercer_model *model = NULL;
@@ -330,7 +357,8 @@ mercer_status mrc_fit_with(mercer_ctx *ctx, const mercer_fit_options *options,
     MRC_TRY(mrc_request_settle(&r, targets, err));
     if (spread) {
         MRC_TRY(join_ranks(ctx, &r, rows, &all, err));
-        targets = NULL; /* nothing learns from them */
+        MRC_TRY(join_targets(ctx, &r, rows, all != NULL, targets, &joined, err));
+        targets = joined;
     } else if (rows->n != mrc_rows_total(rows)) {
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "the rows are %lld of %lld that are spread over ranks, and the context has none",
@@ -390,6 +418,7 @@ out:
     mrc_free(features);
     mercer_model_free(model);
     mercer_rows_free(all);
+    mercer_targets_free(joined);
     more_rows_destroy(&more);
     mrc_request_destroy(&r);
     return mrc_ctx_leave(ctx, rc, err);

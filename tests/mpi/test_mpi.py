@@ -466,6 +466,46 @@ def nystroem_as_one():
     assert told == spread, (told, spread)
 
 
+def make_targets(count, seed=2):
+    """A table of three columns with values and classes, of which the last rows have one of their own."""
+    x = np.random.default_rng(seed).normal(size=(count, 3))
+    with open("targets.csv", "w", encoding="ascii") as out:
+        print("a,b,c,size,label", file=out)
+        for i, row in enumerate(x):
+            name = "late" if i > count * 0.9 else "up" if row[0] > 0 else "down"
+            print(*(f"{value:.6f}" for value in row), f"{row[0] ** 2 + row[1]:.6f}", name, sep=",", file=out)
+
+
+@test
+def krr_as_one():
+    for count in (257, 3001):
+        make_targets(count)
+        words = ["targets.csv", "-m", "krr", "-k", "rbf:sigma=6"]
+        models_are_those_of_one([*words, "--target", "size", "--drop", "label"], threads=[1])
+        models_are_those_of_one([*words, "--label", "label", "--drop", "size", "--scale", "standard"], (2, 7), [2])
+    call = ["fit", *words, "--label", "label", "--drop", "size", "--threads", "1"]
+    alone(*call, "-o", "one.model", "-q")
+    assert "(3 classes)" in ranks(4, *call, "-o", "my.model").out
+    for name in ("one", "my"):
+        alone("predict", f"{name}.model", "targets.csv", "-o", f"{name}.csv", "-q")
+    assert pathlib.Path("one.csv").read_bytes() == pathlib.Path("my.csv").read_bytes()
+
+
+@test
+def krr_that_cannot_be_spread_is_refused():
+    make_targets(3001)
+    words = ["fit", "targets.csv", "-m", "krr", "-o", "my.model", "-k", "rbf:sigma=6"]
+    one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--head", "ls", status=2), "head: not possible", status=2)
+    one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--scale-target", "standard", status=2), "scale_target",
+             status=2)
+    one_line(ranks(3, *words, "--drop", "size,label", status=1), "nothing to predict")
+    one_line(ranks(3, "fit", "targets.csv", "-m", "kfd", "-o", "my.model", status=2), "method kfd cannot learn", status=2)
+    lines = pathlib.Path("targets.csv").read_text(encoding="ascii").replace("late", "up").replace("down", "up")
+    pathlib.Path("same.csv").write_text(lines, encoding="ascii")
+    one_line(ranks(3, "fit", "same.csv", *words[2:], "--label", "label", status=1), "all rows are of class 'up'")
+    assert not os.path.exists("my.model")
+
+
 @test
 def nystroem_that_cannot_be_spread_is_refused():
     words = ["nothing.npy", "-o", "my.model", "-m"]

@@ -241,7 +241,7 @@ static mercer_status check_spread(const mrc_request *r, mercer_error *err)
         bool given;
         const char *key;
     } whole[] = {
-        {r->head.def != NULL, "head"},
+        {r->head.def && !r->head.def->spreads, "head"},
         {o->novelty > 0, "novelty"},
         {mrc_option_word(o, MRC_OPTION_intervals) > 0, "intervals"},
         {mrc_option_word(o, MRC_OPTION_keep) > 0, "keep"},

@@ -13,8 +13,8 @@
  * n kernel values, in blocks: no n x n matrix. Cost beside the choice: n m^2. */
 #include "methods/points/subset.h"
 
-#include "base/comm.h"
 #include "base/order.h"
+#include "base/running.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
 #include "methods/greedy/sparse_features.h"
@@ -49,17 +49,12 @@ struct running {
     const double *means; /* of the coordinates, m */
 };
 
-typedef mercer_status (*running_body)(void *arg, int64_t begin, int64_t end, double *sums,
-                                      mercer_error *err);
-
 /* sums: `count` for each of `items`, which are zeroes. */
 static mercer_status run_on(mercer_ctx *ctx, struct running *w, int64_t items, int64_t count,
-                            running_body body, double *sums, mercer_error *err)
+                            mrc_relay_body body, double *sums, mercer_error *err)
 {
     enum { TOGETHER = 8 }; /* items that a rank hands on at a time */
-    return w->f->span.spread
-               ? mrc_comm_relay(ctx, sums, items * count, TOGETHER * count, body, w, err)
-               : body(w, 0, items * count, sums, err);
+    return mrc_run_span(ctx, &w->f->span, sums, items * count, TOGETHER * count, body, w, err);
 }
 
 static mercer_status add_diagonal(void *arg, int64_t begin, int64_t end, double *sum,

@@ -23,6 +23,7 @@
  * and no less variance. */
 #include "methods/supervised/regression.h"
 
+#include "base/running.h"
 #include "gram/factor.h"
 #include "kernel/kernel.h"
 #include "linalg/linalg.h"
@@ -44,33 +45,58 @@ static const mrc_param krr_schema[] = {
 static const double TOLD = 1e-3;
 static const double USELESS = 0.1;
 
+/* What is left of target `at`, c being its output. */
+static double rest_of(const mrc_regression *r, int64_t at, int64_t c)
+{
+    return r->targets[at] - r->ridge.mean[c] - r->ridge.fitted[at];
+}
+
+static mercer_status add_rest(void *arg, int64_t begin, int64_t end, double *left,
+                              mercer_error *err)
+{
+    const mrc_regression *r = arg;
+    int64_t n = r->ridge.f->n;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < r->outputs; c++) {
+            double rest = rest_of(r, i * r->outputs + c, c);
+            *left += rest * rest;
+        }
+    return MERCER_OK;
+}
+
 /* The sum over the outputs of s^2; NaN where that is not a number. */
-static double scale_of(const mrc_regression *r, int64_t n, bool centered)
+static mercer_status find_scale(mercer_ctx *ctx, mrc_regression *r, bool centered, double *out,
+                                mercer_error *err)
 {
     const mrc_ridge *s = &r->ridge;
+    const double n = (double)s->f->span.total;
     double sum = 0, left = 0, largest = 0;
+    mercer_status rc = MERCER_OK;
     for (int64_t j = 0; j < s->f->rank * r->outputs; j++) {
         sum += s->weights[j] * s->weights[j];
         largest = fmax(largest, fabs(s->weights[j]));
     }
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < r->outputs; c++) {
-            int64_t at = i * r->outputs + c;
-            double rest = r->targets[at] - s->mean[c] - s->fitted[at];
-            left += rest * rest;
-            largest = fmax(largest, fabs(rest));
-        }
-    double scale = (sum + left / s->mu) / (centered ? (double)(n - 1) : (double)n);
-    return isnormal(scale) || largest == 0 ? scale : NAN;
+    for (int64_t at = 0; at < s->f->n * r->outputs; at++)
+        largest = fmax(largest, fabs(rest_of(r, at, at % r->outputs)));
+    if (s->f->span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &largest, err));
+    MRC_TRY(mrc_run_span(ctx, &s->f->span, &left, 1, 1, add_rest, r, err));
+    double scale = (sum + left / s->mu) / (centered ? n - 1 : n);
+    *out = isnormal(scale) || largest == 0 ? scale : NAN;
+out:
+    return rc;
 }
 
 /* T, t and the rest of the variance; values and vectors are those of F'F. */
-static mercer_status keep_variance(const mrc_problem *problem, const mrc_regression *r,
+static mercer_status keep_variance(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
                                    mercer_model *model, mercer_error *err)
 {
     const mrc_ridge *s = &r->ridge;
     const mrc_factor *f = s->f;
-    int64_t n = problem->rows->n, q = f->rank;
+    int64_t n = mrc_rows_total(problem->rows), q = f->rank;
     bool centered = problem->center != MRC_CENTER_NONE;
     double *triangle = NULL;
     mercer_status rc = MERCER_OK;
@@ -89,7 +115,7 @@ static mercer_status keep_variance(const mrc_problem *problem, const mrc_regress
         MRC_TRY(mrc_factor_triangle(f, &triangle, err));
         mrc_lower_solve(false, true, q, q, triangle, q, model->variance, q);
     }
-    model->variance_scale = scale_of(r, n, centered);
+    MRC_TRY(find_scale(ctx, r, centered, &model->variance_scale, err));
     model->variance_floor = centered ? s->mu / (double)n : 0;
 out:
     mrc_free(triangle);
@@ -110,8 +136,8 @@ static mercer_status as_the_model_does(mercer_ctx *ctx, const mrc_problem *probl
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2_raw(&u, count, q, sizeof *u, err));
     if (f->pivots) {
-        MRC_TRY(mrc_rows_take(problem->rows, f->pivots, q, &pivots, err));
-        MRC_TRY(mrc_rows_take(problem->rows, which, count, &rows, err));
+        MRC_TRY(mrc_rows_take_of_all(ctx, problem->rows, f->pivots, q, &pivots, err));
+        MRC_TRY(mrc_rows_take_of_all(ctx, problem->rows, which, count, &rows, err));
         MRC_TRY(mrc_points_init(&b, ctx, problem->kernel, pivots, NULL, err));
         MRC_TRY(mrc_points_init(&a, ctx, problem->kernel, rows, &b, err));
         mrc_kernel_tile(problem->kernel, ctx, &a, 0, count, &b, 0, q, u, q);
@@ -147,7 +173,7 @@ static mercer_status judge_variance(mercer_ctx *ctx, const mrc_problem *problem,
 {
     enum { CHECKED = 32 };
     const mrc_ridge *s = &r->ridge;
-    int64_t n = problem->rows->n, q = s->f->rank, count = n < CHECKED ? n : CHECKED;
+    int64_t n = mrc_rows_total(problem->rows), q = s->f->rank, count = n < CHECKED ? n : CHECKED;
     int64_t which[CHECKED];
     double *coordinates = NULL, found[CHECKED];
     mrc_rng rng;
@@ -156,7 +182,7 @@ static mercer_status judge_variance(mercer_ctx *ctx, const mrc_problem *problem,
     MRC_TRY(mrc_alloc2_raw(&coordinates, count, q, sizeof *coordinates, err));
     mrc_rng_seed(&rng, 1);
     mrc_rng_spread(&rng, n, which, count);
-    mrc_factor_rows(s->f, which, count, coordinates);
+    MRC_TRY(mrc_factor_rows_of_all(s->f, which, count, coordinates, err));
     MRC_TRY(as_the_model_does(ctx, problem, s->f, which, count, coordinates, model, found, err));
     for (int64_t i = 0; i < count; i++) {
         double expected = 0;
@@ -168,6 +194,8 @@ static mercer_status judge_variance(mercer_ctx *ctx, const mrc_problem *problem,
         if (off > 0)
             *share = fmax(*share, whole > 0 ? off / whole : INFINITY);
     }
+    if (s->f->span.spread) /* kernel values differ from processor to processor */
+        MRC_TRY(mrc_comm_broadcast(ctx, share, sizeof *share, err));
 out:
     mrc_free(coordinates);
     return rc;
@@ -183,12 +211,12 @@ static void drop_variance(mercer_model *model)
 }
 
 /* Variances, unless rounding is all that they would be. */
-static mercer_status add_variance(mercer_ctx *ctx, const mrc_problem *problem,
-                                  const mrc_regression *r, mercer_model *model, mercer_error *err)
+static mercer_status add_variance(mercer_ctx *ctx, const mrc_problem *problem, mrc_regression *r,
+                                  mercer_model *model, mercer_error *err)
 {
     double share;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(keep_variance(problem, r, model, err));
+    MRC_TRY(keep_variance(ctx, problem, r, model, err));
     if (isnan(model->variance_scale)) {
         drop_variance(model);
         mrc_notice_at(ctx, MRC_TRY_SCALING,
@@ -239,6 +267,14 @@ out:
     return rc;
 }
 
+/* Everything goes through the factor. */
+static mercer_status krr_check_spread(const mrc_request *request, mercer_error *err)
+{
+    (void)request;
+    (void)err;
+    return MERCER_OK;
+}
+
 const mrc_method mrc_method_krr = {
     .entry = {.name = "krr",
               .summary = "kernel ridge regression, Gaussian process regression",
@@ -248,6 +284,7 @@ const mrc_method mrc_method_krr = {
     .default_center = MRC_CENTER_EXACT,
     .counts_outputs = true,
     .predicts = true,
+    .check_spread = krr_check_spread,
     .fit = krr_fit,
     .work = mrc_regression_work,
     .cheaper = "rkopls:subset=1000",

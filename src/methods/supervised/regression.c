@@ -6,6 +6,7 @@
  * and W itself is the map of the columns. */
 #include "methods/supervised/regression.h"
 
+#include "base/comm.h"
 #include "gram/factor.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
@@ -27,27 +28,33 @@ void mrc_regression_destroy(mrc_regression *r)
 }
 
 /* Indicators of the classes that occur, in their order. */
-static mercer_status take_classes(const mercer_targets *targets, int64_t n, mrc_regression *r,
-                                  mercer_error *err)
+static mercer_status take_classes(const mrc_problem *problem, mrc_regression *r, mercer_error *err)
 {
-    int64_t *place = NULL;
+    const mercer_targets *targets = problem->targets;
+    int64_t *place = NULL, n = problem->rows->n;
+    double *sizes = NULL; /* of all classes, on all ranks */
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&place, targets->classes, sizeof *place, err));
+    MRC_TRY(mrc_alloc(&sizes, targets->classes, sizeof *sizes, err));
     MRC_TRY(mrc_alloc(&r->sizes, targets->classes, sizeof *r->sizes, err));
     MRC_TRY(mrc_alloc(&r->codes, n, sizeof *r->codes, err));
     for (int64_t i = 0; i < n; i++)
-        place[targets->codes[i]] = 1;
+        sizes[targets->codes[i]]++;
+    if (problem->ranks)
+        MRC_TRY(mrc_comm_sum(problem->ranks, sizes, targets->classes, err));
     for (int64_t c = 0; c < targets->classes; c++)
-        if (place[c])
+        if (sizes[c] > 0) {
+            r->sizes[r->outputs] = sizes[c];
             place[c] = r->outputs++;
+        }
     MRC_TRY(mrc_alloc2(&r->targets, n, r->outputs, sizeof *r->targets, err));
     for (int64_t i = 0; i < n; i++) {
         r->codes[i] = place[targets->codes[i]];
-        r->sizes[r->codes[i]]++;
         r->targets[i * r->outputs + r->codes[i]] = 1;
     }
 out:
     mrc_free(place);
+    mrc_free(sizes);
     return rc;
 }
 
@@ -62,7 +69,7 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "label target"),
                     "this method learns from labels: name the columns of classes or values");
     if (targets->kind == MERCER_TARGET_CLASSES) {
-        rc = take_classes(targets, n, r, err);
+        rc = take_classes(problem, r, err);
         goto out;
     }
     r->outputs = targets->columns;
@@ -70,6 +77,8 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
     memcpy(r->targets, targets->values, (size_t)(n * r->outputs) * sizeof *r->targets);
     for (int64_t i = 0; i < n * r->outputs; i++)
         size = fmax(size, fabs(r->targets[i]));
+    if (problem->ranks)
+        MRC_TRY(mrc_comm_largest(problem->ranks, &size, err));
     MRC_TRY(mrc_targets_check_size(size, err));
 out:
     return rc;
@@ -120,7 +129,7 @@ void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_pr
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
                                    mrc_regression *r, mercer_error *err)
 {
-    int64_t n = problem->rows->n;
+    const int64_t n = mrc_rows_total(problem->rows);
     mrc_gram_request request = request_of(ctx, problem, n, r->outputs);
     mercer_fit_report *report = problem->report;
     bool chosen = ridge == MRC_KEYWORD(0);
@@ -129,7 +138,9 @@ mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, 
     mrc_gram_set_unit(r->gram, mrc_gram_usual_unit(r->gram));
     rc = mrc_gram_solve(r->gram, r->targets, r->outputs, chosen ? MRC_RIDGE_AUTO : ridge, &r->ridge,
                         err);
-    if (rc == MERCER_ERR_DATA && mrc_problem_check_range(problem, NULL) != MERCER_OK)
+    /* Ranks come to such an error together, unless one has failed for itself. */
+    if (rc == MERCER_ERR_DATA && !(problem->ranks && problem->ranks->comm.parted) &&
+        mrc_problem_check_range(problem, NULL) != MERCER_OK)
         MRC_TRY(mrc_problem_check_range(problem, err)); /* the reason to look at before others */
     MRC_TRY(rc);
     leave_unit(r);
@@ -217,7 +228,7 @@ mercer_status mrc_regression_model(mercer_ctx *ctx, const mrc_problem *problem, 
                         : as_map(ctx, problem, r, combine, l, model, err));
     if (!model->offsets)
         MRC_TRY(mrc_alloc(&model->offsets, l, sizeof(double), err));
-    model->total_variance = r->ridge.trace / (double)problem->rows->n;
+    model->total_variance = r->ridge.trace / (double)mrc_rows_total(problem->rows);
     model->reconstruction_error = NAN; /* the directions are not orthogonal in feature space */
     model->correlated = true;
 out:

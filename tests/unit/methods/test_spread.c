@@ -12,6 +12,9 @@ struct spread_fit {
     int64_t n, d;
     mercer_dtype dtype;
     const void *x;
+    const int64_t *codes; /* n: classes, or */
+    const double *values; /* n x outputs, or neither */
+    int64_t outputs;
     int threads;
     char *bytes; /* of the model of one rank */
     size_t size;
@@ -46,8 +49,41 @@ static mercer_array array_of(const struct spread_fit *f, int64_t first, int64_t 
                           .shape = {count, f->d}};
 }
 
+/* Those of some rows, classes in the order of the first row that has them, as readers list them. */
+static mercer_status targets_of(const struct spread_fit *f, int64_t first, int64_t count,
+                                mercer_targets **out, mercer_error *err)
+{
+    enum { MOST = 8 };
+    static const char *const all[MOST] = {"red", "green", "blue", "7", "x", "y", "z", "a"};
+    const char *names[MOST];
+    int64_t place[MOST], known = 0, *codes;
+    mercer_status rc;
+    *out = NULL;
+    if (count == 0 || (!f->codes && !f->values))
+        return MERCER_OK;
+    if (f->values)
+        return mercer_targets_new_values(f->values + first * f->outputs, count, f->outputs, NULL,
+                                         out, err);
+    codes = malloc((size_t)count * sizeof *codes);
+    assert_non_null(codes);
+    for (int c = 0; c < MOST; c++)
+        place[c] = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t code = f->codes[first + i];
+        if (place[code] < 0) {
+            names[known] = all[code];
+            place[code] = known++;
+        }
+        codes[i] = place[code];
+    }
+    rc = mercer_targets_new_classes(codes, count, names, known, "colour", out, err);
+    free(codes);
+    return rc;
+}
+
 static void fit_alone(struct spread_fit *f, int threads)
 {
+    mercer_targets *targets = NULL;
     mercer_ctx *ctx = new_ctx(threads);
     mercer_array array = array_of(f, 0, f->n);
     mercer_rows *rows = NULL;
@@ -57,7 +93,9 @@ static void fit_alone(struct spread_fit *f, int threads)
     size_t size = 0;
     f->report = (mercer_fit_report){.struct_size = sizeof f->report};
     assert_ok(mercer_rows_view(ctx, &array, &rows, err));
-    assert_ok(mercer_fit(ctx, &options, rows, NULL, &model, &f->report, err));
+    assert_ok(targets_of(f, 0, f->n, &targets, err));
+    assert_ok(mercer_fit(ctx, &options, rows, targets, &model, &f->report, err));
+    mercer_targets_free(targets);
     assert_ok(mercer_model_to_bytes(ctx, model, &bytes, &size, err));
     f->bytes = bytes;
     f->size = size;
@@ -78,6 +116,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     mercer_fit_options options = options_of(f);
     mercer_fit_report report = {.struct_size = sizeof report};
     mercer_rows *rows = NULL;
+    mercer_targets *targets = NULL;
     mercer_model *model = NULL;
     void *bytes = NULL;
     size_t size = 0;
@@ -87,8 +126,10 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     MRC_TRY(mercer_ctx_part(ctx, f->n, &first, &count, err));
     mercer_array array = array_of(f, first, count);
     rc = mercer_rows_view_part(ctx, &array, f->n, &rows, err);
+    if (rc == MERCER_OK)
+        rc = targets_of(f, first, count, &targets, err);
     MRC_TRY(mercer_ctx_agree(ctx, rc, err));
-    rc = mercer_fit(ctx, &options, rows, NULL, &model, &report, err);
+    rc = mercer_fit(ctx, &options, rows, targets, &model, &report, err);
     if (rc != MERCER_OK || !f->bytes)
         goto out;
     MRC_TRY(mercer_model_to_bytes(ctx, model, &bytes, &size, err));
@@ -104,6 +145,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
 out:
     mercer_free(bytes);
     mercer_model_free(model);
+    mercer_targets_free(targets);
     mercer_rows_free(rows);
     return rc;
 }
@@ -361,6 +403,67 @@ static void test_nystroem_of_many_rows(void **state)
     free(x);
 }
 
+/* Targets of the rows that a rank has: values, and classes of which some ranks have not all. */
+static void test_krr(void **state)
+{
+    enum { N = 3077, D = 3, OUT = 2 };
+    static const int64_t counts[] = {2, 257, 2499, 2500, 3077};
+    static const char *const kernels[] = {"linear", "poly:degree=2", "0.5*rbf:sigma=9 + 2*linear"};
+    double *x = twins(N, D), *y = normal_rows(11, N, OUT, 5, 1);
+    float *floats = as_floats(x, (int64_t)N * D);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct spread_fit base = {.method = "krr",
+                              .kernel = "rbf:sigma=9",
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .values = y,
+                              .outputs = OUT,
+                              .store = "lowrank"},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++) {
+        y[i * OUT] += x[i * D] * x[i * D];
+        codes[i] = i < 1100 ? (x[i * D] > 0) : i < 2800 ? 2 + (x[i * D + 1] > 0) : 4;
+    }
+    codes[0] = 0;
+    codes[1] = 1;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            f = base;
+            f.n = counts[k];
+            f.store = s ? "lowrank" : NULL;
+            f.method = s ? "krr:ridge=0.01" : "krr";
+            if (f.n < 10)
+                f.kernel = "rbf:sigma=0.1";
+            check_fit(f);
+            f.values = NULL;
+            f.codes = codes;
+            check_fit(f);
+        }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.scale = "standard";
+        check_fit(f);
+        f.center = "none";
+        f.values = NULL;
+        f.codes = codes;
+        check_fit(f);
+    }
+    f = base;
+    f.dtype = MERCER_F32;
+    f.x = floats;
+    f.kernel = "rbf";
+    check_fit(f);
+    free(x);
+    free(y);
+    free(floats);
+    free(codes);
+}
+
 /* Enough rows and columns for sums on two grids. */
 static void test_many_rows(void **state)
 {
@@ -588,7 +691,7 @@ static void fail_everywhere(struct spread_fit f)
 
 static void test_failures_end_all_ranks(void **state)
 {
-    static const char *const methods[] = {"kpca", "nystroem:points=20"};
+    static const char *const methods[] = {"kpca", "nystroem:points=20", "krr"};
     enum { N = 2600, D = 3 };
     double *x = normal_rows(9, N, D, 0, 1);
     (void)state;
@@ -596,11 +699,13 @@ static void test_failures_end_all_ranks(void **state)
         fail_everywhere((struct spread_fit){.method = methods[k],
                                             .kernel = "rbf:sigma=20",
                                             .scale = "standard",
-                                            .components = 3,
+                                            .components = k == 2 ? 0 : 3,
                                             .n = N,
                                             .d = D,
                                             .dtype = MERCER_F64,
                                             .x = x,
+                                            .values = k == 2 ? x : NULL,
+                                            .outputs = 1,
                                             .threads = 1});
     free(x);
 }
@@ -612,6 +717,7 @@ int main(void)
         cmocka_unit_test(test_kernels_and_options),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_nystroem),
+        cmocka_unit_test(test_krr),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
