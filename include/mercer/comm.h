@@ -87,6 +87,13 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_rows_view_part(mercer_ctx *c
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_agree(mercer_ctx *ctx, mercer_status status,
                                                               mercer_error *err);
 
+/* The bytes of rank root, copied to all others; what a host exchanges of its own between calls.
+ * Begins with an agreement: where a rank comes to mercer_ctx_agree() with an error instead, it
+ * fails. Alone: nothing to do. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_broadcast(mercer_ctx *ctx, void *data,
+                                                                  size_t bytes, int root,
+                                                                  mercer_error *err);
+
 #ifdef __cplusplus
 }
 #endif

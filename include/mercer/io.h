@@ -160,6 +160,14 @@ MERCER_API mercer_status mercer_reader_open(mercer_ctx *ctx, const char *path,
 MERCER_API mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *reader,
                                             int64_t max_rows, mercer_table **block,
                                             mercer_error *err);
+/* Step over the next rows, as if mercer_reader_next() had given them: *skipped of them, fewer than
+ * asked for only at the end. Where nothing has to be known of them (NPY in C order, without labels
+ * in another file or missing values) they are not read, and class indices are those of rows that
+ * are. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_reader_skip(mercer_ctx *ctx,
+                                                                mercer_reader *reader, int64_t rows,
+                                                                int64_t *skipped,
+                                                                mercer_error *err);
 MERCER_API void mercer_reader_close(mercer_reader *reader);
 /* How many columns are skipped because of `only`, and the name of the first one (borrowed); first
  * may be NULL. */
@@ -201,6 +209,23 @@ MERCER_API mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *wr
                                               mercer_error *err);
 /* Give up: remove the temporary file and free the writer. Accepts NULL. */
 MERCER_API void mercer_writer_abort(mercer_writer *writer);
+
+/* Rows of a table that another process writes. The first is mercer_writer_open_texts() without a
+ * file: path and format say how rows are written. mercer_writer_take() gives the rows since the
+ * last one, as the bytes that they are in the file (without compression), borrowed until the next
+ * call for the writer; mercer_writer_abort() frees it. mercer_writer_append() puts them behind the
+ * rows of a writer of the file, which was opened with the same format and columns; the bytes may be
+ * cut anywhere, `rows` says how many rows end in them. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_writer_open_part(
+    mercer_ctx *ctx, const char *path, const char *format, int64_t columns, int64_t texts,
+    const char *const *text_names, mercer_writer **out, mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_writer_take(mercer_writer *writer,
+                                                                const void **bytes, size_t *size,
+                                                                int64_t *rows, mercer_error *err);
+MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_writer_append(mercer_ctx *ctx,
+                                                                  mercer_writer *writer,
+                                                                  const void *bytes, size_t size,
+                                                                  int64_t rows, mercer_error *err);
 
 /* Write bytes to a file as tables are written: it appears whole or not at all; devices, pipes and
  * "-" are written through. */

@@ -210,16 +210,34 @@ out:
     return rc;
 }
 
-mercer_status mrc_comm_broadcast(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err)
+static mercer_status broadcast(mercer_ctx *ctx, void *data, size_t bytes, int root,
+                               mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
     if (ctx->comm.table.size == 1)
         return rc;
     MRC_TRY(mrc_comm_agree(ctx, MERCER_OK, err));
     if (bytes > 0)
-        MRC_TRY(table_broadcast(&ctx->comm, data, (size_t)bytes, 0, err));
+        MRC_TRY(table_broadcast(&ctx->comm, data, bytes, root, err));
 out:
     return rc;
+}
+
+mercer_status mrc_comm_broadcast(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err)
+{
+    return broadcast(ctx, data, (size_t)bytes, 0, err);
+}
+
+mercer_status mercer_ctx_broadcast(mercer_ctx *ctx, void *data, size_t bytes, int root,
+                                   mercer_error *err)
+{
+    MRC_NEED(ctx);
+    if (bytes > 0)
+        MRC_NEED(data);
+    if (root < 0 || root >= ctx->comm.table.size)
+        return mrc_fail(err, MERCER_ERR_ARGUMENT, "comm: rank %d of %d ranks", root,
+                        ctx->comm.table.size);
+    return broadcast(ctx, data, bytes, root, err);
 }
 
 mercer_status mrc_comm_merge(mercer_ctx *ctx, void *data, int64_t bytes, mercer_error *err)

@@ -67,9 +67,9 @@ struct mrc_format {
      * block->full. */
     mercer_status (*rows)(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
                           mercer_error *err);
-    /* Step over rows before the first ones are read; a table that cannot be read from any row on
-     * without holding all of it says so, also where there is nothing to step over. NULL: rows that
-     * are not wanted are read, too. */
+    /* Step over the next rows; a table that cannot be read from any row on without holding all of
+     * it says so (MERCER_ERR_UNSUPPORTED), also where there is nothing to step over. NULL: rows
+     * that are not wanted are read, too. */
     mercer_status (*skip)(void *self, int64_t rows, mercer_error *err);
     bool (*paused)(const void *self); /* the rest has not come yet; NULL: never */
     void (*close)(void *self);

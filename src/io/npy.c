@@ -499,13 +499,6 @@ static mercer_status npy_skip(void *self, int64_t rows, mercer_error *err)
 
 enum { HEADER_SIZE = 128 }; /* as NumPy writes it; leaves room for any shape */
 
-/* Rows that wait for the end. The row count stands in the header but is known only then: in a file
- * the header is written again in place, everything else (a pipe, gzip) has to wait in memory. */
-struct waiting {
-    double *rows;
-    int64_t capacity;
-};
-
 static void npy_header(const mercer_writer *writer, char out[HEADER_SIZE])
 {
     static const unsigned char prefix[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEADER_SIZE - 10,
@@ -538,26 +531,6 @@ static mercer_status put_doubles(mercer_writer *writer, const double *x, int64_t
 #endif
 }
 
-/* Keep a row for the end. */
-static mercer_status hold_row(mercer_writer *writer, const double *x, mercer_error *err)
-{
-    struct waiting *waiting = writer->self;
-    if (writer->rows == waiting->capacity) {
-        int64_t rows = 2 * waiting->capacity + 64;
-        size_t cells;
-        mercer_status rc = mrc_size_mul(rows, writer->columns, &cells, err);
-        if (rc == MERCER_OK)
-            rc = mrc_grow(&waiting->rows, (int64_t)cells, sizeof *waiting->rows, err);
-        if (rc != MERCER_OK)
-            return rc;
-        waiting->capacity = rows;
-    }
-    if (x) /* there is none when the table has no columns */
-        memcpy(waiting->rows + writer->rows * writer->columns, x,
-               (size_t)writer->columns * sizeof *x);
-    return MERCER_OK;
-}
-
 /* Write the NPY header again, now that the number of rows is known. */
 static mercer_status rewrite_header(mercer_writer *writer, mercer_error *err)
 {
@@ -583,14 +556,17 @@ static mercer_status npy_check(const char *path, const char *text_name, mercer_e
                        text_name);
 }
 
+/* The row count stands in the header but is known only at the end: in a file the header is written
+ * again in place, everything else (a pipe, gzip) has to wait in memory. */
 static mercer_status npy_begin(mercer_writer *writer, const char *const *names,
                                const char *const *text_names, mercer_error *err)
 {
     char header[HEADER_SIZE];
     (void)names;
     (void)text_names;
-    if (writer->gzip || writer->output.slot < 0)
-        return mrc_alloc((struct waiting **)&writer->self, 1, sizeof(struct waiting), err);
+    writer->holds = writer->gzip || writer->output.slot < 0;
+    if (writer->holds)
+        return MERCER_OK;
     npy_header(writer, header);
     return mrc_writer_put(writer, header, sizeof header, err);
 }
@@ -599,31 +575,23 @@ static mercer_status npy_row(mercer_writer *writer, const double *x, const char 
                              mercer_error *err)
 {
     (void)text;
-    return writer->self ? hold_row(writer, x, err) : put_doubles(writer, x, writer->columns, err);
+    return put_doubles(writer, x, writer->columns, err);
 }
 
 static mercer_status npy_end(mercer_writer *writer, mercer_error *err)
 {
-    const struct waiting *waiting = writer->self;
     char header[HEADER_SIZE];
     mercer_status rc = MERCER_OK;
-    if (!waiting) {
-        MRC_TRY(mrc_writer_pass_on(writer, err));
+    MRC_TRY(mrc_writer_pass_on(writer, err));
+    if (!writer->holds) {
         MRC_TRY(rewrite_header(writer, err));
         goto out;
     }
     npy_header(writer, header);
     MRC_TRY(mrc_writer_put(writer, header, sizeof header, err));
-    MRC_TRY(put_doubles(writer, waiting->rows, writer->rows * writer->columns, err));
+    MRC_TRY(mrc_writer_release(writer, err));
 out:
     return rc;
-}
-
-static void waiting_free(void *self)
-{
-    struct waiting *waiting = self;
-    mrc_free(waiting->rows);
-    mrc_free(waiting);
 }
 
 static const mrc_format_writer npy_writer = {
@@ -632,7 +600,6 @@ static const mrc_format_writer npy_writer = {
     .begin = npy_begin,
     .row = npy_row,
     .end = npy_end,
-    .close = waiting_free,
 };
 
 const mrc_format mrc_format_npy = {

@@ -398,6 +398,65 @@ out:
     return rc;
 }
 
+/* Step over rows without a look at them, where none of them would be counted, told or left out;
+ * *done: that was possible. */
+static mercer_status step_over(mercer_reader *reader, int64_t rows, bool *done, mercer_error *err)
+{
+    const mrc_format *format = reader->source.format;
+    const int64_t left = reader->source.rows - reader->rows;
+    mercer_error why = {0};
+    *done = false;
+    if (!format->skip || reader->source.rows == 0 || reader->with_labels || learns(reader) ||
+        reader->source.columns.missing || reader->source.columns.drop_unlabelled)
+        return MERCER_OK;
+    rows = rows < left ? rows : left;
+    mercer_status rc = format->skip(reader->self, rows, &why);
+    if (rc == MERCER_ERR_UNSUPPORTED)
+        return MERCER_OK;
+    if (rc != MERCER_OK)
+        return mrc_fail_again(err, rc, &why);
+    *done = true;
+    reader->rows += rows;
+    reader->ended = rows == left;
+    return MERCER_OK;
+}
+
+mercer_status mercer_reader_skip(mercer_ctx *ctx, mercer_reader *reader, int64_t rows,
+                                 int64_t *skipped, mercer_error *err)
+{
+    enum { BYTES = 1 << 22 }; /* read and forgotten at a time */
+    MRC_NEED(ctx);
+    MRC_NEED(reader);
+    MRC_NEED(skipped);
+    mercer_table *table = NULL;
+    mercer_status rc = MERCER_OK;
+    const int64_t before = reader->rows;
+    bool done;
+    *skipped = 0;
+    if (rows < 0)
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%lld rows cannot be skipped", (long long)rows);
+    if (rows == 0 || reader->ended)
+        goto out;
+    MRC_TRY(step_over(reader, rows, &done, err));
+    if (done) {
+        *skipped = reader->rows - before;
+        goto out;
+    }
+    const int64_t most = BYTES / (int64_t)sizeof(double) / (reader->source.columns.data + 1) + 1;
+    while (*skipped < rows) {
+        const int64_t left = rows - *skipped;
+        MRC_TRY(mercer_reader_next(ctx, reader, left < most ? left : most, &table, err));
+        if (!table)
+            break;
+        *skipped += table->rows->n;
+        mercer_table_free(table);
+        table = NULL;
+    }
+out:
+    mercer_table_free(table);
+    return rc;
+}
+
 mercer_status mercer_table_read(mercer_ctx *ctx, const char *path,
                                 const mercer_read_options *options, mercer_table **out,
                                 mercer_error *err)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing tables of numbers, plain or gzipped.
  *
- * A format puts its rows into one buffer, which goes to the output file directly or through zlib.
- */
+ * A format puts its rows into one buffer, which goes to the output file directly or through zlib;
+ * or it is held in memory, until a format has put in front what only the end tells, or until
+ * another process takes it that has the file. */
 #include "io/writer.h"
 
 #include "base/number.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -15,11 +17,30 @@ enum {
     GZIP_MEMORY = 8
 };
 
+/* Keep bytes in memory. */
+static mercer_status hold(mercer_writer *writer, const void *data, size_t bytes, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    if (bytes > writer->held_room - writer->held_used) {
+        size_t room;
+        MRC_TRY(mrc_size_mul((int64_t)(writer->held_room + bytes), 2, &room, err));
+        MRC_TRY(mrc_grow(&writer->held, (int64_t)room, 1, err));
+        writer->held_room = room;
+    }
+    if (bytes > 0)
+        memcpy(writer->held + writer->held_used, data, bytes);
+    writer->held_used += bytes;
+out:
+    return rc;
+}
+
 /* Send bytes on, through zlib when the file is compressed. last: nothing follows. */
 static mercer_status send(mercer_writer *writer, const void *data, size_t bytes, bool last,
                           mercer_error *err)
 {
     mercer_status rc = MERCER_OK;
+    if (writer->holds)
+        return hold(writer, data, bytes, err);
     if (!writer->gzip)
         return mrc_output_write(&writer->output, data, bytes, err);
     const unsigned char *p = data;
@@ -55,6 +76,17 @@ mercer_status mrc_writer_pass_on(mercer_writer *writer, mercer_error *err)
     return flush(writer, false, err);
 }
 
+mercer_status mrc_writer_release(mercer_writer *writer, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    writer->holds = false;
+    MRC_TRY(flush(writer, false, err));
+    MRC_TRY(send(writer, writer->held, writer->held_used, false, err));
+    writer->held_used = 0;
+out:
+    return rc;
+}
+
 mercer_status mrc_writer_put(mercer_writer *writer, const char *bytes, size_t count,
                              mercer_error *err)
 {
@@ -80,11 +112,10 @@ static void writer_free(mercer_writer *writer)
     mrc_output_abort(&writer->output);
     if (writer->gzip_live)
         deflateEnd(&writer->z);
-    if (writer->self)
-        writer->format->writer->close(writer->self);
     mrc_free(writer->buffer);
     mrc_free(writer->packed);
     mrc_free(writer->wide);
+    mrc_free(writer->held);
     mrc_free(writer);
 }
 
@@ -113,16 +144,12 @@ mercer_status mercer_writer_open(mercer_ctx *ctx, const char *path, const char *
                                     text_name ? &text_name : NULL, out, err);
 }
 
-mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const char *format,
-                                       int64_t columns, const char *const *names, int64_t texts,
-                                       const char *const *text_names, mercer_writer **out,
-                                       mercer_error *err)
+/* A writer of a table, of a file or of a part without one. */
+static mercer_status writer_open(mercer_ctx *ctx, const char *path, const char *format,
+                                 int64_t columns, const char *const *names, int64_t texts,
+                                 const char *const *text_names, bool is_part, mercer_writer **out,
+                                 mercer_error *err)
 {
-    MRC_NEED(out);
-    *out = NULL;
-    MRC_NEED(ctx);
-    if (texts != 0)
-        MRC_NEED(text_names);
     mercer_writer *writer = NULL;
     mercer_status rc = MERCER_OK;
     const mrc_format *found = NULL;
@@ -141,12 +168,14 @@ mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const 
                  (long long)texts);
     MRC_TRY(check_call(path, found, columns, texts, text_names, err));
     MRC_TRY(mrc_alloc(&writer, 1, sizeof *writer, err));
+    writer->output.fd = -1;
     writer->format = found;
     writer->columns = columns;
     writer->texts = texts;
-    writer->gzip = gzip;
+    writer->gzip = gzip && !is_part;
+    writer->is_part = writer->holds = is_part;
     MRC_TRY(mrc_alloc2_raw(&writer->buffer, MRC_WRITER_BUFFER, 1, 1, err));
-    if (gzip) {
+    if (writer->gzip) {
         MRC_TRY(mrc_alloc2_raw(&writer->packed, MRC_WRITER_BUFFER, 1, 1, err));
         writer->z = (z_stream){.zalloc = mrc_zlib_alloc, .zfree = mrc_zlib_free};
         if (deflateInit2(&writer->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
@@ -155,14 +184,43 @@ mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const 
                         path);
         writer->gzip_live = true;
     }
-    MRC_TRY(mrc_output_open(&writer->output, ctx, path, err));
-    if (found->writer->begin)
-        MRC_TRY(found->writer->begin(writer, names, text_names, err));
+    if (is_part) {
+        snprintf(writer->output.shown, sizeof writer->output.shown, "%s", path);
+    } else {
+        MRC_TRY(mrc_output_open(&writer->output, ctx, path, err));
+        if (found->writer->begin)
+            MRC_TRY(found->writer->begin(writer, names, text_names, err));
+    }
     *out = writer;
     writer = NULL;
 out:
     writer_free(writer);
     return rc;
+}
+
+mercer_status mercer_writer_open_texts(mercer_ctx *ctx, const char *path, const char *format,
+                                       int64_t columns, const char *const *names, int64_t texts,
+                                       const char *const *text_names, mercer_writer **out,
+                                       mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    if (texts != 0)
+        MRC_NEED(text_names);
+    return writer_open(ctx, path, format, columns, names, texts, text_names, false, out, err);
+}
+
+mercer_status mercer_writer_open_part(mercer_ctx *ctx, const char *path, const char *format,
+                                      int64_t columns, int64_t texts, const char *const *text_names,
+                                      mercer_writer **out, mercer_error *err)
+{
+    MRC_NEED(out);
+    *out = NULL;
+    MRC_NEED(ctx);
+    if (texts != 0)
+        MRC_NEED(text_names);
+    return writer_open(ctx, path, format, columns, NULL, texts, text_names, true, out, err);
 }
 
 enum { CHECK_ROWS = 1024 }; /* written between two looks whether to go on */
@@ -224,6 +282,45 @@ out:
     return rc;
 }
 
+mercer_status mercer_writer_take(mercer_writer *writer, const void **bytes, size_t *size,
+                                 int64_t *rows, mercer_error *err)
+{
+    MRC_NEED(writer);
+    MRC_NEED(bytes);
+    MRC_NEED(size);
+    MRC_NEED(rows);
+    mercer_status rc = MERCER_OK;
+    if (!writer->is_part)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,
+                    "%s: rows that go to a file cannot be taken", writer->output.shown);
+    MRC_TRY(flush(writer, false, err));
+    *bytes = writer->held;
+    *size = writer->held_used;
+    *rows = writer->rows;
+    writer->held_used = 0;
+    writer->rows = 0;
+out:
+    return rc;
+}
+
+mercer_status mercer_writer_append(mercer_ctx *ctx, mercer_writer *writer, const void *bytes,
+                                   size_t size, int64_t rows, mercer_error *err)
+{
+    MRC_NEED(ctx);
+    MRC_NEED(writer);
+    if (size > 0)
+        MRC_NEED(bytes);
+    mercer_status rc = MERCER_OK;
+    if (rows < 0)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: %lld rows cannot be appended",
+                    writer->output.shown, (long long)rows);
+    MRC_TRY(mrc_check_cancel(ctx, err));
+    MRC_TRY(mrc_writer_put(writer, bytes, size, err));
+    writer->rows += rows;
+out:
+    return rc;
+}
+
 mercer_status mercer_writer_flush(mercer_writer *writer, mercer_error *err)
 {
     MRC_NEED(writer);
@@ -242,6 +339,9 @@ mercer_status mercer_writer_finish(mercer_ctx *ctx, mercer_writer *writer, merce
     mercer_status rc = MERCER_OK;
     if (!ctx)
         MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: ctx is NULL", __func__);
+    if (writer->is_part)
+        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE, "%s: a part of a table has no file",
+                    writer->output.shown);
     MRC_TRY(mrc_check_cancel(ctx, err));
     if (writer->format->writer->end)
         MRC_TRY(writer->format->writer->end(writer, err));

@@ -9,7 +9,6 @@
 struct mercer_writer {
     mrc_output output;
     const mrc_format *format;
-    void *self; /* of the format's writer; or NULL */
     bool gzip, gzip_live;
     int64_t texts;         /* text columns in front */
     int64_t columns, rows; /* rows: written so far */
@@ -18,6 +17,10 @@ struct mercer_writer {
     unsigned char *packed; /* output of zlib */
     z_stream z;
     double *wide; /* a sparse or packed row as doubles */
+    bool holds;   /* bytes wait here instead of going out: */
+    char *held;
+    size_t held_used, held_room;
+    bool is_part; /* there is no file; held bytes are taken */
 };
 
 /* How a format is written; members may be NULL, except row. */
@@ -38,7 +41,6 @@ struct mrc_format_writer {
                              int64_t count, const char *const *text, mercer_error *err);
     /* What stands behind the rows. */
     mercer_status (*end)(mercer_writer *writer, mercer_error *err);
-    void (*close)(void *self);
 };
 
 enum { MRC_WRITER_BUFFER = 1 << 17 }; /* bytes per write() */
@@ -47,6 +49,8 @@ mercer_status mrc_writer_put(mercer_writer *writer, const char *bytes, size_t co
                              mercer_error *err);
 /* Hand what is in the buffer on. */
 mercer_status mrc_writer_pass_on(mercer_writer *writer, mercer_error *err);
+/* Send what was held out, and hold nothing any more. */
+mercer_status mrc_writer_release(mercer_writer *writer, mercer_error *err);
 /* See that `bytes` bytes can be put into writer->buffer, from writer->used on. */
 static inline mercer_status mrc_writer_room(mercer_writer *writer, size_t bytes, mercer_error *err)
 {

@@ -76,6 +76,7 @@ static mercer_status host_kernel(void *host, const double *a, int64_t na, int64_
 
 static void test_context(void **state)
 {
+    double number = 0;
     (void)state;
     REFUSED(mercer_ctx_new, NULL);
     REFUSED(mercer_ctx_set_threads, NULL, 1);
@@ -91,6 +92,8 @@ static void test_context(void **state)
     REFUSED(mercer_ctx_add_kernel_owned, ctx, "own", NULL, NULL, NULL, 1);
     REFUSED(mercer_ctx_set_comm, NULL, NULL);
     REFUSED(mercer_ctx_agree, NULL, MERCER_OK);
+    REFUSED(mercer_ctx_broadcast, NULL, &number, sizeof number, 0);
+    REFUSED(mercer_ctx_broadcast, ctx, NULL, 1, 0);
     ZERO(mercer_ctx_rank, NULL);
     ZERO(mercer_ctx_ranks, NULL);
     ZERO(mercer_ctx_sent, NULL);
@@ -196,6 +199,7 @@ static void test_reading(void **state)
     mercer_table *table = NULL;
     mercer_reader *reader = NULL;
     mercer_read_options options;
+    int64_t skipped = 0;
     char path[] = "/tmp/mercer-null-XXXXXX";
     int file = mkstemp(path);
     (void)state;
@@ -216,6 +220,9 @@ static void test_reading(void **state)
     REFUSED(mercer_reader_next, NULL, reader, 1, &table);
     REFUSED(mercer_reader_next, ctx, NULL, 1, &table);
     REFUSED(mercer_reader_next, ctx, reader, 1, NULL);
+    REFUSED(mercer_reader_skip, NULL, reader, 1, &skipped);
+    REFUSED(mercer_reader_skip, ctx, NULL, 1, &skipped);
+    REFUSED(mercer_reader_skip, ctx, reader, 1, NULL);
     ZERO(mercer_reader_skipped, NULL, NULL);
     ZERO(mercer_reader_skipped, reader, NULL);
     assert_ok(mercer_reader_next(ctx, reader, 1, &table, err));
@@ -247,6 +254,8 @@ static void test_writing(void **state)
     static const char *const names[] = {"a", "b", "c"};
     mercer_writer *writer = NULL;
     void *bytes = NULL;
+    const void *taken = NULL;
+    int64_t count = 0;
     size_t size = 0;
     char path[] = "/tmp/mercer-null-XXXXXX";
     int file = mkstemp(path);
@@ -269,9 +278,22 @@ static void test_writing(void **state)
     REFUSED(mercer_writer_add, ctx, NULL, rows, NULL);
     REFUSED(mercer_writer_add, ctx, writer, NULL, NULL);
     REFUSED(mercer_writer_flush, NULL);
+    REFUSED(mercer_writer_append, NULL, writer, x, 8, 1);
+    REFUSED(mercer_writer_append, ctx, NULL, x, 8, 1);
+    REFUSED(mercer_writer_append, ctx, writer, NULL, 8, 1);
     REFUSED(mercer_writer_finish, ctx, NULL);
     assert_int_equal(mercer_writer_finish(NULL, writer, &why), MERCER_ERR_ARGUMENT); /* frees it */
     QUIET(mercer_writer_abort, NULL);
+    REFUSED(mercer_writer_open_part, NULL, path, "csv", D, 2, names, &writer);
+    REFUSED(mercer_writer_open_part, ctx, NULL, "csv", D, 2, names, &writer);
+    REFUSED(mercer_writer_open_part, ctx, path, "csv", D, 2, NULL, &writer);
+    REFUSED(mercer_writer_open_part, ctx, path, "csv", D, 2, names, NULL);
+    assert_ok(mercer_writer_open_part(ctx, path, "csv", D, 0, NULL, &writer, err));
+    REFUSED(mercer_writer_take, NULL, &taken, &size, &count);
+    REFUSED(mercer_writer_take, writer, NULL, &size, &count);
+    REFUSED(mercer_writer_take, writer, &taken, NULL, &count);
+    REFUSED(mercer_writer_take, writer, &taken, &size, NULL);
+    mercer_writer_abort(writer);
     ZERO(mercer_number_format, 1.5, NULL, MERCER_NUMBER_SIZE);
     REFUSED(mercer_image_write, NULL, path, "pgm", x, 1, 1, 1, NULL);
     REFUSED(mercer_image_write, ctx, NULL, "pgm", x, 1, 1, 1, NULL);

@@ -45,6 +45,12 @@ static mercer_status exchange_all(struct rank *rank, mercer_ctx *ctx, mercer_err
     MRC_TRY(mrc_comm_broadcast(ctx, &decided, sizeof decided, err));
     assert_true(decided == 77);
     MRC_TRY(mrc_comm_broadcast(ctx, NULL, 0, err));
+    decided = 77 + (uint64_t)r;
+    MRC_TRY(mercer_ctx_broadcast(ctx, &decided, sizeof decided, size - 1, err));
+    assert_true(decided == 76 + (uint64_t)size);
+    MRC_TRY(mercer_ctx_broadcast(ctx, NULL, 0, size / 2, err));
+    assert_int_equal(mercer_ctx_broadcast(ctx, &decided, 1, size, NULL), MERCER_ERR_ARGUMENT);
+    assert_int_equal(mercer_ctx_broadcast(ctx, &decided, 1, -1, NULL), MERCER_ERR_ARGUMENT);
     MRC_TRY(mrc_comm_largest(ctx, &largest, err));
     assert_true(largest == 5.5);
     MRC_TRY(mrc_alloc(&slots, 4 * (int64_t)size, sizeof *slots, err));

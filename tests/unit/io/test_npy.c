@@ -342,6 +342,58 @@ static void test_every_allocation_fails(void **state)
     }
 }
 
+/* Rows that are stepped over, in files where they need not be read and in others: what comes behind
+ * them is what it would be. */
+static void test_skip(void **state)
+{
+    static const char *const files[] = {"k.npy", "k.npy.gz", "k.csv", "f.npy"};
+    static const int64_t skips[] = {0, 3, 1, 500, 2, 600};
+    enum { N = 1200 };
+    double *x = test_malloc(sizeof(double) * N * 2);
+    (void)state;
+    for (int i = 0; i < N * 2; i++)
+        x[i] = i;
+    for (int f = 0; f < 4; f++) {
+        const char *path = in_scratch(files[f]);
+        mercer_writer *writer;
+        mercer_reader *reader;
+        int64_t at = 0, skipped;
+        assert_ok(mercer_writer_open(ctx, path, NULL, 2, NULL, NULL, &writer, &err));
+        assert_ok(mercer_writer_rows(ctx, writer, x, N, 2, NULL, &err));
+        assert_ok(mercer_writer_finish(ctx, writer, &err));
+        if (f == 3) { /* the same numbers, said to lie column by column */
+            size_t length;
+            char *bytes = get_bytes(path, &length);
+            memcpy(strstr(bytes + 10, "False"), "True ", 5);
+            put_bytes(files[f], bytes, length);
+            test_free(bytes);
+        }
+        assert_ok(mercer_reader_open(ctx, path, NULL, &reader, &err));
+        for (size_t k = 0; k < sizeof skips / sizeof *skips; k++) {
+            double row[2];
+            assert_ok(mercer_reader_skip(ctx, reader, skips[k], &skipped, &err));
+            assert_int_equal(skipped, skips[k]);
+            at += skipped;
+            assert_ok(mercer_reader_next(ctx, reader, 1, &table, &err));
+            mercer_rows_copy(mercer_table_rows(table), 0, 1, row);
+            assert_true(row[0] == (f == 3 ? (double)at : 2 * (double)at));
+            assert_true(row[1] == row[0] + (f == 3 ? N : 1));
+            mercer_table_free(table);
+            at++;
+        }
+        assert_fails(mercer_reader_skip(ctx, reader, -1, &skipped, &err), MERCER_ERR_ARGUMENT,
+                     "-1 rows cannot be skipped");
+        assert_ok(mercer_reader_skip(ctx, reader, INT64_MAX, &skipped, &err));
+        assert_int_equal(skipped, N - at);
+        assert_ok(mercer_reader_skip(ctx, reader, 1, &skipped, &err));
+        assert_int_equal(skipped, 0);
+        assert_ok(mercer_reader_next(ctx, reader, 1, &table, &err));
+        assert_null(table);
+        mercer_reader_close(reader);
+    }
+    test_free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +406,7 @@ int main(void)
         TEST(test_columns_by_position),
         TEST(test_blocks),
         TEST(test_every_allocation_fails),
+        TEST(test_skip),
     };
     return RUN_TESTS(tests);
 }

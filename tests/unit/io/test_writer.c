@@ -307,6 +307,96 @@ static void test_disk_full(void **state)
     assert_fails(mercer_writer_finish(ctx, writer, &err), MERCER_ERR_IO, "disk is full");
 }
 
+/* A table whose rows come from a part in turns, cut where it happens to be. */
+static mercer_status write_in_parts(const char *path, const char *const *names, const double *x,
+                                    int64_t n, const char *const *text)
+{
+    const char *const text_name = "label";
+    mercer_writer *file = NULL, *part = NULL;
+    mercer_status rc =
+        mercer_writer_open(ctx, path, NULL, 2, names, text ? text_name : NULL, &file, &err);
+    if (rc == MERCER_OK)
+        rc = mercer_writer_open_part(ctx, path, NULL, 2, text != NULL, text ? &text_name : NULL,
+                                     &part, &err);
+    for (int64_t i = 0; i < n && rc == MERCER_OK; i += 700) {
+        const int64_t count = n - i < 700 ? n - i : 700;
+        mercer_writer *to = i % 1400 ? part : file;
+        const void *bytes = NULL;
+        size_t size = 0;
+        int64_t rows = 0;
+        rc = mercer_writer_rows(ctx, to, x + i * 2, count, 2, text ? text + i : NULL, &err);
+        if (rc == MERCER_OK)
+            rc = mercer_writer_take(part, &bytes, &size, &rows, &err);
+        if (rc == MERCER_OK)
+            rc = mercer_writer_append(ctx, file, bytes, size / 3, 0, &err);
+        if (rc == MERCER_OK && to == part)
+            rc = mercer_writer_append(ctx, file, (const char *)bytes + size / 3, size - size / 3,
+                                      rows, &err);
+        assert_true(rc != MERCER_OK || rows == (to == part ? count : 0));
+    }
+    mercer_writer_abort(part);
+    if (rc == MERCER_OK)
+        return mercer_writer_finish(ctx, file, &err);
+    mercer_writer_abort(file);
+    return rc;
+}
+
+static void test_parts(void **state)
+{
+    static const char *const files[] = {"p.csv", "p.tsv.gz", "p.npy", "p.npy.gz", "p.svm", "p.toy"};
+    static const char *const names[] = {"a", "b"};
+    enum { N = 5000 };
+    double *x = test_malloc(sizeof(double) * N * 2);
+    const char **text = test_malloc(sizeof *text * N);
+    mrc_rng rng;
+    (void)state;
+    mrc_rng_seed(&rng, 5);
+    for (int i = 0; i < N * 2; i++)
+        x[i] = mrc_rng_uniform(&rng) - 0.5;
+    for (int i = 0; i < N; i++)
+        text[i] = i % 3 ? "1" : "2";
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++)
+        for (int with_text = 0; with_text < 1 + (f < 2 || f == 4); with_text++) {
+            const char *const *labels = with_text ? text : NULL;
+            const char *path = in_scratch(files[f]);
+            size_t length, again;
+            write_file(path, NULL, 2, names, with_text ? "label" : NULL, x, N, labels);
+            char *expected = get_bytes(path, &length);
+            assert_ok(write_in_parts(path, names, x, N, labels));
+            char *got = get_bytes(path, &again);
+            assert_int_equal(again, length);
+            assert_memory_equal(got, expected, length);
+            test_free(expected);
+            test_free(got);
+            const int64_t live = mrc_alloc_live();
+            mercer_status rc = MERCER_ERR_MEMORY;
+            for (int k = 0; rc != MERCER_OK; k++) {
+                mrc_alloc_fail_after(k);
+                rc = write_in_parts(path, names, x, 1000, labels);
+                mrc_alloc_fail_after(-1);
+                assert_true(rc == MERCER_OK || rc == MERCER_ERR_MEMORY);
+                assert_int_equal(mrc_alloc_live(), live);
+            }
+        }
+    /* What a part is not for. */
+    const void *bytes;
+    size_t size;
+    int64_t rows;
+    assert_fails(mercer_writer_open_part(ctx, "a.npy", NULL, 2, 1, (const char *const[]){"y"},
+                                         &writer, &err),
+                 MERCER_ERR_ARGUMENT, "a.npy: an NPY file cannot hold the text column 'y'");
+    assert_ok(mercer_writer_open_part(ctx, "no/a.csv", NULL, 2, 0, NULL, &writer, &err));
+    assert_fails(mercer_writer_finish(ctx, writer, &err), MERCER_ERR_ARGUMENT, "has no file");
+    assert_ok(mercer_writer_open(ctx, in_scratch("p.csv"), NULL, 2, NULL, NULL, &writer, &err));
+    assert_fails(mercer_writer_take(writer, &bytes, &size, &rows, &err), MERCER_ERR_ARGUMENT,
+                 "cannot be taken");
+    assert_fails(mercer_writer_append(ctx, writer, "", 0, -1, &err), MERCER_ERR_ARGUMENT,
+                 "-1 rows cannot be appended");
+    mercer_writer_abort(writer);
+    test_free(x);
+    test_free(text);
+}
+
 static void test_every_allocation_fails(void **state)
 {
     static const char *const files[] = {"a.csv", "a.npy", "a.csv.gz", "a.npy.gz"};
@@ -337,17 +427,10 @@ static void test_every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_csv_text),
-        TEST(test_libsvm_text),
-        TEST(test_toy_format),
-        TEST(test_stride),
-        TEST(test_round_trips),
-        TEST(test_npy_header),
-        TEST(test_pipes),
-        TEST(test_refusals),
-        TEST(test_abort_and_cancel_keep_the_old_file),
-        TEST(test_disk_full),
-        TEST(test_every_allocation_fails),
+        TEST(test_csv_text),  TEST(test_libsvm_text), TEST(test_toy_format),
+        TEST(test_stride),    TEST(test_round_trips), TEST(test_npy_header),
+        TEST(test_pipes),     TEST(test_refusals),    TEST(test_abort_and_cancel_keep_the_old_file),
+        TEST(test_disk_full), TEST(test_parts),       TEST(test_every_allocation_fails),
     };
     return RUN_TESTS(tests);
 }
