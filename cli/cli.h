@@ -191,7 +191,8 @@ mercer_status cli_predicted_classes(const int64_t *codes, int64_t n, const char 
 
 /* Open path (NULL: standard output as CSV) for `columns` numbers named names[] (NULL: no header).
  * targets and ids, when not NULL, tell what to put in front; ids are left out, with a notice, where
- * the format has no room for them. */
+ * the format has no room for them. Of several ranks, rank 0 has the file; the writers of others are
+ * parts (mercer_writer_open_part). */
 mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, const char *format,
                             int64_t columns, const char *const *names,
                             const mercer_targets *targets, const cli_ids *ids, mercer_error *err);
@@ -239,6 +240,25 @@ void cli_top_add(cli_top *top, const mercer_table *block, const mercer_targets *
 mercer_status cli_top_write(cli_top *top, cli_app *app, const mercer_model *model, int extra,
                             mercer_error *err);
 
+/* What is counted over rows on their way. */
+typedef struct cli_tally {
+    int64_t rows;   /* gone out */
+    double sum;     /* of what cli_row_pipe_tally() was told, in the order of rows */
+    int64_t novel;  /* rows above the model's threshold, when there is a column 'novel' */
+    int64_t judged; /* rows whose true class or values were in the data */
+    int64_t within; /* true values in their intervals */
+} cli_tally;
+
+/* How ranks share the rows of a file: in each step every rank has `size` of them, in the order of
+ * ranks, and rank 0 writes what all have made of them. */
+typedef struct cli_share {
+    int64_t size, most; /* rows per rank in this step, and in a later one at most */
+    int64_t ahead;      /* rows to step over before the next ones of this rank */
+    bool ended;         /* there are no more rows for this rank */
+    int64_t sent;       /* bytes, by the rank that has sent most of all */
+    char *piece;        /* bytes under way; owned */
+} cli_share;
+
 /* Rows of a file through a model and out to another, block by block. */
 typedef struct cli_row_pipe {
     cli_app *app;
@@ -255,20 +275,24 @@ typedef struct cli_row_pipe {
     char **names;                  /* of all columns going out; owned */
     int64_t width;                 /* columns going out, without 'error', 'novel' and 'p' */
     int extra;                     /* how many of these three follow */
-    int64_t novel;                 /* rows above the model's threshold, when 'novel' does */
     bool live;                     /* whoever writes the rows may wait for the answers */
     double *values;                /* of the rows at hand, `width` per row; owned */
     double *errors;                /* one per row, with --errors; owned */
     double *joined;                /* all columns, with --errors; owned */
     int64_t extra_numbers_per_row; /* numbers kept for each row, besides its columns */
     int64_t room, wanted;          /* rows that values holds, and that are read next */
-    int64_t done;                  /* rows gone out */
-    double error_sum;              /* over them */
-    double error;                  /* for the report, when the command sets it; else NaN */
-    double within;                 /* likewise: share of true values in their intervals */
-    int64_t shown; /* likewise: columns that count, when they are not `width`; else 0 */
-    char note[64]; /* at the end of the summary's line */
-    bool by_name;  /* only columns the model names are read: none of them holds classes */
+    int64_t before, at;            /* rows of the file before the block at hand, and behind it */
+    bool begun;                    /* a block of this rank has gone out */
+    cli_tally total;               /* of all rows that have gone out */
+    cli_tally own;                 /* of rows that are not in it yet; its sum is in: */
+    double *addends;               /* owned */
+    int64_t addend_count, addend_room;
+    cli_share share; /* with several ranks */
+    double error;    /* for the report, when the command sets it; else NaN */
+    double within;   /* likewise: share of true values in their intervals */
+    int64_t shown;   /* likewise: columns that count, when they are not `width`; else 0 */
+    char note[64];   /* at the end of the summary's line */
+    bool by_name;    /* only columns the model names are read: none of them holds classes */
 } cli_row_pipe;
 
 /* Refuse an output that cannot be, load the model and fill info. images: the output may be images.
@@ -288,6 +312,9 @@ mercer_status cli_row_pipe_next(cli_row_pipe *pipe, const mercer_rows **rows);
 /* Say which columns the model leaves unused; due after the first cli_row_pipe_next(). */
 void cli_row_pipe_note_skipped(cli_row_pipe *pipe);
 
+/* Add a number of the rows at hand to the tally's sum. */
+void cli_row_pipe_tally(cli_row_pipe *pipe, double value);
+
 /* Write values and errors, the kept labels (or NULL) in front. */
 mercer_status cli_row_pipe_write(cli_row_pipe *pipe, const mercer_targets *kept);
 
@@ -298,6 +325,17 @@ mercer_status cli_row_pipe_finish(cli_row_pipe *pipe, const char *what, const ch
 
 /* Free everything; an rc that is not MERCER_OK becomes one line. Returns the exit status. */
 int cli_row_pipe_end(cli_row_pipe *pipe, mercer_status rc, int status);
+
+/* Put what was counted of this rank's rows into the total. */
+void cli_row_pipe_fold(cli_row_pipe *pipe);
+
+/* Whether several ranks share rows that go through a model: always. */
+bool cli_share_is_spread(const cli_settings *set);
+/* Several ranks: see that all have the same model and options, and deal the first rows. */
+mercer_status cli_share_open(cli_row_pipe *pipe);
+/* How many rows this rank may read next, having stepped over those of others; 0: there are no more.
+ * When its rows of a step have gone out, all ranks meet in here, and rank 0 writes them. */
+mercer_status cli_share_next(cli_row_pipe *pipe, int64_t *rows);
 
 /* Rows of a file or pipe into a stream, block by block. */
 typedef struct cli_stream_input {
@@ -427,6 +465,8 @@ void cli_print_blocks(FILE *out, const mercer_model_info *info);
 
 /* A line of a summary where several ranks have shared the work. */
 void cli_print_ranks(FILE *out, const cli_app *app);
+/* The same, where rank 0 knows that others have sent more than it has. */
+void cli_print_ranks_sent(FILE *out, const cli_app *app, int64_t sent);
 
 /* Draw a picture: as SVG into path, or on the terminal when that is NULL. */
 mercer_status cli_draw(cli_app *app, const chart_subject *subject, const char *kind,

@@ -11,11 +11,8 @@
 typedef struct answers {
     int64_t *codes;     /* of the rows at hand; NULL for values; owned */
     const char **names; /* of all classes; owned, its texts borrowed from the model */
-    int64_t judged;     /* rows whose true class or values were in the data */
-    double missed;      /* those in the wrong class, or the sum of squares */
     double *half;       /* of the widths of intervals, one per target; NULL: none; owned */
     double *predicted;  /* then the predictions of the rows at hand; owned */
-    int64_t within;     /* true values in their intervals */
 } answers;
 
 /* Names of the columns after 'prediction', or instead of it, and with intervals the lower and upper
@@ -43,24 +40,28 @@ static char **column_names(const mercer_model *model, const mercer_model_info *i
     return names;
 }
 
-static void judge_classes(answers *a, const mercer_targets *truth, int64_t count)
+/* What is tallied: rows in the wrong class, or squares of differences. */
+static void judge_classes(const answers *a, const mercer_targets *truth, int64_t count,
+                          cli_row_pipe *p)
 {
     const int64_t *codes = mercer_targets_codes(truth);
     for (int64_t i = 0; i < count; i++)
-        a->missed += a->codes[i] == MERCER_NO_CLASS ||
-                     strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0;
-    a->judged += count;
+        cli_row_pipe_tally(
+            p, a->codes[i] == MERCER_NO_CLASS ||
+                   strcmp(mercer_targets_class_name(truth, codes[i]), a->names[a->codes[i]]) != 0);
+    p->own.judged += count;
 }
 
-static void judge_values(answers *a, const mercer_targets *truth, int64_t count, const double *got)
+static void judge_values(const answers *a, const mercer_targets *truth, int64_t count,
+                         cli_row_pipe *p)
 {
-    const double *values = mercer_targets_values(truth);
+    const double *values = mercer_targets_values(truth), *got = a->half ? a->predicted : p->values;
     const int64_t columns = mercer_targets_columns(truth);
     for (int64_t i = 0; i < count * columns; i++)
-        a->missed += (got[i] - values[i]) * (got[i] - values[i]);
+        cli_row_pipe_tally(p, (got[i] - values[i]) * (got[i] - values[i]));
     for (int64_t i = 0; a->half && i < count * columns; i++)
-        a->within += fabs(got[i] - values[i]) <= a->half[i % columns];
-    a->judged += count;
+        p->own.within += fabs(got[i] - values[i]) <= a->half[i % columns];
+    p->own.judged += count;
 }
 
 /* The predictions with their intervals beside them. */
@@ -77,26 +78,26 @@ static void join_intervals(const answers *a, int64_t count, int64_t outputs, dou
 }
 
 /* Compare with what the data says, when it says anything about the same targets. */
-static void judge(answers *a, const cli_row_pipe *p, int64_t count)
+static void judge(const answers *a, cli_row_pipe *p, int64_t count)
 {
     const mercer_targets *truth = mercer_table_targets(p->block);
     if (mercer_targets_kind(truth) != p->info.head_kind)
         return;
     if (a->codes)
-        judge_classes(a, truth, count);
+        judge_classes(a, truth, count, p);
     else if (mercer_targets_columns(truth) == p->info.head_outputs)
-        judge_values(a, truth, count, a->half ? a->predicted : p->values);
+        judge_values(a, truth, count, p);
 }
 
 /* The rows at hand: predicted, judged, written. */
-static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, answers *a)
+static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, const answers *a)
 {
     const int64_t count = mercer_rows_count(rows);
     mercer_targets *predicted = NULL;
     mercer_status rc = mercer_model_predict(p->app->ctx, p->model, rows, p->app->set.keep,
                                             a->half ? a->predicted : p->values, a->codes, &p->err);
     if (rc == MERCER_ERR_DATA)
-        cli_error_place(&p->err, p->done);
+        cli_error_place(&p->err, p->before);
     if (rc == MERCER_OK && a->codes)
         rc = cli_predicted_classes(a->codes, count, a->names, p->info.head_outputs, &predicted,
                                    &p->err);
@@ -112,15 +113,15 @@ static mercer_status predict_block(cli_row_pipe *p, const mercer_rows *rows, ans
 
 static void summarise(cli_row_pipe *p, const answers *a)
 {
-    if (a->judged == 0)
+    if (p->total.judged == 0)
         return;
-    p->error = a->missed / (double)a->judged;
+    p->error = p->total.sum / (double)p->total.judged;
     if (!a->codes)
         p->error = sqrt(p->error / (double)p->info.head_outputs);
     snprintf(p->note, sizeof p->note, "; %s", cli_text_error(&p->info, p->error).text);
     if (a->half) {
         const size_t used = strlen(p->note);
-        p->within = (double)a->within / (double)(a->judged * p->info.head_outputs);
+        p->within = (double)p->total.within / (double)(p->total.judged * p->info.head_outputs);
         snprintf(p->note + used, sizeof p->note - used, "; %.4g %% within", 100 * p->within);
     }
 }
@@ -194,7 +195,7 @@ static int run_predict(cli_app *app)
         rc = cli_row_pipe_next(&p, &rows);
         if (rc != MERCER_OK || !rows)
             break;
-        if (p.done == 0)
+        if (!p.begun)
             cli_row_pipe_note_skipped(&p);
         rc = predict_block(&p, rows, &a);
     }
@@ -239,4 +240,5 @@ const cli_command cli_command_predict = {
         "  mercer fit train.csv -m kpca --label species --head ls -o my.model\n"
         "  mercer predict my.model new.csv -o predictions.csv\n",
     .run = run_predict,
+    .is_spread = cli_share_is_spread,
 };

@@ -60,12 +60,18 @@ static int run_transform(cli_app *app)
         return cli_fail(CLI_WRONG_CALL,
                         "transform: --plot reads the rows a second time; give DATA as a file");
 
+    if (set->top && mercer_ctx_ranks(app->ctx) > 1)
+        return cli_fail(CLI_WRONG_CALL,
+                        "transform: --top compares all rows, which are spread over ranks: leave it "
+                        "out, or run on one, without the launcher");
+
+    const bool writes = mercer_ctx_rank(app->ctx) == 0;
     cli_row_pipe p;
     double *self = NULL;
     int64_t self_count = 0;
     mercer_status rc = MERCER_OK;
     int status = cli_row_pipe_start(&p, app, false);
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && writes)
         status = cli_check_picture("transform", set->plot);
     if (status == CLI_DONE && set->plot)
         status = cli_check_overwrite(set->plot, set->operand[1], "data");
@@ -103,7 +109,7 @@ static int run_transform(cli_app *app)
         if (rc != MERCER_OK || !rows)
             break;
         const mercer_targets *targets = mercer_table_targets(p.block);
-        if (p.done == 0) {
+        if (!p.begun) {
             if (set->keep_label &&
                 (!targets || mercer_targets_kind(targets) == MERCER_TARGET_NONE)) {
                 status = fail_to_keep(&p);
@@ -111,26 +117,26 @@ static int run_transform(cli_app *app)
             }
             cli_row_pipe_note_skipped(&p);
         }
-        if (self && p.done + mercer_rows_count(rows) > self_count) {
+        if (self && p.before + mercer_rows_count(rows) > self_count) {
             status = cli_fail(CLI_FAILED, "%s: has only %lld rows, %s has more", set->self,
                               (long long)self_count, cli_shown(p.path));
             goto out;
         }
-        rc = mercer_model_transform(app->ctx, p.model, rows, self ? self + p.done : NULL, p.values,
-                                    p.errors, &p.err);
+        rc = mercer_model_transform(app->ctx, p.model, rows, self ? self + p.before : NULL,
+                                    p.values, p.errors, &p.err);
         if (rc == MERCER_ERR_DATA)
-            cli_error_place(&p.err, p.done);
+            cli_error_place(&p.err, p.before);
         if (rc == MERCER_OK)
             rc = cli_row_pipe_write(&p, set->keep_label ? targets : NULL);
         if (rc != MERCER_OK)
             break;
     }
-    if (rc == MERCER_OK && self && p.done < self_count) {
+    if (rc == MERCER_OK && self && p.total.rows < self_count) {
         status = cli_fail(CLI_FAILED, "%s: has %lld rows, but %s only %lld", set->self,
-                          (long long)self_count, cli_shown(p.path), (long long)p.done);
+                          (long long)self_count, cli_shown(p.path), (long long)p.total.rows);
         goto out;
     }
-    if (rc == MERCER_OK && set->plot) {
+    if (rc == MERCER_OK && set->plot && writes) {
         const chart_subject subject = {.ctx = app->ctx, .model = p.model};
         rc = cli_draw_rows(app, &subject, p.path, "features", set->plot, &p.err);
     }
@@ -173,4 +179,5 @@ const cli_command cli_command_transform = {
                "  mercer transform my.model new.csv -o features.csv\n"
                "  mercer transform my.model new.csv --errors --keep-label | head\n",
     .run = run_transform,
+    .is_spread = cli_share_is_spread,
 };

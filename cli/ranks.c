@@ -174,8 +174,13 @@ static void stop_mpi(void)
 /* Rows that only one rank would get. */
 static const char *live_input(const cli_settings *set)
 {
-    const char *const inputs[] = {set->operands > 0 ? set->operand[0] : NULL, set->test,
-                                  set->labels, set->test_labels, set->split};
+    const char *const inputs[] = {set->operands > 0 ? set->operand[0] : NULL,
+                                  set->operands > 1 ? set->operand[1] : NULL,
+                                  set->test,
+                                  set->labels,
+                                  set->test_labels,
+                                  set->split,
+                                  set->self};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         if (inputs[i] && cli_is_live(inputs[i]))
             return inputs[i];
@@ -189,7 +194,7 @@ int cli_ranks_check(const cli_command *command, const cli_settings *set)
     if (!command->is_spread || !command->is_spread(set))
         return cli_fail(CLI_WRONG_CALL,
                         "%s: cannot be spread over %d ranks yet; run it on one, without the "
-                        "launcher (evaluate, compare and fit can be spread)",
+                        "launcher (evaluate, compare, fit, transform and predict can be spread)",
                         command->name, world.comm.size);
     const char *live = live_input(set);
     if (live)
@@ -280,8 +285,13 @@ int cli_ranks_end(cli_app *app, int status)
 
 void cli_print_ranks(FILE *out, const cli_app *app)
 {
+    cli_print_ranks_sent(out, app, mercer_ctx_sent(app->ctx));
+}
+
+void cli_print_ranks_sent(FILE *out, const cli_app *app, int64_t sent)
+{
     const int ranks = mercer_ctx_ranks(app->ctx), threads = mercer_ctx_threads(app->ctx);
     if (ranks > 1)
         fprintf(out, "\n%d ranks x %d thread%s, %s sent per rank\n", ranks, threads,
-                threads == 1 ? "" : "s", cli_text_bytes((double)mercer_ctx_sent(app->ctx)).text);
+                threads == 1 ? "" : "s", cli_text_bytes((double)sent).text);
 }

@@ -94,8 +94,11 @@ mercer_status cli_sink_open(cli_sink *sink, cli_app *app, const char *path, cons
         text_names[0] = mercer_table_id_name(ids->table);
     text_names[sink->ids] = text_name;
     const mercer_status rc =
-        mercer_writer_open_texts(app->ctx, sink->path, format, sink->columns, all,
-                                 sink->ids + sink->text, text_names, &sink->writer, err);
+        mercer_ctx_rank(app->ctx) > 0
+            ? mercer_writer_open_part(app->ctx, sink->path, format, sink->columns,
+                                      sink->ids + sink->text, text_names, &sink->writer, err)
+            : mercer_writer_open_texts(app->ctx, sink->path, format, sink->columns, all,
+                                       sink->ids + sink->text, text_names, &sink->writer, err);
     cli_names_free(made, names ? sink->leading : 0);
     free(all);
     return rc;

@@ -391,10 +391,10 @@ def copies_that_do_not_know_each_other_are_refused():
 
 @test
 def what_cannot_be_spread_is_refused_before_data_is_read():
-    for words in (["transform", "my.model", "nothing.csv"], ["info", "my.model"], ["generate", "circle"],
+    for words in (["inverse", "my.model", "nothing.csv"], ["info", "my.model"], ["generate", "circle"],
                   ["advise", "nothing.csv"], ["demo"]):
         one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
-                 "evaluate, compare and fit can be spread", status=2)
+                 "evaluate, compare, fit, transform and predict can be spread", status=2)
     for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "kpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "ls"],
                   ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--scale", "robust"], ["-m", "kpca", "--store", "dense"],
                   ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
@@ -609,6 +609,254 @@ def a_killed_rank_ends_a_spread_fit():
         # the lock of a killed writer is the next one's
         left = [name for name in os.listdir(".") if "my.model" in name and not name.endswith("lock")]
         assert not left, left
+        for r in range(3):
+            os.unlink(f"pid.{r}")
+
+
+# ---- models applied to rows that ranks share ----
+
+
+def make_models(rows=300):
+    """Features with novelty, classes, values with intervals; of four columns."""
+    make_data("train.csv", rows)
+    alone("fit", "train.csv", "-m", "kpca", "-k", "rbf:sigma=2", "-n", "3", "--novelty", "0.05", "--label", "label", "-q", "-o",
+          "features.model")
+    alone("fit", "train.csv", "-m", "kpls", "-n", "2", "--head", "ls", "--label", "label", "-q", "-o", "classes.model")
+    alone("fit", "train.csv", "-m", "kpls", "-n", "2", "--head", "ls", "--target", "d", "--drop", "label", "--intervals", "on", "-q",
+          "-o", "values.model")
+
+
+def make_table(name, rows, seed=3, delimiter=","):
+    """The columns of make_data() with ids, labels that no model has seen, and a column that none uses."""
+    rng = np.random.default_rng(seed)
+    with open(name, "w", encoding="ascii") as out:
+        print("id", "a", "b", "c", "d", "other", "label", sep=delimiter, file=out)
+        for i, row in enumerate(rng.normal(size=(rows, 4))):
+            label = "perhaps" if i % 50 == 7 else "yes" if row[0] > 0 else "no"
+            print(f"row{i}", *(f"{value:.6f}" for value in row), i % 3, label, sep=delimiter, file=out)
+
+
+def outputs_are_those_of_one(words, output=None, counts=RANKS, threads=(1,)):
+    """Files, standard output and reports of any number of ranks are those of one."""
+    need_mpi()
+    call = [*words, *(["-o", output] if output else [])]
+    one = Done([MERCER, *call, "--json"])
+    assert one.status == 0, one.err
+    expected = pathlib.Path(output).read_bytes() if output else pathlib.Path("out.txt").read_bytes()
+    report = without_times(one.out if output else one.err)
+    for count in counts:
+        for number in threads:
+            if output:
+                os.unlink(output)
+            done = ranks(count, *call, "--json", "--threads", str(number))
+            got = pathlib.Path(output or "out.txt").read_bytes()
+            assert got == expected, (call, count, number, len(got), len(expected))
+            assert without_times(done.out if output else done.err) == report, (call, count, done.out, done.err, report)
+    left = [name for name in os.listdir(".") if name.startswith(".") or "tmp" in name]
+    assert not left, left
+
+
+@test
+def transform_as_one():
+    make_models()
+    x = np.random.default_rng(5).normal(size=(20500, 4))
+    np.save("rows.npy", x)
+    words = ["transform", "features.model", "rows.npy"]
+    outputs_are_those_of_one(words, "f.npy", threads=(1, 2))
+    outputs_are_those_of_one([*words, "--errors"], "f.csv", (2, 7), (2,))
+    outputs_are_those_of_one([*words, "--errors"], "f.csv.gz", (3,))
+    outputs_are_those_of_one([*words, "--errors"], None, (1, 3))
+    np.save("rows.npy", x.astype(np.float32))
+    outputs_are_those_of_one(words, "f.tsv", (3,))
+    np.save("rows.npy", np.asfortranarray(x[:3000]))
+    outputs_are_those_of_one(words, "f.npy", (3,))
+    subprocess.run(["gzip", "rows.npy"], check=True)
+    outputs_are_those_of_one(["transform", "features.model", "rows.npy.gz"], "f.svm", (2,))
+
+
+@test
+def transform_of_text_as_one():
+    make_models()
+    make_table("rows.csv", 3001)
+    words = ["transform", "features.model", "rows.csv", "--errors", "--keep-label", "--id", "id"]
+    outputs_are_those_of_one(words, "f.csv", threads=(1, 2))
+    outputs_are_those_of_one(words, None, (4,))
+    outputs_are_those_of_one(words[:4], "f.npy", (3,))
+    outputs_are_those_of_one([*words[:4], "--id", "id"], "f.npy", (2,))  # a note: no room for ids
+    outputs_are_those_of_one([*words, "--plot", "f.svg"], "f.tsv", (3,))
+    make_table("rows.tsv", 500, delimiter="\t")
+    outputs_are_those_of_one(["transform", "features.model", "rows.tsv", "--keep-label"], "f.tsv.gz", (7,))
+    np.save("rows.npy", np.random.default_rng(5).normal(size=(500, 4)))
+    words = ["transform", "features.model", "rows.npy", "--keep-label", "--labels", "labels.txt"]
+    pathlib.Path("labels.txt").write_text("yes\nno\n" * 250, encoding="ascii")
+    outputs_are_those_of_one(words, "f.csv", (3,))
+    for count in (249, 251):
+        pathlib.Path("labels.txt").write_text("yes\nno\n" * count, encoding="ascii")
+        one_line(ranks(3, *words, "-o", "g.csv", status=1), "labels.txt")
+    assert not os.path.exists("g.csv")
+
+
+@test
+def predict_as_one():
+    make_models()
+    make_table("rows.csv", 3001)
+    for model, words in (("classes", []), ("classes", ["-n", "1"]), ("values", ["--target", "d"]),
+                         ("values", ["--target", "d", "--coverage", "0.9"])):
+        call = ["predict", f"{model}.model", "rows.csv", "--id", "id", *words]
+        outputs_are_those_of_one(call, "p.csv", (1, 2, 4) if words else RANKS, (1,) if words else (1, 2))
+    outputs_are_those_of_one(["predict", "classes.model", "rows.csv"], None, (3,))
+    outputs_are_those_of_one(["predict", "values.model", "rows.csv"], "p.npy", (7,))
+
+
+@test
+def few_rows_through_a_model_as_one():
+    make_models(100)
+    for count in (1, 2, 63, 64, 65, 128, 129, 449):
+        make_table("rows.csv", count)
+        np.save("rows.npy", np.random.default_rng(count).normal(size=(count, 4)))
+        outputs_are_those_of_one(["transform", "features.model", "rows.npy", "--errors"], "f.npy", (2, 7))
+        outputs_are_those_of_one(["predict", "classes.model", "rows.csv"], "p.csv", (3,))
+    pathlib.Path("none.csv").write_text("a,b,c,d\n", encoding="ascii")
+    expected = alone("transform", "features.model", "none.csv", status=1).lines
+    done = ranks(3, "transform", "features.model", "none.csv", status=1)
+    one_line(done, "no rows")
+    assert done.lines == expected, (done.lines, expected)
+
+
+@test
+def cells_that_are_filled_and_encoded_as_one():
+    """What the reader does to columns, and what it says of that at the end of the file."""
+    rng = np.random.default_rng(1)
+    with open("rows.csv", "w", encoding="ascii") as out:
+        print("a,b,town", file=out)
+        for i, row in enumerate(rng.normal(size=(2000, 2))):
+            print("" if i % 7 == 3 else f"{row[0]:.5f}", f"{row[1]:.5f}", ("york", "bath", "ely")[i % 3], sep=",", file=out)
+    alone("fit", "rows.csv", "-m", "kpca", "-n", "2", "--encode", "onehot", "--missing", "mean", "-q", "-o", "my.model")
+    outputs_are_those_of_one(["transform", "my.model", "rows.csv"], "f.csv", (2, 3, 7))
+
+
+@test
+def sparse_rows_through_a_model_as_one():
+    rng = np.random.default_rng(2)
+    with open("rows.svm", "w", encoding="ascii") as out:
+        for i in range(1500):
+            print(i % 2, *(f"{j + 1}:{rng.normal():.4f}" for j in sorted(rng.choice(30, 5, replace=False))), file=out)
+    alone("fit", "rows.svm", "-m", "kpca", "-k", "rbf:sigma=2", "-n", "3", "--head", "ls", "-q", "-o", "my.model")
+    outputs_are_those_of_one(["transform", "my.model", "rows.svm", "--errors", "--keep-label"], "f.svm", (2, 7))
+    outputs_are_those_of_one(["predict", "my.model", "rows.svm"], "p.csv", (3,))
+    x = np.random.default_rng(1).normal(size=(900, 4))
+    np.savez("rows.npz", x)
+    alone("fit", "rows.npz", "-m", "pca", "-n", "2", "-q", "-o", "my.model")
+    outputs_are_those_of_one(["transform", "my.model", "rows.npz"], "f.npy", (3,))
+
+
+@test
+def a_kernel_of_ones_own_as_one():
+    x = np.random.default_rng(1).normal(size=(400, 3))
+    np.save("k.npy", x @ x.T)
+    np.savetxt("self.csv", (x * x).sum(1))
+    alone("fit", "k.npy", "-m", "kpca", "-k", "precomputed", "-n", "2", "-q", "-o", "my.model")
+    words = ["transform", "my.model", "k.npy", "--errors", "--self"]
+    outputs_are_those_of_one([*words, "self.csv"], "f.csv", (2, 7))
+    for count in (399, 401):
+        np.savetxt("other.csv", np.ones(count))
+        expected = alone(*words, "other.csv", "-o", "g.csv", status=1).lines
+        done = ranks(3, *words, "other.csv", "-o", "g.csv", status=1)
+        one_line(done, "other.csv")
+        assert re.sub("rank [0-9]: ", "", done.lines[0]) == expected[0], (done.lines, expected)
+    assert not os.path.exists("g.csv")
+
+
+@test
+def a_shared_summary_says_so():
+    make_models()
+    np.save("rows.npy", np.random.default_rng(5).normal(size=(5000, 4)))
+    words = ["transform", "features.model", "rows.npy", "-o", "f.npy"]
+    text = ranks(3, *words).out
+    assert re.fullmatch(r"f.npy: 5,000 rows x 3 features in .*\n\n3 ranks x 1 thread, \d[\d.]* kB sent per rank\n", text), text
+    assert ranks(3, *words, "--quiet").out == ""
+
+
+@test
+def what_models_cannot_be_applied_to_by_ranks():
+    make_models(100)
+    make_table("rows.csv", 100)
+    one_line(ranks(2, "transform", "features.model", "rows.csv", "--errors", "--top", "3", status=2),
+             "transform: --top compares all rows, which are spread over ranks: leave it out, or run on one", status=2)
+    for words in (["transform", "features.model", "-"], ["predict", "classes.model", "/dev/stdin"]):
+        one_line(ranks(2, *words, status=2), "cannot be read by 2 ranks", status=2)
+    one_line(ranks(2, "predict", "features.model", "rows.csv", status=1), "the model has no head to predict with")
+    one_line(ranks(2, "transform", "features.model", "rows.csv", "-o", "no/folder/f.csv", status=1), "no/folder")
+    one_line(ranks(2, "transform", "features.model", "rows.csv", "-o", "f.mat", status=2), "f.mat", status=2)
+
+
+@test
+def a_failing_rank_leaves_no_features():
+    make_models(100)
+    x = np.random.default_rng(5).normal(size=(4000, 4))
+    np.save("rows.npy", x)
+    output = pathlib.Path("f.npy")
+    output.write_bytes(b"old")
+    call = ["transform", "features.model", "rows.npy", "-o", "f.npy"]
+    # a bad value among the rows of any rank, early and late
+    for row in (0, 64, 130, 500, 3999):
+        bad = x.copy()
+        bad[row, 1] = np.nan
+        np.save("bad.npy", bad)
+        one_line(ranks(3, "transform", "features.model", "bad.npy", "-o", "f.npy", status=1),
+                 f"bad.npy: row {row + 1}, column 2: nan is not finite")
+    make_table("bad.csv", 3000)
+    lines = pathlib.Path("bad.csv").read_text(encoding="ascii").splitlines()
+    lines[2500] = lines[2500].replace(".", "x", 1)
+    pathlib.Path("bad.csv").write_text("\n".join(lines) + "\n", encoding="ascii")
+    for count in (2, 4):
+        one_line(ranks(count, "transform", "features.model", "bad.csv", "-o", "f.npy", status=1), "bad.csv:2501", "not a number")
+    # one rank has another file, model or option
+    make_models(101)
+    shutil.move("features.model", "other.model")
+    make_models(100)
+    own = [MERCER, *call]
+    one_line(together((2, own), (1, [MERCER, "transform", "features.model", "nothing.npy", "-o", "f.npy"])),
+             "rank 2: nothing.npy: cannot open")
+    one_line(together((1, [MERCER, "transform", "nothing.model", *call[2:]]), (2, own)), "mercer: nothing.model: cannot open")
+    for other in ([MERCER, "transform", "other.model", *call[2:]], [*own, "--errors"]):
+        one_line(together((2, own), (1, other)), "rank 2: the model or the options are not those of rank 0", status=1)
+    np.save("longer.npy", np.vstack([x, x]))
+    one_line(together((2, own), (1, [MERCER, "transform", "features.model", "longer.npy", "-o", "f.npy"])),
+             "has more rows on rank 2 than on others; all ranks must read the same file")
+    assert output.read_bytes() == b"old"
+    left = [name for name in os.listdir(".") if name.startswith(".") or "tmp" in name]
+    assert not left, left
+
+
+@test
+def a_full_disk_ends_all():
+    """Also a limit of file size, which is an error of the write likewise; MPICH itself does not start with one."""
+    need_mpi()
+    make_models(100)
+    np.save("rows.npy", np.random.default_rng(5).normal(size=(40000, 4)))
+    one_line(ranks(3, "transform", "features.model", "rows.npy", "-o", "/dev/full", "--output-format", "csv", status=1),
+             "disk is full")
+    if KIND == "mpich":
+        return
+    script = 'ulimit -f 64; exec "$@"'
+    words = ["sh", "-c", script, "sh", MERCER, "transform", "features.model", "rows.npy", "-o", "f.csv"]
+    done = Done([MPIRUN, *OPTIONS, "-n", "1", *words, ":", "-n", "2", *words[4:]])
+    one_line(done, "f.csv: the file would be larger than the limit")
+    assert not [name for name in os.listdir(".") if "f.csv" in name], os.listdir(".")
+
+
+@test
+def a_killed_rank_leaves_no_features():
+    make_models(2000)
+    np.save("rows.npy", np.random.default_rng(5).normal(size=(4000000, 4)).astype(np.float32))
+    for victim in (2, 0):
+        job, pids = start_with_numbers(3, "transform", "features.model", "rows.npy", "-o", "f.npy")
+        wait_for("the first rows", lambda: [name for name in os.listdir(".") if "f.npy" in name] or job.poll() is not None)
+        os.kill(pids[victim], signal.SIGKILL)
+        assert job.wait(timeout=HANG) != 0
+        wait_for("the end of all ranks", lambda: not any(map(is_running, pids)))  # pylint: disable=cell-var-from-loop
+        assert not os.path.exists("f.npy")  # a launcher that asks nobody to end leaves a hidden file, as kill -9 does
         for r in range(3):
             os.unlink(f"pid.{r}")
 
