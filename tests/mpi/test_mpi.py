@@ -598,10 +598,29 @@ def a_spread_fit_that_fails_is_one_line():
 
 
 @test
+def pairs_that_may_be_rounding_are_the_same_on_all_ranks():
+    """Tables whose last variances are solved for again: of rank one, and steep ones."""
+    rng = np.random.default_rng(3)
+    signs = np.sign(rng.normal(size=(6000, 1))) * np.ones((1, 200))
+    u, _ = np.linalg.qr(rng.normal(size=(6000, 100)))
+    v, _ = np.linalg.qr(rng.normal(size=(100, 100)))
+    steep = u * np.r_[10.0 ** -np.arange(0, 7.6, 0.2), np.zeros(62)] @ v.T
+    for x, least, most in ((signs, 1, 1), (steep, 30, 38)):
+        np.save("rows.npy", x)
+        words = ["fit", "rows.npy", "-m", "pca", "-n", "80", "-o", "my.model", "--json"]
+        told = json.loads(alone(*words).out)
+        assert least <= told["components"] <= most, told["components"]
+        expected = pathlib.Path("my.model").read_bytes()
+        for count in (2, 3, 5):
+            ranks(count, *words)
+            assert pathlib.Path("my.model").read_bytes() == expected, f"{count} ranks"
+
+
+@test
 def a_killed_rank_ends_a_spread_fit():
     make_rows(400000, 4)
     for victim in (2, 0):
-        job, pids = start_with_numbers(3, "fit", *kpca("rbf:sigma=2"), "--tolerance", "1e-9", "-o", "my.model")
+        job, pids = start_with_numbers(3, "fit", *kpca("rbf:sigma=2"), "--tolerance", "1e-9", "--store", "lowrank", "-o", "my.model")
         time.sleep(1.5)
         os.kill(pids[victim], signal.SIGKILL)
         assert job.wait(timeout=HANG) != 0
