@@ -262,10 +262,13 @@ static void turn_strip(void *arg, int64_t strip, int worker)
 static mercer_status project_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
                                   mrc_gram *gram, const int64_t *kept, mercer_error *err)
 {
-    enum { VALUES = 1 << 21 }; /* kernel values held: 16 MB, and as much for their products */
+    /* Kernel values held, and as many products: a sixteenth of the coordinates, within limits. More
+     * take memory, fewer make short products. */
+    enum { SHARE = 16, FEW = 1 << 18, MANY = 1 << 22 };
     /* Strips of a block, which threads share; mrc_tall_times() cuts longer ones otherwise. */
     enum { LEAST = 2, MOST = 32 };
-    int64_t all = mrc_gram_size(gram), m = f->m, strips = VALUES / all / MRC_STRIP;
+    int64_t all = mrc_gram_size(gram), m = f->m, share = f->n * all / SHARE;
+    int64_t strips = (share < FEW ? FEW : share < MANY ? share : MANY) / all / MRC_STRIP;
     int64_t block = (strips < LEAST ? LEAST : strips < MOST ? strips : MOST) * MRC_STRIP;
     double *values = NULL, *weights = NULL, *projected = NULL;
     mercer_status rc = MERCER_OK;
