@@ -282,19 +282,11 @@ static void wide_dots_part(void *arg, int64_t first, int64_t end, double *sum, i
 mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, const double *v,
                             double *out, mercer_error *err)
 {
-    const mrc_span whole = mrc_span_whole(n);
-    return mrc_wide_dots_of_span(ctx, a, k, &whole, v, out, err);
-}
-
-mercer_status mrc_wide_dots_of_span(mercer_ctx *ctx, const double *a, int64_t k,
-                                    const mrc_span *span, const double *v, double *out,
-                                    mercer_error *err)
-{
-    struct wide p = {.k = k, .n = span->n, .a = a, .w = v};
-    double size = (double)span->n * (double)k;
+    struct wide p = {.k = k, .n = n, .a = a, .w = v};
+    double size = (double)n * (double)k;
     if (k == 0)
         return MERCER_OK;
-    return mrc_sum_span(ctx, span, k, size, 2 * size, 0, wide_dots_part, &p, out, err);
+    return mrc_sum_parts(ctx, n, k, size, 2 * size, wide_dots_part, &p, out, err);
 }
 
 static void wide_gram_part(void *arg, int64_t first, int64_t end, double *sum, int worker)

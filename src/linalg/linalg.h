@@ -67,11 +67,8 @@ mercer_status mrc_wide_dots(mercer_ctx *ctx, const double *a, int64_t k, int64_t
 /* and out (k x k) = a a'. */
 mercer_status mrc_wide_gram(mercer_ctx *ctx, const double *a, int64_t k, int64_t n, double *out,
                             mercer_error *err);
-/* Both for vectors that are spread over ranks, of which a and v have the elements of this one;
- * bound as in mrc_sum_span(). */
-mercer_status mrc_wide_dots_of_span(mercer_ctx *ctx, const double *a, int64_t k,
-                                    const mrc_span *span, const double *v, double *out,
-                                    mercer_error *err);
+/* The latter for vectors that are spread over ranks, of which a has the elements of this one; bound
+ * as in mrc_sum_span(). */
 mercer_status mrc_wide_gram_of_span(mercer_ctx *ctx, const double *a, int64_t k,
                                     const mrc_span *span, double bound, double *out,
                                     mercer_error *err);

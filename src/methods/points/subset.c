@@ -465,20 +465,40 @@ out:
 
 /* ---- linear PCA of the coordinates ---- */
 
+/* Sums of the coordinates of some rows. Not by BLAS: where its kernels align their loads, the order
+ * of additions depends on the address of a row, and that on how many rows a rank has. */
+static void sum_coordinates(void *arg, int64_t first, int64_t end, double *sums, int worker)
+{
+    enum { LANES = 8 };
+    const mrc_frame *f = arg;
+    (void)worker;
+    for (int64_t j = 0; j < f->m; j++) {
+        const double *u = f->coordinates + j * f->n;
+        double lane[LANES] = {0}, sum = 0;
+        int64_t i = first;
+        for (; i + LANES <= end; i += LANES)
+            for (int k = 0; k < LANES; k++)
+                lane[k] += u[i + k];
+        for (; i < end; i++)
+            sum += u[i];
+        for (int k = 0; k < LANES; k++)
+            sum += lane[k];
+        sums[j] = sum;
+    }
+}
+
 /* Subtract the mean mu from the coordinates: sums of squares about it then lose no digits. */
 static mercer_status take_mean_off(mrc_frame *f, mercer_ctx *ctx, mercer_error *err)
 {
-    double *ones = NULL;
+    double size = (double)f->n * (double)f->m;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&ones, f->n, sizeof *ones, err));
-    for (int64_t i = 0; i < f->n; i++)
-        ones[i] = 1 / (double)f->span.total;
-    MRC_TRY(mrc_wide_dots_of_span(ctx, f->coordinates, f->m, &f->span, ones, f->mean, err));
-    for (int64_t j = 0; j < f->m; j++)
+    MRC_TRY(mrc_sum_span(ctx, &f->span, f->m, size, size, 0, sum_coordinates, f, f->mean, err));
+    for (int64_t j = 0; j < f->m; j++) {
+        f->mean[j] /= (double)f->span.total;
         for (int64_t i = 0; i < f->n; i++)
             f->coordinates[j * f->n + i] -= f->mean[j];
+    }
 out:
-    mrc_free(ones);
     return rc;
 }
 
