@@ -92,7 +92,7 @@ static mercer_status hand_over(cli_row_pipe *p, int from, const char *bytes, con
     mercer_status rc = MERCER_OK;
     for (int64_t at = 0; at < head->bytes && rc == MERCER_OK; at += PIECE) {
         const int64_t left = head->bytes - at, count = left < PIECE ? left : PIECE;
-        if (rank == from)
+        if (rank == from && bytes)
             memcpy(p->share.piece, bytes + at, (size_t)count);
         rc = mercer_ctx_broadcast(ctx, p->share.piece, (size_t)count, from, &p->err);
         if (rc == MERCER_OK && rank == 0)

@@ -116,20 +116,21 @@ out:
 /* The numbers of the targets here, in terms of all. */
 static mercer_status take_rows(mercer_targets *t, const mercer_targets *given, mercer_error *err)
 {
+    const int64_t n = given ? t->n : 0; /* who has rows has given theirs: join() */
     int64_t *code = NULL;
     mercer_status rc = MERCER_OK;
     if (t->kind == MERCER_TARGET_CLASSES) {
         MRC_TRY(mrc_alloc(&t->codes, t->n, sizeof *t->codes, err));
         MRC_TRY(mrc_alloc(&code, given ? given->classes : 0, sizeof *code, err));
-        for (int64_t c = 0; t->n > 0 && c < given->classes; c++)
+        for (int64_t c = 0; n > 0 && c < given->classes; c++)
             while (strcmp(t->class_names[code[c]], given->class_names[c]) != 0)
                 code[c]++;
-        for (int64_t i = 0; i < t->n; i++)
+        for (int64_t i = 0; i < n; i++)
             t->codes[i] = code[given->codes[i]];
     } else if (t->kind == MERCER_TARGET_VALUES) {
         MRC_TRY(mrc_alloc2(&t->values, t->n, t->columns, sizeof *t->values, err));
-        if (t->n > 0)
-            memcpy(t->values, given->values, (size_t)(t->n * t->columns) * sizeof *t->values);
+        if (n > 0)
+            memcpy(t->values, given->values, (size_t)(n * t->columns) * sizeof *t->values);
     }
 out:
     mrc_free(code);
