@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/strips.h"
+#include "base/sweep.h"
 #include "gram/store.h"
 #include "linalg/linalg.h"
 
@@ -40,9 +41,8 @@ struct sampling {
     int64_t accepted[BLOCK];        /* of the rows drawn, places in `drawn` */
     int64_t accepted_count;         /* */
     double triangle[BLOCK * BLOCK]; /* L, of the accepted rows */
-    double *columns;                /* BLOCK x n: rows of K */
-    double *pivot_rows;             /* columns of F x BLOCK: rows of F, transposed */
-    double *products;               /* n x BLOCK: F F_J' */
+    double *columns;                /* BLOCK x n: rows of K, then of K - F F' */
+    double *pivot_rows;             /* BLOCK x columns of F: F_J */
 };
 
 /* Streams of random numbers of a step: for drawing rows, and for accepting them. */
@@ -73,27 +73,29 @@ static void draw(struct sampling *s, int64_t wanted, uint64_t step)
     }
 }
 
+/* K_J - F F_J' for one strip of rows: the panels as they are, so that nothing is packed. */
+static void residual_strip(void *arg, int64_t task, int worker)
+{
+    const struct sampling *s = arg;
+    const mrc_factor *f = s->factor;
+    int64_t first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, f->n - first), q = f->rank;
+    (void)worker;
+    for (int64_t c = 0; c < q; c += MRC_PANEL)
+        mrc_gemm(false, true, s->count, rows, mrc_min64(MRC_PANEL, q - c), -1, s->pivot_rows + c, q,
+                 mrc_factor_panel(f, c) + first * MRC_PANEL, MRC_PANEL, 1, s->columns + first,
+                 f->n);
+}
+
 /* Columns K_J - F F_J' of the rows drawn, in s->columns. */
 static mercer_status residual_columns(struct sampling *s, mercer_error *err)
 {
     mrc_factor *f = s->factor;
-    int64_t n = f->n, q = f->rank, b = s->count;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_gram_columns(s->gram, s->drawn, b, s->columns, err));
-    if (q == 0)
-        goto out;
-    double *row = s->products; /* free until the product */
-    for (int64_t t = 0; t < b; t++) {
-        mrc_factor_row(f, s->drawn[t], q, row);
-        for (int64_t c = 0; c < q; c++)
-            s->pivot_rows[c * b + t] = row[c];
-    }
-    MRC_TRY(mrc_factor_times(f, s->pivot_rows, b, s->products, err));
-    for (int64_t t = 0; t < b; t++)
-        for (int64_t i = 0; i < n; i++)
-            s->columns[t * n + i] -= s->products[i * b + t];
-out:
-    return rc;
+    mercer_status rc = mrc_gram_columns(s->gram, s->drawn, s->count, s->columns, err);
+    if (rc != MERCER_OK || f->rank == 0)
+        return rc;
+    mrc_factor_rows(f, s->drawn, s->count, s->pivot_rows);
+    return mrc_sweep(f->ctx, mrc_strips(f->n), (double)f->n * (double)(f->rank + s->count),
+                     residual_strip, s, err);
 }
 
 /* Which of the rows drawn stay, and their triangle: a Cholesky factorisation in the order drawn. */
@@ -128,26 +130,38 @@ static void accept(struct sampling *s, uint64_t step)
     }
 }
 
-/* New columns of F for one strip of rows. */
+/* New columns of F for one strip of rows, in place of their residual columns at first: a column at
+ * a time, which compilers make vectors of. */
 static void extend_strip(void *arg, int64_t task, int worker)
 {
     struct sampling *s = arg;
     mrc_factor *f = s->factor;
-    int64_t n = f->n, q = f->rank, k = s->accepted_count;
-    int64_t end = mrc_min64(n, (task + 1) * MRC_STRIP);
+    int64_t n = f->n, q = f->rank, first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, n - first);
+    double sum[MRC_STRIP] = {0};
     (void)worker;
-    for (int64_t i = task * MRC_STRIP; i < end; i++) {
-        double new[BLOCK], sum = 0;
-        for (int64_t t = 0; t < k; t++) {
-            new[t] = s->columns[s->accepted[t] * n + i];
-            for (int64_t r = 0; r < t; r++)
-                new[t] -= new[r] * s->triangle[t * BLOCK + r];
-            new[t] /= s->triangle[t * BLOCK + t];
-            sum += new[t] * new[t];
-            mrc_factor_panel(f, q + t)[i * MRC_PANEL + (q + t) % MRC_PANEL] = new[t];
+    for (int64_t t = 0; t < s->accepted_count; t++) {
+        double *column = s->columns + s->accepted[t] * n + first;
+        const double *weights = s->triangle + t * BLOCK;
+        for (int64_t r = 0; r < t; r++) {
+            const double *before = s->columns + s->accepted[r] * n + first;
+            for (int64_t i = 0; i < rows; i++)
+                column[i] -= before[i] * weights[r];
         }
-        s->residual[i] -= sum;
+        for (int64_t i = 0; i < rows; i++) {
+            column[i] /= weights[t];
+            sum[i] += column[i] * column[i];
+        }
     }
+    for (int64_t t = 0, width; t < s->accepted_count; t += width) { /* those of one panel */
+        int64_t at = (q + t) % MRC_PANEL;
+        double *values = mrc_factor_panel(f, q + t) + first * MRC_PANEL + at;
+        width = mrc_min64(MRC_PANEL - at, s->accepted_count - t);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t c = 0; c < width; c++)
+                values[i * MRC_PANEL + c] = s->columns[s->accepted[t + c] * n + first + i];
+    }
+    for (int64_t i = 0; i < rows; i++)
+        s->residual[first + i] -= sum[i];
 }
 
 static void sampling_destroy(struct sampling *s)
@@ -155,14 +169,12 @@ static void sampling_destroy(struct sampling *s)
     mrc_free(s->residual);
     mrc_free(s->columns);
     mrc_free(s->pivot_rows);
-    mrc_free(s->products);
 }
 
 static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t most,
                                    mercer_error *err)
 {
     int64_t n = mrc_gram_size(s->gram), panels = (most + MRC_PANEL - 1) / MRC_PANEL;
-    int64_t wide = n * BLOCK > most ? n * BLOCK : most;
     const double *diag;
     mercer_status rc = MERCER_OK;
     s->factor->ctx = ctx;
@@ -174,7 +186,6 @@ static mercer_status sampling_init(struct sampling *s, mercer_ctx *ctx, int64_t 
     MRC_TRY(mrc_alloc(&s->residual, n, sizeof *s->residual, err));
     MRC_TRY(mrc_alloc2_raw(&s->columns, BLOCK, n, sizeof(double), err));
     MRC_TRY(mrc_alloc2_raw(&s->pivot_rows, most, BLOCK, sizeof(double), err));
-    MRC_TRY(mrc_alloc2_raw(&s->products, wide, 1, sizeof(double), err));
     MRC_TRY(mrc_gram_diag(s->gram, &diag, err));
     memcpy(s->residual, diag, (size_t)n * sizeof *diag);
 out:
@@ -221,7 +232,8 @@ mercer_status mrc_gram_sample(mrc_gram *gram, int64_t most, double target, uint6
             break;
         MRC_TRY(residual_columns(&s, err));
         accept(&s, step);
-        MRC_TRY(mrc_parfor_checked(ctx, mrc_strips(n), extend_strip, &s, err));
+        MRC_TRY(mrc_sweep(ctx, mrc_strips(n), (double)n * (double)(s.count + s.accepted_count),
+                          extend_strip, &s, err));
         for (int64_t t = 0; t < s.accepted_count; t++) {
             int64_t row = s.drawn[s.accepted[t]];
             s.residual[row] = 0;

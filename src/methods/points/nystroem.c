@@ -238,9 +238,9 @@ static mercer_status choose_by_residual(void *self, mercer_ctx *ctx, const mrc_p
                                         mrc_gram *gram, int64_t *list, int64_t *count,
                                         mercer_error *err)
 {
+    mrc_subset_choice *choice = self;
     mrc_sampled sampled = {0};
     mercer_status rc = MERCER_OK;
-    (void)self;
     MRC_TRY(mrc_gram_sample(gram, *count < problem->rows->n ? *count : problem->rows->n, 0,
                             mrc_rng_next(&ctx->rng), &sampled, err));
     if (sampled.indefinite)
@@ -249,6 +249,8 @@ static mercer_status choose_by_residual(void *self, mercer_ctx *ctx, const mrc_p
                  "what is left of them is not a weight; use another sampling");
     *count = sampled.factor->rank;
     memcpy(list, sampled.factor->pivots, (size_t)*count * sizeof *list);
+    choice->factor = sampled.factor;
+    sampled.factor = NULL;
 out:
     mrc_sampled_destroy(&sampled);
     return rc;
@@ -269,9 +271,11 @@ static mercer_status nystroem_fit(mercer_ctx *ctx, const void *params, const mrc
 {
     const struct nystroem_params *p = params;
     mrc_subset_choice choice = choice_of(p);
+    choice.self = &choice;
     mercer_status rc = mrc_subset_fit(ctx, problem, &choice, model, err);
     if (rc == MERCER_OK && p->sampling == RPCHOLESKY)
         model->left_out_share = choice.left_out_share;
+    mrc_factor_free(choice.factor);
     return rc;
 }
 

@@ -7,7 +7,8 @@
  * of the mapped rows projected on the span: features(x) = B' k(Z, x) - W' mu. The mean of the
  * mapped rows projected on the span is sum_s a_s phi(z_s), a = C mu; features do not depend on the
  * rest of it, so `span` and `exact` differ only in the reconstruction errors. All rows as points:
- * kernel PCA. Rows that were selected bring C and P along (gram/residual.h). Points that are known
+ * kernel PCA. Rows that were selected bring C and P along (gram/residual.h), and so do those that a
+ * factor was made of (gram/sampled.h). Points that are known
  * beforehand, landmarks of the caller's or rows that were drawn, go through the pivoted Cholesky
  * factorisation of their own m x m matrix, which leaves out those that depend on others, and take m
  * n kernel values, in blocks: no n x n matrix. Cost beside the choice: n m^2. */
@@ -15,6 +16,8 @@
 
 #include "base/order.h"
 #include "base/running.h"
+#include "base/sweep.h"
+#include "gram/factor.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
 #include "methods/greedy/sparse_features.h"
@@ -40,22 +43,86 @@ static void set_rows(mrc_frame *f, const mercer_ctx *ctx, const mercer_rows *row
     f->n = f->span.n;
 }
 
-/* ---- running sums over the rows, which ranks hand on ---- */
+/* ---- sums over the rows of all ranks ---- */
 
-struct running {
+enum { LANES = 8 }; /* sums that run side by side */
+
+static double add_lanes(const double *lanes)
+{
+    double sum = 0;
+    for (int k = 0; k < LANES; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+struct sums {
     const mrc_frame *f;
-    const double *diag;
-    bool centered;
     const double *means; /* of the coordinates, m */
 };
 
-/* sums: `count` for each of `items`, which are zeroes. */
-static mercer_status run_on(mercer_ctx *ctx, struct running *w, int64_t items, int64_t count,
-                            mrc_relay_body body, double *sums, mercer_error *err)
+/* Sums of the coordinates of some rows. Not by BLAS: where its kernels align their loads, the order
+ * of additions depends on the address of a row, and that on how many rows a rank has. */
+static void sum_coordinates(void *arg, int64_t first, int64_t end, double *sums, int worker)
 {
-    enum { TOGETHER = 8 }; /* items that a rank hands on at a time */
-    return mrc_run_span(ctx, &w->f->span, sums, items * count, TOGETHER * count, body, w, err);
+    const struct sums *w = arg;
+    const mrc_frame *f = w->f;
+    (void)worker;
+    for (int64_t j = 0; j < f->m; j++) {
+        const double *u = f->coordinates + j * f->n;
+        double lanes[LANES] = {0}, sum = 0;
+        int64_t i = first;
+        for (; i + LANES <= end; i += LANES)
+            for (int k = 0; k < LANES; k++)
+                lanes[k] += u[i + k];
+        for (; i < end; i++)
+            sum += u[i];
+        sums[j] = sum + add_lanes(lanes);
+    }
 }
+
+/* mean (m): of the coordinates. */
+static mercer_status find_mean(const mrc_frame *f, mercer_ctx *ctx, double *mean, mercer_error *err)
+{
+    double size = (double)f->n * (double)f->m;
+    struct sums w = {.f = f};
+    mercer_status rc =
+        mrc_sum_span(ctx, &f->span, f->m, size, size, 0, sum_coordinates, &w, mean, err);
+    for (int64_t j = 0; rc == MERCER_OK && j < f->m; j++)
+        mean[j] /= (double)f->span.total;
+    return rc;
+}
+
+/* Means of the squares of each coordinate, and of those about its mean. Each is divided before it
+ * is added, or the largest kernel values would leave the range of numbers. */
+static void sum_squares_about(void *arg, int64_t first, int64_t end, double *sums, int worker)
+{
+    const struct sums *w = arg;
+    const mrc_frame *f = w->f;
+    const double share = 1 / (double)f->span.total;
+    (void)worker;
+    for (int64_t j = 0; j < f->m; j++) {
+        const double *u = f->coordinates + j * f->n, mean = w->means[j];
+        double plain[LANES] = {0}, about[LANES] = {0};
+        int64_t i = first;
+        for (; i + LANES <= end; i += LANES)
+            for (int k = 0; k < LANES; k++) {
+                double off = u[i + k] - mean;
+                plain[k] += u[i + k] * u[i + k] * share;
+                about[k] += off * off * share;
+            }
+        for (int k = 0; i + k < end; k++) {
+            plain[k] += u[i + k] * u[i + k] * share;
+            about[k] += (u[i + k] - mean) * (u[i + k] - mean) * share;
+        }
+        sums[2 * j] = add_lanes(plain);
+        sums[2 * j + 1] = add_lanes(about);
+    }
+}
+
+struct running {
+    const double *diag;
+    int64_t n, total;
+};
 
 static mercer_status add_diagonal(void *arg, int64_t begin, int64_t end, double *sum,
                                   mercer_error *err)
@@ -64,22 +131,22 @@ static mercer_status add_diagonal(void *arg, int64_t begin, int64_t end, double 
     (void)begin;
     (void)end;
     (void)err;
-    for (int64_t i = 0; i < w->f->n; i++)
-        *sum += w->diag[i] / (double)w->f->span.total;
+    for (int64_t i = 0; i < w->n; i++)
+        *sum += w->diag[i] / (double)w->total;
     return MERCER_OK;
 }
 
 static mercer_status set_diagonal(mrc_frame *f, mercer_ctx *ctx, const double *diag, double eps,
                                   double left_out, mercer_error *err)
 {
-    struct running w = {.f = f, .diag = diag};
+    struct running w = {.diag = diag, .n = f->n, .total = f->span.total};
     double largest = 0;
     mercer_status rc = MERCER_OK;
     for (int64_t i = 0; i < f->n; i++)
         largest = fmax(largest, fabs(diag[i]));
     if (f->span.spread)
         MRC_TRY(mrc_comm_largest(ctx, &largest, err));
-    MRC_TRY(run_on(ctx, &w, 1, 1, add_diagonal, &f->diagonal, err));
+    MRC_TRY(mrc_run_span(ctx, &f->span, &f->diagonal, 1, 1, add_diagonal, &w, err));
     f->floor = mrc_rank_floor(f->span.total, eps * largest, left_out);
 out:
     return rc;
@@ -324,54 +391,23 @@ out:
     return rc;
 }
 
-/* Sums of the coordinates [begin, end) of the rows. */
-static mercer_status add_coordinates(void *arg, int64_t begin, int64_t end, double *means,
-                                     mercer_error *err)
-{
-    const struct running *w = arg;
-    const mrc_frame *f = w->f;
-    (void)err;
-    for (int64_t j = begin; j < end; j++)
-        for (int64_t i = 0; i < f->n; i++)
-            means[j] += f->coordinates[j * f->n + i] / (double)f->span.total;
-    return MERCER_OK;
-}
-
-/* Sums of squares of each, and about its mean. */
-static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sums,
-                                 mercer_error *err)
-{
-    const struct running *w = arg;
-    const mrc_frame *f = w->f;
-    double n = (double)f->span.total;
-    (void)err;
-    for (int64_t j = begin / 2; j < end / 2; j++) {
-        const double *u = f->coordinates + j * f->n;
-        double mean = w->means[j];
-        for (int64_t i = 0; i < f->n; i++) {
-            sums[2 * j] += u[i] * u[i] / n;
-            sums[2 * j + 1] += (u[i] - mean) * (u[i] - mean) / n;
-        }
-    }
-    return MERCER_OK;
-}
-
 /* What each point added for the training rows, as a selection tells it; residual: of the points,
  * before they were taken. */
 static mercer_status describe_points(const mrc_frame *f, mercer_ctx *ctx, bool centered,
                                      const double *residual, mercer_model *model, mercer_error *err)
 {
     double n = (double)f->span.total, error = f->diagonal, variance = 0;
-    double *means = NULL, *sums = NULL;
-    struct running w = {.f = f};
+    double *means = NULL, *sums = NULL, size = (double)f->n * (double)f->m;
+    struct sums w = {.f = f};
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&model->selection, f->m, MERCER_SELECTION_COLUMNS, sizeof(double), err));
     MRC_TRY(mrc_alloc(&means, f->m, sizeof *means, err));
     MRC_TRY(mrc_alloc2(&sums, f->m, 2, sizeof *sums, err));
     if (centered)
-        MRC_TRY(run_on(ctx, &w, f->m, 1, add_coordinates, means, err));
+        MRC_TRY(find_mean(f, ctx, means, err));
     w.means = means;
-    MRC_TRY(run_on(ctx, &w, f->m, 2, add_squares, sums, err));
+    MRC_TRY(
+        mrc_sum_span(ctx, &f->span, 2 * f->m, size, 6 * size, 0, sum_squares_about, &w, sums, err));
     for (int64_t j = 0; j < f->m; j++) {
         double *row = model->selection + j * MERCER_SELECTION_COLUMNS;
         error -= sums[2 * j];
@@ -463,41 +499,73 @@ out:
     return rc;
 }
 
-/* ---- linear PCA of the coordinates ---- */
+struct unpacked {
+    mrc_frame *f;
+    const mrc_factor *factor;
+};
 
-/* Sums of the coordinates of some rows. Not by BLAS: where its kernels align their loads, the order
- * of additions depends on the address of a row, and that on how many rows a rank has. */
-static void sum_coordinates(void *arg, int64_t first, int64_t end, double *sums, int worker)
+static void unpack_strip(void *arg, int64_t strip, int worker)
 {
-    enum { LANES = 8 };
-    const mrc_frame *f = arg;
+    const struct unpacked *w = arg;
+    const int64_t n = w->f->n, m = w->f->m, begin = strip * MRC_STRIP;
+    const int64_t end = mrc_min64(n, begin + MRC_STRIP);
     (void)worker;
-    for (int64_t j = 0; j < f->m; j++) {
-        const double *u = f->coordinates + j * f->n;
-        double lane[LANES] = {0}, sum = 0;
-        int64_t i = first;
-        for (; i + LANES <= end; i += LANES)
-            for (int k = 0; k < LANES; k++)
-                lane[k] += u[i + k];
-        for (; i < end; i++)
-            sum += u[i];
-        for (int k = 0; k < LANES; k++)
-            sum += lane[k];
-        sums[j] = sum;
+    for (int64_t j = 0; j < m; j++) {
+        const double *values = mrc_factor_panel(w->factor, j) + j % MRC_PANEL;
+        for (int64_t i = begin; i < end; i++)
+            w->f->coordinates[j * n + i] = values[i * MRC_PANEL];
     }
 }
+
+/* The frame of the pivots of a factor K ~ F F'. With L = F_Z, lower triangular, K_ZZ = L L' and
+ * F = K_XZ L'^-1: the coordinates of the rows are F itself, those of the points L, the basis is
+ * L'^-1, and point j had L_jj^2 left when it was taken. */
+static mercer_status frame_of_factor(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                     mrc_gram *gram, const mrc_factor *factor, mercer_model *model,
+                                     mercer_error *err)
+{
+    const int64_t n = factor->n, m = factor->rank;
+    struct unpacked unpacked = {.f = f, .factor = factor};
+    double *residual = NULL;
+    const double *diag;
+    mercer_status rc = MERCER_OK;
+    set_rows(f, ctx, problem->rows);
+    if (m == 0)
+        MRC_TRY(mrc_problem_no_component(problem, err));
+    f->m = m;
+    MRC_TRY(mrc_gram_diag(gram, &diag, err));
+    MRC_TRY(set_diagonal(f, ctx, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram), err));
+    MRC_TRY(mrc_factor_triangle(factor, &f->own, err));
+    MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
+    MRC_TRY(mrc_alloc(&residual, m, sizeof *residual, err));
+    for (int64_t j = 0; j < m; j++) {
+        residual[j] = f->own[j * m + j] * f->own[j * m + j];
+        memset(f->own + j * m + j + 1, 0, (size_t)(m - j - 1) * sizeof(double)); /* rounding */
+        f->basis[j * m + j] = 1;
+    }
+    mrc_lower_solve(false, true, m, m, f->own, m, f->basis, m);
+    MRC_TRY(mrc_alloc(&f->selected, m, sizeof *f->selected, err));
+    memcpy(f->selected, factor->pivots, (size_t)m * sizeof *f->selected);
+    MRC_TRY(mrc_alloc2_raw(&f->coordinates, m, n, sizeof(double), err));
+    MRC_TRY(mrc_sweep(ctx, mrc_strips(n), 2 * (double)n * (double)m, unpack_strip, &unpacked, err));
+    MRC_TRY(describe_points(f, ctx, problem->center != MRC_CENTER_NONE, residual, model, err));
+    if (problem->center == MRC_CENTER_EXACT)
+        MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
+out:
+    mrc_free(residual);
+    return rc;
+}
+
+/* ---- linear PCA of the coordinates ---- */
 
 /* Subtract the mean mu from the coordinates: sums of squares about it then lose no digits. */
 static mercer_status take_mean_off(mrc_frame *f, mercer_ctx *ctx, mercer_error *err)
 {
-    double size = (double)f->n * (double)f->m;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_sum_span(ctx, &f->span, f->m, size, size, 0, sum_coordinates, f, f->mean, err));
-    for (int64_t j = 0; j < f->m; j++) {
-        f->mean[j] /= (double)f->span.total;
+    MRC_TRY(find_mean(f, ctx, f->mean, err));
+    for (int64_t j = 0; j < f->m; j++)
         for (int64_t i = 0; i < f->n; i++)
             f->coordinates[j * f->n + i] -= f->mean[j];
-    }
 out:
     return rc;
 }
@@ -760,6 +828,10 @@ mercer_status mrc_subset_frame(mercer_ctx *ctx, const mrc_problem *problem,
     mrc_gram_request request = request_of(problem, choice, n, &expected);
     MRC_TRY(mrc_problem_gram(ctx, problem, &request, &gram, err));
     MRC_TRY(list_rows(ctx, problem, choice, gram, &list, &count, err));
+    if (choice->factor) {
+        rc = frame_of_factor(f, ctx, problem, gram, choice->factor, model, err);
+        goto out;
+    }
     if (list && !mrc_gram_holds_columns(gram)) {
         rc = frame_of_list(f, ctx, problem, gram, list, count, model, err);
         goto out;

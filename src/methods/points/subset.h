@@ -23,6 +23,9 @@ typedef struct mrc_subset_choice {
     const double *weights; /* n, zero for rows beside the points: directions are the leading ones
                               of sum_i weights_i phi(x_i) phi(x_i)', not of the scatter of the rows;
                               set by choose at the latest; NULL: of the scatter */
+    mrc_factor *factor; /* set by choose, and owned here: of the uncentred matrix, with the rows of
+                           the list as its pivots, so that nothing is computed again; NULL: there
+                           is none */
     double left_out_share; /* set by a fit: share of the variance outside the span of the points;
                               about the mean in the span, when the model keeps that one */
 } mrc_subset_choice;
