@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernel ridge regression, learnt maps and sampled points against scikit-learn: run_ridge.py [--build BUILD] [--quick]
+"""Kernel ridge regression and learnt maps against scikit-learn: run_ridge.py [--build BUILD] [--quick]
 
 Writes RESULTS-ridge.md and results-ridge.json to BUILD/bench and prints the former. Measured are krr against KernelRidge
-on the ring, the time and memory of krr on many rows, the error of krr with and without a learnt map on tables beside a
-random forest and a gradient booster whose keys folds chose, and what nystroem:sampling=rpcholesky leaves out at which time
-beside akfa. Each aim stands beside its figure.
+on the ring, the time and memory of krr on many rows, and the error of krr with and without a learnt map on tables beside
+a random forest and a gradient booster whose keys folds chose. Each aim stands beside its figure.
 
 --quick makes it a smoke test on small data. Tables that are not there are left out, with a line. The status is 1 when a
 measurement failed or predictions are not those of KernelRidge.
@@ -13,7 +12,6 @@ measurement failed or predictions are not those of KernelRidge.
 import sys
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from common import BENCH, PYTHON, RING_GAMMA, judge_parts, markdown, rbf, ring, seconds, times
 
@@ -21,20 +19,7 @@ THREADS = 2
 DATA = BENCH.parent.parent / "shared" / "data"
 TABLES = ("pumadyn32nm", "bank32nm", "ailerons.train", "pol", "baseball")
 ALPHA = 1e-3
-AIM_KERNEL_RIDGE, AIM_GIGABYTES, AIM_LEFT_OUT, AIM_AKFA_TIME, AIM_UNIFORM = 10, 2, 2, 20, 1.05
-
-
-def fit(bench, what, data, *words, repeats=1, cap=600):
-    """The report of the fastest of some fits by the tool."""
-    best = None
-    for _ in range(repeats):
-        answer, _ = bench.run([bench.build / "mercer", "fit", data, "--threads", THREADS, "--json", "--quiet", *words],
-                              THREADS, cap)
-        answer = bench.checked(what, answer)
-        if not answer:
-            return None
-        best = answer if best is None or answer["seconds"] < best["seconds"] else best
-    return best
+AIM_KERNEL_RIDGE, AIM_GIGABYTES = 10, 2
 
 
 def predictions(bench, model, data, count):
@@ -55,8 +40,8 @@ def measure_kernel_ridge(bench):
         x, random = ring(rows), np.random.default_rng(2)
         y = np.cos(3 * np.arctan2(x[:, 1], x[:, 0])) + x[:, 0] / 8 + random.normal(size=rows) / 10
         data = bench.data(f"ridge{rows}", np.c_[x, y])
-        ours = fit(bench, f"krr, ring of {rows}", data, "-m", f"krr:ridge={ALPHA / rows!r}", "-k", rbf(RING_GAMMA), "--target",
-                   3, "--center", "none", "-o", model, repeats=1 if bench.quick else 3)
+        ours = bench.fastest_fit(f"krr, ring of {rows}", data, "-m", f"krr:ridge={ALPHA / rows!r}", "-k", rbf(RING_GAMMA),
+                                 "--target", 3, "--center", "none", "-o", model, repeats=1 if bench.quick else 3)
         theirs = bench.checked(f"KernelRidge, ring of {rows}", bench.run(
             [PYTHON, BENCH / "peer_ridge.py", "kernel", data, RING_GAMMA, ALPHA, 1, other], THREADS, 1200)[0])
         if ours and theirs:
@@ -75,8 +60,8 @@ def measure_large(bench):
         random = np.random.default_rng(1)
         x = random.normal(size=(rows, 20))
         y = np.sin(x[:, 0]) + x[:, 1] * x[:, 2] + random.normal(size=rows) / 10
-        answer = fit(bench, f"krr, {rows} x 20", bench.data(f"large{rows}", np.c_[x, y]), "-m", "krr", "-k", "rbf:sigma=6",
-                     "--target", 21, "--memory", "1900M", cap=3600)
+        answer = bench.fastest_fit(f"krr, {rows} x 20", bench.data(f"large{rows}", np.c_[x, y]), "-m", "krr", "-k",
+                                   "rbf:sigma=6", "--target", 21, "--memory", "1900M", cap=3600)
         if answer:
             lines.append([rows, answer["method_spec"], answer["store"], answer["passes"], answer["seconds"],
                           answer["peak_memory_bytes"] / 1e9])
@@ -102,8 +87,8 @@ def split(bench, name):
 def error_of(bench, name, learn, test, *more):
     """(squared error over variance, map) of krr."""
     model = bench.folder / "map.model"
-    answer = fit(bench, f"krr, {name} {' '.join(more)}", learn, "-m", "krr", "--scale", "standard", "--target",
-                 np.load(learn).shape[1], "-o", model, *more)
+    answer = bench.fastest_fit(f"krr, {name} {' '.join(more)}", learn, "-m", "krr", "--scale", "standard", "--target",
+                               np.load(learn).shape[1], "-o", model, *more)
     if not answer:
         return None
     truth = np.load(test)[:, -1]
@@ -128,37 +113,6 @@ def measure_maps(bench):
     return lines
 
 
-# ---- sampled points ----
-
-def samples(quick):
-    """Name: rows and a width of the kernel."""
-    rows, random = 300 if quick else 2000, np.random.default_rng(1)
-    images = load_digits().data[:rows] / 16
-    return {"ring": (ring(rows), 4), "cube": (random.uniform(size=(rows, 3)), .5), "normal, 10 columns":
-            (random.normal(size=(rows, 10)), 3), "heavy tails": (random.standard_t(2, (rows, 5)), 3), "digits": (images, 3)}
-
-
-def measure_points(bench):
-    """[rows, points, left out by akfa, rpcholesky, uniform; time of akfa over that of rpcholesky]"""
-    lines, points = [], 20 if bench.quick else 100
-    for name, (rows, sigma) in samples(bench.quick).items():
-        data, words = bench.data("points", rows), ("-k", f"rbf:sigma={sigma}", "-n", points, "--center", "none")
-        greedy = fit(bench, f"akfa, {name}", data, "-m", "akfa", *words, repeats=1 if bench.quick else 3)
-        left = {sampling: [fit(bench, f"{sampling}, {name}", data, "-m", f"nystroem:points={points},sampling={sampling}", *words,
-                               "--seed", seed) for seed in range(1, 2 if bench.quick else 5)]
-                for sampling in ("rpcholesky", "uniform")}
-        if not greedy or None in left["rpcholesky"] + left["uniform"]:
-            continue
-        share = {sampling: float(np.mean([answer["reconstruction_error"] for answer in answers]))
-                 for sampling, answers in left.items()}
-        lines.append([name, points, greedy["reconstruction_error"], share["rpcholesky"], share["uniform"],
-                      greedy["seconds"] / min(answer["seconds"] for answer in left["rpcholesky"])])
-    bench.judge("left out by rpcholesky over akfa's", [line[3] / line[2] for line in lines], AIM_LEFT_OUT)
-    bench.judge("left out by rpcholesky over that of uniform points", [line[3] / line[4] for line in lines], AIM_UNIFORM)
-    bench.judge("time of akfa over that of rpcholesky", [line[5] for line in lines], AIM_AKFA_TIME, most=False)
-    return lines
-
-
 def report(found):
     """The tables; found has what measure() gave."""
     trees = any(len(line) > 3 for line in found["maps"])
@@ -175,19 +129,13 @@ def report(found):
             "learn from (60 % of a smaller table). All choices are made inside these rows: the ridge, the map's steps and form; "
             "for the trees 12 and 24 settings by three folds.\n",
             markdown(["table", "krr", "krr, --map agop"] + ["random forest", "gradient booster"] * trees,
-                     [[line[0]] + [f"{error:.3f}" for error in line[1:]] for line in found["maps"]]),
-            "## Sampled points\n", "The mean squared residual of the rows, as many points for each; sampled ones are means of "
-            "four seeds.\n",
-            markdown(["rows", "points", "akfa", "rpcholesky", "uniform", "rpcholesky over akfa", "faster than akfa by"],
-                     [[name, count, f"{a:.3g}", f"{r:.3g}", f"{u:.3g}", f"{r / a:.2f}", times(faster)]
-                      for name, count, a, r, u, faster in found["points"]])]
+                     [[line[0]] + [f"{error:.3f}" for error in line[1:]] for line in found["maps"]])]
 
 
 def measure(bench):
-    return {"kernel_ridge": measure_kernel_ridge(bench), "large": measure_large(bench), "maps": measure_maps(bench),
-            "points": measure_points(bench)}
+    return {"kernel_ridge": measure_kernel_ridge(bench), "large": measure_large(bench), "maps": measure_maps(bench)}
 
 
 if __name__ == "__main__":
-    sys.exit(judge_parts(__doc__, "kernel ridge, maps and sampled points", THREADS, ("krr", "nystroem", "akfa"), measure, report,
+    sys.exit(judge_parts(__doc__, "kernel ridge and learnt maps", THREADS, ("krr",), measure, report,
                          "-ridge"))

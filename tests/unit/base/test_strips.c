@@ -3,6 +3,8 @@
  * memory they may take and however many threads and ranks there are; wide ones are exact. */
 #include "ranks.h"
 
+#include "quadruple.h"
+
 #include "base/ctx.h"
 #include "base/rng.h"
 #include "base/strips.h"
@@ -245,10 +247,10 @@ static void test_grids_are_exact_in_any_order(void **state)
                 x[i] = -x[i - 1] * (1 + 1e-12 * mrc_rng_uniform(&rng));
             bound = fmax(bound, fabs(x[i]));
         }
-        long double exact = 0;
+        quad exact = 0;
         mrc_grids g = mrc_grids_for(bound, MANY);
         for (int i = 0; i < MANY; i++)
-            exact += (long double)x[i];
+            exact += x[i];
         for (int order = 0; order < 5; order++) {
             double high[MANY] = {0}, low[MANY] = {0};
             int left = MANY;
@@ -267,8 +269,8 @@ static void test_grids_are_exact_in_any_order(void **state)
             if (order == 0)
                 first = sum;
             assert_true(sum == first);
-            assert_true(fabsl((long double)sum - exact) <=
-                        1.2e-16L * fabsl(exact) + 1e-18L * (long double)bound);
+            assert_true(fabs((double)(sum - exact)) <=
+                        1.2e-16 * fabs((double)exact) + 1e-18 * bound);
         }
     }
 }
