@@ -190,7 +190,7 @@ ALWAYS void row_times_vectors(const double *x, const double *tile, int64_t strid
 /* One rounding where vectors have one, whatever the compiler makes of loops over numbers. */
 ALWAYS double add_product(double sum, double a, double b)
 {
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__AVX512F__) /* the latter brings it without saying so */
     return __builtin_fma(a, b, sum);
 #else
     return sum + a * b;
