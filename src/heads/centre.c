@@ -9,20 +9,11 @@ static const mrc_param centre_schema[] = {MRC_PARAM_END};
 static mercer_status centre_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                                 mrc_head *head, mercer_error *err)
 {
-    int64_t l = data->l, classes = data->outputs;
-    double *count = NULL;
     mercer_status rc = MERCER_OK;
-    (void)ctx, (void)params;
-    MRC_TRY(mrc_alloc(&count, classes, sizeof *count, err));
-    MRC_TRY(mrc_alloc2(&head->class_centers, classes, l, sizeof(double), err));
-    for (int64_t i = 0; i < data->n; i++)
-        count[data->codes[i]]++;
-    for (int64_t i = 0; i < data->n; i++)
-        for (int64_t j = 0; j < l; j++)
-            head->class_centers[data->codes[i] * l + j] +=
-                data->features[i * l + j] / count[data->codes[i]];
+    (void)params;
+    MRC_TRY(mrc_alloc2(&head->class_centers, data->outputs, data->l, sizeof(double), err));
+    MRC_TRY(mrc_head_class_means(ctx, data, head->class_centers, err));
 out:
-    mrc_free(count);
     return rc;
 }
 
@@ -45,6 +36,7 @@ const mrc_head_def mrc_head_centre = {
               .summary = "the class whose mean features are nearest",
               .reference = "Dhanjal, Gunn, Shawe-Taylor 2009, footnote 1",
               .params = centre_schema},
+    .spreads = true,
     .fit = centre_fit,
     .is_complete = centre_is_complete,
     .add_feature = centre_add_feature,

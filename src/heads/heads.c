@@ -260,7 +260,8 @@ static double error_of(const mrc_head_data *data, int64_t rows, double unit, dou
     return data->codes ? sum / n : unit * sqrt(sum / (n * (double)data->outputs));
 }
 
-/* For every number of features. */
+/* For every number of features. Rows that are spread have classes here, no values: ranks add up
+ * counts of wrong rows, which are exact in any order. */
 static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
                                  const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
@@ -274,8 +275,12 @@ static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
         double sum = 0;
         for (int64_t task = 0; task < tasks; task++)
             sum += t.sums[task * l + j];
-        head->errors[j] = error_of(data, data->n, t.unit, sum);
+        head->errors[j] = sum;
     }
+    if (data->span.spread)
+        MRC_TRY(mrc_comm_sum(ctx, head->errors, l, err));
+    for (int64_t j = 0; j < l; j++)
+        head->errors[j] = error_of(data, data->span.total, t.unit, head->errors[j]);
 out:
     mrc_free(t.scores);
     mrc_free(t.sums);
@@ -306,9 +311,9 @@ static mercer_status add_misses(void *arg, int64_t begin, int64_t end, double *s
 
 /* For all features together; and where the head can, with each row left out. */
 static mercer_status find_error(mercer_ctx *ctx, const mrc_head_choice *choice,
-                                const mrc_span *span, const mrc_head_data *data, mrc_head *head,
-                                mercer_error *err)
+                                const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
+    const mrc_span *span = &data->span;
     int64_t n = data->n, l = data->l;
     double *scores = NULL, largest = largest_value(data), unit;
     int64_t *codes = NULL;
@@ -364,6 +369,48 @@ void mrc_head_weigh_classes(const mrc_head_data *data, int choice, double *weigh
     }
 }
 
+struct class_means {
+    const mrc_head_data *data;
+    const double *sizes;
+};
+
+/* Sums of the features of the classes begin / l up to end / l. */
+static mercer_status add_features(void *arg, int64_t begin, int64_t end, double *means,
+                                  mercer_error *err)
+{
+    const struct class_means *w = arg;
+    const mrc_head_data *data = w->data;
+    const int64_t l = data->l;
+    (void)err;
+    for (int64_t i = 0; i < data->n; i++) {
+        const int64_t code = data->codes[i];
+        if (code * l >= begin && code * l < end)
+            for (int64_t j = 0; j < l; j++)
+                means[code * l + j] += data->features[i * l + j] / w->sizes[code];
+    }
+    return MERCER_OK;
+}
+
+mercer_status mrc_head_class_means(mercer_ctx *ctx, const mrc_head_data *data, double *means,
+                                   mercer_error *err)
+{
+    enum { TOGETHER = 8 }; /* classes that a rank hands on at a time */
+    double *sizes = NULL;
+    struct class_means w = {.data = data};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&sizes, data->outputs, sizeof *sizes, err));
+    for (int64_t i = 0; i < data->n; i++)
+        sizes[data->codes[i]]++;
+    if (data->span.spread)
+        MRC_TRY(mrc_comm_sum(ctx, sizes, data->outputs, err));
+    w.sizes = sizes;
+    MRC_TRY(mrc_run_span(ctx, &data->span, means, data->outputs * data->l, TOGETHER * data->l,
+                         add_features, &w, err));
+out:
+    mrc_free(sizes);
+    return rc;
+}
+
 /* Learn from values that are scaled, and scale back what predicts them. */
 static mercer_status fit_scaled(mercer_ctx *ctx, const mrc_head_choice *choice,
                                 const mrc_head_data *data, mrc_head *head, mercer_error *err)
@@ -403,14 +450,16 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
 {
     const mrc_head_def *def = choice->def;
     mrc_head *head = &model->head;
-    mrc_head_data data = {.n = rows->n, .l = model->components, .values = targets->values};
-    const mrc_span span = mrc_rows_span(ctx, rows);
+    mrc_head_data data = {.n = rows->n,
+                          .l = model->components,
+                          .values = targets->values,
+                          .span = mrc_rows_span(ctx, rows)};
     char spec[256];
     double *features = NULL;
     int64_t *codes = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(check_budget(ctx, def, data.n, data.l, err));
-    MRC_TRY(describe(ctx, &span, targets, head, &codes, err));
+    MRC_TRY(describe(ctx, &data.span, targets, head, &codes, err));
     if (!given && rows->n > 0) {
         MRC_TRY(mrc_alloc2_raw(&features, data.n, data.l, sizeof *features, err));
         MRC_TRY(mercer_model_transform(ctx, model, rows, NULL, features, NULL, err));
@@ -432,7 +481,7 @@ mercer_status mrc_head_learn(mercer_ctx *ctx, const mrc_head_choice *choice,
     if (with_errors)
         MRC_TRY(def->add_feature && !def->needs_all_features
                     ? find_errors(ctx, def, &data, head, err)
-                    : find_error(ctx, choice, &span, &data, head, err));
+                    : find_error(ctx, choice, &data, head, err));
     MRC_TRY(mrc_model_check_head(model, err));
 out:
     mrc_free(features);

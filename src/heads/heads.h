@@ -16,6 +16,8 @@ typedef struct mrc_head_data {
     int64_t outputs;
     const int64_t *codes; /* class of each row, below outputs, every class occurring; or NULL: */
     const double *values; /* n x outputs */
+    mrc_span span;        /* where the rows are spread over ranks: all of them, of which n are here;
+                             zeroes: they are not spread */
 } mrc_head_data;
 
 /* Rows whose predictions are wanted, from the first k of their l features. */
@@ -43,8 +45,8 @@ typedef struct mrc_head_def {
     bool needs_all_features; /* it predicts from all features or not at all */
     bool leaves_out;         /* predict can leave each training row out of what predicts it */
     bool of_predictions;     /* it is for features that are predictions, one per output */
-    bool spreads;       /* its fit does not look at features and targets, whose rows may then be
-                           spread over ranks; not for values that are scaled */
+    bool spreads;       /* its fit takes features and targets of rows that are spread over ranks;
+                           not values that are scaled */
     int copies;         /* how often a fit holds the features besides the features themselves */
     int64_t most_tried; /* of more training rows it does not tell the error; 0: of any number */
     /* MERCER_ERR_ARGUMENT unless the parameters suit this kind of targets; NULL: they do. */
@@ -119,6 +121,10 @@ mercer_status mrc_head_predict_prefixes(mercer_ctx *ctx, const mrc_head_choice *
  * classes count the same; opposite: the share of the rows that are not of the class. */
 #define MRC_CLASS_WEIGHTS "none|balanced|opposite"
 void mrc_head_weigh_classes(const mrc_head_data *data, int choice, double *weights);
+
+/* The mean features of each class, outputs x l, over the rows of all ranks; means holds zeroes. */
+mercer_status mrc_head_class_means(mercer_ctx *ctx, const mrc_head_data *data, double *means,
+                                   mercer_error *err);
 
 /* The scores before the first feature. */
 void mrc_head_start(const mrc_head *head, double *scores);

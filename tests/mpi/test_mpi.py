@@ -492,6 +492,22 @@ def krr_as_one():
 
 
 @test
+def kfd_as_one():
+    for count in (257, 3001):
+        make_targets(count)
+        words = ["targets.csv", "-m", "kfd", "-k", "rbf:sigma=6", "--label", "label", "--drop", "size"]
+        models_are_those_of_one(words, threads=[1])
+        models_are_those_of_one([*words, "--scale", "standard", "-n", "1"], (2, 7), [2])
+    call = ["fit", *words, "--threads", "1"]
+    told, spread = (json.loads(without_times(done.out)) for done in (alone(*call, "--json"), ranks(3, *call, "--json")))
+    for report in (told, spread):
+        report.pop("forecast_seconds")
+    assert told == spread, (told, spread)
+    one_line(ranks(3, *call[:-2], "--head", "ls", status=2), "head: not possible", status=2)
+    one_line(ranks(3, "fit", "targets.csv", "-m", "kfd", "--target", "size", "--drop", "label", status=1), "classes")
+
+
+@test
 def krr_that_cannot_be_spread_is_refused():
     make_targets(3001)
     words = ["fit", "targets.csv", "-m", "krr", "-o", "my.model", "-k", "rbf:sigma=6"]
@@ -499,7 +515,7 @@ def krr_that_cannot_be_spread_is_refused():
     one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--scale-target", "standard", status=2), "scale_target",
              status=2)
     one_line(ranks(3, *words, "--drop", "size,label", status=1), "nothing to predict")
-    one_line(ranks(3, "fit", "targets.csv", "-m", "kfd", "-o", "my.model", status=2), "method kfd cannot learn", status=2)
+    one_line(ranks(3, "fit", "targets.csv", "-m", "kpls", "-o", "my.model", status=2), "method kpls cannot learn", status=2)
     lines = pathlib.Path("targets.csv").read_text(encoding="ascii").replace("late", "up").replace("down", "up")
     pathlib.Path("same.csv").write_text(lines, encoding="ascii")
     one_line(ranks(3, "fit", "same.csv", *words[2:], "--label", "label", status=1), "all rows are of class 'up'")

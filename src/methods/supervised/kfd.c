@@ -12,9 +12,10 @@
  * solver's for c columns, and c^3. */
 #include "methods/supervised/regression.h"
 
+#include "base/running.h"
 #include "gram/factor.h"
+#include "heads/heads.h"
 #include "linalg/linalg.h"
-#include "methods/common/request.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,34 +29,44 @@ static const mrc_param kfd_schema[] = {
                            "features to extract, at most one less than there are classes"),
     MRC_RIDGE_KEY(struct kfd_params, 0), MRC_PARAM_END};
 
-/* N^-1/2 Y'K^A N^-1/2, c x c, symmetric. */
-static void between_classes(const mrc_regression *r, int64_t n, double *e)
+enum { TOGETHER = 8 }; /* classes or features whose sums a rank hands on at a time */
+
+/* What sums are taken over; the rows of r are those that are here, of all. */
+struct rows_of_classes {
+    const mrc_regression *r;
+    mrc_span span;
+};
+
+/* Sums of what is fitted to the rows of the classes begin / c up to end / c. */
+static mercer_status add_fitted(void *arg, int64_t begin, int64_t end, double *e, mercer_error *err)
 {
-    int64_t c = r->outputs;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < c; k++)
-            e[r->codes[i] * c + k] += r->ridge.fitted[i * c + k];
+    const struct rows_of_classes *rows = arg;
+    const mrc_regression *r = rows->r;
+    const int64_t c = r->outputs;
+    (void)err;
+    for (int64_t i = 0; i < rows->span.n; i++) {
+        const int64_t at = r->codes[i] * c;
+        if (at >= begin && at < end)
+            for (int64_t k = 0; k < c; k++)
+                e[at + k] += r->ridge.fitted[i * c + k];
+    }
+    return MERCER_OK;
+}
+
+/* N^-1/2 Y'K^A N^-1/2, c x c, symmetric; e holds zeroes. */
+static mercer_status between_classes(mercer_ctx *ctx, struct rows_of_classes *rows, double *e,
+                                     mercer_error *err)
+{
+    const mrc_regression *r = rows->r;
+    const int64_t c = r->outputs;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_run_span(ctx, &rows->span, e, c * c, TOGETHER * c, add_fitted, rows, err));
     for (int64_t j = 0; j < c; j++)
         for (int64_t k = 0; k <= j; k++) {
             double mean = (e[j * c + k] + e[k * c + j]) / 2 / sqrt(r->sizes[j]) / sqrt(r->sizes[k]);
             e[j * c + k] = e[k * c + j] = mean;
         }
-}
-
-/* w'(S_W + mu I)w of feature t (n values, stride l), whose direction has squared length norm2. */
-static mercer_status scatter_within(const mrc_regression *r, int64_t n, const double *t, int64_t l,
-                                    double norm2, double *out, mercer_error *err)
-{
-    double *means = NULL, sum = 0;
-    mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&means, r->outputs, sizeof *means, err));
-    for (int64_t i = 0; i < n; i++)
-        means[r->codes[i]] += t[i * l] / r->sizes[r->codes[i]];
-    for (int64_t i = 0; i < n; i++)
-        sum += pow(t[i * l] - means[r->codes[i]], 2);
-    *out = sum + r->ridge.mu * norm2;
 out:
-    mrc_free(means);
     return rc;
 }
 
@@ -72,18 +83,49 @@ static void discriminants_destroy(struct discriminants *d)
     mrc_free(d->features);
 }
 
-static mercer_status lead(mercer_ctx *ctx, const mrc_regression *r, int64_t n, int64_t wanted,
+/* Eigenpairs as mrc_eigen_symmetric() has them; rank 0's where rows are spread, since LAPACK
+ * differs from processor to processor. */
+static mercer_status find_pairs(mercer_ctx *ctx, const mrc_span *span, int64_t c, double *e,
+                                double *values, mercer_error *err)
+{
+    const int64_t bytes = (int64_t)sizeof(double);
+    mercer_status rc = MERCER_OK;
+    if (!span->spread || ctx->comm.table.rank == 0)
+        MRC_TRY(mrc_eigen_symmetric(ctx, c, e, values, err));
+    if (span->spread) {
+        MRC_TRY(mrc_comm_broadcast(ctx, values, c * bytes, err));
+        MRC_TRY(mrc_comm_broadcast(ctx, e, c * c * bytes, err));
+    }
+out:
+    return rc;
+}
+
+/* Features from what is fitted, in blocks of whole strips, as a rank has them: mrc_tall_times()
+ * cuts longer ones otherwise. */
+static void combine_fitted(mercer_ctx *ctx, const mrc_regression *r, int64_t n,
+                           struct discriminants *d)
+{
+    enum { BLOCK = 32 * MRC_STRIP };
+    const int64_t c = r->outputs, l = d->l;
+    for (int64_t first = 0; first < n; first += BLOCK)
+        mrc_tall_times(ctx, n - first < BLOCK ? n - first : BLOCK, l, c, 1,
+                       r->ridge.fitted + first * c, c, d->combine, l, 0, d->features + first * l,
+                       l);
+}
+
+static mercer_status lead(mercer_ctx *ctx, struct rows_of_classes *rows, int64_t wanted,
                           struct discriminants *d, mercer_error *err)
 {
-    int64_t c = r->outputs;
+    const mrc_regression *r = rows->r;
+    int64_t c = r->outputs, n = rows->span.n;
     double *e = NULL, *values = NULL;
     /* What the solver's rounding makes of a share of zero. */
     double floor = 1e-10 + (r->ridge.ridge > 0 ? 100 * DBL_EPSILON / r->ridge.ridge : 0);
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&e, c, c, sizeof *e, err));
     MRC_TRY(mrc_alloc(&values, c, sizeof *values, err));
-    between_classes(r, n, e);
-    MRC_TRY(mrc_eigen_symmetric(ctx, c, e, values, err));
+    MRC_TRY(between_classes(ctx, rows, e, err));
+    MRC_TRY(find_pairs(ctx, &rows->span, c, e, values, err));
     while (d->l < c - 1 && d->l < wanted && values[c - 1 - d->l] > fmin(floor, 0.1))
         d->l++;
     if (d->l == 0)
@@ -98,57 +140,110 @@ static mercer_status lead(mercer_ctx *ctx, const mrc_regression *r, int64_t n, i
         for (int64_t k = 0; k < c; k++)
             d->combine[k * d->l + j] = e[(c - 1 - j) * c + k] / sqrt(r->sizes[k]);
     }
-    mrc_tall_times(ctx, n, d->l, c, 1, r->ridge.fitted, c, d->combine, d->l, 0, d->features, d->l);
+    combine_fitted(ctx, r, n, d);
 out:
     mrc_free(e);
     mrc_free(values);
     return rc;
 }
 
-/* |w_j|^2: in the coordinates of a factor, or A C and its image. */
-static mercer_status direction_norms(mercer_ctx *ctx, const mrc_regression *r, int64_t n,
+/* |w_j|^2: in the coordinates of a factor, or A C and its image, where all rows are here. */
+static mercer_status direction_norms(mercer_ctx *ctx, const struct rows_of_classes *rows,
                                      const struct discriminants *d, double *norms,
                                      mercer_error *err)
 {
+    const mrc_regression *r = rows->r;
     const mrc_ridge *s = &r->ridge;
-    int64_t rows = s->f ? s->f->rank : n, l = d->l;
+    int64_t count = s->f ? s->f->rank : rows->span.n, l = d->l;
     double *w = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&w, rows, l, sizeof *w, err));
-    mrc_tall_times(ctx, rows, l, r->outputs, 1, s->f ? s->weights : s->dual, r->outputs, d->combine,
-                   l, 0, w, l);
-    for (int64_t i = 0; i < rows; i++)
+    MRC_TRY(mrc_alloc2_raw(&w, count, l, sizeof *w, err));
+    mrc_tall_times(ctx, count, l, r->outputs, 1, s->f ? s->weights : s->dual, r->outputs,
+                   d->combine, l, 0, w, l);
+    for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < l; j++)
             norms[j] += w[i * l + j] * (s->f ? w : d->features)[i * l + j];
+    if (rows->span.spread) /* BLAS differs from processor to processor */
+        MRC_TRY(mrc_comm_broadcast(ctx, norms, l * (int64_t)sizeof *norms, err));
 out:
     mrc_free(w);
     return rc;
 }
 
+/* What is found out about a feature of the rows: squares about the means of the classes and about
+ * zero, and the value of the largest modulus, the first one among equals. */
+enum { WITHIN, SQUARES, LARGEST, MEASURES };
+
+struct measured {
+    const struct rows_of_classes *rows;
+    const struct discriminants *d;
+    const double *means; /* c x l */
+};
+
+/* The features are those from begin / MEASURES up to end / MEASURES. */
+static mercer_status add_measures(void *arg, int64_t begin, int64_t end, double *found,
+                                  mercer_error *err)
+{
+    const struct measured *w = arg;
+    const int64_t l = w->d->l;
+    (void)err;
+    for (int64_t i = 0; i < w->rows->span.n; i++)
+        for (int64_t j = begin / MEASURES; j < end / MEASURES; j++) {
+            const double value = w->d->features[i * l + j];
+            double *own = found + j * MEASURES;
+            own[WITHIN] += pow(value - w->means[w->rows->r->codes[i] * l + j], 2);
+            own[SQUARES] += value * value;
+            own[LARGEST] = fabs(value) > fabs(own[LARGEST]) ? value : own[LARGEST];
+        }
+    return MERCER_OK;
+}
+
+/* found: l x MEASURES, zeroes. */
+static mercer_status measure(mercer_ctx *ctx, const struct rows_of_classes *rows,
+                             const struct discriminants *d, double *found, mercer_error *err)
+{
+    const int64_t c = rows->r->outputs, l = d->l;
+    const mrc_head_data data = {.n = rows->span.n,
+                                .l = l,
+                                .features = d->features,
+                                .outputs = c,
+                                .codes = rows->r->codes,
+                                .span = rows->span};
+    double *means = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&means, c, l, sizeof *means, err));
+    MRC_TRY(mrc_head_class_means(ctx, &data, means, err));
+    struct measured w = {.rows = rows, .d = d, .means = means};
+    MRC_TRY(mrc_run_span(ctx, &rows->span, found, l * MEASURES, (int64_t)TOGETHER * MEASURES,
+                         add_measures, &w, err));
+out:
+    mrc_free(means);
+    return rc;
+}
+
 /* Bring every feature to its scale and sign, and fill the parts of the model that tell about them.
  */
-static mercer_status finish(mercer_ctx *ctx, const mrc_regression *r, int64_t n,
+static mercer_status finish(mercer_ctx *ctx, const struct rows_of_classes *rows,
                             struct discriminants *d, mercer_model *model, mercer_error *err)
 {
-    int64_t c = r->outputs, l = d->l;
-    double *norms = NULL, degrees = n > c ? (double)(n - c) : 1;
+    const mrc_regression *r = rows->r;
+    int64_t c = r->outputs, l = d->l, n = rows->span.total;
+    double *norms = NULL, *found = NULL, degrees = n > c ? (double)(n - c) : 1;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&norms, l, sizeof *norms, err));
+    MRC_TRY(mrc_alloc2(&found, l, MEASURES, sizeof *found, err));
     MRC_TRY(mrc_alloc(&model->spectrum, l, sizeof *model->spectrum, err));
-    MRC_TRY(direction_norms(ctx, r, n, d, norms, err));
+    MRC_TRY(direction_norms(ctx, rows, d, norms, err));
+    MRC_TRY(measure(ctx, rows, d, found, err));
     for (int64_t j = 0; j < l; j++) {
-        double within, squares = 0, largest = 0;
-        MRC_TRY(scatter_within(r, n, d->features + j, l, norms[j], &within, err));
-        for (int64_t i = 0; i < n; i++) {
-            double value = d->features[i * l + j];
-            squares += value * value;
-            largest = fabs(value) > fabs(largest) ? value : largest;
-        }
+        const double squares = found[j * MEASURES + SQUARES];
+        /* w'(S_W + mu I)w */
+        const double within = found[j * MEASURES + WITHIN] + r->ridge.mu * norms[j];
         if (!(within > DBL_EPSILON * squares))
             MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_AT(.key = "ridge"),
                         "rows of a class do not differ along a direction that separates the "
                         "classes: without a larger ridge its ratio is infinite");
-        double scale = (largest < 0 ? -1 : 1) * sqrt(degrees / within);
+        double scale = (found[j * MEASURES + LARGEST] < 0 ? -1 : 1) * sqrt(degrees / within);
         for (int64_t k = 0; k < c; k++)
             d->combine[k * l + j] *= scale;
         model->spectrum[j] = squares * scale * scale;
@@ -157,6 +252,7 @@ static mercer_status finish(mercer_ctx *ctx, const mrc_regression *r, int64_t n,
     d->tau = NULL;
 out:
     mrc_free(norms);
+    mrc_free(found);
     return rc;
 }
 
@@ -164,8 +260,9 @@ static mercer_status kfd_fit(mercer_ctx *ctx, const void *params, const mrc_prob
                              mercer_model *model, mercer_error *err)
 {
     struct kfd_params used = *(const struct kfd_params *)params;
-    int64_t n = problem->rows->n;
+    const int64_t n = mrc_rows_total(problem->rows);
     mrc_regression r = {0};
+    struct rows_of_classes rows = {.r = &r, .span = mrc_rows_span(ctx, problem->rows)};
     struct discriminants d = {0};
     mercer_status rc = MERCER_OK;
     if (!problem->targets || problem->targets->kind != MERCER_TARGET_CLASSES)
@@ -179,11 +276,11 @@ static mercer_status kfd_fit(mercer_ctx *ctx, const void *params, const mrc_prob
                     "full; give a ridge",
                     (long long)r.ridge.rank, (long long)n, (long long)r.outputs);
     used.ridge = r.ridge.ridge;
-    MRC_TRY(lead(ctx, &r, n, problem->components > 0 ? problem->components : r.outputs, &d, err));
+    MRC_TRY(lead(ctx, &rows, problem->components > 0 ? problem->components : r.outputs, &d, err));
     if (d.l < problem->components)
         mrc_notice(ctx, "%lld features asked for, but %lld classes have no more than %lld",
                    (long long)problem->components, (long long)r.outputs, (long long)d.l);
-    MRC_TRY(finish(ctx, &r, n, &d, model, err));
+    MRC_TRY(finish(ctx, &rows, &d, model, err));
     MRC_TRY(mrc_regression_model(ctx, problem, &r, d.combine, d.l, model, err));
     for (int64_t j = 0; j < d.l; j++)
         problem->report->projection_variance += model->spectrum[j] / (double)n;
@@ -204,6 +301,7 @@ const mrc_method mrc_method_kfd = {
     .centers = "exact|span", /* scatter is about the mean */
     .learns = MERCER_LEARNS_CLASSES,
     .counts_outputs = true,
+    .check_spread = mrc_regression_check_spread,
     .fit = kfd_fit,
     .work = mrc_regression_work,
     .cheaper = "rkopls:subset=1000",

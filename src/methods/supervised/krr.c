@@ -27,7 +27,6 @@
 #include "gram/factor.h"
 #include "kernel/kernel.h"
 #include "linalg/linalg.h"
-#include "methods/common/request.h"
 
 #include <math.h>
 #include <string.h>
@@ -267,14 +266,6 @@ out:
     return rc;
 }
 
-/* Everything goes through the factor. */
-static mercer_status krr_check_spread(const mrc_request *request, mercer_error *err)
-{
-    (void)request;
-    (void)err;
-    return MERCER_OK;
-}
-
 const mrc_method mrc_method_krr = {
     .entry = {.name = "krr",
               .summary = "kernel ridge regression, Gaussian process regression",
@@ -284,7 +275,7 @@ const mrc_method mrc_method_krr = {
     .default_center = MRC_CENTER_EXACT,
     .counts_outputs = true,
     .predicts = true,
-    .check_spread = krr_check_spread,
+    .check_spread = mrc_regression_check_spread,
     .fit = krr_fit,
     .work = mrc_regression_work,
     .cheaper = "rkopls:subset=1000",

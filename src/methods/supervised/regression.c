@@ -126,6 +126,13 @@ void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_pr
     work->spread = 3;
 }
 
+mercer_status mrc_regression_check_spread(const struct mrc_request *request, mercer_error *err)
+{
+    (void)request;
+    (void)err;
+    return MERCER_OK;
+}
+
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
                                    mrc_regression *r, mercer_error *err)
 {

@@ -28,6 +28,8 @@ mercer_status mrc_regression_targets(const mrc_problem *problem, mrc_regression 
 /* The operator, and the regression on it; ridge as the key has it. */
 mercer_status mrc_regression_solve(mercer_ctx *ctx, const mrc_problem *problem, double ridge,
                                    mrc_regression *r, mercer_error *err);
+/* check_spread of such a method: everything goes through the factor. */
+mercer_status mrc_regression_check_spread(const struct mrc_request *request, mercer_error *err);
 /* What that takes for n rows; see mrc_method. */
 void mrc_regression_work(const mercer_ctx *ctx, const void *params, const mrc_problem *problem,
                          int64_t n, mrc_work *work);

@@ -7,7 +7,7 @@
 
 /* A fit, and the model that one rank makes of all rows. */
 struct spread_fit {
-    const char *method, *kernel, *scale, *center, *store;
+    const char *method, *kernel, *scale, *center, *store, *head;
     double components, tolerance;
     int64_t n, d;
     mercer_dtype dtype;
@@ -30,6 +30,7 @@ static mercer_fit_options options_of(const struct spread_fit *f)
     options.scale = f->scale;
     options.center = f->center;
     options.store = f->store;
+    options.head = f->head;
     options.components = f->components;
     options.tolerance = f->tolerance;
     return options;
@@ -464,6 +465,79 @@ static void test_krr(void **state)
     free(codes);
 }
 
+/* Classes of which some are on one rank alone, and more of them than are handed on at a time. */
+static void test_kfd(void **state)
+{
+    enum { N = 3077, D = 3, MANY = 20123 };
+    static const int64_t counts[] = {257, 2499, 2500, 3077};
+    static const char *const kernels[] = {"linear", "poly:degree=2", "0.5*rbf:sigma=9 + 2*linear"};
+    double *x = twins(N, D), *many = normal_rows(4, MANY, 2, 0, 1);
+    float *floats = as_floats(x, (int64_t)N * D);
+    int64_t *codes = malloc((size_t)MANY * sizeof *codes);
+    struct spread_fit base = {.method = "kfd",
+                              .kernel = "rbf:sigma=9",
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .codes = codes,
+                              .store = "lowrank"},
+                      f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i < 1100 ? (x[i * D] > 0) : i < 2800 ? 2 + (x[i * D + 1] > 0) : 4;
+    codes[0] = 0;
+    codes[1] = 1;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            f = base;
+            f.n = counts[k];
+            f.store = s ? "lowrank" : NULL;
+            f.method = s ? "kfd:ridge=0.01" : "kfd";
+            check_fit(f);
+        }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.scale = "standard";
+        check_fit(f);
+        f.center = "span";
+        f.components = 1;
+        check_fit(f);
+    }
+    f = base;
+    f.dtype = MERCER_F32;
+    f.x = floats;
+    f.kernel = "rbf";
+    check_fit(f);
+    f.head = "none";
+    check_fit(f);
+    /* One row of a class, the last, and two classes, whose products have one column. */
+    f = base;
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i == N - 1;
+    check_fit(f);
+    f.method = "krr"; /* whose features another head may take, too */
+    f.head = "centre";
+    check_fit(f);
+    /* As many rows as are cut otherwise on one rank, and the most classes. */
+    for (int64_t i = 0; i < MANY; i++)
+        codes[i] = i < 8 ? i : (many[i * 2] > 0) + 2 * (many[i * 2 + 1] > 0) + 4 * (i > 20000);
+    f = (struct spread_fit){.method = "kfd",
+                            .kernel = "poly:degree=3",
+                            .n = MANY,
+                            .d = 2,
+                            .dtype = MERCER_F64,
+                            .x = many,
+                            .codes = codes};
+    check_fit(f);
+    free(x);
+    free(many);
+    free(floats);
+    free(codes);
+}
+
 /* Enough rows and columns for sums on two grids. */
 static void test_many_rows(void **state)
 {
@@ -691,23 +765,37 @@ static void fail_everywhere(struct spread_fit f)
 
 static void test_failures_end_all_ranks(void **state)
 {
-    static const char *const methods[] = {"kpca", "nystroem:points=20", "krr"};
     enum { N = 2600, D = 3 };
     double *x = normal_rows(9, N, D, 0, 1);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    const struct {
+        const char *method;
+        double components;
+        const double *values;
+        const int64_t *codes;
+    } fits[] = {{"kpca", 3, NULL, NULL},
+                {"nystroem:points=20", 3, NULL, NULL},
+                {"krr", 0, x, NULL},
+                {"kfd", 0, NULL, codes}};
     (void)state;
-    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
-        fail_everywhere((struct spread_fit){.method = methods[k],
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i % 3;
+    for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
+        fail_everywhere((struct spread_fit){.method = fits[k].method,
                                             .kernel = "rbf:sigma=20",
                                             .scale = "standard",
-                                            .components = k == 2 ? 0 : 3,
+                                            .components = fits[k].components,
                                             .n = N,
                                             .d = D,
                                             .dtype = MERCER_F64,
                                             .x = x,
-                                            .values = k == 2 ? x : NULL,
+                                            .values = fits[k].values,
                                             .outputs = 1,
+                                            .codes = fits[k].codes,
                                             .threads = 1});
     free(x);
+    free(codes);
 }
 
 int main(void)
@@ -718,6 +806,7 @@ int main(void)
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_nystroem),
         cmocka_unit_test(test_krr),
+        cmocka_unit_test(test_kfd),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
