@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/comm.h"
 #include "base/hash.h"
+#include "data/checksum.h"
 #include "data/prepare.h"
 #include "data/spread_targets.h"
 #include "linalg/blas.h"
@@ -227,8 +228,14 @@ static mercer_status compare_calls(mercer_ctx *ctx, const mrc_request *r, const 
                                    mercer_error *err)
 {
     const int64_t shape[] = {rows->total, rows->d, rows->dtype};
+    const mercer_rows *landmarks = r->options.landmarks;
     uint64_t mine = mrc_options_hash(&r->options), first;
     mercer_status rc = MERCER_OK;
+    if (landmarks) {
+        const int64_t own[] = {landmarks->n, landmarks->d};
+        mine = mrc_hash(mine, own, sizeof own);
+        MRC_TRY(mrc_rows_hash(landmarks, &mine, err));
+    }
     mine = mrc_hash(mine, shape, sizeof shape);
     mine = mrc_hash(mine, ctx->rng.s, sizeof ctx->rng.s);
     first = mine;
@@ -236,8 +243,8 @@ static mercer_status compare_calls(mercer_ctx *ctx, const mrc_request *r, const 
     if (first != mine)
         MRC_FAIL(
             err, MERCER_ERR_DATA,
-            "the options, the seed, or the number of rows and columns are not those of rank 0: "
-            "every rank must read its part of the same table");
+            "the options, the seed, the landmarks, or the number of rows and columns are not those "
+            "of rank 0: every rank must read its part of the same table");
 out:
     return rc;
 }

@@ -466,6 +466,43 @@ def nystroem_as_one():
     assert told == spread, (told, spread)
 
 
+@test
+def landmarks_as_one():
+    for count in (257, 3001):
+        make_rows(count)
+        np.save("points.npy", np.load("rows.npy")[:50])
+        words = ["rows.npy", "--landmarks", "points.npy", "-k", "rbf:sigma=1", "-n", "4", "-m"]
+        models_are_those_of_one([*words, "nystroem"], threads=[1])
+        models_are_those_of_one([*words, "rkpca", "--scale", "standard"], (2, 7), [2])
+    # a table of text has columns and classes that the landmarks have not
+    make_targets(3001)
+    lines = pathlib.Path("targets.csv").read_text(encoding="ascii").splitlines()
+    pathlib.Path("points.csv").write_text("\n".join(lines[:40]) + "\n", encoding="ascii")
+    pathlib.Path("bare.csv").write_text("\n".join(line.rsplit(",", 2)[0] for line in lines[:40]) + "\n", encoding="ascii")
+    for name in ("points", "bare"):
+        models_are_those_of_one(["targets.csv", "--landmarks", f"{name}.csv", "--label", "label", "--drop", "size", "-m", "greedy", "-n", "3"],
+                                (3, 7), [1])
+    call = [MERCER, "fit", *words, "nystroem", "-o", "my.model"]
+    other = [word.replace("points.npy", "other.npy") for word in call]
+    np.save("other.npy", np.load("rows.npy")[1:51])
+    os.unlink("my.model")
+    one_line(together((2, call), (1, other)), "rank 2: the options, the seed, the landmarks")
+    os.unlink("other.npy")
+    one_line(together((2, call), (1, other)), "rank 2: other.npy: cannot open")
+    one_line(ranks(2, "fit", "nothing.npy", "-m", "rkpca", status=2), "give it landmarks", "fit on one rank", status=2)
+    x = np.load("rows.npy")
+    x[2999, 2] = 1e200
+    np.save("large.npy", x)
+    one_line(ranks(3, "fit", "large.npy", "--landmarks", "points.npy", "-m", "nystroem", "-k", "poly:degree=3", status=1),
+             "the largest value is 1e+200 (column 3)")
+    x = np.abs(np.load("rows.npy"))
+    np.save("points.npy", x[:50])
+    x[2999, 2] = -1
+    np.save("negative.npy", x)
+    one_line(ranks(3, "fit", "negative.npy", "--landmarks", "points.npy", "-m", "nystroem", "-k", "intersection", status=1), "row 3000")
+    assert not os.path.exists("my.model")
+
+
 def make_targets(count, seed=2):
     """A table of three columns with values and classes, of which the last rows have one of their own."""
     x = np.random.default_rng(seed).normal(size=(count, 3))
@@ -594,7 +631,7 @@ def a_spread_fit_that_fails_is_one_line():
     one_line(together((2, call), (1, [*call, "--seed", "3"])), "rank 2: the options, the seed")
     x = np.load("rows.npy")
     np.save("fewer.npy", x[:3999])
-    one_line(together((2, call), (1, [MERCER, "fit", "fewer.npy", *KPCA[1:]])), "rank 2: the options, the seed, or the number")
+    one_line(together((2, call), (1, [MERCER, "fit", "fewer.npy", *KPCA[1:]])), "rank 2: the options, the seed, the landmarks, or the number")
     # a cell of one rank's rows, counted in the file
     x[3998, 1] = np.nan
     np.save("bad.npy", x)

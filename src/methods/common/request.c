@@ -246,7 +246,6 @@ static mercer_status check_spread(const mrc_request *r, mercer_error *err)
         {mrc_option_word(o, MRC_OPTION_intervals) > 0, "intervals"},
         {mrc_option_word(o, MRC_OPTION_keep) > 0, "keep"},
         {r->map.steps > 0, "map"},
-        {o->landmarks || (r->expected & MERCER_EXPECT_LANDMARKS), "landmarks"},
         {o->validation || (r->expected & MERCER_EXPECT_VALIDATION), "validation"},
         {r->scale == MRC_SCALE_ROBUST, "scale robust"},
         {r->scale_target != MRC_SCALE_NONE, "scale_target"},
@@ -313,7 +312,7 @@ mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *
                  "precision single: a precomputed kernel matrix is used as it is given");
     if (mrc_kernel_is_precomputed(&r->kernel) && r->scale != MRC_SCALE_NONE)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "scale: a precomputed kernel matrix cannot be scaled");
-    if (options->landmarks || (r->expected & MERCER_EXPECT_LANDMARKS))
+    if (mrc_request_has_landmarks(r))
         MRC_TRY(check_landmarks(r, err));
     if (options->validation || (r->expected & MERCER_EXPECT_VALIDATION))
         MRC_TRY(check_validation(r, err));

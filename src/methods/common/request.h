@@ -26,6 +26,12 @@ typedef struct mrc_request {
     mrc_problem problem;
 } mrc_request;
 
+/* Whether points are given, or will be. */
+static inline bool mrc_request_has_landmarks(const mrc_request *r)
+{
+    return r->options.landmarks || (r->expected & MERCER_EXPECT_LANDMARKS);
+}
+
 /* Read the options into a request of zeroes, except the first three members, checking all that can
  * be checked without rows; ctx may be NULL. To be destroyed, also after an error. */
 mercer_status mrc_request_read(const mercer_ctx *ctx, const mercer_fit_options *given,

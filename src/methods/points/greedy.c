@@ -69,6 +69,7 @@ const mrc_method mrc_method_greedy = {
     .params_size = sizeof(struct greedy_params),
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
+    .check_spread = mrc_subset_check_spread,
     .fit = greedy_fit,
     .is_nested = greedy_is_nested,
     .work = greedy_work,

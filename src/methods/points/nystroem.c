@@ -309,11 +309,7 @@ static mercer_status nystroem_check_spread(const mrc_request *request, mercer_er
                            "center exact: the model would store all rows, which are spread over "
                            "ranks: use center span, which gives the same features, or fit on one "
                            "rank");
-    if (request->problem.store)
-        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
-                           "store: method nystroem computes kernel values with its points only, "
-                           "where rows are spread over ranks: leave it out, or fit on one rank");
-    return MERCER_OK;
+    return mrc_subset_check_store(request, err);
 }
 
 const mrc_method mrc_method_nystroem = {

@@ -84,6 +84,7 @@ const mrc_method mrc_method_rkpca = {
     .params_size = sizeof(struct rkpca_params),
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
+    .check_spread = mrc_subset_check_spread,
     .fit = rkpca_fit,
     .is_nested = rkpca_is_nested,
     .work = rkpca_work,

@@ -20,6 +20,7 @@
 #include "gram/factor.h"
 #include "linalg/linalg.h"
 #include "methods/common/expansion.h"
+#include "methods/common/request.h"
 #include "methods/greedy/sparse_features.h"
 
 #include <math.h>
@@ -298,9 +299,12 @@ static mercer_status measure_rows(mrc_frame *f, mercer_ctx *ctx, const mrc_probl
     double *diag = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&diag, f->n, sizeof *diag, err));
+    MRC_TRY(mrc_kernel_check_rows(problem->kernel, ctx, problem->rows, f->span.first, err));
     MRC_TRY(mrc_points_init(&points, ctx, problem->kernel, problem->rows, NULL, err));
     MRC_TRY(mrc_kernel_whole_diag(problem->kernel, ctx, &points, diag, err));
     MRC_TRY(set_diagonal(f, ctx, diag, DBL_EPSILON, 0, err));
+    if (!isfinite(f->diagonal))
+        MRC_TRY(mrc_problem_check_range(problem, err));
 out:
     mrc_points_destroy(&points);
     mrc_free(diag);
@@ -358,36 +362,6 @@ out:
     mrc_free(values);
     mrc_free(weights);
     mrc_free(projected);
-    return rc;
-}
-
-/* The frame of those of the caller's points that do not depend on others. */
-static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
-                                        mercer_error *err)
-{
-    const mercer_rows *landmarks = problem->landmarks;
-    mrc_selection_rule rule = {.score = MRC_SCORE_RESIDUAL, .most = landmarks->n};
-    mrc_gram_request request = {.store = &mrc_store_dense, .work_columns = 2 * landmarks->n};
-    mercer_fit_report *report = problem->report;
-    mrc_selection s = {0};
-    mrc_gram *gram = NULL;
-    mercer_status rc = MERCER_OK;
-    set_rows(f, ctx, problem->rows);
-    MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
-    MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
-    if (s.def.count == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel maps each of them to zero");
-    notify_left_out(ctx, landmarks->n, s.def.count, "landmarks");
-    MRC_TRY(mrc_rows_take(landmarks, s.def.selected, s.def.count, &f->points, err));
-    MRC_TRY(take_basis(f, &s.def, err));
-    MRC_TRY(measure_rows(f, ctx, problem, err));
-    MRC_TRY(project_rows(f, ctx, problem, gram, s.def.selected, err));
-    snprintf(report->store, sizeof report->store, "stream");
-    snprintf(report->store_reason, sizeof report->store_reason,
-             "only values with the %lld landmarks are computed, once", (long long)landmarks->n);
-out:
-    mrc_selection_destroy(&s);
-    mrc_gram_free(gram);
     return rc;
 }
 
@@ -494,6 +468,41 @@ out:
     mrc_selection_destroy(&s);
     mrc_gram_free(own);
     mercer_rows_free(points);
+    mrc_free(which);
+    mrc_free(residual);
+    return rc;
+}
+
+/* The frame of those of the caller's points that do not depend on others, all of which every
+ * rank has. */
+static mercer_status frame_of_landmarks(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
+                                        mercer_error *err)
+{
+    const mercer_rows *landmarks = problem->landmarks;
+    mrc_selection_rule rule = {.score = MRC_SCORE_RESIDUAL, .most = landmarks->n};
+    mrc_gram_request request = {.store = &mrc_store_dense, .work_columns = 2 * landmarks->n};
+    mercer_fit_report *report = problem->report;
+    mrc_selection s = {0};
+    mrc_gram *gram = NULL;
+    double *residual = NULL;
+    int64_t *which = NULL; /* of the landmarks, kept */
+    mercer_status rc = MERCER_OK;
+    set_rows(f, ctx, problem->rows);
+    MRC_TRY(mrc_gram_new(&gram, ctx, problem->kernel, landmarks, &request, NULL, err));
+    MRC_TRY(mrc_selection_run(&s, ctx, gram, &rule, err));
+    MRC_TRY(keep_points(f, ctx, &s, &which, &residual, err));
+    if (f->m == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "landmarks: the kernel maps each of them to zero");
+    notify_left_out(ctx, landmarks->n, f->m, "landmarks");
+    MRC_TRY(mrc_rows_take(landmarks, which, f->m, &f->points, err));
+    MRC_TRY(measure_rows(f, ctx, problem, err));
+    MRC_TRY(project_rows(f, ctx, problem, gram, which, err));
+    snprintf(report->store, sizeof report->store, "stream");
+    snprintf(report->store_reason, sizeof report->store_reason,
+             "only values with the %lld landmarks are computed, once", (long long)landmarks->n);
+out:
+    mrc_selection_destroy(&s);
+    mrc_gram_free(gram);
     mrc_free(which);
     mrc_free(residual);
     return rc;
@@ -850,6 +859,27 @@ out:
     mrc_selection_destroy(&s);
     mrc_gram_free(gram);
     return rc;
+}
+
+mercer_status mrc_subset_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const char *name = request->method->entry.name;
+    if (!mrc_request_has_landmarks(request))
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "landmarks"),
+                           "method %s cannot choose among rows that are spread over ranks: give it "
+                           "landmarks, use method nystroem, or fit on one rank",
+                           name);
+    return mrc_subset_check_store(request, err);
+}
+
+mercer_status mrc_subset_check_store(const mrc_request *request, mercer_error *err)
+{
+    if (request->problem.store)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "store"),
+                           "store: method %s computes kernel values with its points only, where "
+                           "rows are spread over ranks: leave it out, or fit on one rank",
+                           request->method->entry.name);
+    return MERCER_OK;
 }
 
 mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,

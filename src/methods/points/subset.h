@@ -55,6 +55,13 @@ void mrc_frame_destroy(mrc_frame *frame);
 mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_subset_choice *choice,
                              mercer_model *model, mercer_error *err);
 
+/* check_spread of such a method: landmarks, which every rank has, can be its points, and rows of
+ * its own choice cannot. */
+mercer_status mrc_subset_check_spread(const struct mrc_request *request, mercer_error *err);
+/* MERCER_ERR_ARGUMENT where a store is asked for, which rows that are spread would have no use for.
+ */
+mercer_status mrc_subset_check_store(const struct mrc_request *request, mercer_error *err);
+
 /* What that takes for n rows; see mrc_method. */
 void mrc_subset_work(const mrc_problem *problem, int64_t n, mrc_subset_choice *choice,
                      mrc_work *work);

@@ -15,6 +15,8 @@ struct spread_fit {
     const int64_t *codes; /* n: classes, or */
     const double *values; /* n x outputs, or neither */
     int64_t outputs;
+    const double *landmarks; /* landmark_count x d, or NULL */
+    int64_t landmark_count;
     int threads;
     char *bytes; /* of the model of one rank */
     size_t size;
@@ -82,18 +84,31 @@ static mercer_status targets_of(const struct spread_fit *f, int64_t first, int64
     return rc;
 }
 
+static mercer_status landmarks_of(const struct spread_fit *f, mercer_ctx *ctx, mercer_rows **out,
+                                  mercer_error *err)
+{
+    const mercer_array array = {.struct_size = sizeof(mercer_array),
+                                .data = f->landmarks,
+                                .dtype = MERCER_F64,
+                                .rank = 2,
+                                .shape = {f->landmark_count, f->d}};
+    return f->landmarks ? mercer_rows_view(ctx, &array, out, err) : MERCER_OK;
+}
+
 static void fit_alone(struct spread_fit *f, int threads)
 {
     mercer_targets *targets = NULL;
     mercer_ctx *ctx = new_ctx(threads);
     mercer_array array = array_of(f, 0, f->n);
-    mercer_rows *rows = NULL;
+    mercer_rows *rows = NULL, *landmarks = NULL;
     mercer_model *model = NULL;
     mercer_fit_options options = options_of(f);
     void *bytes = NULL;
     size_t size = 0;
     f->report = (mercer_fit_report){.struct_size = sizeof f->report};
     assert_ok(mercer_rows_view(ctx, &array, &rows, err));
+    assert_ok(landmarks_of(f, ctx, &landmarks, err));
+    options.landmarks = landmarks;
     assert_ok(targets_of(f, 0, f->n, &targets, err));
     assert_ok(mercer_fit(ctx, &options, rows, targets, &model, &f->report, err));
     mercer_targets_free(targets);
@@ -102,6 +117,7 @@ static void fit_alone(struct spread_fit *f, int threads)
     f->size = size;
     mercer_model_free(model);
     mercer_rows_free(rows);
+    mercer_rows_free(landmarks);
     mercer_ctx_free(ctx);
 }
 
@@ -116,7 +132,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     const struct spread_fit *f = rank->arg;
     mercer_fit_options options = options_of(f);
     mercer_fit_report report = {.struct_size = sizeof report};
-    mercer_rows *rows = NULL;
+    mercer_rows *rows = NULL, *landmarks = NULL;
     mercer_targets *targets = NULL;
     mercer_model *model = NULL;
     void *bytes = NULL;
@@ -129,6 +145,9 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     rc = mercer_rows_view_part(ctx, &array, f->n, &rows, err);
     if (rc == MERCER_OK)
         rc = targets_of(f, first, count, &targets, err);
+    if (rc == MERCER_OK)
+        rc = landmarks_of(f, ctx, &landmarks, err);
+    options.landmarks = landmarks;
     MRC_TRY(mercer_ctx_agree(ctx, rc, err));
     rc = mercer_fit(ctx, &options, rows, targets, &model, &report, err);
     if (rc != MERCER_OK || !f->bytes)
@@ -148,6 +167,7 @@ out:
     mercer_model_free(model);
     mercer_targets_free(targets);
     mercer_rows_free(rows);
+    mercer_rows_free(landmarks);
     return rc;
 }
 
@@ -404,6 +424,74 @@ static void test_nystroem_of_many_rows(void **state)
     free(x);
 }
 
+/* Points that every rank has: rows of the table among them, twice, and others. */
+static void test_landmarks(void **state)
+{
+    enum { N = 3077, D = 3, WIDE = 40, POINTS = 60, MANY = 20123 };
+    static const char *const methods[] = {"nystroem", "rkpca", "greedy"};
+    static const char *const kernels[] = {"poly:degree=2", "linear", "sigmoid"};
+    static const int64_t counts[] = {1, 2, 257, 2499, 2500, 3077};
+    double *x = twins(N, D), *wide = twins(N, WIDE), *points = normal_rows(8, POINTS, WIDE, 0, 1);
+    double *many = normal_rows(3, MANY, D, 0, 1);
+    float *floats = as_floats(wide, (int64_t)N * WIDE);
+    struct spread_fit base = {.method = "nystroem",
+                              .kernel = "rbf:sigma=2",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x,
+                              .landmarks = points,
+                              .landmark_count = POINTS},
+                      f;
+    (void)state;
+    memcpy(points, x, (size_t)10 * D * sizeof *x);
+    memcpy(points + (size_t)20 * D, x, (size_t)10 * D * sizeof *x);
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        f = base;
+        f.method = methods[k];
+        check_fit(f);
+    }
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.center = counts[k] < 2 ? "none" : NULL;
+        f.components = counts[k] < 10 ? 1 : 5;
+        check_fit(f);
+        f.landmark_count = 1;
+        f.components = 1;
+        check_fit(f);
+    }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.center = "none";
+        check_fit(f);
+        f.center = "span";
+        f.scale = "standard";
+        check_fit(f);
+    }
+    f = base;
+    f.kernel = "rbf";
+    f.components = 0.8;
+    check_fit(f);
+    f = base;
+    f.n = MANY;
+    f.x = many;
+    check_fit(f);
+    f = base;
+    f.d = WIDE;
+    f.x = floats;
+    f.dtype = MERCER_F32;
+    f.kernel = "rbf:sigma=6";
+    check_fit(f);
+    free(x);
+    free(wide);
+    free(points);
+    free(many);
+    free(floats);
+}
+
 /* Targets of the rows that a rank has: values, and classes of which some ranks have not all. */
 static void test_krr(void **state)
 {
@@ -518,6 +606,11 @@ static void test_kfd(void **state)
     for (int64_t i = 0; i < N; i++)
         codes[i] = i == N - 1;
     check_fit(f);
+    f.method = "kpca";
+    f.components = 4;
+    f.head = "centre";
+    check_fit(f);
+    f.components = 0;
     f.method = "krr"; /* whose features another head may take, too */
     f.head = "centre";
     check_fit(f);
@@ -590,7 +683,7 @@ static void test_what_is_not_spread_is_refused(void **state)
                                     .x = x};
     struct spread_fit f;
     (void)state;
-    static const char *const methods[] = {"akfa", "rkpca", "kica", "kpls", "ikpca"};
+    static const char *const methods[] = {"akfa", "tipping", "kica", "kpls", "ikpca"};
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
         f = base;
         f.method = methods[k];
@@ -606,6 +699,16 @@ static void test_what_is_not_spread_is_refused(void **state)
     for (size_t k = 0; k < sizeof samplings / sizeof *samplings; k++) {
         f.method = samplings[k];
         check_refusal(&f, MERCER_ERR_ARGUMENT, "sampling=uniform");
+    }
+    static const char *const choosing[] = {"rkpca", "greedy"};
+    for (size_t k = 0; k < sizeof choosing / sizeof *choosing; k++) {
+        f.method = choosing[k];
+        check_refusal(&f, MERCER_ERR_ARGUMENT, "give it landmarks");
+        f.landmarks = x;
+        f.landmark_count = 9;
+        f.store = "lowrank";
+        check_refusal(&f, MERCER_ERR_ARGUMENT, "leave it out");
+        f = base;
     }
     f.method = "nystroem";
     f.center = "exact";
@@ -722,6 +825,19 @@ static void test_calls_must_be_the_same(void **state)
     assert_int_equal(ranks[2].rc, MERCER_ERR_DATA);
     assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
     assert_non_null(strstr(ranks[0].why.text, "rank 2: the options"));
+    /* Landmarks are compared, too. */
+    memset(ranks, 0, sizeof ranks);
+    for (int r = 0; r < 3; r++) {
+        f[r].method = "nystroem";
+        f[r].kernel = "rbf:sigma=4";
+        f[r].landmarks = r == 1 ? x + 2 : x;
+        f[r].landmark_count = 20;
+        ranks[r].fail_alloc = -1;
+        ranks[r].arg = &f[r];
+    }
+    run_ranks(&world, ranks, fit_here);
+    assert_int_equal(ranks[1].rc, MERCER_ERR_DATA);
+    assert_int_equal(ranks[0].rc, MERCER_ERR_PEER);
     free(x);
 }
 
@@ -773,10 +889,12 @@ static void test_failures_end_all_ranks(void **state)
         double components;
         const double *values;
         const int64_t *codes;
-    } fits[] = {{"kpca", 3, NULL, NULL},
-                {"nystroem:points=20", 3, NULL, NULL},
-                {"krr", 0, x, NULL},
-                {"kfd", 0, NULL, codes}};
+        int64_t landmarks;
+    } fits[] = {{"kpca", 3, NULL, NULL, 0},
+                {"nystroem:points=20", 3, NULL, NULL, 0},
+                {"rkpca", 3, NULL, NULL, 20},
+                {"krr", 0, x, NULL, 0},
+                {"kfd", 0, NULL, codes, 0}};
     (void)state;
     assert_non_null(codes);
     for (int64_t i = 0; i < N; i++)
@@ -793,6 +911,8 @@ static void test_failures_end_all_ranks(void **state)
                                             .values = fits[k].values,
                                             .outputs = 1,
                                             .codes = fits[k].codes,
+                                            .landmarks = fits[k].landmarks ? x : NULL,
+                                            .landmark_count = fits[k].landmarks,
                                             .threads = 1});
     free(x);
     free(codes);
@@ -808,6 +928,7 @@ int main(void)
         cmocka_unit_test(test_krr),
         cmocka_unit_test(test_kfd),
         cmocka_unit_test(test_nystroem_of_many_rows),
+        cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
