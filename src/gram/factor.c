@@ -323,7 +323,7 @@ static void left_strip(void *arg, int64_t task, int worker)
     const struct left *w = arg;
     int64_t q = w->f->rank, first = task * MRC_STRIP, rows = mrc_min64(MRC_STRIP, w->count - first);
     double *out = w->out + first * q;
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = 0; !w->f->span.spread && i < rows; i++)
         mrc_factor_row(w->f, w->rows[first + i], q, out + i * q);
     if (w->sums->count > 0)
         take_off(w->sums, out, rows, q, w->scratch[worker]);
@@ -335,6 +335,8 @@ mercer_status mrc_factor_rows_left(const mrc_factor *f, const int64_t *rows, int
     struct left w = {.f = f, .rows = rows, .count = count, .sums = sums, .out = out};
     mercer_status rc = MERCER_OK;
     MRC_TRY(strip_scratch(f, &w.scratch, err));
+    if (f->span.spread)
+        MRC_TRY(mrc_factor_rows_of_all(f, rows, count, out, err));
     MRC_TRY(mrc_parfor_checked(f->ctx, mrc_strips(count), left_strip, &w, err));
 out:
     strip_scratch_free(f, w.scratch);

@@ -70,7 +70,8 @@ typedef struct mrc_factor_sums {
 } mrc_factor_sums;
 mercer_status mrc_factor_inner(const mrc_factor *f, const mrc_factor_sums *sums, double *s,
                                mercer_error *err);
-/* out (count x rank): rows J of F without their part along the directions of sums. */
+/* out (count x rank): rows J of F, of all ranks, without their part along the directions of sums.
+ */
 mercer_status mrc_factor_rows_left(const mrc_factor *f, const int64_t *rows, int64_t count,
                                    const mrc_factor_sums *sums, double *out, mercer_error *err);
 /* out (rank x l) = F' v for v n x l. */

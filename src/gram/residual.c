@@ -33,6 +33,7 @@
  * |F_j| (N + g(q) u tr S). tr S is the one S had when it was computed from F. */
 #include "gram/residual.h"
 
+#include "base/running.h"
 #include "gram/factor.h"
 #include "gram/store.h"
 #include "linalg/linalg.h"
@@ -67,6 +68,7 @@ mercer_status mrc_residual_gram_init(mrc_residual_gram *def, mercer_ctx *ctx, mr
     def->ctx = ctx;
     def->gram = gram;
     def->most = most;
+    def->span = gram->span;
     def->n = def->active = mrc_gram_size(gram);
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
     MRC_TRY(mrc_alloc(&def->residual, def->n, sizeof(double), err));
@@ -104,7 +106,7 @@ static mercer_status reserve(mrc_residual_gram *def, mercer_error *err)
     if (def->count < def->capacity)
         return MERCER_OK;
     wanted = wanted < def->most ? wanted : def->most;
-    wanted = wanted < def->n ? wanted : def->n;
+    wanted = wanted < def->span.total ? wanted : def->span.total;
     MRC_TRY(mrc_grow(&def->selected, wanted, sizeof *def->selected, err));
     MRC_TRY(mrc_grow(&def->projections, wanted * def->n, sizeof(double), err));
     MRC_TRY(mrc_grow(&def->coefficients, wanted * (wanted + 1) / 2, sizeof(double), err));
@@ -113,6 +115,22 @@ static mercer_status reserve(mrc_residual_gram *def, mercer_error *err)
     def->capacity = wanted;
 out:
     return rc;
+}
+
+/* Where a row of all is here; -1: on another rank. */
+static int64_t place_of(const mrc_residual_gram *def, int64_t row)
+{
+    const int64_t at = row - def->span.first;
+    return at >= 0 && at < def->n ? at : -1;
+}
+
+/* Rank 0 says what these numbers are, where rows are spread: BLAS differs from processor to
+ * processor. */
+static mercer_status decide(const mrc_residual_gram *def, double *x, int64_t count,
+                            mercer_error *err)
+{
+    return def->span.spread ? mrc_comm_broadcast(def->ctx, x, count * (int64_t)sizeof *x, err)
+                            : MERCER_OK;
 }
 
 /* ---- the factor's coordinates ---- */
@@ -188,23 +206,37 @@ static void set_base(mrc_residual_gram *def)
         def->base2[j] = pow(sqrt(def->base2[j]) + mean, 2);
 }
 
-/* s_j of all rows, and T. */
-static double measure_sizes(mrc_residual_gram *def)
+static mercer_status add_sizes(void *arg, int64_t begin, int64_t end, double *sum,
+                               mercer_error *err)
 {
-    double sum = 0;
+    mrc_residual_gram *def = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
     for (int64_t j = 0; j < def->n; j++) {
         double size2 = def->base2[j] + fmax(def->gram->diag[j] - def->residual[j], 0);
         def->size[j] = sqrt(size2);
-        sum += size2;
+        *sum += size2;
     }
-    return sqrt(sum);
+    return MERCER_OK;
+}
+
+/* s_j of all rows, and T. */
+static mercer_status measure_sizes(mrc_residual_gram *def, double *total, mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    *total = 0;
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, total, 1, 1, add_sizes, def, err));
+    *total = sqrt(*total);
+out:
+    return rc;
 }
 
 /* N. */
 static double inner_error(const mrc_residual_gram *def, double total)
 {
     double rows = rounding_of(factor_of(def)->rank) * total;
-    return rounding_of(def->n + 4 * def->inner_steps) * def->inner_trace +
+    return rounding_of(def->span.total + 4 * def->inner_steps) * def->inner_trace +
            2 * rows * sqrt(def->inner_trace) + rows * rows;
 }
 
@@ -212,15 +244,15 @@ static double inner_error(const mrc_residual_gram *def, double total)
 static double row_error(const mrc_residual_gram *def, int64_t j, double total)
 {
     enum { OTHERS = 8 }; /* roundings of an entry beside those of the sum U_j.U_t */
-    return rounding_of(def->count + OTHERS + (def->gram->centered ? def->n : 0)) * def->size[j] *
-           total;
+    return rounding_of(def->count + OTHERS + (def->gram->centered ? def->span.total : 0)) *
+           def->size[j] * total;
 }
 
 /* Doubt of an energy that was computed from the row, or from S. */
 static double doubt_anew(const mrc_residual_gram *def, int64_t j, double total)
 {
     double energy = fabs(def->energy[j]), error = row_error(def, j, total);
-    double doubt = (2 * sqrt(energy) + error) * error + rounding_of(def->n) * energy;
+    double doubt = (2 * sqrt(energy) + error) * error + rounding_of(def->span.total) * energy;
     double left = fmax(def->residual[j], 0);
     if (def->inner)
         doubt += left * inner_error(def, total) + 2 * rounding_of(factor_of(def)->rank) *
@@ -228,18 +260,39 @@ static double doubt_anew(const mrc_residual_gram *def, int64_t j, double total)
     return doubt;
 }
 
-/* What the step of the recurrence with the newest u adds; before residuals and energies follow. */
-static void add_doubts(mrc_residual_gram *def, const double *u)
+struct newest {
+    const mrc_residual_gram *def;
+    const double *u;
+};
+
+/* What is left of all rows, and |u|^2. */
+static mercer_status add_lengths(void *arg, int64_t begin, int64_t end, double *sums,
+                                 mercer_error *err)
 {
-    int64_t n = def->n;
-    double total = measure_sizes(def), norm2 = def->data_norm2, left = 0, length = 0;
-    double tiles = rounding_in_tiles(n) + rounding_of(def->count + 2), plain = rounding_of(n);
+    const struct newest *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t t = 0; t < w->def->n; t++) {
+        sums[0] += fmax(w->def->residual[t], 0);
+        sums[1] += w->u[t] * w->u[t];
+    }
+    return MERCER_OK;
+}
+
+/* What the step of the recurrence with the newest u adds; before residuals and energies follow. */
+static mercer_status add_doubts(mrc_residual_gram *def, const double *u, mercer_error *err)
+{
+    int64_t n = def->n, all = def->span.total;
+    double total, norm2 = def->data_norm2, sums[2] = {0};
+    double tiles = rounding_in_tiles(all) + rounding_of(def->count + 2), plain = rounding_of(all);
     double mean_error = 0, norm2_error, image_error;
     bool definite = mrc_kernel_is_semidefinite(def->gram->kernel);
-    for (int64_t t = 0; t < n; t++) {
-        left += fmax(def->residual[t], 0);
-        length += u[t] * u[t];
-    }
+    struct newest w = {.def = def, .u = u};
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(measure_sizes(def, &total, err));
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, sums, 2, 2, add_lengths, &w, err));
+    const double left = sums[0], length = sums[1];
     if (def->about_mean)
         mean_error = plain * sqrt(length);
     if (def->inner) {
@@ -258,6 +311,8 @@ static void add_doubts(mrc_residual_gram *def, const double *u)
         double terms = fabs(def->energy[t]) + 2 * size * fabs(def->image[t]) + size * size * norm2;
         def->doubt[t] += rounding_of(4) * terms + 2 * size * off + size * size * norm2_error;
     }
+out:
+    return rc;
 }
 
 /* ---- exact energies ---- */
@@ -348,19 +403,24 @@ out:
 static mercer_status energies_by_inner(mrc_residual_gram *def, const int64_t *rows, int64_t count,
                                        double *out, mercer_error *err)
 {
-    int64_t q = factor_of(def)->rank;
+    enum { BLOCK = 32 * MRC_STRIP }; /* rows at a time, which every rank gets */
+    int64_t q = factor_of(def)->rank, room = count < BLOCK ? count : BLOCK;
     double *factor = NULL, *product = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc2_raw(&factor, count, q, sizeof *factor, err));
-    MRC_TRY(mrc_alloc2_raw(&product, count, q, sizeof *product, err));
-    MRC_TRY(left_of_factor_rows(def, rows, count, factor, err));
-    MRC_TRY(mrc_tall_times_checked(def->ctx, count, q, q, 1, factor, q, def->inner, q, 0, product,
-                                   q, err));
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = 0;
-        for (int64_t c = 0; c < q; c++)
-            out[i] += factor[i * q + c] * product[i * q + c];
+    MRC_TRY(mrc_alloc2_raw(&factor, room, q, sizeof *factor, err));
+    MRC_TRY(mrc_alloc2_raw(&product, room, q, sizeof *product, err));
+    for (int64_t first = 0; first < count; first += BLOCK) {
+        const int64_t some = count - first < BLOCK ? count - first : BLOCK;
+        MRC_TRY(left_of_factor_rows(def, rows + first, some, factor, err));
+        MRC_TRY(mrc_tall_times_checked(def->ctx, some, q, q, 1, factor, q, def->inner, q, 0,
+                                       product, q, err));
+        for (int64_t i = 0; i < some; i++) {
+            out[first + i] = 0;
+            for (int64_t c = 0; c < q; c++)
+                out[first + i] += factor[i * q + c] * product[i * q + c];
+        }
     }
+    MRC_TRY(decide(def, out, count, err));
 out:
     mrc_free(factor);
     mrc_free(product);
@@ -404,14 +464,19 @@ mercer_status mrc_residual_gram_evaluate(mrc_residual_gram *def, const int64_t *
         MRC_TRY(mrc_alloc(&values, count, sizeof *values, err));
         MRC_TRY(mrc_residual_gram_energies(def, rows, count, values, err));
         for (int64_t i = 0; i < count; i++)
-            def->energy[rows[i]] = values[i];
-        total = measure_sizes(def);
-        for (int64_t i = 0; i < count; i++)
-            def->doubt[rows[i]] = doubt_anew(def, rows[i], total);
+            if (place_of(def, rows[i]) >= 0)
+                def->energy[place_of(def, rows[i])] = values[i];
+        MRC_TRY(measure_sizes(def, &total, err));
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t at = place_of(def, rows[i]);
+            if (at >= 0)
+                def->doubt[at] = doubt_anew(def, at, total);
+        }
         goto out;
     }
     if (def->inner) {
         MRC_TRY(project_inner(def, err));
+        MRC_TRY(decide(def, def->inner, factor_of(def)->rank * factor_of(def)->rank, err));
         MRC_TRY(mrc_factor_quadratic(factor_of(def), def->inner, def->energy, err));
     } else if (def->held_rows) {
         memset(def->energy, 0, (size_t)def->n * sizeof *def->energy);
@@ -423,7 +488,7 @@ mercer_status mrc_residual_gram_evaluate(mrc_residual_gram *def, const int64_t *
     } else {
         MRC_TRY(energies_by_rows(def, NULL, def->n, def->energy, err));
     }
-    total = measure_sizes(def);
+    MRC_TRY(measure_sizes(def, &total, err));
     for (int64_t t = 0; t < def->n; t++)
         def->doubt[t] = doubt_anew(def, t, total);
 out:
@@ -504,12 +569,12 @@ static mercer_status drop_from_energies(mrc_residual_gram *def, const int64_t *r
                                         mercer_error *err)
 {
     int64_t n = def->n;
-    double *before = NULL, part = 0;
+    double *before = NULL, part = 0, total;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&before, n, sizeof *before, err));
     memcpy(before, def->energy, (size_t)n * sizeof *before);
     MRC_TRY(accumulate(def, rows, count, -1, err));
-    measure_sizes(def);
+    MRC_TRY(measure_sizes(def, &total, err));
     for (int64_t i = 0; i < count; i++)
         part += def->size[rows[i]] * def->size[rows[i]];
     for (int64_t j = 0; j < n; j++) {
@@ -622,9 +687,9 @@ out:
     return rc;
 }
 
-/* The same in the coordinates of the factor: u = F v, image = F S v. */
+/* The same in the coordinates of the factor: u = F v, image = F S v; *left: d_p. */
 static mercer_status take_by_factor(mrc_residual_gram *def, int64_t p, bool energies, double *u,
-                                    mercer_error *err)
+                                    double *left, mercer_error *err)
 {
     int64_t n = def->n, q = factor_of(def)->rank, width = energies ? 2 : 1;
     double *v = def->directions + def->count * q, norm2 = 0;
@@ -632,14 +697,18 @@ static mercer_status take_by_factor(mrc_residual_gram *def, int64_t p, bool ener
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc2(&weights, q, 3, sizeof *weights, err));
     MRC_TRY(left_of_factor_rows(def, &p, 1, v, err));
+    MRC_TRY(decide(def, v, q, err));
     for (int64_t c = 0; c < q; c++)
         norm2 += v[c] * v[c];
-    def->residual[p] = norm2;
+    *left = norm2;
+    if (place_of(def, p) >= 0)
+        def->residual[place_of(def, p)] = norm2;
     for (int64_t c = 0; c < q; c++)
         v[c] /= sqrt(norm2);
     double *image = weights + 2 * q; /* S v */
     if (energies) {
         mrc_gemm(false, false, q, 1, q, 1, def->inner, q, v, 1, 0, image, 1);
+        MRC_TRY(decide(def, image, q, err));
         def->data_norm2 = 0;
         for (int64_t c = 0; c < q; c++)
             def->data_norm2 += v[c] * image[c];
@@ -682,21 +751,24 @@ mercer_status mrc_residual_gram_take(mrc_residual_gram *def, int64_t p, bool ene
                                      mercer_error *err)
 {
     int64_t n = def->n;
-    double *own = NULL;
+    const int64_t here = place_of(def, p);
+    double *own = NULL, left = here >= 0 ? def->residual[here] : 0;
     mercer_status rc = MERCER_OK;
     MRC_TRY(reserve(def, err));
     MRC_TRY(mrc_alloc(&own, def->count + 1, sizeof *own, err));
     double *u = def->projections + def->count * n;
-    for (int64_t j = 0; j < def->count; j++)
-        own[j] = def->projections[j * n + p];
+    for (int64_t j = 0; here >= 0 && j < def->count; j++)
+        own[j] = def->projections[j * n + here];
+    if (def->span.spread)
+        MRC_TRY(mrc_comm_merge(def->ctx, own, def->count * (int64_t)sizeof *own, err));
     energies = energies && def->energy;
     if (factor_of(def))
-        MRC_TRY(take_by_factor(def, p, energies, u, err));
+        MRC_TRY(take_by_factor(def, p, energies, u, &left, err));
     else
         MRC_TRY(take_by_rows(def, p, energies, u, own, err));
-    add_coefficients(def, own, sqrt(def->residual[p]));
+    add_coefficients(def, own, sqrt(left));
     if (energies)
-        add_doubts(def, u);
+        MRC_TRY(add_doubts(def, u, err));
     for (int64_t t = 0; t < n; t++)
         def->residual[t] -= u[t] * u[t];
     for (int64_t t = 0; energies && t < n; t++) {
@@ -708,7 +780,8 @@ mercer_status mrc_residual_gram_take(mrc_residual_gram *def, int64_t p, bool ene
     if (energies && def->inner)
         MRC_TRY(renew_inner(def, err));
     for (int64_t j = 0; j < def->count; j++)
-        def->residual[def->selected[j]] = 0;
+        if (place_of(def, def->selected[j]) >= 0)
+            def->residual[place_of(def, def->selected[j])] = 0;
 out:
     mrc_free(own);
     return rc;

@@ -19,12 +19,14 @@
 #ifndef MRC_GRAM_RESIDUAL_H
 #define MRC_GRAM_RESIDUAL_H
 
+#include "base/strips.h"
 #include "gram/gram.h"
 
 typedef struct mrc_residual_gram {
     mercer_ctx *ctx; /* borrowed, like gram */
     mrc_gram *gram;
-    int64_t n, count;
+    int64_t n, count;     /* n: rows here, of */
+    mrc_span span;        /* all of them; rows that are taken or evaluated are counted in these */
     int64_t *selected;    /* rows taken, in order */
     double *projections;  /* U', count x n */
     double *coefficients; /* C column by column: entry (s, j) at j (j + 1) / 2 + s */

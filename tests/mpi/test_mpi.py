@@ -467,6 +467,22 @@ def nystroem_as_one():
 
 
 @test
+def rkpca_as_one():
+    for count in (257, 3001):
+        make_rows(count)
+        words = ["rows.npy", "-m", "rkpca:points=15", "-k", "rbf:sigma=6", "-n", "4"]
+        models_are_those_of_one(words, threads=[1])
+        models_are_those_of_one([*words, "--scale", "standard", "--center", "none"], (2, 7), [2])
+    words = ["fit", *words, "--threads", "1", "--json"]
+    told, spread = (json.loads(without_times(done.out)) for done in (alone(*words), ranks(3, *words)))
+    for report in (told, spread):
+        report.pop("forecast_seconds")
+    assert told == spread, (told, spread)
+    for words in (["rkpca:criterion=top"], ["rkpca:captured=0.9"], ["rkpca", "-n", "0.9"]):
+        one_line(ranks(2, "fit", "nothing.npy", "-m", *words, status=2), "criterion=trace", "fit on one rank", status=2)
+
+
+@test
 def landmarks_as_one():
     for count in (257, 3001):
         make_rows(count)
@@ -489,7 +505,7 @@ def landmarks_as_one():
     one_line(together((2, call), (1, other)), "rank 2: the options, the seed, the landmarks")
     os.unlink("other.npy")
     one_line(together((2, call), (1, other)), "rank 2: other.npy: cannot open")
-    one_line(ranks(2, "fit", "nothing.npy", "-m", "rkpca", status=2), "give it landmarks", "fit on one rank", status=2)
+    one_line(ranks(2, "fit", "nothing.npy", "-m", "greedy", status=2), "give it landmarks", "fit on one rank", status=2)
     x = np.load("rows.npy")
     x[2999, 2] = 1e200
     np.save("large.npy", x)

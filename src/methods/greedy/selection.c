@@ -15,6 +15,7 @@
  * again. Nothing else changes: the unit is a power of four. */
 #include "methods/greedy/selection.h"
 
+#include "base/running.h"
 #include "base/share.h"
 
 #include <math.h>
@@ -186,7 +187,7 @@ static mercer_status score_all(mrc_selection *s, mercer_error *err)
     return MERCER_OK;
 }
 
-/* The candidate of largest score, or -1. */
+/* The candidate of largest score among the rows here, or -1. */
 static int64_t find_best(const mrc_selection *s)
 {
     int64_t best = -1;
@@ -204,38 +205,124 @@ static double tie_width(const mrc_selection *s, int64_t j)
     return fmin(fmax(TIE, noise / def->residual[j]), 0.5);
 }
 
-/* Rows whose place against the best is in doubt into list; their number. */
-static int64_t list_doubtful(const mrc_selection *s, int64_t best, int64_t *list)
+/* The best candidate of all ranks, and what others are compared with. */
+struct leader {
+    int64_t row; /* of all; -1: there is no candidate */
+    double score, residual;
+    double error; /* of the score, by rounding */
+    double tie;   /* tie_width() */
+    bool sure;    /* its energy need not be computed anew */
+};
+
+/* Row j, which is here, as a leader; -1: none. */
+static struct leader leader_of(const mrc_selection *s, int64_t j)
 {
     const mrc_residual_gram *def = &s->def;
-    double best_error = score_error(s, best);
-    double floor = (s->scores[best] - best_error) * (1 - tie_width(s, best));
-    int64_t count = 0, rivals = 0, step = def->count;
+    if (j < 0)
+        return (struct leader){.row = -1};
+    return (struct leader){
+        .row = def->span.first + j,
+        .score = s->scores[j],
+        .residual = def->residual[j],
+        .error = score_error(s, j),
+        .tie = tie_width(s, j),
+        .sure = def->energy &&
+                (s->fresh[j] == def->count || def->doubt[j] <= 1e-9 * fmax(def->energy[j], 0))};
+}
+
+/* *mine of the ranks becomes one for all: the one of largest score, or the first one. Of equal ones
+ * the lowest row. */
+static mercer_status agree_on(mercer_ctx *ctx, bool by_score, struct leader *mine,
+                              mercer_error *err)
+{
+    enum { ROW, SCORE, RESIDUAL, ERROR, TIE_WIDTH, SURE, NUMBERS };
+    const int size = ctx->comm.table.size;
+    const double own[NUMBERS] = {(double)mine->row, mine->score, mine->residual,
+                                 mine->error,       mine->tie,   mine->sure};
+    double *all = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&all, size, NUMBERS, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(ctx, own, NUMBERS, all, err));
+    *mine = (struct leader){.row = -1};
+    for (int r = 0; r < size; r++) {
+        const double *x = all + (size_t)r * NUMBERS;
+        if (x[ROW] >= 0 && (mine->row < 0 || (by_score && x[SCORE] > mine->score)))
+            *mine = (struct leader){.row = (int64_t)x[ROW],
+                                    .score = x[SCORE],
+                                    .residual = x[RESIDUAL],
+                                    .error = x[ERROR],
+                                    .tie = x[TIE_WIDTH],
+                                    .sure = x[SURE] > 0};
+    }
+out:
+    mrc_free(all);
+    return rc;
+}
+
+static mercer_status find_leader(const mrc_selection *s, struct leader *best, mercer_error *err)
+{
+    *best = leader_of(s, find_best(s));
+    return s->def.span.spread ? agree_on(s->def.ctx, true, best, err) : MERCER_OK;
+}
+
+/* Rows of all ranks whose place against the best is in doubt, and their number: those here into
+ * list and, where rows are spread, all of them into *all, to be freed. */
+static mercer_status list_doubtful(const mrc_selection *s, const struct leader *best, int64_t *list,
+                                   char **all, int64_t *count, mercer_error *err)
+{
+    const mrc_residual_gram *def = &s->def;
+    double floor = (best->score - best->error) * (1 - best->tie), rivals = 0;
+    int64_t bytes = (int64_t)sizeof *list;
+    mercer_status rc = MERCER_OK;
+    *count = 0;
     for (int64_t j = 0; j < def->n; j++)
         if (is_candidate(s, j) && s->scores[j] + score_error(s, j) >= floor) {
-            rivals += j != best;
-            if (s->fresh[j] != step)
-                list[count++] = j;
+            rivals += def->span.first + j != best->row;
+            if (s->fresh[j] != def->count)
+                list[(*count)++] = def->span.first + j;
         }
-    bool sure = s->fresh[best] == step || def->doubt[best] <= 1e-9 * fmax(def->energy[best], 0);
-    return rivals == 0 && sure ? 0 : count;
+    if (def->span.spread) {
+        MRC_TRY(mrc_comm_sum(def->ctx, &rivals, 1, err));
+        MRC_TRY(mrc_comm_gather(def->ctx, list, *count * bytes, all, count, err));
+        *count /= bytes;
+    }
+    if (rivals == 0 && best->sure)
+        *count = 0;
+out:
+    return rc;
 }
 
 /* Evaluate the energies of the doubtful rows until there are none. */
 static mercer_status settle_doubts(mrc_selection *s, mercer_error *err)
 {
-    int64_t *doubtful = NULL, step = s->def.count, best, count;
+    const mrc_span *span = &s->def.span;
+    int64_t *own = NULL, step = s->def.count, count;
+    char *of_all = NULL;
+    struct leader best;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&doubtful, s->def.n, sizeof *doubtful, err));
-    while ((best = find_best(s)) >= 0 && (count = list_doubtful(s, best, doubtful)) > 0) {
-        bool all = 2 * count > s->def.n;
+    MRC_TRY(mrc_alloc(&own, s->def.n, sizeof *own, err));
+    for (;;) {
+        MRC_TRY(find_leader(s, &best, err));
+        if (best.row < 0)
+            break;
+        MRC_TRY(list_doubtful(s, &best, own, &of_all, &count, err));
+        if (count == 0)
+            break;
+        const int64_t *doubtful = of_all ? (const int64_t *)(const void *)of_all : own;
+        bool all = 2 * count > span->total;
         MRC_TRY(mrc_residual_gram_evaluate(&s->def, all ? NULL : doubtful, count, err));
-        for (int64_t i = 0; i < (all ? s->def.n : count); i++)
-            s->fresh[all ? i : doubtful[i]] = step;
+        for (int64_t i = 0; all && i < s->def.n; i++)
+            s->fresh[i] = step;
+        for (int64_t i = 0; !all && i < count; i++)
+            if (doubtful[i] >= span->first && doubtful[i] < span->first + span->n)
+                s->fresh[doubtful[i] - span->first] = step;
         MRC_TRY(score_all(s, err));
+        mrc_free(of_all);
+        of_all = NULL;
     }
 out:
-    mrc_free(doubtful);
+    mrc_free(own);
+    mrc_free(of_all);
     return rc;
 }
 
@@ -300,14 +387,14 @@ static int64_t next_given(const mrc_selection *s)
     return best;
 }
 
-/* The row to take: the lowest of those whose score equals the largest to rounding; -1: none. */
-static mercer_status pick(mrc_selection *s, int64_t *out, mercer_error *err)
+/* The row to take: the lowest of those whose score equals the largest to rounding; row -1: none. */
+static mercer_status pick(mrc_selection *s, struct leader *out, mercer_error *err)
 {
     bool carried = s->def.energy != NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(choose_candidates(s, err));
     if (s->rule->given) {
-        *out = next_given(s);
+        *out = leader_of(s, next_given(s));
         goto out;
     }
     if (!carried)
@@ -318,14 +405,17 @@ static mercer_status pick(mrc_selection *s, int64_t *out, mercer_error *err)
         MRC_TRY(settle_doubts(s, err));
     if (carried && s->rule->renew)
         MRC_TRY(settle_rule(s, err));
-    int64_t best = find_best(s);
-    *out = best;
-    if (best < 0)
+    MRC_TRY(find_leader(s, out, err));
+    if (out->row < 0)
         goto out;
     /* Rounding can leave no score above zero. */
-    double floor = s->scores[best] - fabs(s->scores[best]) * tie_width(s, best);
-    for (*out = 0; !is_candidate(s, *out) || s->scores[*out] < floor; (*out)++)
-        ;
+    double floor = out->score - fabs(out->score) * out->tie;
+    int64_t first = 0;
+    while (first < s->def.n && (!is_candidate(s, first) || s->scores[first] < floor))
+        first++;
+    *out = leader_of(s, first < s->def.n ? first : -1);
+    if (s->def.span.spread)
+        MRC_TRY(agree_on(s->def.ctx, false, out, err));
 out:
     return rc;
 }
@@ -387,26 +477,59 @@ static void update_l1(mrc_selection *s, int64_t p, double residual)
     }
 }
 
-/* What row p, taken last, achieved. */
-static void record(mrc_selection *s, double score, double residual)
+/* What sums over the rows are taken of: the newest projections. */
+struct newest {
+    const mrc_residual_gram *def;
+    const double *u;
+    double mean;
+};
+
+/* What is left of the rows, and their projections. */
+static mercer_status add_rows(void *arg, int64_t begin, int64_t end, double *sums,
+                              mercer_error *err)
+{
+    const struct newest *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t j = 0; j < w->def->n; j++) {
+        sums[0] += w->def->residual[j];
+        sums[1] += w->u[j];
+    }
+    return MERCER_OK;
+}
+
+static mercer_status add_squares(void *arg, int64_t begin, int64_t end, double *sum,
+                                 mercer_error *err)
+{
+    const struct newest *w = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t j = 0; j < w->def->n; j++)
+        *sum += (w->u[j] - w->mean) * (w->u[j] - w->mean);
+    return MERCER_OK;
+}
+
+/* What the row that was taken last achieved. */
+static mercer_status record(mrc_selection *s, double score, double residual, mercer_error *err)
 {
     const mrc_residual_gram *def = &s->def;
     int64_t newest = def->count - 1;
-    const double *u = def->projections + newest * def->n;
-    double n = (double)def->n, error = 0, mean = 0, captured = 0;
-    for (int64_t j = 0; j < def->n; j++) {
-        error += def->residual[j];
-        mean += u[j];
-    }
-    mean = s->rule->centered ? mean / n : 0;
-    for (int64_t j = 0; j < def->n; j++)
-        captured += (u[j] - mean) * (u[j] - mean);
+    struct newest w = {.def = def, .u = def->projections + newest * def->n};
+    double n = (double)def->span.total, sums[2] = {0}, captured = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, sums, 2, 2, add_rows, &w, err));
+    w.mean = s->rule->centered ? sums[1] / n : 0;
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, &captured, 1, 1, add_squares, &w, err));
     if (s->rule->score == MRC_SCORE_RESIDUAL) /* as if the others had been looked at */
         score = captured;
     s->score[newest] = score / n;
     s->residual[newest] = residual;
-    s->error[newest] = error / n;
+    s->error[newest] = sums[0] / n;
     s->variance[newest] = (newest > 0 ? s->variance[newest - 1] : 0) + captured / n;
+out:
+    return rc;
 }
 
 static bool is_done(const mrc_selection *s)
@@ -426,6 +549,18 @@ static bool is_done(const mrc_selection *s)
     return rule->maxerr > 0;
 }
 
+static mercer_status add_residuals(void *arg, int64_t begin, int64_t end, double *mean,
+                                   mercer_error *err)
+{
+    const mrc_residual_gram *def = arg;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t j = 0; j < def->n; j++)
+        *mean += def->residual[j] / (double)def->span.total;
+    return MERCER_OK;
+}
+
 /* Mean squared norm of the mapped rows, about their mean where that is to be captured. */
 static mercer_status measure_total(mrc_selection *s, mercer_error *err)
 {
@@ -433,12 +568,21 @@ static mercer_status measure_total(mrc_selection *s, mercer_error *err)
     double mean = 0;
     mercer_status rc = MERCER_OK;
     s->total_variance = 0;
-    for (int64_t j = 0; j < def->n; j++)
-        s->total_variance += def->residual[j] / (double)def->n;
+    MRC_TRY(mrc_run_span(def->ctx, &def->span, &s->total_variance, 1, 1, add_residuals, def, err));
     if (s->rule->centered && s->rule->captured > 0)
-        rc = mrc_gram_grand_mean(def->gram, &mean, err);
+        MRC_TRY(mrc_gram_grand_mean(def->gram, &mean, err));
     s->total_variance -= mean;
+out:
     return rc;
+}
+
+/* Rows that are spread can be chosen by what they add to a direction, all of them, until there are
+ * enough: everything else would be chosen, or stopped, by those of one rank. */
+static bool can_be_spread(const mrc_selection_rule *rule)
+{
+    return rule->score == MRC_SCORE_DIRECTION && rule->captured == 0 && rule->candidates == 0 &&
+           rule->depth == 0 && rule->terms == 0 && rule->delta == 0 && rule->maxerr == 0 &&
+           rule->mserr == 0 && !rule->given && !rule->rescore;
 }
 
 static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, mercer_error *err)
@@ -449,11 +593,17 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     mercer_status rc = MERCER_OK;
 
     MRC_TRY(mrc_residual_gram_init(&s->def, ctx, gram, rule->most, err));
+    if (s->def.span.spread && !(can_be_spread(rule) && mrc_gram_factor(gram)))
+        MRC_FAIL(err, MERCER_ERR_UNSUPPORTED,
+                 "rows that are spread over ranks cannot be chosen in this way: fit on one rank");
     int64_t looked = rule->given ? rule->given_count : n; /* others have no say in what is left */
     for (int64_t i = 0; i < looked; i++)
         s->largest = fmax(s->largest, s->def.residual[rule->given ? rule->given[i] : i]);
     /* Centring reduces the diagonal, but not its rounding errors. */
-    double rounding = mrc_gram_eps(gram), share = fmin((double)n * rounding, 1e-3);
+    if (s->def.span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &s->largest, err));
+    double rounding = mrc_gram_eps(gram);
+    double share = fmin((double)s->def.span.total * rounding, 1e-3);
     share = fmax(MIN_SHARE, share);
     s->least_residual = fmax(share * s->largest, SAFETY * rounding * mrc_gram_kmax(gram));
     MRC_TRY(measure_total(s, err));
@@ -524,21 +674,21 @@ mercer_status mrc_selection_run(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gra
     mrc_gram_set_unit(gram, s->unit);
     MRC_TRY(start(s, ctx, gram, err));
     while (!is_done(s)) {
-        int64_t p, count = s->def.count;
+        int64_t count = s->def.count;
+        struct leader p;
         mrc_progress(ctx, "select", (double)count / (double)rule->most);
         MRC_TRY(mrc_check_cancel(ctx, err));
         MRC_TRY(reserve(s, err));
         if (s->delta > 0)
             MRC_TRY(cut(s, err));
         MRC_TRY(pick(s, &p, err));
-        s->exhausted = p < 0;
-        if (p < 0)
+        s->exhausted = p.row < 0;
+        if (p.row < 0)
             break;
-        double score = s->scores[p], residual = s->def.residual[p];
-        MRC_TRY(mrc_residual_gram_take(&s->def, p, count + 1 < rule->most, err));
+        MRC_TRY(mrc_residual_gram_take(&s->def, p.row, count + 1 < rule->most, err));
         if (rule->score == MRC_SCORE_L1_IMAGES || rule->score == MRC_SCORE_L1_FEATURES)
-            update_l1(s, p, residual);
-        record(s, score, residual);
+            update_l1(s, p.row, p.residual);
+        MRC_TRY(record(s, p.score, p.residual, err));
     }
 out:
     if (rc == MERCER_OK)

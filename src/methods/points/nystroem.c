@@ -304,12 +304,8 @@ static mercer_status nystroem_check_spread(const mrc_request *request, mercer_er
         return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
                            "method nystroem: rows that are spread over ranks can only be drawn by "
                            "sampling=uniform: use it, or fit on one rank");
-    if (request->problem.center == MRC_CENTER_EXACT)
-        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "center"),
-                           "center exact: the model would store all rows, which are spread over "
-                           "ranks: use center span, which gives the same features, or fit on one "
-                           "rank");
-    return mrc_subset_check_store(request, err);
+    mercer_status rc = mrc_subset_check_center(request, err);
+    return rc == MERCER_OK ? mrc_subset_check_store(request, err) : rc;
 }
 
 const mrc_method mrc_method_nystroem = {

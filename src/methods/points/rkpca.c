@@ -6,6 +6,7 @@
  * variance: |K^i_z H|^2 / K^i_zz, K^i the uncentred matrix after i points, H = I - 11'/n; one pass
  * over the matrix a point. criterion=top looks at the m largest eigenvalues of the scatter alone, m
  * the components wanted: see top.c. Up to m points the criteria are the same. */
+#include "methods/common/request.h"
 #include "methods/points/subset.h"
 #include "methods/points/top.h"
 
@@ -76,6 +77,19 @@ static void rkpca_work(const mercer_ctx *ctx, const void *params, const mrc_prob
     }
 }
 
+static mercer_status rkpca_check_spread(const mrc_request *request, mercer_error *err)
+{
+    const struct rkpca_params *p = request->params;
+    if (mrc_request_has_landmarks(request))
+        return mrc_subset_check_store(request, err);
+    if (p->criterion != 0 || p->captured < 1 || p->points == 1 || request->problem.share > 0)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "method"),
+                           "method rkpca: rows that are spread over ranks are chosen by "
+                           "criterion=trace, a number of components and 2 points or more: leave "
+                           "out criterion, captured and shares, or fit on one rank");
+    return mrc_subset_check_center(request, err);
+}
+
 const mrc_method mrc_method_rkpca = {
     .entry = {.name = "rkpca",
               .summary = "refined kernel PCA: centred, on few rows",
@@ -84,7 +98,7 @@ const mrc_method mrc_method_rkpca = {
     .params_size = sizeof(struct rkpca_params),
     .default_center = MRC_CENTER_SPAN,
     .takes_landmarks = true,
-    .check_spread = mrc_subset_check_spread,
+    .check_spread = rkpca_check_spread,
     .fit = rkpca_fit,
     .is_nested = rkpca_is_nested,
     .work = rkpca_work,

@@ -153,7 +153,7 @@ out:
     return rc;
 }
 
-/* C and the coordinates of the selected rows of def. */
+/* C and the coordinates of the selected rows of def, whichever ranks have them. */
 static mercer_status take_basis(mrc_frame *f, const mrc_residual_gram *def, mercer_error *err)
 {
     int64_t m = f->m = def->count;
@@ -161,9 +161,14 @@ static mercer_status take_basis(mrc_frame *f, const mrc_residual_gram *def, merc
     MRC_TRY(mrc_alloc2(&f->basis, m, m, sizeof(double), err));
     MRC_TRY(mrc_alloc2(&f->own, m, m, sizeof(double), err));
     mrc_residual_gram_coefficients(def, f->basis);
-    for (int64_t s = 0; s < m; s++)
-        for (int64_t j = 0; j <= s; j++) /* later directions leave earlier rows nothing */
-            f->own[s * m + j] = def->projections[j * def->n + def->selected[s]];
+    for (int64_t s = 0; s < m; s++) {
+        const int64_t row = def->selected[s] - def->span.first;
+        /* later directions leave earlier rows nothing */
+        for (int64_t j = 0; row >= 0 && row < def->n && j <= s; j++)
+            f->own[s * m + j] = def->projections[j * def->n + row];
+    }
+    if (def->span.spread)
+        MRC_TRY(mrc_comm_merge(def->ctx, f->own, m * m * (int64_t)sizeof *f->own, err));
 out:
     return rc;
 }
@@ -177,7 +182,7 @@ static mercer_status frame_of_rows(mrc_frame *f, mercer_ctx *ctx, mrc_gram *gram
     const double *diag;
     mercer_status rc = MERCER_OK;
     f->n = s->def.n;
-    f->span = mrc_span_whole(f->n);
+    f->span = s->def.span;
     MRC_TRY(mrc_gram_diag(gram, &diag, err));
     MRC_TRY(set_diagonal(f, ctx, diag, mrc_gram_eps(gram), mrc_gram_left_out(gram), err));
     MRC_TRY(take_basis(f, &s->def, err));
@@ -870,6 +875,16 @@ mercer_status mrc_subset_check_spread(const mrc_request *request, mercer_error *
                            "landmarks, use method nystroem, or fit on one rank",
                            name);
     return mrc_subset_check_store(request, err);
+}
+
+mercer_status mrc_subset_check_center(const mrc_request *request, mercer_error *err)
+{
+    if (request->problem.center == MRC_CENTER_EXACT)
+        return mrc_fail_at(err, MERCER_ERR_ARGUMENT, MRC_AT(.key = "center"),
+                           "center exact: the model would store all rows, which are spread over "
+                           "ranks: use center span, which gives the same features, or fit on one "
+                           "rank");
+    return MERCER_OK;
 }
 
 mercer_status mrc_subset_check_store(const mrc_request *request, mercer_error *err)

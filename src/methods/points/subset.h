@@ -58,6 +58,8 @@ mercer_status mrc_subset_fit(mercer_ctx *ctx, const mrc_problem *problem, mrc_su
 /* check_spread of such a method: landmarks, which every rank has, can be its points, and rows of
  * its own choice cannot. */
 mercer_status mrc_subset_check_spread(const struct mrc_request *request, mercer_error *err);
+/* MERCER_ERR_ARGUMENT where the model would have to store all rows. */
+mercer_status mrc_subset_check_center(const struct mrc_request *request, mercer_error *err);
 /* MERCER_ERR_ARGUMENT where a store is asked for, which rows that are spread would have no use for.
  */
 mercer_status mrc_subset_check_store(const struct mrc_request *request, mercer_error *err);

@@ -492,6 +492,69 @@ static void test_landmarks(void **state)
     free(floats);
 }
 
+/* Points that are chosen among the rows of all ranks; of twins the one of the lower row. */
+static void test_rkpca(void **state)
+{
+    enum { N = 3077, D = 3, WIDE = 40, MANY = 20123 };
+    static const int64_t counts[] = {2, 257, 1025, 2499, 2500, 3077};
+    static const char *const kernels[] = {"poly:degree=2", "linear", "0.5*rbf:sigma=9 + 2*linear"};
+    double *x = twins(N, D), *wide = twins(N, WIDE), *many = ring_rows(3, MANY);
+    float *floats = as_floats(wide, (int64_t)N * WIDE);
+    struct spread_fit base = {.method = "rkpca:points=25",
+                              .kernel = "rbf:sigma=4",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .dtype = MERCER_F64,
+                              .x = x},
+                      f;
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            f = base;
+            f.n = counts[k];
+            f.components = counts[k] < 10 ? 1 : 5;
+            f.store = s ? "lowrank" : NULL;
+            check_fit(f);
+        }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.center = "none";
+        f.components = 3;
+        check_fit(f);
+        f.center = "span";
+        f.scale = "standard";
+        check_fit(f);
+    }
+    f = base;
+    f.method = "rkpca"; /* three points per component */
+    f.kernel = "rbf:sigma=9";
+    check_fit(f);
+    f.method = "rkpca:points=400"; /* more than the matrix has rank */
+    check_fit(f);
+    f = base;
+    f.d = WIDE;
+    f.x = floats;
+    f.dtype = MERCER_F32;
+    f.method = "rkpca:points=10";
+    f.kernel = "poly:degree=1,coef0=1";
+    check_fit(f);
+    f = base;
+    f.n = MANY;
+    f.d = 2;
+    f.x = many;
+    f.method = "rkpca:points=60";
+    check_fit(f);
+    for (int64_t i = 0; i < 2 * (int64_t)MANY; i++) /* a few rows again and again */
+        many[i] = many[i % 200];
+    check_fit(f);
+    free(x);
+    free(wide);
+    free(many);
+    free(floats);
+}
+
 /* Targets of the rows that a rank has: values, and classes of which some ranks have not all. */
 static void test_krr(void **state)
 {
@@ -700,16 +763,32 @@ static void test_what_is_not_spread_is_refused(void **state)
         f.method = samplings[k];
         check_refusal(&f, MERCER_ERR_ARGUMENT, "sampling=uniform");
     }
-    static const char *const choosing[] = {"rkpca", "greedy"};
-    for (size_t k = 0; k < sizeof choosing / sizeof *choosing; k++) {
-        f.method = choosing[k];
-        check_refusal(&f, MERCER_ERR_ARGUMENT, "give it landmarks");
-        f.landmarks = x;
-        f.landmark_count = 9;
-        f.store = "lowrank";
-        check_refusal(&f, MERCER_ERR_ARGUMENT, "leave it out");
-        f = base;
+    f.method = "greedy";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "give it landmarks");
+    static const char *const refined[] = {"rkpca:criterion=top", "rkpca:captured=0.5",
+                                          "rkpca:points=1"};
+    for (size_t k = 0; k < sizeof refined / sizeof *refined; k++) {
+        f.method = refined[k];
+        check_refusal(&f, MERCER_ERR_ARGUMENT, "criterion=trace");
     }
+    f.method = "rkpca";
+    f.components = 0.9;
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "criterion=trace");
+    f = base;
+    f.method = "rkpca";
+    f.center = "exact";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "use center span");
+    f = base;
+    f.method = "rkpca";
+    f.kernel = "rbf:sigma=0.01";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "need a low-rank kernel matrix");
+    f = base;
+    f.method = "rkpca";
+    f.landmarks = x;
+    f.landmark_count = 9;
+    f.store = "lowrank";
+    check_refusal(&f, MERCER_ERR_ARGUMENT, "leave it out");
+    f = base;
     f.method = "nystroem";
     f.center = "exact";
     check_refusal(&f, MERCER_ERR_ARGUMENT, "use center span");
@@ -890,11 +969,9 @@ static void test_failures_end_all_ranks(void **state)
         const double *values;
         const int64_t *codes;
         int64_t landmarks;
-    } fits[] = {{"kpca", 3, NULL, NULL, 0},
-                {"nystroem:points=20", 3, NULL, NULL, 0},
-                {"rkpca", 3, NULL, NULL, 20},
-                {"krr", 0, x, NULL, 0},
-                {"kfd", 0, NULL, codes, 0}};
+    } fits[] = {{"kpca", 3, NULL, NULL, 0},   {"nystroem:points=20", 3, NULL, NULL, 0},
+                {"rkpca", 3, NULL, NULL, 20}, {"rkpca", 3, NULL, NULL, 0},
+                {"krr", 0, x, NULL, 0},       {"kfd", 0, NULL, codes, 0}};
     (void)state;
     assert_non_null(codes);
     for (int64_t i = 0; i < N; i++)
@@ -929,6 +1006,7 @@ int main(void)
         cmocka_unit_test(test_kfd),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
+        cmocka_unit_test(test_rkpca),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
