@@ -178,8 +178,10 @@ void cli_take_wide_kernels(char **argv)
     /* Without a base the loader itself is the program that was started, and would be again. */
     if (!wider || kernels_are_asked_for || again || getauxval(AT_BASE) == 0)
         return;
-    if (setenv(kernels_variable, wider, 1) == 0 && setenv(again_variable, "1", 1) == 0)
-        execve("/proc/self/exe", argv, environ);
+    /* Without memory the work would end soon; going on would give other last digits than ever. */
+    if (setenv(kernels_variable, wider, 1) != 0 || setenv(again_variable, "1", 1) != 0)
+        cli_out_of_memory();
+    execve("/proc/self/exe", argv, environ);
     /* Still here: the narrow kernels do the same, only slower. */
     unsetenv(again_variable);
     unsetenv(kernels_variable);

@@ -13,6 +13,7 @@
 #include "base/spawn.h"
 
 #include "base/ctx.h"
+#include "base/memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -80,10 +81,30 @@ static void close_ends(struct ends *ends)
     }
 }
 
-/* Run one file; 0, or the number of the error. */
-static int spawn_file(const char *path, const struct ends *ends, pid_t *pid)
+/* The surroundings of the process, which the helper's loader and BLAS read, with "NAME=value" in
+ * the place of what they have by that name: a new list of strings that are not its own. */
+static mercer_status surroundings_with(const char *setting, char ***out, mercer_error *err)
 {
-    extern char **environ; /* handed on as it is: the helper's loader and BLAS read it */
+    extern char **environ;
+    mercer_status rc = MERCER_OK;
+    char **list = NULL;
+    int64_t count = 0, kept = 0;
+    const size_t name = setting ? (size_t)(strchr(setting, '=') - setting) + 1 : 0;
+    while (environ && environ[count])
+        count++;
+    MRC_TRY(mrc_alloc(&list, count + 2, sizeof *list, err));
+    for (int64_t i = 0; i < count; i++)
+        if (name == 0 || strncmp(environ[i], setting, name) != 0)
+            list[kept++] = environ[i];
+    list[kept] = (char *)(uintptr_t)setting;
+out:
+    *out = list;
+    return rc;
+}
+
+/* Run one file; 0, or the number of the error. */
+static int spawn_file(const char *path, char **surroundings, const struct ends *ends, pid_t *pid)
+{
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t ends_asked, all;
@@ -109,7 +130,7 @@ static int spawn_file(const char *path, const struct ends *ends, pid_t *pid)
         !(error = posix_spawn_file_actions_adddup2(&actions, ends->answers[1], STDOUT_FILENO)) &&
         !(error =
               posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)))
-        error = posix_spawn(pid, path, &actions, &attributes, arguments, environ);
+        error = posix_spawn(pid, path, &actions, &attributes, arguments, surroundings);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -134,7 +155,8 @@ static bool own_folder(char folder[PATH_MAX])
 /* Try the places where the program can be, nearest first: beside the library (a build tree, a
  * bundle), where the installed library expects it from its own place (also when the tree was
  * moved), and where it was installed. */
-static int spawn_program(const char *program, const struct ends *ends, mrc_helper *helper)
+static int spawn_program(const char *program, char **surroundings, const struct ends *ends,
+                         mrc_helper *helper)
 {
     char folder[PATH_MAX];
     bool known = own_folder(folder);
@@ -145,7 +167,7 @@ static int spawn_program(const char *program, const struct ends *ends, mrc_helpe
                                 : snprintf(helper->path, sizeof helper->path, "%s/%s%s", folder,
                                            place == 0 ? "" : MRC_HELPER_RELATIVE "/", program);
         if (length < (int)sizeof helper->path)
-            error = spawn_file(helper->path, ends, &helper->pid);
+            error = spawn_file(helper->path, surroundings, ends, &helper->pid);
     }
     return error;
 }
@@ -164,15 +186,19 @@ static mercer_status fail_start(const mrc_helper *helper, const char *program, c
                           shown, helper->path[0] ? helper->path : program);
 }
 
-mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *shown,
-                               mercer_error *err)
+mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *setting,
+                               const char *shown, mercer_error *err)
 {
     struct ends ends;
-    mercer_status rc = MERCER_OK;
+    char **surroundings = NULL;
+    mercer_status rc = surroundings_with(setting, &surroundings, err);
+    *helper = (mrc_helper){0};
+    if (rc != MERCER_OK)
+        return rc;
     *helper = (mrc_helper){.requests = -1, .answers = -1, .pidfd = -1};
     int error = open_ends(&ends) ? 0 : errno;
     if (!error)
-        error = spawn_program(program, &ends, helper);
+        error = spawn_program(program, surroundings, &ends, helper);
     if (error) {
         rc = fail_start(helper, program, shown, error, err);
         *helper = (mrc_helper){0};
@@ -184,6 +210,7 @@ mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const ch
         ends.requests[0] = ends.answers[0] = -1;
     }
     close_ends(&ends);
+    mrc_free(surroundings);
     return rc;
 }
 

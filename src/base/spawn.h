@@ -37,10 +37,10 @@ typedef struct mrc_helper {
     char path[MRC_HELPER_PATH]; /* the file that was started */
 } mrc_helper;
 
-/* Start the program. MERCER_ERR_IO when it cannot be found or run, for what is `shown`; the helper
- * is then none. */
-mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *shown,
-                               mercer_error *err);
+/* Start the program in the surroundings of this process, but for one setting, "NAME=value" or NULL.
+ * MERCER_ERR_IO when it cannot be found or run, for what is `shown`; the helper is then none. */
+mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *setting,
+                               const char *shown, mercer_error *err);
 
 /* Send all bytes, receive exactly count bytes, looking at the context's cancellation while waiting.
  * MERCER_ERR_CANCELLED, or MERCER_ERR_IO when the helper has died; its fate then says how. After an

@@ -3,6 +3,9 @@
 #include "heads/training.h"
 
 #include "base/memory.h"
+#include "linalg/blas.h"
+
+#include <stdio.h>
 
 int64_t mrc_machine_pairs(int64_t classes)
 {
@@ -42,6 +45,17 @@ static mercer_status give_up(mercer_ctx *ctx, const char *head, const mrc_train_
     return rc;
 }
 
+/* The helper's BLAS, which LIBLINEAR calls, takes the kernels that ours has: on a processor that
+ * OpenBLAS does not know it would take others, and the head get other last digits. */
+static mercer_status start_trainer(mrc_helper *trainer, const char *head, mercer_error *err)
+{
+    char setting[64];
+    const char *kernels = mercer_blas_kernels();
+    const int length = snprintf(setting, sizeof setting, "OPENBLAS_CORETYPE=%s", kernels);
+    const bool is_known = *kernels && length < (int)sizeof setting;
+    return mrc_helper_start(trainer, MRC_TRAIN_PROGRAM, is_known ? setting : NULL, head, err);
+}
+
 mercer_status mrc_train_begin(mercer_ctx *ctx, const char *head, mrc_train_request *request,
                               const double *features, const double *class_weights,
                               mercer_error *err)
@@ -53,7 +67,7 @@ mercer_status mrc_train_begin(mercer_ctx *ctx, const char *head, mrc_train_reque
     MRC_TRY(mrc_check_cancel(ctx, err));
     if (!mrc_helper_is_ours(trainer)) {
         mrc_helper_stop(trainer); /* of the process that we were forked from */
-        MRC_TRY(mrc_helper_start(trainer, MRC_TRAIN_PROGRAM, head, err));
+        MRC_TRY(start_trainer(trainer, head, err));
     }
     MRC_TRY(mrc_helper_send(trainer, ctx, request, sizeof *request, err));
     MRC_TRY(mrc_helper_send(trainer, ctx, features,

@@ -239,7 +239,7 @@ mercer_status mrc_containers_open(mercer_ctx *ctx, mrc_container format, const c
     MRC_TRY(mrc_alloc(&remote, 1, sizeof *remote, err));
     remote->format = format;
     remote->shown = file;
-    MRC_TRY(mrc_helper_start(&remote->helper, MRC_READ_PROGRAM, file, err));
+    MRC_TRY(mrc_helper_start(&remote->helper, MRC_READ_PROGRAM, NULL, file, err));
     MRC_TRY(send_request(remote, ctx, file, array, err));
     MRC_TRY(receive_answer(remote, ctx, matrix, shown, err));
     matrix->destroy = destroy;

@@ -45,7 +45,7 @@ mercer_status mrc_image_decoder_new(mercer_ctx *ctx, const mrc_limits *limits, c
     mrc_image_decoder *decoder = NULL;
     mercer_status rc = MERCER_OK;
     MRC_TRY(mrc_alloc(&decoder, 1, sizeof *decoder, err));
-    MRC_TRY(mrc_helper_start(&decoder->helper, MRC_READ_PROGRAM, shown, err));
+    MRC_TRY(mrc_helper_start(&decoder->helper, MRC_READ_PROGRAM, NULL, shown, err));
     MRC_TRY(mrc_helper_send(&decoder->helper, ctx, &request, sizeof request, err));
     *out = decoder;
     decoder = NULL;

@@ -135,7 +135,7 @@ def test_wider_kernels_of_blas():
 def test_kernels_that_fit_are_left_alone():
     if "OPENBLAS_CORETYPE" in os.environ:
         raise Skip("OPENBLAS_CORETYPE is set")
-    shown = re.fullmatch(VERSION, mercer("--version").out)
+    shown = re.fullmatch(VERSION, mercer("--version", env={"MERCER_STARTED_AGAIN": "1"}).out)
     if shown[5] != shown[6]:
         raise Skip("BLAS knows less than the processor has")
     write("spy.c", "#include <stdlib.h>\n#include <stdio.h>\n__attribute__((constructor)) static void spy(void)"

@@ -6,6 +6,7 @@
 #include "heads/training.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -79,17 +80,77 @@ static void test_start_and_stop(void **state)
     mrc_helper helper;
     (void)state;
     int before = count_descriptors();
-    assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, "x", &err));
+    assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, NULL, "x", &err));
     assert_true(mrc_helper_is_ours(&helper));
     mrc_helper_stop(&helper);
     assert_false(mrc_helper_is_ours(&helper));
     mrc_helper_stop(&helper);
-    assert_fails(mrc_helper_start(&helper, "no-such-program", "x", &err), MERCER_ERR_IO,
+    assert_fails(mrc_helper_start(&helper, "no-such-program", NULL, "x", &err), MERCER_ERR_IO,
                  "x: cannot start the helper program ");
     assert_non_null(strstr(err.text, "program no-such-program: it is neither in /"));
     assert_non_null(strstr(err.text, " nor in "));
     assert_int_equal(helper.pid, 0);
     assert_int_equal(count_descriptors(), before);
+    assert_no_children();
+}
+
+/* The program that prints its surroundings, one string per line, from any folder. */
+#define ENV_PROGRAM                                                                                \
+    "../../../../../../../../../../../../../../../../../../../../../../../../usr/bin/env"
+
+/* How often a line stands in what a helper prints; `total` counts all lines. */
+static int count_lines(mrc_helper *helper, const char *wanted, int *total)
+{
+    static char text[1 << 20];
+    size_t length = 0;
+    int found = 0;
+    struct pollfd printed = {.fd = helper->answers, .events = POLLIN};
+    for (ssize_t got = 1; got != 0 && length < sizeof text - 1;) {
+        assert_true(poll(&printed, 1, 60000) > 0);
+        got = read(helper->answers, text + length, sizeof text - 1 - length);
+        assert_true(got >= 0);
+        length += (size_t)got;
+    }
+    text[length] = 0;
+    *total = 0;
+    for (char *at = text, *end; (end = strchr(at, '\n')); at = end + 1, ++*total) {
+        *end = 0;
+        found += strcmp(at, wanted) == 0;
+    }
+    return found;
+}
+
+/* One setting takes the place of what the process has by that name; the rest is handed on. */
+static void test_surroundings_but_for_one_setting(void **state)
+{
+    static const char *const set[] = {NULL, "MERCER_TEST_A=1",
+                                      "MERCER_TEST_A=", "MERCER_TEST=here"};
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        int plain = 0;
+        unsetenv("MERCER_TEST_A");
+        setenv("MERCER_TEST_AB", "untouched", 1);
+        if (there)
+            setenv("MERCER_TEST_A", "old", 1);
+        for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+            const bool replaces = there && (i == 1 || i == 2);
+            const char *const lines[] = {"MERCER_TEST_AB=untouched", "MERCER_TEST_A=old",
+                                         set[i] ? set[i] : "MERCER_TEST=here"};
+            const int expected[] = {1, there && !replaces, i > 0};
+            for (size_t j = 0; j < sizeof lines / sizeof *lines; j++) {
+                mrc_helper helper;
+                int total = 0;
+                assert_ok(mrc_helper_start(&helper, ENV_PROGRAM, set[i], "x", &err));
+                assert_int_equal(count_lines(&helper, lines[j], &total), expected[j]);
+                mrc_helper_stop(&helper);
+                if (i == 0)
+                    plain = total;
+                assert_int_equal(total, plain + (i > 0 && !replaces));
+            }
+        }
+    }
+    unsetenv("MERCER_TEST_A");
+    unsetenv("MERCER_TEST_AB");
     assert_no_children();
 }
 
@@ -100,7 +161,7 @@ static void test_signals_of_a_terminal(void **state)
     mrc_helper helper;
     int status;
     (void)state;
-    assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, "x", &err));
+    assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, NULL, "x", &err));
     assert_int_equal(getpgid(helper.pid), getpgrp());
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
         assert_int_equal(kill(helper.pid, asking[i]), 0);
@@ -127,7 +188,7 @@ static void test_cancel(void **state)
         char answer;
         mrc_helper helper;
         pthread_t thread;
-        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, "x", &err));
+        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, NULL, "x", &err));
         assert_int_equal(kill(helper.pid, SIGSTOP), 0);
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
         assert_fails(i ? mrc_helper_send(&helper, ctx, bytes, sizeof bytes, &err)
@@ -183,7 +244,7 @@ static void test_death(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char answer;
         mrc_helper helper;
-        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, "x", &err));
+        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, NULL, "x", &err));
         assert_int_equal(kill(helper.pid, cases[i].signal), 0);
         assert_fails(mrc_helper_receive(&helper, ctx, &answer, 1, &err), MERCER_ERR_IO,
                      "mercer-train ended unexpectedly");
@@ -289,7 +350,7 @@ static void test_host_reaps(void **state)
         assert_ok(train_some(ctx, &machine));
         mrc_machine_destroy(&machine);
         mrc_helper_stop(&ctx->trainer);
-        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, "x", &err));
+        assert_ok(mrc_helper_start(&helper, MRC_TRAIN_PROGRAM, NULL, "x", &err));
         assert_int_equal(kill(helper.pid, SIGSEGV), 0);
         assert_int_equal(mrc_helper_receive(&helper, ctx, &answer, 1, &err), MERCER_ERR_IO);
         assert_int_equal(helper.fate, MRC_FATE_CRASH);
@@ -346,11 +407,17 @@ static void test_failing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_start_and_stop), TEST(test_signals_of_a_terminal),
-        TEST(test_cancel),         TEST(test_cancel_training),
-        TEST(test_death),          TEST(test_trainer),
-        TEST(test_fork),           TEST(test_host_reaps),
-        TEST(test_no_streams),     TEST(test_descriptors),
+        TEST(test_start_and_stop),
+        TEST(test_surroundings_but_for_one_setting),
+        TEST(test_signals_of_a_terminal),
+        TEST(test_cancel),
+        TEST(test_cancel_training),
+        TEST(test_death),
+        TEST(test_trainer),
+        TEST(test_fork),
+        TEST(test_host_reaps),
+        TEST(test_no_streams),
+        TEST(test_descriptors),
         TEST(test_failing),
     };
     return RUN_TESTS(tests);
