@@ -483,8 +483,11 @@ struct choice {
     double *products; /* m x k: of what is left of the points with the targets */
     double *left;     /* m: squared lengths of what is left */
     double *newest;   /* m: the latest a */
+    bool ended;
     mrc_subframe *out;
 };
+
+enum { PICKS_PER_LOOK = 16 }; /* at the cancellation: a pick costs some m (most + k) operations */
 
 /* The point that adds most, or -1. */
 static int64_t best_point(const struct choice *c)
@@ -524,21 +527,29 @@ static void take(const struct choice *c, int64_t p)
     c->out->chosen[c->out->count++] = p;
 }
 
-static void choice_run(void *arg, int64_t task, int worker)
+static void choice_begin(void *arg, int64_t task, int worker)
 {
     struct choice *c = arg;
-    int64_t m = c->lib->count, k = c->k, p;
+    int64_t m = c->lib->count, k = c->k;
     const double *factor = c->lib->factor;
     (void)task, (void)worker;
     mrc_gemm(false, false, m, k, m, 1, factor, m, c->targets, k, 0, c->products, k);
     product_with_itself(factor, m, c->gram);
     for (int64_t i = 0; i < m; i++)
         c->left[i] = c->gram[i * m + i];
-    while (c->out->count < c->most && (p = best_point(c)) >= 0)
-        take(c, p);
-    for (int64_t i = 0; i < c->out->count; i++)
-        memcpy(c->out->directions + i * m, factor + c->out->chosen[i] * m,
-               (size_t)m * sizeof *factor);
+}
+
+/* Take the next points, until none adds anything. */
+static void choice_go_on(void *arg, int64_t task, int worker)
+{
+    struct choice *c = arg;
+    (void)task, (void)worker;
+    for (int i = 0; i < PICKS_PER_LOOK && !c->ended; i++) {
+        const int64_t p = c->out->count < c->most ? best_point(c) : -1;
+        c->ended = p < 0;
+        if (!c->ended)
+            take(c, p);
+    }
 }
 
 mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const double *targets,
@@ -557,7 +568,14 @@ mercer_status mrc_library_choose(const mrc_library *lib, mercer_ctx *ctx, const 
     MRC_TRY(mrc_alloc2(&c.products, m, k, sizeof(double), err));
     MRC_TRY(mrc_alloc(&c.left, m, sizeof(double), err));
     MRC_TRY(mrc_alloc(&c.newest, m, sizeof(double), err));
-    mrc_serial(ctx, choice_run, &c);
+    mrc_serial(ctx, choice_begin, &c);
+    while (!c.ended) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        mrc_serial(ctx, choice_go_on, &c);
+    }
+    for (int64_t i = 0; i < out->count; i++)
+        memcpy(out->directions + i * m, lib->factor + out->chosen[i] * m,
+               (size_t)m * sizeof *lib->factor);
     MRC_TRY(mrc_alloc2_raw(&out->factor, out->count, out->count, sizeof(double), err));
     MRC_TRY(mrc_orthonormal_rows(ctx, out->count, m, out->directions, out->factor, err));
 out:
