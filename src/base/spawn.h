@@ -37,8 +37,9 @@ typedef struct mrc_helper {
     char path[MRC_HELPER_PATH]; /* the file that was started */
 } mrc_helper;
 
-/* Start the program in the surroundings of this process, but for one setting, "NAME=value" or NULL.
- * MERCER_ERR_IO when it cannot be found or run, for what is `shown`; the helper is then none. */
+/* Start the program in the surroundings of this process, with one setting, "NAME=value" or NULL, in
+ * the place of what they have by that name. MERCER_ERR_IO when it cannot be found or run, for what
+ * is `shown`; the helper is then none. */
 mercer_status mrc_helper_start(mrc_helper *helper, const char *program, const char *setting,
                                const char *shown, mercer_error *err);
 

@@ -121,7 +121,7 @@ static int count_lines(mrc_helper *helper, const char *wanted, int *total)
 }
 
 /* One setting takes the place of what the process has by that name; the rest is handed on. */
-static void test_surroundings_but_for_one_setting(void **state)
+static void test_surroundings_with_a_setting(void **state)
 {
     static const char *const set[] = {NULL, "MERCER_TEST_A=1",
                                       "MERCER_TEST_A=", "MERCER_TEST=here"};
@@ -408,7 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_start_and_stop),
-        TEST(test_surroundings_but_for_one_setting),
+        TEST(test_surroundings_with_a_setting),
         TEST(test_signals_of_a_terminal),
         TEST(test_cancel),
         TEST(test_cancel_training),
