@@ -42,7 +42,8 @@ test-quick: ## the tests of a minute: while you work, before make test
 test-long: ## large data, calls that fail, crashes, kill -9, then the numerical tests on every set of BLAS kernels and on the reference BLAS
 	@tools/install-packages build test reference
 	@tools/install-packages exports || echo "no R or LibreOffice can be installed: the tables they write are not tested"
-	@tools/configure $(BUILD) -Dtests=enabled
+	@tools/install-packages mpi slurm || echo "no MPI or no Slurm can be installed: ranks that srun starts are not tested"
+	@tools/configure $(BUILD) -Dtests=enabled -Dmpi=auto
 	@tools/run-long-tests $(BUILD)
 
 lint: build ## clang -Werror, clang-format, clang-tidy, cppcheck, layers, banned calls, symbols, docs

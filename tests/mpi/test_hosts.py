@@ -7,7 +7,6 @@ A host here is a network namespace of this machine with a name, an address and a
 shared memory. Needs root and `ip`; elsewhere the tests say that they skip.
 """
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -20,14 +19,13 @@ import time
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import Skip, program, run_tests, test  # noqa: E402
+from harness import program, run_tests, test  # noqa: E402
+from hosts import ADDRESSES, NETWORK, hosts, need, on_host  # noqa: E402
+from ranks import SURROUNDINGS, without_times  # noqa: E402
 
 MERCER = program()
 KIND = sys.argv.pop(2)
 HANG = 120  # seconds
-ADDRESSES = ("10.77.0.1", "10.77.0.2")
-SURROUNDINGS = {name: value for name, value in os.environ.items() if not re.match("OMPI_|PMI|PMIX_|SLURM_|MPI_LOCAL", name)}
-SURROUNDINGS["OMP_NUM_THREADS"] = "1"
 # What launchers ask a shell of another host for: `agent [-x] HOST COMMAND...`
 AGENT = """#!/bin/sh
 while [ "${{1#-}}" != "$1" ]; do shift; done
@@ -37,44 +35,19 @@ exec nsenter -t $host --net --uts sh -c "cd '{folder}' && $*"
 """
 
 
-def need(condition, why):
-    if not condition:
-        raise Skip(why)
-
-
-def quietly(*words):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
-    need(done.returncode == 0, f"{' '.join(map(str, words))}: {done.stderr.strip()}")
-
-
 @contextlib.contextmanager
 def two_hosts():
     """Words that launch on two hosts, to be followed by [-n COUNT] and a program."""
     mpirun = shutil.which(f"mpirun.{KIND}")
     need(mpirun and (pathlib.Path(MERCER).parent / f"mpi-{KIND}.so").exists(), f"there is no mpirun or no module of {KIND}")
-    need(os.geteuid() == 0 and shutil.which("ip") and shutil.which("nsenter"), "hosts are made by root, with ip and nsenter")
-    with contextlib.ExitStack() as hosts:
-        pids = []
-        for number in (1, 2):
-            script = f"hostname host{number} && ip link set lo up && echo ready && exec sleep 600"
-            host = hosts.enter_context(subprocess.Popen(["unshare", "--net", "--uts", "sh", "-c", script],
-                                                        stdout=subprocess.PIPE, text=True))
-            hosts.callback(host.kill)
-            need(host.stdout.readline() == "ready\n", "no network namespace can be made here")
-            pids.append(host.pid)
-        quietly("nsenter", "-t", pids[0], "--net", "ip", "link", "add", "cable", "type", "veth", "peer", "name", "cable",
-                "netns", pids[1])
-        for pid, address in zip(pids, ADDRESSES):
-            quietly("nsenter", "-t", pid, "--net", "sh", "-c",
-                    f"ip addr add {address}/24 dev cable && ip link set cable up")
+    with hosts() as pids:
         agent = pathlib.Path("agent")
         agent.write_text(AGENT.format(first=ADDRESSES[0], pids=pids, folder=os.getcwd()), encoding="ascii")
         agent.chmod(0o755)
-        inside = ["nsenter", "-t", str(pids[0]), "--net", "--uts", mpirun]
+        inside = on_host(pids[0], mpirun)
         if KIND == "openmpi":
-            net = f"{ADDRESSES[0]}/24"
             yield [*inside, "-q", "--allow-run-as-root", "--oversubscribe", "--mca", "plm_rsh_agent", agent.resolve(), "--mca",
-                   "oob_tcp_if_include", net, "--mca", "btl_tcp_if_include", net, "--host",
+                   "oob_tcp_if_include", NETWORK, "--mca", "btl_tcp_if_include", NETWORK, "--host",
                    f"{ADDRESSES[0]}:2,{ADDRESSES[1]}:2"]
         else:
             yield [*inside, "-launcher", "ssh", "-launcher-exec", agent.resolve(), "-iface", "cable", "-hosts",
@@ -87,14 +60,6 @@ def run(words):
                           timeout=HANG, env=SURROUNDINGS)
     assert done.returncode == 0, (words, done.returncode, done.stderr)
     return done.stdout
-
-
-def without_times(text):
-    report = json.loads(text)
-    for key in list(report):
-        if key.startswith("seconds") or key in ("peak_memory_bytes", "threads", "store_reason"):
-            del report[key]
-    return report
 
 
 def make_data(rows=61):
