@@ -3,7 +3,9 @@
 joins them, and nothing else does. Needs root and `ip`."""
 import contextlib
 import os
+import pathlib
 import shutil
+import signal
 import subprocess
 
 from harness import Skip
@@ -28,6 +30,15 @@ def on_host(pid, *words):
     return ["nsenter", "-t", str(pid), "--net", "--uts", *map(str, words)]
 
 
+def end_all_of(pid):
+    """What a failed test has left on the host of a process must not go on."""
+    network = os.readlink(f"/proc/{pid}/ns/net")
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(folder / "ns/net") == network:
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def hosts():
     """A process on each host."""
@@ -38,7 +49,7 @@ def hosts():
             script = f"hostname {name} && ip link set lo up && echo ready && exec sleep 600"
             host = running.enter_context(subprocess.Popen(["unshare", "--net", "--uts", "sh", "-c", script],
                                                           stdout=subprocess.PIPE, text=True))
-            running.callback(host.kill)
+            running.callback(end_all_of, host.pid)
             need(host.stdout.readline() == "ready\n", "no network namespace can be made here")
             pids.append(host.pid)
         quietly("nsenter", "-t", pids[0], "--net", "ip", "link", "add", "cable", "type", "veth", "peer", "name", "cable",
