@@ -69,9 +69,9 @@ coverage: ## lines and branches that make test reaches, per folder
 nightly: ## all of the above, hours of it, into docs/TESTING.md; PARTS="lint fuzz" for some
 	@tools/nightly $(BUILD) --docs $(PARTS)
 
-bench: build ## Mercer and its peers; ONLY=kpca, greedy, points, supervised, ridge, koca, stream, evaluate, ranks or python, QUICK=1: a smoke run, DOCS=1: into docs/
+bench: build ## Mercer and its peers; ONLY=kpca, stores, greedy, points, supervised, ridge, koca, stream, evaluate, ranks or python, QUICK=1: a smoke run, DOCS=1: into docs/
 	@tools/install-packages bench
-	@status=0; for part in $(or $(ONLY),kpca greedy points supervised ridge koca stream evaluate ranks python); do $(PYTHON) bench/run_$$part.py \
+	@status=0; for part in $(or $(ONLY),kpca stores greedy points supervised ridge koca stream evaluate ranks python); do $(PYTHON) bench/run_$$part.py \
 	    --build $(BUILD) $(if $(QUICK),--quick) $(if $(DOCS),--docs) || status=1; done; exit $$status
 
 experiments: build ## the papers' tables and figures into docs/RESULTS.md; DATA=folder, ONLY=jiang_2006 or jiang_2006/table1 for some
