@@ -114,14 +114,17 @@ int cli_fail_reading(const cli_settings *set, mercer_status code, const mercer_e
     const bool learns = set->operands == 1; /* of a model everything about columns is fixed */
     if (text && (!set->label || (learns && !set->encode))) {
         char *column = cli_quote(err->column);
+        char *names =
+            set->id ? cli_copy("") : cli_format("; if it names the rows, --id %s", column);
         const int status =
-            set->label
-                ? cli_fail(CLI_FAILED,
-                           "%s; leave the column out (--drop %s), or make a column of each "
-                           "of its values (--encode onehot)",
-                           err->text, column)
-                : cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s",
-                           err->text, column, learns ? "; if it is data, --encode onehot" : "");
+            set->label ? cli_fail(CLI_FAILED,
+                                  "%s; leave the column out (--drop %s), or make a column of each "
+                                  "of its values (--encode onehot)%s",
+                                  err->text, column, names)
+                       : cli_fail(CLI_FAILED, "%s; if the column holds classes, add --label %s%s%s",
+                                  err->text, column, names,
+                                  learns ? "; if it is data, --encode onehot" : "");
+        free(names);
         free(column);
         return status;
     }

@@ -28,7 +28,8 @@ def test_cell_that_is_no_number():
 @test
 def test_text_column_that_may_be_a_label():
     write("x.csv", "a,species\n1,red\n2,blue\n3,red\n")
-    refused("fit", "x.csv", "-m", "kpca", status=1, says=["x.csv:2", "red", "add --label species"])
+    refused("fit", "x.csv", "-m", "kpca", status=1, says=["x.csv:2", "red", "add --label species; if it names the rows, --id species"])
+    assert "--id" not in refused("fit", "x.csv", "-m", "kpca", "--id", "a", status=1, says="add --label species").err
     write("bare.csv", "1,red\n2,blue\n3,red\n")
     refused("fit", "bare.csv", "-m", "kpca", status=1, says=["bare.csv"])
     write("bad.csv", "a,b\n1,2\n2,x\n3,4\n")
