@@ -170,6 +170,13 @@ double mrc_gram_kmax(const mrc_gram *g)
     return g->kmax;
 }
 
+double mrc_gram_size_of(const mrc_gram *g, double largest)
+{
+    if (g->centered || mrc_gram_factor(g) || !mrc_kernel_is_semidefinite(g->kernel))
+        return g->kmax;
+    return g->single ? fmax(largest, FLT_MIN / FLT_EPSILON) : largest; /* smaller: fewer digits */
+}
+
 bool mrc_gram_holds_columns(const mrc_gram *g)
 {
     return mrc_gram_bytes(g, true) > 0 || mrc_kernel_is_precomputed(g->kernel);

@@ -70,6 +70,11 @@ bool mrc_gram_centered(const mrc_gram *gram);
  * of the uncentred matrix: rounding errors are of the order of their product. */
 double mrc_gram_eps(const mrc_gram *gram);
 double mrc_gram_kmax(const mrc_gram *gram);
+/* What takes the place of kmax in rounding errors of values among rows whose diagonal entries are
+ * `largest` at most. A value of two rows is off by a share of their own lengths, so rows of any
+ * length elsewhere do not spoil it; means, factors and matrices of the caller's are off by a share
+ * of the largest value. */
+double mrc_gram_size_of(const mrc_gram *gram, double largest);
 /* Values in units of a power of four: products of kernel values of 1e-200 or 1e200 leave the
  * range of doubles, in units of the largest they stay in it. It is exact, since factors and roots
  * are powers of two. usual: the power of four next to kmax, or 1 where squares and their squares

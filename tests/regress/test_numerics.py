@@ -302,8 +302,24 @@ def rounding_is_not_indefinite(folder):
               done.stderr.strip())
 
 
+def points_beside_an_outlier(folder):
+    """An outlier makes the largest kernel value, but does not round those of the points drawn: dense keeps what stream
+    keeps. It kept none, and said that the rows do not differ."""
+    for seed, (kernel, factor) in itertools.product(range(6), (("poly", 1e4), ("poly:degree=5", 1e4), ("linear", 1e8), ("rbf", 1e4))):
+        x = np.random.default_rng(seed).normal(size=(60, 3))
+        x[7] *= factor
+        found = [fit(folder, x, "nystroem:points=8", "-k", kernel, "-n", "3", "--store", store) for store in ("stream", "dense")]
+        kept = [report and set(report["selected"]) for report, _ in found]
+        check(f"points of {kernel} beside an outlier of {factor:g}, seed {seed}", kept[0] and kept[0] == kept[1],
+              f"{kept}, {found[1][1]}")
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    x[7] *= 100
+    report, error = fit(folder, x, "nystroem:points=8", "-k", "poly", "--store", "dense", "--precision", "single", "--seed", "2")
+    check("points beside an outlier in single precision", report and len(report["selected"]) == 8, error or report["notices"])
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
-               small_variances, far_units, rounding_is_not_indefinite], sys.argv[2:], here)
+               small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier], sys.argv[2:], here)
 sys.exit(close())

@@ -605,7 +605,8 @@ static mercer_status start(mrc_selection *s, mercer_ctx *ctx, mrc_gram *gram, me
     double rounding = mrc_gram_eps(gram);
     double share = fmin((double)s->def.span.total * rounding, 1e-3);
     share = fmax(MIN_SHARE, share);
-    s->least_residual = fmax(share * s->largest, SAFETY * rounding * mrc_gram_kmax(gram));
+    double size = rule->given ? mrc_gram_size_of(gram, s->largest) : mrc_gram_kmax(gram);
+    s->least_residual = fmax(share * s->largest, SAFETY * rounding * size);
     MRC_TRY(measure_total(s, err));
     s->delta = rule->delta * (rule->relative ? s->total_variance : 1 / s->unit);
     MRC_TRY(mrc_alloc(&s->scores, n, sizeof(double), err));
