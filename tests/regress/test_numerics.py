@@ -318,8 +318,20 @@ def points_beside_an_outlier(folder):
     check("points beside an outlier in single precision", report and len(report["selected"]) == 8, error or report["notices"])
 
 
+def points_that_are_enough(folder):
+    """Draws that end before there are as many points as were asked for say so; they said nothing."""
+    x = np.random.default_rng(1).normal(size=(60, 3))
+    for args, told in ((("nystroem:sampling=rpcholesky,points=8", "-n", "2"), True), (("nystroem:sampling=rpcholesky", "-n", "5"), True),
+                       (("nystroem:sampling=rpcholesky,points=3", "-n", "2"), False),
+                       (("nystroem:sampling=rpcholesky", "-n", "2"), False)):
+        report, error = fit(folder, x, *args, "-k", "linear")
+        said = report and any("points are enough" in text for text in report["notices"])
+        check(f"{' '.join(args)} of rank 3", report and len(report["selected"]) == 3 and said == told, error or f"{report['notices']}")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
-               small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier], sys.argv[2:], here)
+               small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
+               points_that_are_enough], sys.argv[2:], here)
 sys.exit(close())

@@ -247,6 +247,10 @@ static mercer_status choose_by_residual(void *self, mercer_ctx *ctx, const mrc_p
         MRC_FAIL(err, MERCER_ERR_DATA,
                  "sampling rpcholesky: the kernel is not positive semidefinite on these rows, so "
                  "what is left of them is not a weight; use another sampling");
+    if (sampled.factor->rank < *count &&
+        (choice->points > 0 || sampled.factor->rank < problem->components))
+        mrc_notice(ctx, "%lld points are enough: no row has anything left beside them",
+                   (long long)sampled.factor->rank);
     *count = sampled.factor->rank;
     memcpy(list, sampled.factor->pivots, (size_t)*count * sizeof *list);
     choice->factor = sampled.factor;
