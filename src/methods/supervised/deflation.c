@@ -9,6 +9,7 @@
 #include "methods/common/expansion.h"
 #include "methods/supervised/bound.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -211,6 +212,15 @@ out:
     return rc;
 }
 
+/* What rounding of kernel values alone can make of an image. Where rows do not differ but by
+ * rounding, the longest column is that long, too. The eps is that of doubles: what is stored in
+ * single precision is computed with exactly. */
+static double noise_of(const mrc_deflation *dual, double weight)
+{
+    enum { SAFETY = 4 }; /* entries are off by eps kmax; below half of what counts in a spectrum */
+    return SAFETY * DBL_EPSILON * mrc_gram_kmax(dual->gram) * sqrt((double)dual->n) * weight;
+}
+
 /* Whether what is left of an image, of length norm, is more than a share of weight times the
  * longest column. longest = 0: not known yet. Lengths may be worth n^2 kernel values, so bounds are
  * asked first, which decide nearly always: the answer is the same. Rounding in the length of one
@@ -220,6 +230,9 @@ static mercer_status is_more(mrc_deflation *dual, double norm, double share, dou
 {
     mercer_status rc = MERCER_OK;
     bool known = longest > 0 || dual->column_norms2;
+    *more = false;
+    if (norm <= noise_of(dual, weight))
+        goto out;
     for (int close = 0; !known && close < 2; close++) {
         double most, least;
         MRC_TRY(mrc_gram_longest(dual->gram, close, &most, err));
