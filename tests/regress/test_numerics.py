@@ -343,9 +343,27 @@ def rows_equal_to_rounding(folder):
                   report and report["head_errors"][0] < 3 if size > 1e-6 else "no feature" in error, error or report["spectrum"])
 
 
+def streams_in_other_units(folder):
+    """The rows that ikpca and kha keep do not depend on the unit of the columns: the mean was weighed by it."""
+    for seed, (name, *args) in itertools.product(range(4), (
+            ("ikpca:block=100,first=30,library=9,compress=subset", "-k", "linear", "-n", "2"),
+            ("ikpca:block=50,first=50,library=12,window=100", "-k", "linear", "-n", "3"),
+            ("ikpca:block=50,first=50,library=9", "-k", "poly:gamma=1,coef0=0,degree=2", "-n", "2"),
+            ("kha:first=100,library=6,passes=2", "-k", "linear", "-n", "2"))):
+        x = 0.4 + np.random.default_rng(seed).normal(size=(200, 17))
+        power = 4 if "poly" in args[1] else 2
+        right = np.array(fit(folder, x, name, *args)[0]["spectrum"])
+        for exponent in (-320, -130, -40, 1, 40, 130, 320):
+            factor = 2.0 ** (exponent // (power // 2))
+            report, error = fit(folder, x * factor, name, *args)
+            found = np.array(report["spectrum"]) / factor ** power if report else np.zeros(len(right))
+            check(f"{name}, {args[1]}, seed {seed}, columns of 2^{exponent // (power // 2)}", (np.abs(found / right - 1) < 1e-9).all(),
+                  error or f"{found} beside {right}")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
-               points_that_are_enough, rows_equal_to_rounding], sys.argv[2:], here)
+               points_that_are_enough, rows_equal_to_rounding, streams_in_other_units], sys.argv[2:], here)
 sys.exit(close())

@@ -15,12 +15,13 @@
  * incremental kernel SVD.
  *
  * Directions beyond `rank` are dropped. Points beyond `library` are, too: those stay whose span
- * captures most of [U S, s_1 mu], and U, mu are projected on it (S by an SVD). forget weighs a row
- * by (1 - forget)^(rows since), wherever blocks begin and end: before a block of b rows is added S
- * and N fade by that many steps, and its own rows have the weights of their places in it. The
- * newest row always weighs 1, so nothing grows, and weights that underflow are those of rows long
- * forgotten. window keeps the coordinates of its rows, which are exact projections whatever happens
- * to the library, and does PCA of them at each block.
+ * captures most of [U S, s_1 mu / r], r the length of the longest mapped row, and U, mu are
+ * projected on it (S by an SVD). forget weighs a row by (1 - forget)^(rows since), wherever blocks
+ * begin and end: before a block of b rows is added S and N fade by that many steps, and its own
+ * rows have the weights of their places in it. The newest row always weighs 1, so nothing grows,
+ * and weights that underflow are those of rows long forgotten. window keeps the coordinates of its
+ * rows, which are exact projections whatever happens to the library, and does PCA of them at each
+ * block.
  *
  * Cost of a block: m c + c^2 kernel values, m (r + c)^2 and, when points go, m^2 times their
  * number. Every CHECK_EVERY blocks the factor is compared with the kernel matrix of the library. */
@@ -415,7 +416,7 @@ out:
 
 /* ---- compression, repair ---- */
 
-/* [U S, s_1 mu] or, for the vectors themselves, [U S, mu]. */
+/* [U S, weight mu] */
 static mercer_status vectors_of(const struct work *w, double weight, double **out,
                                 mercer_error *err)
 {
@@ -444,7 +445,11 @@ static mercer_status compress_library(struct work *w, int64_t most, mercer_error
     mrc_subframe frame = {0};
     double *targets = NULL, *vectors = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(vectors_of(w, w->next.rank > 0 ? w->next.singular[0] : 1, &targets, err));
+    const double largest = w->lib.largest, root = sqrt(mrc_usual_unit(largest));
+    MRC_TRY(
+        vectors_of(w, w->next.rank > 0 ? w->next.singular[0] / sqrt(largest) : 1, &targets, err));
+    for (int64_t i = 0; root != 1 && i < m * k; i++) /* their products are squared */
+        targets[i] /= root;
     MRC_TRY(vectors_of(w, 1, &vectors, err));
     if (w->p->compress == PREIMAGE) {
         MRC_TRY(mrc_reduced_replace(&w->lib, w->ctx, targets, k, most, least_residual(w), &vectors,

@@ -105,11 +105,13 @@ static mercer_status choose_landmarks(mercer_ctx *ctx, mrc_library *lib, const m
         targets[i * k + q] = mean;
     }
     MRC_TRY(mrc_svd_left(ctx, m, n, scatter, singular, vectors, err));
-    double weight = singular[0] / sqrt(mrc_usual_unit(singular[0] * singular[0]));
+    /* As ikpca does, in no unit of the rows; products of the targets are squared. */
+    const double root = sqrt(mrc_usual_unit(lib->largest));
+    const double weight = lib->largest > 0 ? singular[0] / sqrt(lib->largest) : 1;
     for (int64_t i = 0; i < m; i++) {
-        targets[i * k + q] *= weight;
+        targets[i * k + q] *= weight / root;
         for (int64_t j = 0; j < q; j++)
-            targets[i * k + j] = vectors[i * q + j] * singular[j];
+            targets[i * k + j] = vectors[i * q + j] * (singular[j] / root);
     }
     MRC_TRY(mrc_library_choose(lib, ctx, targets, k, most, TOLERANCE, &frame, err));
     MRC_TRY(mrc_library_keep(lib, &frame, err));
