@@ -461,6 +461,24 @@ static int64_t block_of(const mrc_gram *g, int64_t count)
     return fits && passes_are_dear(g, block) ? wide : block;
 }
 
+/* Whether the full matrix and LAPACK's workspace (three more) fit the budget. */
+static bool lapack_fits(const mrc_gram *g)
+{
+    double used = (double)mrc_gram_bytes(g, true);
+    double n = (double)g->n;
+    return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
+}
+
+/* How many pairs a share takes is known when they are found: where they nearly fill the basis,
+ * restarts bring little. After these passes LAPACK, where it fits, is the shorter way, and would
+ * have been from the beginning. */
+static int64_t most_passes(const mrc_gram *g, int64_t block)
+{
+    enum { USUAL = 100 }; /* fewer have been seen wherever the basis has room */
+    double as_lapack = 4.0 / 3 * (double)g->n / (2 * (double)block);
+    return lapack_fits(g) ? (int64_t)fmax(USUAL, as_lapack) : 0;
+}
+
 static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_spectrum *out,
                                   bool *reached, mercer_error *err)
 {
@@ -482,6 +500,7 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
     if (count == 0) {
         MRC_TRY(trace_of(g, &out->trace, err));
         options.target = mrc_share_target(share, out->trace);
+        options.most_passes = most_passes(g, options.block);
         expected = 4 * SHARE_START; /* room to find out how many are needed */
     }
     options.most_columns = krylov_columns(g, expected, options.block);
@@ -506,14 +525,6 @@ static mercer_status solve_krylov(mrc_gram *g, int64_t count, double share, mrc_
 out:
     mrc_krylov_result_destroy(&result);
     return rc;
-}
-
-/* Whether the full matrix and LAPACK's workspace (three more) fit the budget. */
-static bool lapack_fits(const mrc_gram *g)
-{
-    double used = (double)mrc_gram_bytes(g, true);
-    double n = (double)g->n;
-    return used + 32 * n * n <= (double)mercer_ctx_memory(g->ctx) && n < 30000;
 }
 
 /* Where the rows of eigenvectors are spread over ranks, the first of the largest entries of a

@@ -516,8 +516,13 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
             mrc_progress(ctx, options->phase, fmin(fmax(1 - share, 0), 1));
         }
         outlook_plan(&look, k.size, open ? 0 : worst, tolerance);
-        if (done && largest_cluster(&k, wanted) >= k.starts && k.starts < k.n &&
-            wanted + 2 * k.block <= k.capacity) {
+        bool copies = done && largest_cluster(&k, wanted) >= k.starts && k.starts < k.n;
+        bool room = wanted + 2 * k.block <= k.capacity;
+        if (copies && !room && exhausted && options->count == 0) {
+            mrc_krylov_result_destroy(out); /* more copies may make up the share */
+            break;
+        }
+        if (copies && room) {
             /* There may be more copies: keep what was found and start once more beside it. */
             int64_t keep = wanted + k.block, most = k.capacity - 2 * k.block;
             most = most < k.size ? most : k.size;
@@ -540,8 +545,12 @@ mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                      "the eigenvalues did not converge in %lld passes (residual %.1e): give the "
                      "solver more memory, or ask for fewer components",
                      (long long)k.passes, worst);
-        if (full && open && options->count == 0)
-            break; /* the share needs more columns than there is room for: out->count stays 0 */
+        if (full && options->count == 0 &&
+            (open || (options->most_passes > 0 && k.passes > options->most_passes))) {
+            mrc_krylov_result_destroy(
+                out); /* the share needs more columns than there is room for */
+            break;
+        }
         if (full) {
             int64_t keep = wanted + (k.capacity - wanted) / 4;
             keep = keep > k.size - k.block ? k.size - k.block : keep;

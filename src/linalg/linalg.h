@@ -149,8 +149,9 @@ typedef struct mrc_krylov_options {
     double rounding;      /* error of a product A u, below which no residual can get */
     int64_t block;        /* columns per application */
     int64_t most_columns; /* basis columns that fit in memory */
-    bool keep_images;     /* keep the basis twice, which saves a pass at the end */
-    const char *phase;    /* for progress */
+    int64_t most_passes; /* with count = 0, after which a full basis ends the search; 0: no limit */
+    bool keep_images;    /* keep the basis twice, which saves a pass at the end */
+    const char *phase;   /* for progress */
 } mrc_krylov_options;
 
 typedef struct mrc_krylov_result {
@@ -163,7 +164,8 @@ typedef struct mrc_krylov_result {
 } mrc_krylov_result;
 
 /* Leading (algebraically largest) eigenpairs by a block Krylov method with thick restarts and true
- * residuals. Starts from the random state of ctx. MERCER_ERR_NUMERIC when the residuals do not
+ * residuals. out->count = 0 with options->count = 0: the target needs more columns or passes.
+ * Starts from the random state of ctx. MERCER_ERR_NUMERIC when the residuals do not
  * reach a usable level. */
 mercer_status mrc_krylov_eigen(mercer_ctx *ctx, const mrc_operator *op,
                                const mrc_krylov_options *options, mrc_krylov_result *out,

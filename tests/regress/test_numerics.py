@@ -361,9 +361,29 @@ def streams_in_other_units(folder):
                   error or f"{found} beside {right}")
 
 
+def shares_of_equal_variances(folder):
+    """A share of a spectrum that is flat, or nearly so, is reached, and soon: the solver that does not know how many pairs
+    it takes stopped below it where equal ones filled its basis, and took up to 2000 passes where others did."""
+    for n, share in itertools.product((420, 900), (0.1, 0.3, 0.5, 0.9)):
+        for name, x, store in (("rows far apart", 100 * np.eye(n), "dense"), ("rows far apart", 100 * np.eye(n), "stream"),
+                               ("pairs far apart", np.repeat(100 * np.eye(n // 2), 2, axis=0), "dense")):
+            report, error = fit(folder, x, "kpca", "-k", "rbf:sigma=1", "-n", str(share), "--store", store)
+            rank = n / (1 + name.startswith("pairs")) - 1
+            found = report["components"] if report else 0
+            check(f"{share:g} of {n} {name}, {store}", found == int(np.ceil(rank * share - 1e-9)), error or f"{found} of {rank:g}")
+    for seed in range(2):
+        x = np.random.default_rng(seed).normal(size=(900, 5))
+        report, error = fit(folder, x, "kpca", "-k", "rbf:sigma=0.3", "-n", "0.5", "--store", "dense")
+        values = np.linalg.eigvalsh(gram(x, "rbf", 0.3) - gram(x, "rbf", 0.3).mean(0) - gram(x, "rbf", 0.3).mean(0)[:, None]
+                                    + gram(x, "rbf", 0.3).mean())[::-1]
+        right = int(np.searchsorted(np.cumsum(values), values.sum() / 2)) + 1
+        check(f"half of the variance of narrow kernels, seed {seed}", report and report["components"] == right and report["passes"] < 300,
+              error or f"{report['components']} of {right} components, {report['passes']} passes")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
-               points_that_are_enough, rows_equal_to_rounding, streams_in_other_units], sys.argv[2:], here)
+               points_that_are_enough, rows_equal_to_rounding, streams_in_other_units, shares_of_equal_variances], sys.argv[2:], here)
 sys.exit(close())
