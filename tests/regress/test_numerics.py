@@ -381,9 +381,27 @@ def shares_of_equal_variances(folder):
               error or f"{report['components']} of {right} components, {report['passes']} passes")
 
 
+def features_that_are_too_long(folder):
+    """A column of 1e5 or 1e6 leaves differences of kernel values few digits, and akfa features that hold more than the
+    variance, which was not told."""
+    told = 0
+    for n, big, seed in itertools.product((60, 410), (1, 1e3, 1e5, 1e6), range(3)):
+        x = np.random.default_rng(seed).normal(size=(n, 3))
+        x[:, 1] = big
+        for method, store in itertools.product(("akfa", "skfa"), ("dense", "stream", "lowrank")):
+            report, error = fit(folder, x, method, "-k", "poly:gamma=3,coef0=1,degree=2", "-n", "3", "--store", store)
+            over = -report["reconstruction_error"] / report["total_variance"] if report else np.nan
+            notices = report and [text for text in report["notices"] if "more of the variance" in text]
+            told += bool(notices)
+            check(f"{method} of {n} rows beside a column of {big:g}, {store}, seed {seed}", bool(notices) == (over > 1e-4),
+                  error or f"{over:.1e}, {notices}")
+    check("features that are too long were seen", told > 3, f"{told}")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
-               points_that_are_enough, rows_equal_to_rounding, streams_in_other_units, shares_of_equal_variances], sys.argv[2:], here)
+               points_that_are_enough, rows_equal_to_rounding, streams_in_other_units, shares_of_equal_variances,
+               features_that_are_too_long], sys.argv[2:], here)
 sys.exit(close())

@@ -304,9 +304,12 @@ static mercer_status keep_features(const mrc_problem *problem, const mrc_gram *g
     return rc;
 }
 
+/* Rows are preferred whose residual rounding has made small, so that features come out too long
+ * where residuals are near the rounding of kernel values. */
 static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_selection *s,
                    const struct span *p, const mercer_model *model)
 {
+    static const double TOLD = 1e-4; /* share of the variance */
     long long found = model->components, wanted = problem->components, n = s->def.n;
     if (problem->center == MRC_CENTER_SPAN && p->kept < p->l)
         mrc_notice(ctx,
@@ -322,6 +325,13 @@ static void notify(const mercer_ctx *ctx, const mrc_problem *problem, const mrc_
                       "%skernel matrix has no higher rank",
                       wanted, (long long)s->def.count,
                       problem->center == MRC_CENTER_NONE ? "" : "centred ");
+    const double over = -model->reconstruction_error / model->total_variance;
+    if (over > TOLD && mrc_kernel_is_semidefinite(problem->kernel))
+        mrc_notice(ctx,
+                   "the features hold %.2g more of the variance than there is, which is rounding: "
+                   "kernel values are far larger than their differences; scale the columns, or "
+                   "subtract their means first",
+                   over);
     if (model->center == MRC_CENTER_EXACT && model->points > found && p->kept > 0) {
         double size, difference;
         span_difference(p, n, &size, &difference);
