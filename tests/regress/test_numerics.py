@@ -398,10 +398,18 @@ def features_that_are_too_long(folder):
     check("features that are too long were seen", told > 3, f"{told}")
 
 
+def memory_of_draws(folder):
+    """rpcholesky takes as much memory as uniform: the coordinates of the rows. It held them twice, beyond the budget."""
+    x = np.random.default_rng(3).normal(size=(20000, 2))
+    peaks = [fit(folder, x, f"nystroem:points=400,sampling={sampling}", "-k", "laplacian:gamma=1", "-n", "3", "--store",
+                 "stream")[0]["peak_memory_bytes"] for sampling in ("uniform", "rpcholesky")]
+    check("memory of rpcholesky", peaks[1] < 1.2 * peaks[0], f"{peaks[1] >> 20} MB, uniform {peaks[0] >> 20} MB")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
                points_that_are_enough, rows_equal_to_rounding, streams_in_other_units, shares_of_equal_variances,
-               features_that_are_too_long], sys.argv[2:], here)
+               features_that_are_too_long, memory_of_draws], sys.argv[2:], here)
 sys.exit(close())

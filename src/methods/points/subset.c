@@ -514,32 +514,54 @@ out:
 }
 
 struct unpacked {
-    mrc_frame *f;
-    const mrc_factor *factor;
+    const double *panel; /* n x MRC_PANEL, a copy */
+    double *columns;     /* its first `width` columns, one after the other */
+    int64_t n, width;
 };
 
 static void unpack_strip(void *arg, int64_t strip, int worker)
 {
     const struct unpacked *w = arg;
-    const int64_t n = w->f->n, m = w->f->m, begin = strip * MRC_STRIP;
-    const int64_t end = mrc_min64(n, begin + MRC_STRIP);
+    const int64_t begin = strip * MRC_STRIP, end = mrc_min64(w->n, begin + MRC_STRIP);
     (void)worker;
-    for (int64_t j = 0; j < m; j++) {
-        const double *values = mrc_factor_panel(w->factor, j) + j % MRC_PANEL;
+    for (int64_t j = 0; j < w->width; j++)
         for (int64_t i = begin; i < end; i++)
-            w->f->coordinates[j * n + i] = values[i * MRC_PANEL];
+            w->columns[j * w->n + i] = w->panel[i * MRC_PANEL + j];
+}
+
+/* The values of a factor become its columns, in their place: both may be as large as all else that
+ * a fit holds. */
+static mercer_status take_columns(mrc_frame *f, mercer_ctx *ctx, mrc_factor *factor,
+                                  mercer_error *err)
+{
+    const int64_t n = factor->n, m = factor->rank;
+    double *copy = NULL;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2_raw(&copy, n, MRC_PANEL, sizeof *copy, err));
+    for (int64_t j = 0; j < m; j += MRC_PANEL) {
+        struct unpacked w = {.panel = copy,
+                             .columns = mrc_factor_panel(factor, j),
+                             .n = n,
+                             .width = mrc_min64(MRC_PANEL, m - j)};
+        memcpy(copy, w.columns, (size_t)(n * MRC_PANEL) * sizeof *copy);
+        MRC_TRY(
+            mrc_sweep(ctx, mrc_strips(n), 2 * (double)n * (double)w.width, unpack_strip, &w, err));
     }
+    f->coordinates = factor->values;
+    factor->values = NULL;
+out:
+    mrc_free(copy);
+    return rc;
 }
 
 /* The frame of the pivots of a factor K ~ F F'. With L = F_Z, lower triangular, K_ZZ = L L' and
  * F = K_XZ L'^-1: the coordinates of the rows are F itself, those of the points L, the basis is
- * L'^-1, and point j had L_jj^2 left when it was taken. */
+ * L'^-1, and point j had L_jj^2 left when it was taken. Takes the values of F over. */
 static mercer_status frame_of_factor(mrc_frame *f, mercer_ctx *ctx, const mrc_problem *problem,
-                                     mrc_gram *gram, const mrc_factor *factor, mercer_model *model,
+                                     mrc_gram *gram, mrc_factor *factor, mercer_model *model,
                                      mercer_error *err)
 {
-    const int64_t n = factor->n, m = factor->rank;
-    struct unpacked unpacked = {.f = f, .factor = factor};
+    const int64_t m = factor->rank;
     double *residual = NULL;
     const double *diag;
     mercer_status rc = MERCER_OK;
@@ -560,8 +582,7 @@ static mercer_status frame_of_factor(mrc_frame *f, mercer_ctx *ctx, const mrc_pr
     mrc_lower_solve(false, true, m, m, f->own, m, f->basis, m);
     MRC_TRY(mrc_alloc(&f->selected, m, sizeof *f->selected, err));
     memcpy(f->selected, factor->pivots, (size_t)m * sizeof *f->selected);
-    MRC_TRY(mrc_alloc2_raw(&f->coordinates, m, n, sizeof(double), err));
-    MRC_TRY(mrc_sweep(ctx, mrc_strips(n), 2 * (double)n * (double)m, unpack_strip, &unpacked, err));
+    MRC_TRY(take_columns(f, ctx, factor, err));
     MRC_TRY(describe_points(f, ctx, problem->center != MRC_CENTER_NONE, residual, model, err));
     if (problem->center == MRC_CENTER_EXACT)
         MRC_TRY(mrc_gram_grand_mean(gram, &f->grand, err));
