@@ -472,6 +472,98 @@ out:
     return rc;
 }
 
+/* Rows become triangular by panels of TURN_PANEL rows, whose reflections the others follow in
+ * strips of TURN_STRIP rows. Rows are columns to LAPACK. */
+enum { TURN_PANEL = 32, TURN_STRIP = 128 };
+/* What dormqr wants beside the strip: its triangular factors, as in LAPACK 3.7 and later. */
+enum { TURN_FACTORS = 65 * 64 };
+
+struct turn_call {
+    int64_t n, count, k;   /* columns; rows of a, of others */
+    int64_t first, height; /* rows of the panel, which begins in column `first` */
+    int64_t width;         /* columns from there on that it has numbers in */
+    double *a, *others, *tau;
+    double *work; /* per worker */
+    int64_t work_size;
+    lapack_int info;
+};
+
+static void turn_factor(void *arg, int64_t task, int worker)
+{
+    struct turn_call *t = arg;
+    (void)task, (void)worker;
+    t->info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, mrc_blas_int(t->width), mrc_blas_int(t->height),
+                                  t->a + t->first * (t->n + 1), mrc_blas_int(t->n), t->tau, t->work,
+                                  mrc_blas_int(t->work_size));
+}
+
+static int64_t turn_strips(int64_t rows)
+{
+    return (rows + TURN_STRIP - 1) / TURN_STRIP;
+}
+
+/* A strip of the rows behind the panel, or of the others. */
+static void turn_strip(void *arg, int64_t task, int worker)
+{
+    const struct turn_call *t = arg;
+    int64_t below = t->count - t->first - t->height, own = turn_strips(below);
+    bool is_own = task < own;
+    int64_t at = (is_own ? task : task - own) * TURN_STRIP, all = is_own ? below : t->k;
+    int64_t rows = all - at < TURN_STRIP ? all - at : TURN_STRIP;
+    double *x = is_own ? t->a + (t->first + t->height + at) * t->n : t->others + at * t->n;
+    lapack_int info =
+        LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', mrc_blas_int(t->width), mrc_blas_int(rows),
+                            mrc_blas_int(t->height), t->a + t->first * (t->n + 1),
+                            mrc_blas_int(t->n), t->tau, x + t->first, mrc_blas_int(t->n),
+                            t->work + worker * t->work_size, mrc_blas_int(t->work_size));
+    assert(info == 0); /* there is no other way to fail than a wrong argument */
+    (void)info;
+}
+
+/* What LAPACK leaves of the panel becomes a triangle with a diagonal >= 0. */
+static void turn_finish(const struct turn_call *t)
+{
+    for (int64_t j = 0; j < t->height; j++) {
+        int64_t row = t->first + j;
+        double *own = t->a + row * t->n + t->first;
+        memset(own + j + 1, 0, (size_t)(t->width - j - 1) * sizeof *own);
+        if (!(own[j] < 0))
+            continue;
+        for (int64_t i = row; i < t->count; i++)
+            t->a[i * t->n + row] = -t->a[i * t->n + row];
+        for (int64_t i = 0; i < t->k; i++)
+            t->others[i * t->n + row] = -t->others[i * t->n + row];
+    }
+}
+
+mercer_status mrc_lower_from_rows(mercer_ctx *ctx, int64_t count, int64_t n, const int64_t *last,
+                                  double *a, int64_t k, double *others, mercer_error *err)
+{
+    struct turn_call t = {.n = n, .count = count, .k = k, .a = a, .others = others};
+    int64_t most = count < TURN_PANEL ? count : TURN_PANEL;
+    mercer_status rc = MERCER_OK;
+    t.work_size = TURN_PANEL * TURN_STRIP + TURN_FACTORS;
+    MRC_TRY(mrc_alloc2_raw(&t.tau, most, 1, sizeof *t.tau, err));
+    MRC_TRY(mrc_alloc2_raw(&t.work, ctx->threads, t.work_size, sizeof *t.work, err));
+    while (t.first < count && last[t.first] == t.first)
+        t.first++;
+    for (; t.first < count; t.first += t.height) {
+        MRC_TRY(mrc_check_cancel(ctx, err));
+        t.height = count - t.first < TURN_PANEL ? count - t.first : TURN_PANEL;
+        t.width = last[t.first + t.height - 1] + 1 - t.first;
+        mrc_serial(ctx, turn_factor, &t);
+        assert(t.info == 0);
+        int64_t below = count - t.first - t.height;
+        mrc_parfor_sized(ctx, turn_strips(below) + turn_strips(k),
+                         4 * product_of(t.width, t.height, below + k), turn_strip, &t);
+        turn_finish(&t);
+    }
+out:
+    mrc_free(t.tau);
+    mrc_free(t.work);
+    return rc;
+}
+
 /* Beyond this many vectors the size of LAPACK's workspace, 5 k^2, exceeds an int. */
 enum { MAX_SINGULAR = 20000 };
 

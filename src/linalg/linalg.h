@@ -113,6 +113,14 @@ mercer_status mrc_svd_left(mercer_ctx *ctx, int64_t rows, int64_t k, double *a, 
 mercer_status mrc_orthonormal_rows(mercer_ctx *ctx, int64_t k, int64_t n, double *a, double *factor,
                                    mercer_error *err);
 
+/* Rows of a lower triangular matrix with a diagonal > 0, of which some were left out, become one
+ * again by an orthogonal matrix from the right, and others (k x n) are multiplied by it, too. a
+ * (count x n, tightly packed) has them: row j ends with column last[j] >= j, increasing. Those
+ * before the first gap stay as they are. Cost: 4 (g + 32) numbers of each row times the rows above
+ * it, for g rows left out. After an error both are half done. */
+mercer_status mrc_lower_from_rows(mercer_ctx *ctx, int64_t count, int64_t n, const int64_t *last,
+                                  double *a, int64_t k, double *others, mercer_error *err);
+
 /* Pivoted Cholesky factorisation of the symmetric matrix a (n x n, row stride lda): rows are taken,
  * that of the largest diagonal entry first, while it exceeds floor and is at least `share` of the
  * first one, and at most `most` (up to n). Gives their number q; pivot (most) has them in order, t

@@ -16,15 +16,17 @@
  *
  * Directions beyond `rank` are dropped. Points beyond `library` are, too: those stay whose span
  * captures most of [U S, s_1 mu / r], r the length of the longest mapped row, and U, mu are
- * projected on it (S by an SVD). forget weighs a row by (1 - forget)^(rows since), wherever blocks
- * begin and end: before a block of b rows is added S and N fade by that many steps, and its own
- * rows have the weights of their places in it. The newest row always weighs 1, so nothing grows,
- * and weights that underflow are those of rows long forgotten. window keeps the coordinates of its
- * rows, which are exact projections whatever happens to the library, and does PCA of them at each
- * block.
+ * projected on it (S by an SVD). They are chosen anew (library.c), or of a large library the few go
+ * that are missed least (weakest.c). forget weighs a row by (1 - forget)^(rows since), wherever
+ * blocks begin and end: before a block of b rows is added S and N fade by that many steps, and its
+ * own rows have the weights of their places in it. The newest row always weighs 1, so nothing
+ * grows, and weights that underflow are those of rows long forgotten. window keeps the coordinates
+ * of its rows, which are exact projections whatever happens to the library, and does PCA of them at
+ * each block.
  *
- * Cost of a block: m c + c^2 kernel values, m (r + c)^2 and, when points go, m^2 times their
- * number. Every CHECK_EVERY blocks the factor is compared with the kernel matrix of the library. */
+ * Cost of a block: m c + c^2 kernel values, m (r + c)^2 and, when g points go, m^3 with a small
+ * factor for a choice, or m^3 / 3 and g m^2 for dropping them. Every CHECK_EVERY blocks the factor
+ * is compared with the kernel matrix of the library. */
 #include "methods/streaming/reduced.h"
 #include "methods/streaming/streaming.h"
 
@@ -437,17 +439,27 @@ static mercer_status project_window(struct work *w, mercer_error *err)
     return mrc_library_project(&w->lib, w->ctx, w->window, &w->x, NULL, err);
 }
 
+/* Whether the points that are missed least go one by one, instead of all being chosen anew: where
+ * few go from a large library that is several times as fast. Small libraries cost little either
+ * way, and a new choice is somewhat better for them where rows move. */
+static bool few_go(int64_t m, int64_t most)
+{
+    enum { LARGE = 128 };
+    return most >= LARGE && m - most <= most / 2;
+}
+
 static mercer_status compress_library(struct work *w, int64_t most, mercer_error *err)
 {
     enum { STRICTER = 10 }; /* points kept for long stand out by more than those taken in */
     w->next.compressed = 1;
-    int64_t m = w->lib.count, k = w->next.rank + 1;
+    int64_t m = w->lib.count, k = w->next.rank + 1, window = w->window ? w->window->n : 0;
+    const double largest = w->lib.largest, root = sqrt(mrc_usual_unit(largest));
+    /* Of the mean among the targets. */
+    const double weight = w->next.rank > 0 ? w->next.singular[0] / sqrt(largest) : 1;
     mrc_subframe frame = {0};
     double *targets = NULL, *vectors = NULL;
     mercer_status rc = MERCER_OK;
-    const double largest = w->lib.largest, root = sqrt(mrc_usual_unit(largest));
-    MRC_TRY(
-        vectors_of(w, w->next.rank > 0 ? w->next.singular[0] / sqrt(largest) : 1, &targets, err));
+    MRC_TRY(vectors_of(w, weight, &targets, err));
     for (int64_t i = 0; root != 1 && i < m * k; i++) /* their products are squared */
         targets[i] /= root;
     MRC_TRY(vectors_of(w, 1, &vectors, err));
@@ -455,6 +467,16 @@ static mercer_status compress_library(struct work *w, int64_t most, mercer_error
         MRC_TRY(mrc_reduced_replace(&w->lib, w->ctx, targets, k, most, least_residual(w), &vectors,
                                     err));
         MRC_TRY(project_window(w, err));
+    } else if (few_go(m, most)) {
+        MRC_TRY(mrc_library_drop(&w->lib, w->ctx, most, STRICTER * least_residual(w), targets, k,
+                                 w->x, window, err));
+        for (int64_t i = 0; root != 1 && i < w->lib.count * k; i++)
+            targets[i] *= root;
+        for (int64_t i = 0; i < w->lib.count; i++)
+            targets[i * k + k - 1] /= weight;
+        mrc_free(vectors);
+        vectors = targets;
+        targets = NULL;
     } else {
         MRC_TRY(mrc_library_choose(&w->lib, w->ctx, targets, k, most, STRICTER * least_residual(w),
                                    &frame, err));

@@ -66,6 +66,16 @@ mercer_status mrc_subframe_project(const mrc_subframe *frame, mercer_ctx *ctx, i
 mercer_status mrc_subframe_project_rows(const mrc_subframe *frame, mercer_ctx *ctx, int64_t m,
                                         double **x, int64_t n, mercer_error *err);
 
+/* Drop points until no more than `most` are left: those that stand out of the ones before them by
+ * no more than tolerance, then again and again the one without which the span captures least less
+ * of the squared lengths of targets (m x k, in coordinates). The others keep their order. targets
+ * become their projections in the new frame, and so do rows, n vectors that are the rows of n x m
+ * numbers; their arrays stay where they are, with room behind. After an error library and vectors
+ * are half done. Cheaper than choosing anew where fewer points go than stay. */
+mercer_status mrc_library_drop(mrc_library *lib, mercer_ctx *ctx, int64_t most, double tolerance,
+                               double *targets, int64_t k, double *rows, int64_t n,
+                               mercer_error *err);
+
 /* Largest |L L' - K| over the largest k(x,x): what rounding has done to the factor. */
 mercer_status mrc_library_drift(mrc_library *lib, mercer_ctx *ctx, double *out, mercer_error *err);
 
