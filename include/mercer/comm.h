@@ -68,17 +68,23 @@ MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_ctx_part(const mercer_ctx *c
  *
  * mercer_fit() learns from the rows of all ranks then, and every rank gets the whole model, bit for
  * bit that of a fit to all rows on one rank. Methods: kpca and pca, with a low-rank or linear
- * kernel matrix; fewer than 2500 rows are given to every rank, unless store lowrank is asked for.
- * Refused before work, with MERCER_ERR_ARGUMENT: other methods and stores, heads, novelty,
- * intervals, a map, scale robust, single precision, features of the training rows. Targets are not
- * looked at. A kernel matrix that turns out not to be low-rank is MERCER_ERR_UNSUPPORTED. What
- * would take a part for all rows (mercer_evaluate(), mercer_tune(), streams, scaling, surveys,
- * forecasts) is MERCER_ERR_UNSUPPORTED, also where there is one rank. Transforming and predicting
- * take the rows that are there, as ever. */
+ * kernel matrix (of sparse rows a low-rank one); fewer than 2500 rows are given to every rank,
+ * unless store lowrank is asked for. Refused before work, with MERCER_ERR_ARGUMENT: other methods
+ * and stores, heads, novelty, intervals, a map, scale robust, single precision, features of the
+ * training rows. Targets are not looked at. A kernel matrix that turns out not to be low-rank is
+ * MERCER_ERR_UNSUPPORTED. What would take a part for all rows (mercer_evaluate(), mercer_tune(),
+ * streams, scaling, surveys, forecasts) is MERCER_ERR_UNSUPPORTED, also where there is one rank.
+ * Transforming and predicting take the rows that are there, as ever. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_rows_view_part(mercer_ctx *ctx,
                                                                    const mercer_array *x,
                                                                    int64_t total, mercer_rows **out,
                                                                    mercer_error *err);
+/* The same of sparse rows, as mercer_rows_view_csr() makes them; start has one value where this
+ * rank has no rows. `columns` is that of the table, on all ranks. */
+MERCER_API MERCER_EXPERIMENTAL mercer_status
+mercer_rows_view_csr_part(mercer_ctx *ctx, const mercer_array *start, const mercer_array *column,
+                          const mercer_array *value, int64_t columns, int64_t total,
+                          mercer_rows **out, mercer_error *err);
 
 /* Meet the other ranks with what this one came to between two calls of the library, status and
  * *err: what a host does before it gives up, because the others may wait for this rank in a call,

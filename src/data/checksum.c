@@ -70,6 +70,53 @@ out:
     return rc;
 }
 
+/* The checksum of sparse rows is that of three arrays, of which each rank has a piece. Where a row
+ * starts is counted from the first entry of the table. */
+static mercer_status checksum_entries_of_all(mercer_ctx *ctx, const mercer_rows *rows,
+                                             unsigned long *crc, mercer_error *err)
+{
+    enum { STARTS, COLUMNS, VALUES, ARRAYS, TOLD = 2 * ARRAYS, TOGETHER = 512 };
+    const int size = ctx->comm.table.size, rank = ctx->comm.table.rank;
+    const int64_t own = mercer_rows_entries(rows);
+    double mine[TOLD] = {0}, *all = NULL, count = (double)own;
+    int64_t before = 0, total = 0;
+    uLong start = 0;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc2(&all, size, TOLD, sizeof *all, err));
+    MRC_TRY(mrc_comm_collect(ctx, &count, 1, all, err));
+    for (int r = 0; r < size; r++) {
+        before += r < rank ? (int64_t)all[r] : 0;
+        total += (int64_t)all[r];
+    }
+    if (total == 0)
+        goto out;
+    for (int64_t i = rows->first == 0 ? 0 : 1; rows->n > 0 && i <= rows->n;) {
+        int64_t at[TOGETHER], k = 0;
+        for (; k < TOGETHER && i <= rows->n; k++, i++)
+            at[k] = before + rows->csr.start[i];
+        start = crc32_z(start, (const Bytef *)at, (size_t)k * sizeof *at);
+        mine[2 * STARTS + 1] += (double)k * sizeof *at;
+    }
+    mine[2 * STARTS] = (double)start;
+    if (own > 0) {
+        const size_t columns = (size_t)own * sizeof *rows->csr.column;
+        const size_t values = (size_t)own * sizeof *rows->csr.value;
+        mine[2 * COLUMNS] = (double)crc32_z(0, (const Bytef *)rows->csr.column, columns);
+        mine[2 * COLUMNS + 1] = (double)columns;
+        mine[2 * VALUES] = (double)crc32_z(0, (const Bytef *)rows->csr.value, values);
+        mine[2 * VALUES + 1] = (double)values;
+    }
+    MRC_TRY(mrc_comm_collect(ctx, mine, TOLD, all, err));
+    for (int a = 0; a < ARRAYS; a++)
+        for (int r = 0; r < size; r++) {
+            const double *told = all + (int64_t)r * TOLD + 2 * a;
+            *crc = crc32_combine(*crc, (uLong)told[0], (z_off_t)told[1]);
+        }
+out:
+    mrc_free(all);
+    return rc;
+}
+
 mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows, unsigned long *crc,
                                        mercer_error *err)
 {
@@ -78,6 +125,8 @@ mercer_status mrc_rows_checksum_of_all(mercer_ctx *ctx, const mercer_rows *rows,
     mercer_status rc = MERCER_OK;
     if (!mrc_rows_span(ctx, rows).spread)
         return mrc_rows_checksum_by(ctx, rows, crc, err);
+    if (mercer_rows_is_sparse(rows))
+        return checksum_entries_of_all(ctx, rows, crc, err);
     MRC_TRY(mrc_rows_checksum_by(ctx, rows, &own, err));
     mine[0] = (double)own;
     mine[1] = (double)(rows->n * rows->d) * sizeof(double);

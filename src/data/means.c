@@ -36,22 +36,43 @@ static void mean_piece(void *arg, int64_t task, int worker)
     }
 }
 
+/* Sparse rows: of each the entries in these columns. */
+static mercer_status mean_of_entries(mercer_ctx *ctx, const mercer_rows *rows, int64_t begin,
+                                     int64_t end, double *mean, mercer_error *err)
+{
+    const double n = (double)mrc_rows_total(rows);
+    const mrc_csr *csr = &rows->csr;
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < rows->n; i++) {
+        int64_t k = csr->start[i], stop = csr->start[i + 1], count = 0;
+        for (int64_t most = stop; begin > 0 && k < most;) { /* the first of them */
+            int64_t middle = k + (most - k) / 2;
+            if (csr->column[middle] < begin)
+                k = middle + 1;
+            else
+                most = middle;
+        }
+        for (; k < stop && csr->column[k] < end; k++, count++)
+            mean[csr->column[k]] += csr->value[k] / n;
+        MRC_TRY(mrc_check_pass(ctx, i, count + 1, err));
+    }
+out:
+    return rc;
+}
+
 /* Row by row: packed and sparse ones. */
 static mercer_status mean_of_lines(mercer_ctx *ctx, const mercer_rows *rows, int64_t begin,
                                    int64_t end, double *mean, mercer_error *err)
 {
     double n = (double)mrc_rows_total(rows), *scratch = NULL;
     mercer_status rc = MERCER_OK;
+    if (mercer_rows_is_sparse(rows))
+        return mean_of_entries(ctx, rows, begin, end, mean, err);
     MRC_TRY(mrc_alloc(&scratch, rows->d, sizeof *scratch, err));
     for (int64_t i = 0; i < rows->n; i++) {
-        if (mercer_rows_is_sparse(rows)) { /* never spread, so that all columns are asked for */
-            for (int64_t k = rows->csr.start[i]; k < rows->csr.start[i + 1]; k++)
-                mean[rows->csr.column[k]] += rows->csr.value[k] / n;
-        } else {
-            const double *line = mrc_rows_line(rows, i, scratch);
-            for (int64_t k = begin; k < end; k++)
-                mean[k] += line[k] / n;
-        }
+        const double *line = mrc_rows_line(rows, i, scratch);
+        for (int64_t k = begin; k < end; k++)
+            mean[k] += line[k] / n;
         MRC_TRY(mrc_check_pass(ctx, i, end - begin, err));
     }
 out:
@@ -70,11 +91,16 @@ mercer_status mrc_rows_mean(mercer_ctx *ctx, const mercer_rows *rows, double *me
                             mercer_error *err)
 {
     /* Pieces are whole pages, and where there are few columns, some for each thread; ranks hand on
-     * a cache line. How columns are cut changes no bits. */
-    enum { WIDE = 512, PIECE = 64, LINE = 8 };
+     * a cache line, or of sparse rows, which are gone through once for each piece, a few pieces per
+     * rank. How columns are cut changes no bits. */
+    enum { WIDE = 512, PIECE = 64, LINE = 8, PIECES = 4 };
     struct means w = {.ctx = ctx, .rows = rows, .mean = mean};
-    if (mrc_rows_span(ctx, rows).spread)
-        return mrc_comm_relay(ctx, mean, rows->d, LINE, go_on, &w, err);
+    if (mrc_rows_span(ctx, rows).spread) {
+        const int64_t few = rows->d / (PIECES * (int64_t)ctx->comm.table.size) + 1;
+        return mrc_comm_relay(ctx, mean, rows->d,
+                              mercer_rows_is_sparse(rows) && few > LINE ? few : LINE, go_on, &w,
+                              err);
+    }
     if (mercer_rows_is_sparse(rows) || !rows->x)
         return mean_of_lines(ctx, rows, 0, rows->d, mean, err);
     w.piece = ctx->threads == 1 ? rows->d : rows->d > WIDE ? WIDE : PIECE;

@@ -162,32 +162,42 @@ static bool is_sparse(const mercer_rows *rows)
 mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
                             mercer_error *err)
 {
+    return mrc_csr_check_from(csr, n, d, 0, what, err);
+}
+
+mercer_status mrc_csr_check_from(const mrc_csr *csr, int64_t n, int64_t d, int64_t first,
+                                 const char *what, mercer_error *err)
+{
     if (csr->start[0] != 0)
-        return mrc_fail(err, MERCER_ERR_DATA, "%s: the entries of row 1 start at %lld, not 0", what,
-                        (long long)csr->start[0]);
+        return mrc_fail(err, MERCER_ERR_DATA, "%s: the entries of row %lld start at %lld, not 0",
+                        what, (long long)first + 1, (long long)csr->start[0]);
     for (int64_t i = 0; i < n; i++) {
         if (csr->start[i + 1] < csr->start[i])
-            return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.row = i + 1),
-                               "%s: row %lld ends before it starts", what, (long long)i + 1);
+            return mrc_fail_at(err, MERCER_ERR_DATA, MRC_AT(.row = first + i + 1),
+                               "%s: row %lld ends before it starts", what,
+                               (long long)(first + i + 1));
         for (int64_t k = csr->start[i]; k < csr->start[i + 1]; k++) {
             if (csr->column[k] < 0 || csr->column[k] >= d)
                 return mrc_fail_at(
-                    err, MERCER_ERR_DATA, MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
+                    err, MERCER_ERR_DATA,
+                    MRC_AT(.row = first + i + 1, .column_number = csr->column[k] + 1),
                     "%s: row %lld has an entry in column %lld, and there are %lld", what,
-                    (long long)i + 1, (long long)csr->column[k] + 1, (long long)d);
+                    (long long)(first + i + 1), (long long)csr->column[k] + 1, (long long)d);
             if (k > csr->start[i] && csr->column[k] <= csr->column[k - 1])
-                return mrc_fail_at(err, MERCER_ERR_DATA,
-                                   MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
-                                   "%s: row %lld: column %lld does not come after column %lld",
-                                   what, (long long)i + 1, (long long)csr->column[k] + 1,
-                                   (long long)csr->column[k - 1] + 1);
+                return mrc_fail_at(
+                    err, MERCER_ERR_DATA,
+                    MRC_AT(.row = first + i + 1, .column_number = csr->column[k] + 1),
+                    "%s: row %lld: column %lld does not come after column %lld", what,
+                    (long long)(first + i + 1), (long long)csr->column[k] + 1,
+                    (long long)csr->column[k - 1] + 1);
             if (!isfinite(csr->value[k])) {
                 char number[MRC_NUMBER_SIZE];
                 mrc_format_double(csr->value[k], number);
-                return mrc_fail_at(err, MERCER_ERR_DATA,
-                                   MRC_AT(.row = i + 1, .column_number = csr->column[k] + 1),
-                                   "%s: row %lld, column %lld: %s is not finite", what,
-                                   (long long)i + 1, (long long)csr->column[k] + 1, number);
+                return mrc_fail_at(
+                    err, MERCER_ERR_DATA,
+                    MRC_AT(.row = first + i + 1, .column_number = csr->column[k] + 1),
+                    "%s: row %lld, column %lld: %s is not finite", what, (long long)(first + i + 1),
+                    (long long)csr->column[k] + 1, number);
             }
         }
     }

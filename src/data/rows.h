@@ -102,6 +102,9 @@ void mrc_csr_owned_destroy(mrc_csr_owned *csr);
 /* MERCER_ERR_DATA unless start, columns and values are as they must be; `what` begins messages. */
 mercer_status mrc_csr_check(const mrc_csr *csr, int64_t n, int64_t d, const char *what,
                             mercer_error *err);
+/* The same of rows that are a part of a table, from row `first` on, in which errors count. */
+mercer_status mrc_csr_check_from(const mrc_csr *csr, int64_t n, int64_t d, int64_t first,
+                                 const char *what, mercer_error *err);
 /* The rows which[0], which[1], ..., or the first count when which is NULL, as rows of their own,
  * sparse, dense or packed as the given ones; names are left out, known pairs are kept. */
 mercer_status mrc_rows_take(const mercer_rows *rows, const int64_t *which, int64_t count,
@@ -161,9 +164,12 @@ mercer_status mrc_rows_need_whole(const mercer_rows *rows, const char *what, mer
             return part_;                                                                          \
     } while (0)
 /* The rows which[0], which[1], ... of the whole table, on all ranks, as mrc_rows_take() gives them;
- * which = NULL: the first count. Rows that are spread are dense or packed. */
+ * which = NULL: the first count. */
 mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, const int64_t *which,
                                    int64_t count, mercer_rows **out, mercer_error *err);
+/* mercer_rows_entries() of the whole table. */
+mercer_status mrc_rows_entries_of_all(mercer_ctx *ctx, const mercer_rows *rows, int64_t *out,
+                                      mercer_error *err);
 /* mrc_rows_largest() of the whole table. */
 mercer_status mrc_rows_largest_of_all(mercer_ctx *ctx, const mercer_rows *rows, double *value,
                                       int64_t *column, mercer_error *err);

@@ -89,10 +89,52 @@ struct stats {
     double *line;                             /* of packed rows, as doubles */
 };
 
+/* Ranges of the columns of all ranks, as one rank finds them that goes through the rows in order:
+ * some columns at a time, so that the ranges of all ranks take little memory. stored: the entries
+ * that each column has. */
+static mercer_status join_sparse_ranges(mercer_ctx *ctx, int64_t d, double *least, double *most,
+                                        double *stored, mercer_error *err)
+{
+    enum { TOGETHER = 1 << 16, NUMBERS = 3 };
+    const int64_t size = ctx->comm.table.size;
+    int64_t piece = TOGETHER / size > 0 ? TOGETHER / size : 1;
+    double *mine = NULL, *all = NULL;
+    mercer_status rc = MERCER_OK;
+    piece = piece < d ? piece : d;
+    MRC_TRY(mrc_alloc2(&mine, NUMBERS, piece, sizeof *mine, err));
+    MRC_TRY(mrc_alloc2(&all, size, NUMBERS * piece, sizeof *all, err));
+    for (int64_t first = 0; first < d; first += piece) {
+        const int64_t count = d - first < piece ? d - first : piece;
+        const size_t bytes = (size_t)count * sizeof *mine;
+        memcpy(mine, least + first, bytes);
+        memcpy(mine + count, most + first, bytes);
+        memcpy(mine + 2 * count, stored + first, bytes);
+        MRC_TRY(mrc_comm_collect(ctx, mine, NUMBERS * count, all, err));
+        memset(stored + first, 0, bytes);
+        for (int64_t r = 0; r < size; r++) {
+            const double *low = all + r * NUMBERS * count, *high = low + count, *n = high + count;
+            for (int64_t j = 0; j < count; j++) {
+                const int64_t k = first + j;
+                if (n[j] == 0)
+                    continue;
+                least[k] = stored[k] == 0 || low[j] < least[k] ? low[j] : least[k];
+                most[k] = stored[k] == 0 || high[j] > most[k] ? high[j] : most[k];
+                stored[k] += n[j];
+            }
+        }
+    }
+out:
+    mrc_free(mine);
+    mrc_free(all);
+    return rc;
+}
+
 /* Smallest and largest value of each column of sparse rows. */
-static void find_sparse_ranges(const mercer_rows *rows, struct stats *s)
+static mercer_status find_sparse_ranges(mercer_ctx *ctx, const mercer_rows *rows, struct stats *s,
+                                        mercer_error *err)
 {
     double *stored = s->part; /* entries of the column so far */
+    mercer_status rc = MERCER_OK;
     for (int64_t k = 0; k < rows->csr.start[rows->n]; k++) {
         int64_t j = rows->csr.column[k];
         double x = rows->csr.value[k];
@@ -100,11 +142,15 @@ static void find_sparse_ranges(const mercer_rows *rows, struct stats *s)
         s->most[j] = stored[j] == 0 || x > s->most[j] ? x : s->most[j];
         stored[j]++;
     }
+    if (ctx && mrc_rows_span(ctx, rows).spread)
+        MRC_TRY(join_sparse_ranges(ctx, rows->d, s->least, s->most, stored, err));
     for (int64_t j = 0; j < rows->d; j++)
-        if (stored[j] < (double)rows->n) {
+        if (stored[j] < (double)mrc_rows_total(rows)) {
             s->least[j] = fmin(s->least[j], 0);
             s->most[j] = fmax(s->most[j], 0);
         }
+out:
+    return rc;
 }
 
 /* The ranges of all ranks become one, in the order of their rows; ranks without rows have none. */
@@ -158,10 +204,8 @@ mercer_status mrc_rows_ranges(mercer_ctx *ctx, const mercer_rows *rows, double *
 static mercer_status find_ranges(mercer_ctx *ctx, const mercer_rows *rows, struct stats *s,
                                  mercer_error *err)
 {
-    if (mercer_rows_is_sparse(rows)) {
-        find_sparse_ranges(rows, s);
-        return MERCER_OK; /* only minmax comes here, which needs no powers */
-    }
+    if (mercer_rows_is_sparse(rows)) /* only minmax comes here, which needs no powers */
+        return find_sparse_ranges(ctx, rows, s, err);
     mercer_status rc = mrc_rows_ranges(ctx, rows, s->least, s->most, s->line, err);
     for (int64_t j = 0; rc == MERCER_OK && j < rows->d; j++)
         s->power[j] = safe_power(fmax(fabs(s->least[j]), fabs(s->most[j])));

@@ -31,8 +31,8 @@ mercer_status mrc_scale_parse(const char *name, mrc_scale_kind *out, mercer_erro
  * and minmax when the minimum of some column is not 0. */
 mercer_status mrc_scale_fit(mrc_scale *scale, mrc_scale_kind kind, const mercer_rows *rows,
                             mercer_error *err);
-/* The same from all rows where they are spread over the ranks of ctx: not for sparse rows, and not
- * robust, whose quartiles take all values of a column at once. */
+/* The same from all rows where they are spread over the ranks of ctx: not robust, whose quartiles
+ * take all values of a column at once. */
 mercer_status mrc_scale_fit_of_all(mrc_scale *scale, mrc_scale_kind kind, mercer_ctx *ctx,
                                    const mercer_rows *rows, mercer_error *err);
 /* Smallest and largest value of each column of all dense rows, likewise; line: d numbers of

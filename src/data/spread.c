@@ -38,6 +38,49 @@ static void fill_in(const mercer_rows *rows, const int64_t *which, int64_t count
     }
 }
 
+/* Sparse rows travel as their entries: how many each has, then columns and values side by side. */
+static mercer_status take_entries_of_all(mercer_ctx *ctx, const mercer_rows *rows,
+                                         const int64_t *which, int64_t count, mercer_rows **out,
+                                         mercer_error *err)
+{
+    const mrc_csr *csr = &rows->csr;
+    mrc_csr_owned copy = {0};
+    double *lengths = NULL;
+    int64_t entries;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&lengths, count, sizeof *lengths, err));
+    MRC_TRY(mrc_alloc(&copy.start, count + 1, sizeof *copy.start, err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = (which ? which[i] : i) - rows->first;
+        if (row >= 0 && row < rows->n)
+            lengths[i] = (double)(csr->start[row + 1] - csr->start[row]);
+    }
+    MRC_TRY(mrc_comm_sum(ctx, lengths, count, err));
+    for (int64_t i = 0; i < count; i++)
+        copy.start[i + 1] = copy.start[i] + (int64_t)lengths[i];
+    entries = copy.start[count];
+    MRC_TRY(mrc_alloc(&copy.column, entries, sizeof *copy.column, err));
+    MRC_TRY(mrc_alloc(&copy.value, entries, sizeof *copy.value, err));
+    for (int64_t i = 0; i < count; i++) {
+        int64_t row = (which ? which[i] : i) - rows->first;
+        if (row < 0 || row >= rows->n || lengths[i] == 0)
+            continue;
+        memcpy(copy.column + copy.start[i], csr->column + csr->start[row],
+               (size_t)lengths[i] * sizeof *copy.column);
+        memcpy(copy.value + copy.start[i], csr->value + csr->start[row],
+               (size_t)lengths[i] * sizeof *copy.value);
+    }
+    if (entries > 0) {
+        MRC_TRY(mrc_comm_merge(ctx, copy.column, entries * (int64_t)sizeof *copy.column, err));
+        MRC_TRY(mrc_comm_merge_numbers(ctx, copy.value, entries, err));
+    }
+    MRC_TRY(mrc_rows_adopt_csr(&copy, count, rows->d, out, err));
+out:
+    mrc_free(lengths);
+    mrc_csr_owned_destroy(&copy);
+    return rc;
+}
+
 mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, const int64_t *which,
                                    int64_t count, mercer_rows **out, mercer_error *err)
 {
@@ -47,6 +90,8 @@ mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, con
     *out = NULL;
     if (!mrc_rows_span(ctx, rows).spread)
         return mrc_rows_take(rows, which, count, out, err);
+    if (mercer_rows_is_sparse(rows))
+        return take_entries_of_all(ctx, rows, which, count, out, err);
     MRC_TRY(mrc_alloc2(&copy, count, rows->d, bytes, err));
     fill_in(rows, which, count, copy);
     if (rows->dtype == MRC_F64)
@@ -57,6 +102,20 @@ mercer_status mrc_rows_take_of_all(mercer_ctx *ctx, const mercer_rows *rows, con
     copy = NULL;
 out:
     mrc_free(copy);
+    return rc;
+}
+
+mercer_status mrc_rows_entries_of_all(mercer_ctx *ctx, const mercer_rows *rows, int64_t *out,
+                                      mercer_error *err)
+{
+    double entries = (double)mercer_rows_entries(rows); /* of all ranks below 2^53 */
+    mercer_status rc = MERCER_OK;
+    *out = mercer_rows_entries(rows);
+    if (!mrc_rows_span(ctx, rows).spread)
+        return rc;
+    MRC_TRY(mrc_comm_sum(ctx, &entries, 1, err));
+    *out = (int64_t)entries;
+out:
     return rc;
 }
 

@@ -195,13 +195,18 @@ mercer_status mercer_rows_view(mercer_ctx *ctx, const mercer_array *x, mercer_ro
     return view_rows(ctx, x, 0, 0, out, err);
 }
 
+/* The first row that a rank has of as many. */
+static int64_t first_of(const mercer_ctx *ctx, int64_t total)
+{
+    if (!ctx || total < 1)
+        return 0;
+    return mrc_span_of_rank(total, ctx->comm.table.rank, ctx->comm.table.size).first;
+}
+
 mercer_status mercer_rows_view_part(mercer_ctx *ctx, const mercer_array *x, int64_t total,
                                     mercer_rows **out, mercer_error *err)
 {
-    int64_t first = 0;
-    if (ctx && total > 0)
-        first = mrc_span_of_rank(total, ctx->comm.table.rank, ctx->comm.table.size).first;
-    return view_rows(ctx, x, first, total > 0 ? total : -1, out, err);
+    return view_rows(ctx, x, first_of(ctx, total), total > 0 ? total : -1, out, err);
 }
 
 /* The values of a vector as doubles, or the integers as int64_t or int32_t, in *at: where they lie
@@ -245,9 +250,10 @@ out:
     return rc;
 }
 
-mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const mercer_array *start,
-                                   const mercer_array *column, const mercer_array *value,
-                                   int64_t columns, mercer_rows **out, mercer_error *err)
+static mercer_status view_csr(mercer_ctx *ctx, const mercer_array *start,
+                              const mercer_array *column, const mercer_array *value,
+                              int64_t columns, int64_t first, int64_t total, mercer_rows **out,
+                              mercer_error *err)
 {
     enum { START, COLUMN, VALUE, PARTS };
     static const char *const names[] = {"starts of rows", "columns of entries",
@@ -267,7 +273,7 @@ mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const mercer_array *start,
     }
     MRC_TRY(known);
     if (!ctx || !out)
-        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%s: %s is NULL", __func__, ctx ? "out" : "ctx");
+        MRC_FAIL(err, MERCER_ERR_ARGUMENT, "mercer_rows_view_csr: %s is NULL", ctx ? "out" : "ctx");
     for (int k = 0; k < PARTS; k++) {
         bool whole = a[k].dtype == MERCER_I64 || a[k].dtype == MERCER_I32;
         bool real = a[k].dtype == MERCER_F64 || a[k].dtype == MERCER_F32 || a[k].dtype == MERCER_U8;
@@ -283,8 +289,10 @@ mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const mercer_array *start,
     if (n < 0 || columns < 0 || columns > INT32_MAX)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: %lld x %lld sparse values cannot be viewed",
                  (long long)n, (long long)columns);
-    if (n == 0 || columns == 0)
-        MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", n == 0 ? "rows" : "columns");
+    if (total != 0)
+        MRC_TRY(check_part(ctx, n, total, err));
+    if ((n == 0 && total == 0) || columns == 0)
+        MRC_FAIL(err, MERCER_ERR_DATA, "rows: there are no %s", columns > 0 ? "rows" : "columns");
     if (a[VALUE].shape[0] != entries)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "rows: %lld columns of entries, but %lld values",
                  (long long)entries, (long long)a[VALUE].shape[0]);
@@ -295,10 +303,10 @@ mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const mercer_array *start,
         if (csr.start[i + 1] > entries)
             MRC_FAIL(err, MERCER_ERR_DATA,
                      "rows: the entries of row %lld end at %lld, and there are %lld",
-                     (long long)i + 1, (long long)csr.start[i + 1], (long long)entries);
-    MRC_TRY(mrc_csr_check(&csr, n, columns, "rows", err));
+                     (long long)(first + i + 1), (long long)csr.start[i + 1], (long long)entries);
+    MRC_TRY(mrc_csr_check_from(&csr, n, columns, first, "rows", err));
     MRC_TRY(mrc_alloc(&rows, 1, sizeof *rows, err));
-    *rows = (mercer_rows){.n = n, .d = columns, .csr = csr};
+    *rows = (mercer_rows){.n = n, .d = columns, .csr = csr, .first = first, .total = total};
     rows->owned_csr = (mrc_csr_owned){copy[START], copy[COLUMN], copy[VALUE]};
     for (int k = 0; k < PARTS; k++) {
         rows->given[k] = (mrc_release){a[k].release, a[k].host};
@@ -312,4 +320,20 @@ out:
         give_back(&a[k]);
     }
     return rc;
+}
+
+mercer_status mercer_rows_view_csr(mercer_ctx *ctx, const mercer_array *start,
+                                   const mercer_array *column, const mercer_array *value,
+                                   int64_t columns, mercer_rows **out, mercer_error *err)
+{
+    return view_csr(ctx, start, column, value, columns, 0, 0, out, err);
+}
+
+mercer_status mercer_rows_view_csr_part(mercer_ctx *ctx, const mercer_array *start,
+                                        const mercer_array *column, const mercer_array *value,
+                                        int64_t columns, int64_t total, mercer_rows **out,
+                                        mercer_error *err)
+{
+    return view_csr(ctx, start, column, value, columns, first_of(ctx, total),
+                    total > 0 ? total : -1, out, err);
 }

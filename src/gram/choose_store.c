@@ -63,11 +63,25 @@ struct plan {
     bool factored;      /* a low-rank factor is taken */
 };
 
+/* Rows of the table and, where they are sparse, their entries; of a forecast those of a sample. */
+static int64_t rows_known(const mrc_gram *g)
+{
+    return g->span.spread ? g->span.total : g->rows->n;
+}
+
+static int64_t entries_known(const mrc_gram *g)
+{
+    return g->span.spread ? g->entries : mercer_rows_entries(g->rows);
+}
+
 /* rows: g->n, or all of them where it is asked what one rank would do. */
 static void plan_init(struct plan *p, const mrc_gram *g, int64_t rows,
                       const mrc_gram_request *request)
 {
-    double n = (double)rows, prepared = mrc_points_row_size(g->ctx, g->kernel, g->rows);
+    double n = (double)rows;
+    double prepared = rows == g->n ? mrc_points_row_size(g->ctx, g->kernel, g->rows)
+                                   : mrc_points_row_size_of(g->ctx, g->kernel, g->rows,
+                                                            rows_known(g), entries_known(g));
     p->request = request;
     p->budget = mercer_ctx_memory(g->ctx);
     /* Points (copied or transposed), diagonals and means, the method's own vectors, scratch. */
@@ -116,7 +130,7 @@ static double worthwhile_columns(const struct plan *p, const mrc_gram *g)
     static const double PASSES = 12, BLOCK = 8, FUNCTION = 40;
     double n = (double)g->span.total, d = (double)g->rows->d;
     if (g->rows->csr.start)
-        d = (double)mercer_rows_entries(g->rows) / (double)g->rows->n;
+        d = (double)entries_known(g) / (double)rows_known(g);
     double value = 2 * d + FUNCTION;
     bool fits = p->dense < p->room - p->solver;
     double matrix = n * n * (value / 2 * (fits ? 1 : PASSES) + 2 * BLOCK * PASSES);
@@ -280,18 +294,24 @@ static mercer_status choose(struct plan *plan, mrc_gram *g, const mrc_gram_reque
         return build(plan, g, &mrc_store_precomputed, &none, err);
     }
     if (is_implicit(g) && (!asked || store == &mrc_store_lowrank)) {
+        if (g->span.spread && !request->few_columns)
+            return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_AT(.key = "kernel"),
+                               "sparse rows that are spread over ranks: products with the matrix "
+                               "of kernel %s go through all of them, and are not shared yet; take "
+                               "method nystroem, another kernel, or fit on one rank",
+                               mrc_kernel_name(g->kernel));
         if (plan->solver >= plan->room)
             return refuse(plan, g, "the workspace of a fit", plan->common + plan->solver, "memory",
                           "raise it, or ask for fewer components", err);
         snprintf(reason, size, "products go through the %lld entries of the sparse rows",
-                 (long long)mercer_rows_entries(g->rows));
+                 (long long)entries_known(g));
         return build(plan, g, &mrc_store_implicit, &none, err);
     }
     if (!asked && rows_suffice(plan, g)) {
         snprintf(reason, size, "few products are wanted, and they go through the rows");
         return build(plan, g, &mrc_store_rows, &none, err);
     }
-    rc = plan->rank ? MERCER_OK : mrc_points_build_index(&g->points, g->ctx, err);
+    rc = plan->rank ? MERCER_OK : mrc_points_build_index_of_all(&g->points, g->ctx, &g->span, err);
     if (rc != MERCER_OK)
         return rc;
     if (!asked && request->few_columns) {

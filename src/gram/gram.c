@@ -79,6 +79,8 @@ mercer_status mrc_gram_new(mrc_gram **out, mercer_ctx *ctx, const mrc_kernel *ke
     g->rows = rows;
     g->n = rows->n;
     g->span = mrc_rows_span(ctx, rows);
+    if (mercer_rows_is_sparse(rows))
+        MRC_TRY(mrc_rows_entries_of_all(ctx, rows, &g->entries, err));
     g->threads = ctx->threads;
     g->single = request->single;
     g->tolerance = request->tolerance;

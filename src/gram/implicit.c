@@ -288,7 +288,7 @@ static void implicit_scale(void *self, double factor)
 static int64_t implicit_bytes(const void *self, bool held)
 {
     const struct implicit *s = self;
-    return held ? 0 : 12 * mercer_rows_entries(s->gram->rows);
+    return held ? 0 : 12 * s->gram->entries;
 }
 
 static int64_t implicit_work_doubles(const void *self, int64_t l)

@@ -126,9 +126,16 @@ mercer_status mrc_points_init(mrc_points *points, mercer_ctx *ctx, const mrc_ker
                               mercer_error *err);
 /* Index sparse points, so that tiles with them are fast; nothing to do for dense ones. */
 mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err);
+/* The same of points that may be spread over ranks, all of which call this: sums have the bits of
+ * one rank then. */
+mercer_status mrc_points_build_index_of_all(mrc_points *points, mercer_ctx *ctx,
+                                            const mrc_span *span, mercer_error *err);
 /* Doubles that prepared rows and, for sparse ones, their index take per row, roughly. */
 double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel,
                            const mercer_rows *rows);
+/* The same of n rows of this kind, and of their entries if they are sparse. */
+double mrc_points_row_size_of(const mercer_ctx *ctx, const mrc_kernel *kernel,
+                              const mercer_rows *rows, int64_t n, int64_t entries);
 /* Replace the rows of a linear kernel by ones shifted to mean zero. A centred matrix stays the
  * same, and a large mean costs no digits. */
 mercer_status mrc_points_shift(mrc_points *points, mercer_ctx *ctx, const mercer_rows *rows,

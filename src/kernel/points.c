@@ -269,12 +269,19 @@ mercer_status mrc_points_shift(mrc_points *points, mercer_ctx *ctx, const mercer
 
 mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer_error *err)
 {
+    const mrc_span all = {.n = points->n, .total = points->n};
+    return mrc_points_build_index_of_all(points, ctx, &all, err);
+}
+
+mercer_status mrc_points_build_index_of_all(mrc_points *points, mercer_ctx *ctx,
+                                            const mrc_span *span, mercer_error *err)
+{
     mercer_status rc = MERCER_OK;
     if (!mrc_points_are_sparse(points))
         return MERCER_OK;
     if (points->parts == 0)
         return points->index ? MERCER_OK
-                             : mrc_sparse_index_build(points, points->products, ctx, err);
+                             : mrc_sparse_index_build(points, points->products, ctx, span, err);
     for (int p = 0; p < points->parts && rc == MERCER_OK; p++) {
         mrc_points *part = &points->part[p];
         for (int q = 0; q < p && !part->index; q++)
@@ -284,21 +291,27 @@ mercer_status mrc_points_build_index(mrc_points *points, mercer_ctx *ctx, mercer
                 part->index_borrowed = true;
             }
         if (!part->index)
-            rc = mrc_sparse_index_build(part, part->products, ctx, err);
+            rc = mrc_sparse_index_build(part, part->products, ctx, span, err);
     }
     return rc;
 }
 
 double mrc_points_row_size(const mercer_ctx *ctx, const mrc_kernel *kernel, const mercer_rows *rows)
 {
+    return mrc_points_row_size_of(ctx, kernel, rows, rows->n, mercer_rows_entries(rows));
+}
+
+double mrc_points_row_size_of(const mercer_ctx *ctx, const mrc_kernel *kernel,
+                              const mercer_rows *rows, int64_t n, int64_t entries)
+{
     double parts = kernel->parts;
     if (stays_packed(ctx, mrc_kernel_def_of(kernel), rows))
         return parts; /* norms */
     if (!rows->csr.start)
         return parts * (double)rows->d;
-    double entries = (double)rows->csr.start[rows->n], n = (double)rows->n;
-    return parts *
-           (1 + (entries + mrc_sparse_index_bytes(rows->n, rows->csr.start[rows->n]) / 8) / n);
+    if (n == 0) /* of a rank that has none */
+        return parts;
+    return parts * (1 + ((double)entries + mrc_sparse_index_bytes(n, entries) / 8) / (double)n);
 }
 
 /* Doubles that hold the headers of the parts. */

@@ -10,9 +10,10 @@
  *
  * Words follow Zipf's law: a handful of columns is in a large part of the rows and makes up most of
  * the additions. For dot products these columns are kept dense, n x (at most FREQUENT), and go
- * through GEMM; the index holds the others. */
+ * through GEMM; the index holds the others. Ranks that share the rows agree on these columns. */
 #include "kernel/sparse.h"
 
+#include "base/comm.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/share.h"
@@ -191,18 +192,43 @@ double mrc_sparse_index_bytes(int64_t rows, int64_t entries)
     return per_entry * (double)entries + dense + 8 * (SEEN_WORDS + 4) * ceil((double)rows / BLOCK);
 }
 
-/* Find the columns that many rows have, give each a place, and make room for their values. */
-static mercer_status find_frequent(struct mrc_sparse_index *index, const mrc_points *points,
-                                   mercer_error *err)
+/* How many rows of all ranks have each column: where a column is kept decides on the order in which
+ * the products of two rows are added. */
+static mercer_status count_rows_with(const mrc_points *points, mercer_ctx *ctx,
+                                     const mrc_span *span, int64_t *count, mercer_error *err)
 {
-    int64_t *count = NULL, most = mrc_share_floor(OFTEN, points->n);
+    enum { TOGETHER = 1 << 14 };
+    double *numbers = NULL;
     mercer_status rc = MERCER_OK;
-    MRC_TRY(mrc_alloc(&count, points->d, sizeof *count, err));
     for (int64_t i = 0; i < points->n; i++) {
         mrc_sparse_row row = mrc_sparse_row_of(points, i);
         for (int64_t k = 0; k < row.count; k++)
             count[row.column[k]]++;
     }
+    if (!span->spread)
+        return rc;
+    MRC_TRY(mrc_alloc(&numbers, mrc_min64(points->d, TOGETHER), sizeof *numbers, err));
+    for (int64_t first = 0; first < points->d; first += TOGETHER) {
+        const int64_t columns = mrc_min64(points->d - first, TOGETHER);
+        for (int64_t c = 0; c < columns; c++)
+            numbers[c] = (double)count[first + c];
+        MRC_TRY(mrc_comm_sum(ctx, numbers, columns, err));
+        for (int64_t c = 0; c < columns; c++)
+            count[first + c] = (int64_t)numbers[c];
+    }
+out:
+    mrc_free(numbers);
+    return rc;
+}
+
+/* Find the columns that many rows have, give each a place, and make room for their values. */
+static mercer_status find_frequent(struct mrc_sparse_index *index, const mrc_points *points,
+                                   mercer_ctx *ctx, const mrc_span *span, mercer_error *err)
+{
+    int64_t *count = NULL, most = mrc_share_floor(OFTEN, span->total);
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_alloc(&count, points->d, sizeof *count, err));
+    MRC_TRY(count_rows_with(points, ctx, span, count, err));
     for (;; most += most / 8 + 1) { /* where more qualify than there is room, the bar is raised */
         index->frequent = 0;
         for (int64_t c = 0; c < points->d; c++)
@@ -246,7 +272,7 @@ out:
 }
 
 mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_ctx *ctx,
-                                     mercer_error *err)
+                                     const mrc_span *span, mercer_error *err)
 {
     struct mrc_sparse_index *index = NULL;
     int64_t blocks = (points->n + BLOCK - 1) / BLOCK;
@@ -267,7 +293,7 @@ mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_c
     for (int i = 0; i < PLACES; i++)
         index->places[i].column = -1;
     if (products)
-        MRC_TRY(find_frequent(index, points, err));
+        MRC_TRY(find_frequent(index, points, ctx, span, err));
     MRC_TRY(count_slots(&build, ctx, blocks, err));
     int64_t entries = index->first[blocks];
     MRC_TRY(

@@ -7,9 +7,10 @@
 #include "kernel/simd.h"
 
 /* Build the index of sparse points; it belongs to them. Dense points need none. products: only
- * MRC_TERM_PRODUCT and _SQUARE will be asked for. */
+ * MRC_TERM_PRODUCT and _SQUARE will be asked for. span: what the points are of all; the ranks of
+ * ctx agree on what the index says of all of them. */
 mercer_status mrc_sparse_index_build(mrc_points *points, bool products, mercer_ctx *ctx,
-                                     mercer_error *err);
+                                     const mrc_span *span, mercer_error *err);
 void mrc_sparse_index_free(struct mrc_sparse_index *index);
 /* Bytes an index takes for this many rows and entries, roughly. */
 double mrc_sparse_index_bytes(int64_t rows, int64_t entries);

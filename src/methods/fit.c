@@ -227,7 +227,7 @@ out:
 static mercer_status compare_calls(mercer_ctx *ctx, const mrc_request *r, const mercer_rows *rows,
                                    mercer_error *err)
 {
-    const int64_t shape[] = {rows->total, rows->d, rows->dtype};
+    const int64_t shape[] = {rows->total, rows->d, rows->dtype, mercer_rows_is_sparse(rows)};
     const mercer_rows *landmarks = r->options.landmarks;
     uint64_t mine = mrc_options_hash(&r->options), first;
     mercer_status rc = MERCER_OK;
@@ -251,10 +251,12 @@ out:
 
 /* Few rows, of which one rank would hold the whole matrix: every rank gets all of them and fits for
  * itself, so that its model is the one of one rank. */
-static mercer_status gather_rows(mercer_ctx *ctx, const mercer_rows *rows, mercer_rows **out,
-                                 mercer_error *err)
+static mercer_status gather_rows(mercer_ctx *ctx, const mercer_rows *rows, int64_t entries,
+                                 mercer_rows **out, mercer_error *err)
 {
-    const double bytes = (double)rows->total * (double)rows->d * (double)sizeof(double);
+    const double numbers = mercer_rows_is_sparse(rows) ? (double)entries * 2 /* a column for each */
+                                                       : (double)rows->total * (double)rows->d;
+    const double bytes = numbers * (double)sizeof(double);
     mercer_rows *all = NULL;
     mercer_status rc = MERCER_OK;
     if (bytes > (double)mercer_ctx_memory(ctx)) {
@@ -303,20 +305,21 @@ static mercer_status join_ranks(mercer_ctx *ctx, mrc_request *r, const mercer_ro
                                 mercer_rows **all, mercer_error *err)
 {
     const mrc_span own = mrc_span_of_rank(rows->total, ctx->comm.table.rank, ctx->comm.table.size);
+    int64_t entries = 0;
     mercer_status rc = MERCER_OK;
-    if (mercer_rows_is_sparse(rows))
-        MRC_FAIL(
-            err, MERCER_ERR_UNSUPPORTED,
-            "sparse rows cannot be spread over ranks yet: fit on one rank, or make them dense");
     if (own.first != rows->first || own.n != rows->n)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT,
                  "the rows are not those that rank %d of %d has of %lld (mercer_ctx_part)",
                  ctx->comm.table.rank, ctx->comm.table.size, (long long)rows->total);
     MRC_TRY(compare_calls(ctx, r, rows, err));
-    if (rows->total < MRC_FACTOR_ROWS && !r->problem.store)
-        MRC_TRY(gather_rows(ctx, rows, all, err));
-    else
+    if (mercer_rows_is_sparse(rows))
+        MRC_TRY(mrc_rows_entries_of_all(ctx, rows, &entries, err));
+    if (rows->total < MRC_FACTOR_ROWS && !r->problem.store) {
+        MRC_TRY(gather_rows(ctx, rows, entries, all, err));
+    } else {
         r->problem.ranks = ctx;
+        r->problem.entries = entries;
+    }
 out:
     return rc;
 }

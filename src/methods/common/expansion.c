@@ -35,9 +35,9 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
 {
     const mercer_rows *rows = problem->rows;
     /* Few points of few columns may be smaller as they are, but a mean would be kept with them. */
-    double mean_size = mercer_rows_is_sparse(rows)
-                           ? 1.5 * (double)mercer_rows_entries(rows) / (double)rows->n
-                           : (double)rows->d;
+    double mean_size = mercer_rows_is_sparse(rows) ? 1.5 * (double)mrc_problem_entries(problem) /
+                                                         (double)mrc_rows_total(rows)
+                                                   : (double)rows->d;
     double points =
         problem->center == MRC_CENTER_NONE ? (double)count : (double)mrc_rows_total(rows);
     return mrc_kernel_is_linear(problem->kernel) &&

@@ -13,6 +13,7 @@
 typedef struct mrc_problem {
     const mercer_rows *rows; /* scaled training rows */
     mercer_ctx *ranks;       /* whose ranks they are spread over, or NULL */
+    int64_t entries;         /* of the rows of all ranks then */
     mercer_rows *own_rows;   /* the same where the fit has made them: their memory may become the
                                 model's, as long as they can still be read; else NULL */
     const mercer_targets *targets;
@@ -68,6 +69,8 @@ typedef struct mrc_work {
 
 /* Targets as columns of numbers: classes by indicators, two of them by one. */
 int64_t mrc_problem_outputs(const mrc_problem *problem);
+/* Entries of all rows of the problem, of which there are mrc_rows_total(). */
+int64_t mrc_problem_entries(const mrc_problem *problem);
 
 /* Every method's parameter struct starts with this field, and its schema with this line. */
 typedef struct mrc_common_params {

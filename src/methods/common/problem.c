@@ -26,6 +26,13 @@ int64_t mrc_problem_outputs(const mrc_problem *problem)
     return targets->classes > 2 ? targets->classes : 1;
 }
 
+int64_t mrc_problem_entries(const mrc_problem *problem)
+{
+    return problem->ranks && mercer_rows_is_sparse(problem->rows)
+               ? problem->entries
+               : mercer_rows_entries(problem->rows);
+}
+
 mercer_status mrc_problem_check_range(const mrc_problem *problem, mercer_error *err)
 {
     static const double MOST = 1e140; /* the square of it, of sums of it, and of their inverses */

@@ -159,12 +159,17 @@ static mercer_status keep_features(const mrc_spectrum *s, int64_t n, double **ou
  * prepared. */
 static mrc_gram_request request_of(const mercer_ctx *ctx, const mrc_problem *problem, int64_t n)
 {
+    enum { ENTRY = sizeof(double) + sizeof(int32_t) };
+    const mercer_rows *rows = problem->rows;
+    const int64_t entries = mrc_problem_entries(problem), all = mrc_rows_total(rows);
+    const bool sparse = mercer_rows_is_sparse(rows);
     int64_t wanted = problem->components < n ? problem->components : n;
     double z = 0;
-    if (!mrc_kernel_is_precomputed(problem->kernel) && problem->rows->n > 0)
-        z = mrc_rows_bytes(problem->rows) / (double)problem->rows->n / 8;
+    if (!mrc_kernel_is_precomputed(problem->kernel) && (sparse || rows->n > 0))
+        z = sparse ? (double)entries * ENTRY / (double)all / 8
+                   : mrc_rows_bytes(rows) / (double)rows->n / 8;
     if (!problem->own_rows)
-        z -= mrc_points_row_size(ctx, problem->kernel, problem->rows);
+        z -= mrc_points_row_size_of(ctx, problem->kernel, rows, sparse ? all : rows->n, entries);
     return (mrc_gram_request){.centered = problem->center != MRC_CENTER_NONE,
                               .products = mrc_spectrum_passes(n, wanted),
                               .vectors = mrc_spectrum_block(wanted),

@@ -139,6 +139,11 @@ static void test_rows(void **state)
     REFUSED(mercer_rows_view_part, ctx, NULL, 1, &out);
     REFUSED(mercer_rows_view_part, ctx, &nothing, 1, &out);
     REFUSED(mercer_rows_view_part, ctx, &dense, 1, NULL);
+    REFUSED(mercer_rows_view_csr_part, NULL, &starts, &columns, &values, 1, 1, &out);
+    REFUSED(mercer_rows_view_csr_part, ctx, NULL, &columns, &values, 1, 1, &out);
+    REFUSED(mercer_rows_view_csr_part, ctx, &starts, NULL, &values, 1, 1, &out);
+    REFUSED(mercer_rows_view_csr_part, ctx, &starts, &columns, NULL, 1, 1, &out);
+    REFUSED(mercer_rows_view_csr_part, ctx, &starts, &columns, &values, 1, 1, NULL);
     REFUSED(mercer_rows_view_csr, NULL, &starts, &columns, &values, 1, &out);
     REFUSED(mercer_rows_view_csr, ctx, NULL, &columns, &values, 1, &out);
     REFUSED(mercer_rows_view_csr, ctx, &starts, NULL, &values, 1, &out);

@@ -5,6 +5,13 @@
 
 #include "base/strips.h"
 
+/* Sparse rows: those of a table, or of a part of it. */
+struct entries {
+    int64_t *start;
+    int32_t *column;
+    double *value;
+};
+
 /* A fit, and the model that one rank makes of all rows. */
 struct spread_fit {
     const char *method, *kernel, *scale, *center, *store, *head;
@@ -12,8 +19,9 @@ struct spread_fit {
     int64_t n, d;
     mercer_dtype dtype;
     const void *x;
-    const int64_t *codes; /* n: classes, or */
-    const double *values; /* n x outputs, or neither */
+    const struct entries *sparse; /* instead of x */
+    const int64_t *codes;         /* n: classes, or */
+    const double *values;         /* n x outputs, or neither */
     int64_t outputs;
     const double *landmarks; /* landmark_count x d, or NULL */
     int64_t landmark_count;
@@ -84,6 +92,29 @@ static mercer_status targets_of(const struct spread_fit *f, int64_t first, int64
     return rc;
 }
 
+/* Rows [first, first + count) as rows of their own, or as a part of the table. */
+static mercer_status rows_of(const struct spread_fit *f, mercer_ctx *ctx, int64_t first,
+                             int64_t count, bool part, mercer_rows **out, mercer_error *err)
+{
+    const mercer_array dense = array_of(f, first, count);
+    int64_t *start;
+    if (!f->sparse)
+        return part ? mercer_rows_view_part(ctx, &dense, f->n, out, err)
+                    : mercer_rows_view(ctx, &dense, out, err);
+    const struct entries *e = f->sparse;
+    start = malloc((size_t)(count + 1) * sizeof *start); /* copied below, by its type */
+    assert_non_null(start);
+    for (int64_t i = 0; i <= count; i++)
+        start[i] = e->start[first + i] - e->start[first];
+    mercer_array s = vector_array(MERCER_I64, start, count + 1);
+    mercer_array c = vector_array(MERCER_I32, e->column + e->start[first], start[count]);
+    mercer_array v = vector_array(MERCER_F64, e->value + e->start[first], start[count]);
+    s.release = free;
+    s.host = start;
+    return part ? mercer_rows_view_csr_part(ctx, &s, &c, &v, f->d, f->n, out, err)
+                : mercer_rows_view_csr(ctx, &s, &c, &v, f->d, out, err);
+}
+
 static mercer_status landmarks_of(const struct spread_fit *f, mercer_ctx *ctx, mercer_rows **out,
                                   mercer_error *err)
 {
@@ -99,14 +130,13 @@ static void fit_alone(struct spread_fit *f, int threads)
 {
     mercer_targets *targets = NULL;
     mercer_ctx *ctx = new_ctx(threads);
-    mercer_array array = array_of(f, 0, f->n);
     mercer_rows *rows = NULL, *landmarks = NULL;
     mercer_model *model = NULL;
     mercer_fit_options options = options_of(f);
     void *bytes = NULL;
     size_t size = 0;
     f->report = (mercer_fit_report){.struct_size = sizeof f->report};
-    assert_ok(mercer_rows_view(ctx, &array, &rows, err));
+    assert_ok(rows_of(f, ctx, 0, f->n, false, &rows, err));
     assert_ok(landmarks_of(f, ctx, &landmarks, err));
     options.landmarks = landmarks;
     assert_ok(targets_of(f, 0, f->n, &targets, err));
@@ -141,8 +171,7 @@ static mercer_status fit_here(struct rank *rank, mercer_ctx *ctx, mercer_error *
     mercer_status rc = MERCER_OK;
     MRC_TRY(mercer_ctx_set_threads(ctx, f->threads, err));
     MRC_TRY(mercer_ctx_part(ctx, f->n, &first, &count, err));
-    mercer_array array = array_of(f, first, count);
-    rc = mercer_rows_view_part(ctx, &array, f->n, &rows, err);
+    rc = rows_of(f, ctx, first, count, true, &rows, err);
     if (rc == MERCER_OK)
         rc = targets_of(f, first, count, &targets, err);
     if (rc == MERCER_OK)
@@ -555,6 +584,238 @@ static void test_rkpca(void **state)
     free(floats);
 }
 
+/* Sparse rows of which some are empty, some equal to one in another part, some columns in nearly
+ * all rows, others in few or none, and the last ones in the last rows alone; whole: no value is
+ * below zero. */
+static struct entries sparse_rows(int64_t n, int64_t d, bool whole)
+{
+    double *x = normal_rows(21, n, d, 0, 1), *u = normal_rows(22, n, d, 0, 1);
+    struct entries e;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++) {
+            const double often = j < 3 ? 1 : j < 5 ? -0.9 : j == d / 2 ? -9 : -1.6;
+            const bool last = j >= d - 2, twin = i >= n / 2 && i % 5 == 0;
+            double *to = x + i * d + j;
+            if (twin)
+                *to = x[(i - n / 2) * d + j];
+            else if (u[i * d + j] > often || (i % 97 == 13) || (last && i < n - 200))
+                *to = 0;
+            else if (whole)
+                *to = fabs(*to);
+            at += *to != 0;
+        }
+    e.start = calloc((size_t)n + 1, sizeof *e.start);
+    e.column = malloc((size_t)(at + n) * sizeof *e.column);
+    e.value = malloc((size_t)(at + n) * sizeof *e.value);
+    assert_true(e.start && e.column && e.value);
+    at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < d; j++)
+            if (x[i * d + j] != 0 || (i % 50 == 7 && j == 1)) { /* zeroes may be entries, too */
+                e.column[at] = (int32_t)j;
+                e.value[at++] = x[i * d + j] == 0 ? -0.0 : x[i * d + j];
+            }
+        e.start[i + 1] = at;
+    }
+    free(x);
+    free(u);
+    return e;
+}
+
+static void free_entries(struct entries *e)
+{
+    free(e->start);
+    free(e->column);
+    free(e->value);
+}
+
+static void test_sparse_rows(void **state)
+{
+    enum { N = 3077, D = 12, WIDE = 400, MANY = 20123 };
+    static const int64_t counts[] = {1, 2, 255, 257, 1025, 2499, 2500, 3077};
+    struct entries e = sparse_rows(N, D, false), wide = sparse_rows(N, WIDE, false);
+    struct entries whole = sparse_rows(N, D, true), many = sparse_rows(MANY, D, false);
+    struct spread_fit base = {.method = "kpca",
+                              .kernel = "rbf:sigma=12",
+                              .components = 5,
+                              .n = N,
+                              .d = D,
+                              .sparse = &e,
+                              .tolerance = 1e-4,
+                              .store = "lowrank"},
+                      f;
+    (void)state;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (int s = 0; s < 2; s++) {
+            f = base;
+            f.n = counts[k];
+            f.center = counts[k] < 2 ? "none" : NULL;
+            f.components = counts[k] < 10 ? 1 : 5;
+            f.store = s ? "lowrank" : NULL;
+            check_fit(f);
+        }
+    static const char *const kernels[] = {"poly:degree=2", "poly:degree=2,coef0=0",
+                                          "0.5*rbf:sigma=20 + 2*poly:degree=1,coef0=1",
+                                          "rq:sigma=40", "rbf:sigma=20 * poly:degree=1,coef0=1"};
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        check_fit(f);
+        f.center = "none";
+        f.scale = "unit";
+        check_fit(f);
+    }
+    f = base;
+    f.kernel = "rbf"; /* the median distance */
+    f.tolerance = 1e-2;
+    check_fit(f);
+    f.tolerance = 0; /* the store that auto takes */
+    f.store = NULL;
+    f.kernel = "rbf:sigma=60";
+    check_fit(f);
+    f = base;
+    f.sparse = &whole;
+    f.kernel = "rbf:sigma=4";
+    f.scale = "minmax";
+    check_fit(f);
+    f.components = 0.9;
+    f.scale = "unit";
+    f.kernel = "poly:degree=2";
+    check_fit(f);
+    f.kernel = "intersection";
+    f.components = 3;
+    f.tolerance = 0.01;
+    check_fit(f);
+    f.kernel = "laplacian:gamma=0.001";
+    f.scale = NULL;
+    check_fit(f);
+    f = base;
+    f.n = MANY;
+    f.sparse = &many;
+    f.kernel = "poly:degree=3";
+    f.tolerance = 0;
+    check_fit(f);
+    free_entries(&e);
+    free_entries(&wide);
+    free_entries(&whole);
+    free_entries(&many);
+}
+
+static void test_points_of_sparse_rows(void **state)
+{
+    enum { N = 3077, WIDE = 400, POINTS = 60, MANY = 20123, NARROW = 12 };
+    static const int64_t counts[] = {1, 2, 257, 2499, 2500, 3077};
+    static const char *const methods[] = {"nystroem", "rkpca", "greedy"};
+    static const char *const kernels[] = {
+        "poly:degree=2",       "linear", "cosine", "sigmoid", "0.5*rbf:sigma=9 + 2*linear",
+        "laplacian:gamma=0.01"};
+    struct entries wide = sparse_rows(N, WIDE, false), many = sparse_rows(MANY, NARROW, false);
+    double *points = normal_rows(8, POINTS, WIDE, 0, 1);
+    struct spread_fit base = {.method = "nystroem:points=70",
+                              .kernel = "rbf:sigma=9",
+                              .components = 5,
+                              .n = N,
+                              .d = WIDE,
+                              .sparse = &wide},
+                      f;
+    (void)state;
+    for (int64_t i = 0; i < (int64_t)POINTS * WIDE; i++)
+        points[i] = fabs(points[i]) < 1.5 ? 0 : points[i];
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        f = base;
+        f.n = counts[k];
+        f.center = counts[k] < 2 ? "none" : NULL;
+        f.components = counts[k] < 10 ? 1 : 5;
+        check_fit(f);
+        f.method = "nystroem";
+        f.landmarks = points;
+        f.landmark_count = POINTS;
+        check_fit(f);
+    }
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        f = base;
+        f.kernel = kernels[k];
+        f.center = "none";
+        check_fit(f);
+        f.center = "span";
+        f.scale = "unit";
+        check_fit(f);
+        f.landmarks = points;
+        f.landmark_count = POINTS;
+        f.method = "nystroem";
+        check_fit(f);
+    }
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        f = base;
+        f.method = methods[k];
+        f.landmarks = points;
+        f.landmark_count = POINTS;
+        check_fit(f);
+        f.kernel = "linear";
+        check_fit(f);
+    }
+    f = base;
+    f.kernel = "rbf"; /* a learnt width, and as many points as a share takes */
+    f.method = "nystroem";
+    f.components = 0.5;
+    check_fit(f);
+    f = base;
+    f.method = "nystroem:points=250"; /* sums on two grids */
+    f.n = MANY;
+    f.d = NARROW;
+    f.sparse = &many;
+    check_fit(f);
+    f.method = "nystroem:points=250";
+    f.kernel = "linear";
+    check_fit(f);
+    free(points);
+    free_entries(&wide);
+    free_entries(&many);
+}
+
+static void test_sparse_rows_with_targets(void **state)
+{
+    enum { N = 3077, D = 12, OUT = 2 };
+    static const int64_t counts[] = {257, 2499, 2500, 3077};
+    static const char *const methods[] = {"krr", "kfd", "rkpca:points=25"};
+    struct entries e = sparse_rows(N, D, false);
+    double *y = normal_rows(11, N, OUT, 5, 1);
+    int64_t *codes = malloc((size_t)N * sizeof *codes);
+    struct spread_fit base = {.kernel = "poly:degree=2", .n = N, .d = D, .sparse = &e}, f;
+    (void)state;
+    assert_non_null(codes);
+    for (int64_t i = 0; i < N; i++)
+        codes[i] = i < 1100 ? i % 2 : i < 2800 ? 2 + i % 3 % 2 : 4;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+        for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+            f = base;
+            f.n = counts[k];
+            f.method = methods[m];
+            f.store = counts[k] < 2500 ? "lowrank" : NULL;
+            f.codes = codes;
+            f.components = strncmp(methods[m], "rkpca", 5) == 0 ? 5 : 0;
+            check_fit(f);
+            if (strcmp(methods[m], "krr") == 0) {
+                f.values = y;
+                f.codes = NULL;
+                f.outputs = OUT;
+                f.scale = "unit";
+                f.kernel = "poly:degree=1,coef0=1";
+                check_fit(f);
+            }
+        }
+    f = base;
+    f.method = "kpca";
+    f.components = 4;
+    f.codes = codes;
+    f.head = "centre";
+    check_fit(f);
+    free(y);
+    free(codes);
+    free_entries(&e);
+}
+
 /* Targets of the rows that a rank has: values, and classes of which some ranks have not all. */
 static void test_krr(void **state)
 {
@@ -809,6 +1070,30 @@ static void test_what_is_not_spread_is_refused(void **state)
     check_refusal(&f, MERCER_ERR_UNSUPPORTED, "need a low-rank kernel matrix");
     f.kernel = "sigmoid";
     check_refusal(&f, MERCER_ERR_UNSUPPORTED, "not positive semidefinite");
+    /* Sparse rows of a dot product, whose matrix is products with all of them. */
+    struct entries e = sparse_rows(N, D, false);
+    f = base;
+    f.sparse = &e;
+    f.kernel = "linear";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.kernel = "cosine";
+    f.method = "rkpca";
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.method = "pca";
+    f.kernel = NULL;
+    check_refusal(&f, MERCER_ERR_UNSUPPORTED, "are not shared yet");
+    f.kernel = "rbf:sigma=6";
+    f.method = "kpca";
+    f.scale = "standard";
+    check_refusal(&f, MERCER_ERR_DATA, "unit keeps");
+    f.scale = "minmax";
+    check_refusal(&f, MERCER_ERR_DATA, "unit keeps");
+    f.scale = NULL;
+    f.kernel = "intersection";
+    check_refusal(&f, MERCER_ERR_DATA, "takes values >= 0 only");
+    e.value[e.start[2900]] = NAN;
+    check_refusal(&f, MERCER_ERR_DATA, "row 2901, column");
+    free_entries(&e);
     /* What one rank has in its rows, counted in those of the table. */
     bad[2999 * D + 2] = NAN;
     f = base;
@@ -969,9 +1254,13 @@ static void test_failures_end_all_ranks(void **state)
         const double *values;
         const int64_t *codes;
         int64_t landmarks;
-    } fits[] = {{"kpca", 3, NULL, NULL, 0},   {"nystroem:points=20", 3, NULL, NULL, 0},
-                {"rkpca", 3, NULL, NULL, 20}, {"rkpca", 3, NULL, NULL, 0},
-                {"krr", 0, x, NULL, 0},       {"kfd", 0, NULL, codes, 0}};
+        bool sparse;
+    } fits[] = {
+        {"kpca", 3, NULL, NULL, 0, false},   {"nystroem:points=20", 3, NULL, NULL, 0, false},
+        {"rkpca", 3, NULL, NULL, 20, false}, {"rkpca", 3, NULL, NULL, 0, false},
+        {"krr", 0, x, NULL, 0, false},       {"kfd", 0, NULL, codes, 0, false},
+        {"kpca", 3, NULL, NULL, 0, true},    {"nystroem:points=20", 3, NULL, NULL, 0, true}};
+    struct entries e = sparse_rows(N, D, true);
     (void)state;
     assert_non_null(codes);
     for (int64_t i = 0; i < N; i++)
@@ -979,7 +1268,8 @@ static void test_failures_end_all_ranks(void **state)
     for (size_t k = 0; k < sizeof fits / sizeof *fits; k++)
         fail_everywhere((struct spread_fit){.method = fits[k].method,
                                             .kernel = "rbf:sigma=20",
-                                            .scale = "standard",
+                                            .scale = fits[k].sparse ? "minmax" : "standard",
+                                            .sparse = fits[k].sparse ? &e : NULL,
                                             .components = fits[k].components,
                                             .n = N,
                                             .d = D,
@@ -991,6 +1281,7 @@ static void test_failures_end_all_ranks(void **state)
                                             .landmarks = fits[k].landmarks ? x : NULL,
                                             .landmark_count = fits[k].landmarks,
                                             .threads = 1});
+    free_entries(&e);
     free(x);
     free(codes);
 }
@@ -1007,6 +1298,9 @@ int main(void)
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
+        cmocka_unit_test(test_sparse_rows),
+        cmocka_unit_test(test_points_of_sparse_rows),
+        cmocka_unit_test(test_sparse_rows_with_targets),
         cmocka_unit_test(test_what_is_not_spread_is_refused),
         cmocka_unit_test(test_a_part_is_not_taken_for_all),
         cmocka_unit_test(test_calls_must_be_the_same),
