@@ -161,9 +161,9 @@ MERCER_API mercer_status mercer_reader_next(mercer_ctx *ctx, mercer_reader *read
                                             int64_t max_rows, mercer_table **block,
                                             mercer_error *err);
 /* Step over the next rows, as if mercer_reader_next() had given them: *skipped of them, fewer than
- * asked for only at the end. Where nothing has to be known of them (NPY in C order, without labels
- * in another file or missing values) they are not read, and class indices are those of rows that
- * are. */
+ * asked for only at the end. Where nothing has to be known of them (NPY in C order, text; without
+ * labels in another file, missing values or texts that are encoded) they are not read, class
+ * indices are those of rows that are, and what is wrong inside a row of text is not seen. */
 MERCER_API MERCER_EXPERIMENTAL mercer_status mercer_reader_skip(mercer_ctx *ctx,
                                                                 mercer_reader *reader, int64_t rows,
                                                                 int64_t *skipped,

@@ -240,6 +240,18 @@ static mercer_status skip_blank_lines(struct csv *csv, bool *end, mercer_error *
     }
 }
 
+/* Step over what may stand in front of a row. *end: none follows. */
+static mercer_status stand_at_row(struct csv *csv, bool *end, mercer_error *err)
+{
+    const mrc_text *text = &csv->text;
+    const char c = text->data[text->start];
+    *end = false;
+    if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end ||
+        (csv->comment && c == csv->comment))
+        return skip_blank_lines(csv, end, err);
+    return MERCER_OK;
+}
+
 /* A row follows; a blank line before it was inside the table. In a table of one column it may be a
  * missing value. */
 static mercer_status refuse_blank_line(const struct csv *csv, const mrc_columns *columns,
@@ -1344,13 +1356,9 @@ static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_blo
             text->paused = true;
             break;
         }
-        char c = text->data[text->start];
-        if (c == '\n' || c == '\r' || is_blank(csv, c) || text->start == text->end ||
-            (csv->comment && c == csv->comment)) {
-            MRC_TRY(skip_blank_lines(csv, &end, err));
-            if (end)
-                break;
-        }
+        MRC_TRY(stand_at_row(csv, &end, err));
+        if (end)
+            break;
         MRC_TRY(refuse_blank_line(csv, columns, err));
         if (block->n == block->capacity) {
             if (mrc_block_is_full(block, columns))
@@ -1372,6 +1380,105 @@ static mercer_status csv_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_blo
             MRC_TRY(mrc_fail_again(err, local.code, &local));
         }
     }
+out:
+    return rc;
+}
+
+/* Step over the row at the start of the unread text: its end is looked for, and nothing else.
+ * Quotes matter where a cell begins, so rows that have any are gone through cell by cell. */
+static enum outcome skip_row(struct csv *csv, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    const char *first = text->data + text->start, *limit = text->data + text->end;
+    const char *end = memchr(first, '\n', (size_t)(limit - first) + 1); /* there is one at limit */
+    const char *quote = memchr(first, '"', (size_t)(end - first));
+    const char *carriage = memchr(first, '\r', (size_t)(end - first));
+    struct place at = {first, text->line};
+    struct cell cell;
+    enum outcome outcome = CELL_INSIDE;
+    if (!quote || (carriage && carriage < quote)) {
+        at.p = carriage ? carriage : end;
+        outcome = at.p == limit && !text->ended ? CELL_MORE
+                  : skip_line_end(csv, &at)     ? CELL_LAST
+                                                : CELL_MORE;
+    }
+    while (outcome == CELL_INSIDE)
+        outcome = next_cell(csv, &at, &cell, err);
+    if (outcome == CELL_LAST) {
+        text->line = at.line;
+        text->start = (size_t)(at.p - text->data);
+    }
+    return outcome;
+}
+
+static mercer_status csv_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                              mercer_error *err)
+{
+    struct csv *csv = self;
+    const mrc_columns *columns = &csv->source->columns;
+    mrc_text *text = &csv->text;
+    mercer_error local = {.code = MERCER_OK}; /* err may be NULL, but its code is needed */
+    bool end = false;
+    mercer_status rc = MERCER_OK;
+    *skipped = 0;
+    while (*skipped < rows) {
+        MRC_TRY(stand_at_row(csv, &end, err));
+        if (end)
+            break;
+        MRC_TRY(refuse_blank_line(csv, columns, err));
+        enum outcome outcome = skip_row(csv, &local);
+        if (outcome == CELL_LAST) {
+            ++*skipped;
+            csv->rows++;
+        } else if (outcome == CELL_MORE) {
+            MRC_TRY(mrc_check_cancel(ctx, err));
+            MRC_TRY(mrc_text_more(text, err));
+            mrc_progress(ctx, "reading", mrc_input_done(text->input));
+        } else {
+            MRC_TRY(mrc_fail_again(err, local.code, &local));
+        }
+    }
+out:
+    return rc;
+}
+
+/* Stand where a line begins again. */
+static mercer_status return_to_line(struct csv *csv, int64_t line, mercer_error *err)
+{
+    mrc_text *text = &csv->text;
+    mercer_status rc = MERCER_OK;
+    MRC_TRY(mrc_text_restart(text, err));
+    while (text->line < line) {
+        struct place at = {text->data + text->start, text->line};
+        while (*at.p != '\n' && *at.p != '\r') /* there is a line end behind the text */
+            at.p++;
+        if ((at.p == text->data + text->end || !skip_line_end(csv, &at)) && !text->ended) {
+            MRC_TRY(mrc_text_more(text, err));
+            continue;
+        }
+        text->start = (size_t)(at.p - text->data);
+        text->line = at.line;
+    }
+out:
+    return rc;
+}
+
+static mercer_status csv_survey(void *self, mercer_ctx *ctx, mercer_error *err)
+{
+    struct csv *csv = self;
+    const int64_t line = csv->text.line, blank_line = csv->blank_line;
+    int64_t rows = 0;
+    mercer_error why = {.code = MERCER_OK};
+    mercer_status rc = MERCER_OK;
+    if (!mrc_input_rewinds(csv->text.input))
+        return MERCER_OK;
+    rc = csv_skip(csv, ctx, INT64_MAX, &rows, &why);
+    if (rc != MERCER_OK && rc != MERCER_ERR_FORMAT && rc != MERCER_ERR_DATA)
+        MRC_TRY(mrc_fail_again(err, rc, &why));
+    csv->source->rows = rows + (rc != MERCER_OK);
+    csv->rows = 0;
+    csv->blank_line = blank_line;
+    rc = return_to_line(csv, line, err);
 out:
     return rc;
 }
@@ -1478,6 +1585,8 @@ const mrc_format mrc_format_csv = {
     .caps = MRC_HAS_HEADER,
     .open = csv_open,
     .rows = csv_rows,
+    .skip = csv_skip,
+    .survey = csv_survey,
     .paused = csv_paused,
     .close = csv_close,
     .writer = &csv_writer,
@@ -1491,6 +1600,8 @@ const mrc_format mrc_format_tsv = {
     .caps = MRC_HAS_HEADER,
     .open = csv_open,
     .rows = csv_rows,
+    .skip = csv_skip,
+    .survey = csv_survey,
     .paused = csv_paused,
     .close = csv_close,
     .writer = &csv_writer,

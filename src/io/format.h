@@ -67,10 +67,17 @@ struct mrc_format {
      * block->full. */
     mercer_status (*rows)(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
                           mercer_error *err);
-    /* Step over the next rows; a table that cannot be read from any row on without holding all of
-     * it says so (MERCER_ERR_UNSUPPORTED), also where there is nothing to step over. NULL: rows
-     * that are not wanted are read, too. */
-    mercer_status (*skip)(void *self, int64_t rows, mercer_error *err);
+    /* Step over the next rows, *skipped of them: fewer only at the end of the table. Of text only
+     * the ends of rows are looked for: what is wrong inside a row is told by who reads it. A table
+     * that cannot be read from any row on without holding all of it says so
+     * (MERCER_ERR_UNSUPPORTED), also where there is nothing to step over. NULL: rows that are not
+     * wanted are read, too. */
+    mercer_status (*skip)(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                          mercer_error *err);
+    /* Go through the whole table for source->rows, where it is not known, and stand in front of the
+     * first row again; rows are left at 0 where the input cannot be gone through twice. Where the
+     * end of a row is not found, that row counts: reading it says why. NULL: never needed. */
+    mercer_status (*survey)(void *self, mercer_ctx *ctx, mercer_error *err);
     bool (*paused)(const void *self); /* the rest has not come yet; NULL: never */
     void (*close)(void *self);
     const mrc_format_writer *writer; /* NULL: read only */

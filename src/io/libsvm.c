@@ -13,7 +13,8 @@
  * over the file, unless the caller knows the columns: of a stream there is no second pass. A stream
  * of which both are known is answered as it comes: a block ends before it would have to wait.
  *
- * A line is parsed when the buffer has all of it. Cost: O(bytes), no allocation per entry. */
+ * A line is parsed when the buffer has all of it. Cost: O(bytes), no allocation per entry; what is
+ * done for each line stands in the loops that go through them. */
 #include "base/number.h"
 #include "io/format.h"
 #include "io/text.h"
@@ -43,6 +44,7 @@ struct libsvm {
     bool started, handed_out; /* a row was seen; a block was filled */
     bool labelled;            /* rows start with a label, wanted or not */
     bool noted_query;
+    bool looked;   /* the file was gone through */
     char *scratch; /* a label as a class name */
     int64_t scratch_size;
 };
@@ -68,8 +70,9 @@ static const char *word_end(const char *p, const char *end)
 
 /* The next line that has a row, without comment and blanks around it; *first NULL at the end of the
  * file, or with text->paused where there is none without waiting, if it may pause. */
-static mercer_status next_line(mrc_text *text, mercer_ctx *ctx, bool may_pause, const char **first,
-                               const char **end, mercer_error *err)
+static inline __attribute__((always_inline)) mercer_status
+next_line(mrc_text *text, mercer_ctx *ctx, bool may_pause, const char **first, const char **end,
+          mercer_error *err)
 {
     for (;;) {
         *first = NULL;
@@ -188,9 +191,9 @@ out:
 }
 
 /* Look at a label before it is stored: are there labels at all, how many, what are they? */
-static mercer_status check_label(struct libsvm *libsvm, mrc_columns *columns, mrc_classes *classes,
-                                 mrc_block *block, const char *first, const char *end,
-                                 mercer_error *err)
+static inline __attribute__((always_inline)) mercer_status
+check_label(struct libsvm *libsvm, mrc_columns *columns, mrc_classes *classes, mrc_block *block,
+            const char *first, const char *end, mercer_error *err)
 {
     bool whole = false, start = !libsvm->started;
     const char *stop = label_end(first, end);
@@ -325,23 +328,10 @@ out:
     return rc;
 }
 
-/* Read from the start again. */
-static mercer_status restart(struct libsvm *libsvm, mercer_error *err)
-{
-    mrc_input *input = libsvm->text.input;
-    mrc_budget *budget = libsvm->text.budget;
-    mercer_status rc = MERCER_OK;
-    mrc_text_destroy(&libsvm->text);
-    libsvm->text.input = input;
-    MRC_TRY(mrc_input_rewind(input, err));
-    MRC_TRY(mrc_text_init(&libsvm->text, input, budget, err));
-out:
-    return rc;
-}
-
-/* A pass over the file for the number of columns and the kind of labels. It only looks at the two
- * ends of each line: that all is well in between is for the real pass to see. */
-static mercer_status look_through(struct libsvm *libsvm, mercer_ctx *ctx, mercer_error *err)
+/* A pass over the file for the number of rows and columns and the kind of labels. It only looks at
+ * the two ends of each line: that all is well in between is for the real pass to see. */
+static mercer_status look_through(struct libsvm *libsvm, mercer_ctx *ctx, int64_t *rows,
+                                  mercer_error *err)
 {
     const char *first, *end;
     bool all_whole = true;
@@ -351,6 +341,7 @@ static mercer_status look_through(struct libsvm *libsvm, mercer_ctx *ctx, mercer
         MRC_TRY(next_line(&libsvm->text, ctx, false, &first, &end, err));
         if (!first)
             break;
+        ++*rows;
         const char *stop = label_end(first, end), *p = end;
         bool whole = true;
         if (libsvm->labels == LABELS_UNDECIDED && stop && label_numbers(first, stop, &whole, NULL))
@@ -371,7 +362,7 @@ static mercer_status look_through(struct libsvm *libsvm, mercer_ctx *ctx, mercer
         libsvm->labels = LABELS_VALUES;
     libsvm->columns = libsvm->columns ? libsvm->columns : widest;
     MRC_TRY(mrc_budget_columns(libsvm->text.budget, libsvm->columns, true, err));
-    MRC_TRY(restart(libsvm, err));
+    MRC_TRY(mrc_text_restart(&libsvm->text, err));
 out:
     return rc;
 }
@@ -410,6 +401,32 @@ out:
     return rc;
 }
 
+static mercer_status fail_empty(const struct libsvm *libsvm, mercer_error *err)
+{
+    return mrc_fail_at(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is empty",
+                       libsvm->text.input->shown);
+}
+
+/* See to it that columns and the kind of labels are known before the first of several blocks. */
+static mercer_status know_columns(struct libsvm *libsvm, mercer_ctx *ctx, mercer_error *err)
+{
+    const bool known = libsvm->columns && libsvm->labels != LABELS_UNDECIDED;
+    int64_t rows = 0;
+    if (libsvm->started || libsvm->looked)
+        return MERCER_OK;
+    if (!known && mrc_input_rewinds(libsvm->text.input)) {
+        libsvm->looked = true;
+        return look_through(libsvm, ctx, &rows, err);
+    }
+    if (!libsvm->columns)
+        return mrc_fail_at(
+            err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,
+            "%s: how many columns a stream of LIBSVM text has is not known before its end; "
+            "say how many, or use a file",
+            libsvm->text.input->shown);
+    return MERCER_OK;
+}
+
 static mercer_status libsvm_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
                                  mercer_error *err)
 {
@@ -420,14 +437,8 @@ static mercer_status libsvm_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_
     const char *file = libsvm->text.input->shown, *first, *end;
     mercer_status rc = MERCER_OK;
     bool whole, all = most == INT64_MAX && !libsvm->started;
-    bool known = libsvm->columns && libsvm->labels != LABELS_UNDECIDED;
-    if (!all && !known && !libsvm->started && mrc_input_rewinds(libsvm->text.input))
-        MRC_TRY(look_through(libsvm, ctx, err));
-    else if (!all && !libsvm->columns && !libsvm->started)
-        MRC_FAIL_AT(err, MERCER_ERR_ARGUMENT, MRC_IN_FILE,
-                    "%s: how many columns a stream of LIBSVM text has is not known before its end; "
-                    "say how many, or use a file",
-                    file);
+    if (!all)
+        MRC_TRY(know_columns(libsvm, ctx, err));
     libsvm->text.fill_blocks = source->fill_blocks;
     block->with_codes |=
         libsvm->started && (libsvm->labels == LABELS_CLASSES || libsvm->labels == LABELS_UNDECIDED);
@@ -449,7 +460,7 @@ static mercer_status libsvm_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_
         block->n++;
     }
     if (!libsvm->started)
-        MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: is empty", file);
+        MRC_TRY(fail_empty(libsvm, err));
     columns->count = columns->data = libsvm->columns ? libsvm->columns : libsvm->widest;
     if (columns->data == 0)
         MRC_FAIL_AT(err, MERCER_ERR_DATA, MRC_IN_FILE, "%s: has no columns (no pair index:value)",
@@ -458,6 +469,50 @@ static mercer_status libsvm_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_
     if (libsvm->labels != LABELS_NONE)
         snprintf(source->origin, MRC_ORIGIN_SIZE, "%s from the labels in front",
                  libsvm->labels == LABELS_VALUES ? "values" : "classes");
+out:
+    return rc;
+}
+
+/* Step over rows. The first one of the file tells whether rows have labels, and how many: that is
+ * what all others are held to, whoever reads them. */
+static mercer_status libsvm_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                                 mercer_error *err)
+{
+    struct libsvm *libsvm = self;
+    mrc_table_source *source = libsvm->source;
+    mrc_block none = {.input = libsvm->text.input, .budget = libsvm->text.budget};
+    const char *first, *end;
+    mercer_status rc = MERCER_OK;
+    *skipped = 0;
+    if (rows > 0)
+        MRC_TRY(know_columns(libsvm, ctx, err));
+    while (*skipped < rows) {
+        MRC_TRY(next_line(&libsvm->text, ctx, false, &first, &end, err));
+        if (!first)
+            break;
+        if (!libsvm->started)
+            MRC_TRY(
+                check_label(libsvm, &source->columns, &source->classes, &none, first, end, err));
+        ++*skipped;
+    }
+    if (!libsvm->started && rows > 0)
+        MRC_TRY(fail_empty(libsvm, err));
+    libsvm->handed_out |= *skipped > 0;
+out:
+    mrc_block_destroy(&none);
+    return rc;
+}
+
+static mercer_status libsvm_survey(void *self, mercer_ctx *ctx, mercer_error *err)
+{
+    struct libsvm *libsvm = self;
+    int64_t rows = 0;
+    mercer_status rc = MERCER_OK;
+    if (!mrc_input_rewinds(libsvm->text.input))
+        return MERCER_OK;
+    MRC_TRY(look_through(libsvm, ctx, &rows, err));
+    libsvm->looked = true;
+    libsvm->source->rows = rows;
 out:
     return rc;
 }
@@ -532,6 +587,8 @@ const mrc_format mrc_format_libsvm = {
     .caps = MRC_LABELS_FRONT,
     .open = libsvm_open,
     .rows = libsvm_rows,
+    .skip = libsvm_skip,
+    .survey = libsvm_survey,
     .paused = libsvm_paused,
     .close = libsvm_close,
     .writer = &libsvm_writer,

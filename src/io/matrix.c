@@ -300,6 +300,17 @@ out:
     return rc;
 }
 
+mercer_status mrc_matrix_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                              mercer_error *err)
+{
+    mrc_matrix *matrix = self;
+    const int64_t left = matrix->rows - matrix->next;
+    (void)ctx, (void)err;
+    *skipped = rows < left ? rows : left;
+    matrix->next += *skipped;
+    return MERCER_OK;
+}
+
 void mrc_matrix_destroy(mrc_matrix *matrix)
 {
     if (matrix->destroy)

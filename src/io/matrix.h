@@ -49,5 +49,8 @@ void mrc_matrix_describe(mrc_matrix *matrix, mrc_table_source *source);
 mercer_status mrc_matrix_rows(void *self, mercer_ctx *ctx, int64_t most, mrc_block *block,
                               mercer_error *err);
 void mrc_matrix_close(void *self);
+/* Step over rows of a matrix that is in memory. */
+mercer_status mrc_matrix_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                              mercer_error *err);
 
 #endif

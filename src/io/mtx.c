@@ -332,5 +332,6 @@ const mrc_format mrc_format_mtx = {
     .endings = ".mtx",
     .open = mtx_open,
     .rows = mrc_matrix_rows,
+    .skip = mrc_matrix_skip,
     .close = mrc_matrix_close,
 };

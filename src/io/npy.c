@@ -482,16 +482,22 @@ out:
     return rc;
 }
 
-static mercer_status npy_skip(void *self, int64_t rows, mercer_error *err)
+static mercer_status npy_skip(void *self, mercer_ctx *ctx, int64_t rows, int64_t *skipped,
+                              mercer_error *err)
 {
     mrc_matrix *matrix = self;
     const struct npy *npy = matrix->self;
+    const int64_t left = matrix->rows - matrix->next;
+    (void)ctx;
+    *skipped = 0;
     if (npy->fortran)
         return mrc_fail_at(err, MERCER_ERR_UNSUPPORTED, MRC_IN_FILE,
                            "%s: its values lie column by column (Fortran order), so rows cannot be "
                            "read without all others: save it in C order",
                            npy->input->shown);
+    rows = rows < left ? rows : left;
     matrix->next += rows;
+    *skipped = rows;
     return mrc_input_skip(npy->input, rows * npy->columns * npy->width, err);
 }
 

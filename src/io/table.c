@@ -398,27 +398,36 @@ out:
     return rc;
 }
 
-/* Step over rows without a look at them, where none of them would be counted, told or left out;
- * *done: that was possible. */
-static mercer_status step_over(mercer_reader *reader, int64_t rows, bool *done, mercer_error *err)
+/* Whether rows can be stepped over without a look at them: none of them would be counted, told or
+ * left out, and nothing is learnt from them. */
+static bool can_step_over(const mercer_reader *reader)
 {
-    const mrc_format *format = reader->source.format;
-    const int64_t left = reader->source.rows - reader->rows;
+    const mrc_columns *columns = &reader->source.columns;
+    const bool cells = reader->source.format->caps & MRC_HAS_HEADER; /* that may be texts */
+    return reader->source.format->skip && !reader->with_labels && !learns(reader) &&
+           !columns->missing && !columns->drop_unlabelled &&
+           !(cells && (columns->dress_open || reader->prepare->sources > 0));
+}
+
+/* Step over rows; *done: that was possible. */
+static mercer_status step_over(mercer_ctx *ctx, mercer_reader *reader, int64_t rows, bool *done,
+                               mercer_error *err)
+{
+    int64_t skipped = 0;
     mercer_error why = {0};
     *done = false;
-    if (!format->skip || reader->source.rows == 0 || reader->with_labels || learns(reader) ||
-        reader->source.columns.missing || reader->source.columns.drop_unlabelled)
+    if (!can_step_over(reader))
         return MERCER_OK;
-    rows = rows < left ? rows : left;
-    mercer_status rc = format->skip(reader->self, rows, &why);
+    mercer_status rc = reader->source.format->skip(reader->self, ctx, rows, &skipped, &why);
     if (rc == MERCER_ERR_UNSUPPORTED)
         return MERCER_OK;
     if (rc != MERCER_OK)
         return mrc_fail_again(err, rc, &why);
     *done = true;
-    reader->rows += rows;
-    reader->ended = rows == left;
-    return MERCER_OK;
+    reader->rows += skipped;
+    reader->ended =
+        skipped < rows || (reader->source.rows > 0 && reader->rows == reader->source.rows);
+    return mrc_budget_rows(&reader->source.budget, reader->rows, false, err);
 }
 
 mercer_status mercer_reader_skip(mercer_ctx *ctx, mercer_reader *reader, int64_t rows,
@@ -430,21 +439,18 @@ mercer_status mercer_reader_skip(mercer_ctx *ctx, mercer_reader *reader, int64_t
     MRC_NEED(skipped);
     mercer_table *table = NULL;
     mercer_status rc = MERCER_OK;
-    const int64_t before = reader->rows;
     bool done;
     *skipped = 0;
     if (rows < 0)
         MRC_FAIL(err, MERCER_ERR_ARGUMENT, "%lld rows cannot be skipped", (long long)rows);
-    if (rows == 0 || reader->ended)
-        goto out;
-    MRC_TRY(step_over(reader, rows, &done, err));
-    if (done) {
-        *skipped = reader->rows - before;
-        goto out;
-    }
     const int64_t most = BYTES / (int64_t)sizeof(double) / (reader->source.columns.data + 1) + 1;
-    while (*skipped < rows) {
-        const int64_t left = rows - *skipped;
+    while (*skipped < rows && !reader->ended) {
+        const int64_t before = reader->rows, left = rows - *skipped;
+        MRC_TRY(step_over(ctx, reader, left, &done, err));
+        if (done) {
+            *skipped += reader->rows - before;
+            break;
+        }
         MRC_TRY(mercer_reader_next(ctx, reader, left < most ? left : most, &table, err));
         if (!table)
             break;

@@ -246,6 +246,13 @@ out:
     return rc;
 }
 
+/* Step over a byte order mark. */
+static void skip_mark(mrc_text *text)
+{
+    if (text->end >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0)
+        text->start = 3;
+}
+
 mercer_status mrc_text_init_encoded(mrc_text *text, mrc_input *input, mrc_budget *budget,
                                     const char *encoding, mercer_error *err)
 {
@@ -271,9 +278,26 @@ mercer_status mrc_text_init_encoded(mrc_text *text, mrc_input *input, mrc_budget
                                   .advice_value = text->encoding ? NULL : "utf16"),
                            "%s: is not a text file (it holds zero bytes)%s", input->shown,
                            text->encoding ? "" : ", unless it is UTF-16");
-    if (text->end >= 3 && memcmp(text->data, "\xef\xbb\xbf", 3) == 0)
-        text->start = 3;
+    skip_mark(text);
     return MERCER_OK;
+}
+
+mercer_status mrc_text_restart(mrc_text *text, mercer_error *err)
+{
+    const mrc_text before = *text;
+    mercer_status rc = MERCER_OK;
+    mrc_text_destroy(text);
+    *text = (mrc_text){.input = before.input,
+                       .budget = before.budget,
+                       .line = 1,
+                       .fill_blocks = before.fill_blocks};
+    MRC_TRY(mrc_input_rewind(text->input, err));
+    MRC_TRY(mrc_text_more(text, err));
+    if (before.encoding != MRC_UTF8)
+        MRC_TRY(decode_start(text, before.encoding, err));
+    skip_mark(text);
+out:
+    return rc;
 }
 
 mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mrc_budget *budget, mercer_error *err)

@@ -36,6 +36,8 @@ mercer_status mrc_text_init(mrc_text *text, mrc_input *input, mrc_budget *budget
 /* The same for a text in another encoding: "utf8", "latin1", "utf16"; NULL is utf8. */
 mercer_status mrc_text_init_encoded(mrc_text *text, mrc_input *input, mrc_budget *budget,
                                     const char *encoding, mercer_error *err);
+/* Go back to the first byte of an input that rewinds, in the encoding that was found. */
+mercer_status mrc_text_restart(mrc_text *text, mercer_error *err);
 /* Where the first byte stands that is not UTF-8; length: all of them are. */
 size_t mrc_text_first_bad(const char *bytes, size_t length);
 /* Fail because of such a byte in a line. */

@@ -610,6 +610,72 @@ def fit_of_text_as_one():
     models_are_those_of_one(["data.csv.gz", "-m", "pca", "-n", "2"], (3,), [1])
 
 
+def make_sparse(name, rows, labels=("yes", "no", "perhaps"), seed=3, columns=30):
+    """LIBSVM text: some rows empty, some columns in most rows, others rare, the last ones in the first rows alone."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, columns)) * (rng.random(size=(rows, columns)) < 1.5 / np.sqrt(1 + np.arange(columns)) - 0.2)
+    if rows > 100:
+        x[rows // 2:, columns - 4:] = 0
+        x[rows // 3:rows // 3 + 5] = 0
+    with open(name, "w", encoding="ascii") as out:
+        for i, row in enumerate(x):
+            pairs = " ".join(f"{j + 1}:{row[j]:.4f}" for j in np.nonzero(row)[0])
+            print(labels[i % len(labels) if i > rows - 5 else i % 2] if labels else "", pairs or ("" if labels else "1:0"), file=out)
+            if i % 200 == 50:
+                print("# a comment 3:4\n", file=out)
+    return x
+
+
+@test
+def fit_of_sparse_rows_as_one():
+    x = make_sparse("rows.svm", 3001)
+    words = ["rows.svm", "--label", "label"]
+    models_are_those_of_one([*words, "-m", "kpca", "-k", "poly:degree=2", "-n", "4", "--scale", "unit"], threads=[1])
+    models_are_those_of_one([*words, "-m", "kfd", "-k", "poly:degree=2"], (2, 4), [2])
+    models_are_those_of_one([*words, "-m", "nystroem:points=60", "-k", "linear", "-n", "4"], (3,), [2])
+    make_sparse("points.svm", 20, seed=4)
+    models_are_those_of_one([*words, "-m", "nystroem", "--landmarks", "points.svm", "-k", "rbf", "-n", "4"], (3,), [1])
+    make_sparse("few.svm", 5, labels=())
+    models_are_those_of_one(["few.svm", "-m", "pca", "-n", "1"], (7,), [1])
+    entries = [f"{i + 1} {j + 1} {float(x[i, j])!r}" for j, i in zip(*np.nonzero(x.T))]
+    pathlib.Path("rows.mtx").write_text("%%MatrixMarket matrix coordinate real general\n" + f"3001 30 {len(entries)}\n"
+                                        + "\n".join(entries) + "\n", encoding="ascii")
+    models_are_those_of_one(["rows.mtx", "-m", "krr", "-k", "poly:degree=2", "--target", "2"], (3,), [1])
+    make_sparse("values.svm", 3001, labels=("0.5", "1", "2.25"))
+    subprocess.run(["gzip", "values.svm"], check=True)
+    models_are_those_of_one(["values.svm.gz", "-m", "krr", "-k", "poly:degree=2"], (4,), [1])
+
+
+@test
+def fit_of_messy_text_as_one():
+    rng = np.random.default_rng(5)
+    with open("messy.csv", "w", encoding="ascii", newline="") as out:
+        out.write('"a\nb",c,"d ""e""",label\r\n')
+        for i in range(3001):
+            a, b, c = (f"{value:.5f}" for value in rng.normal(size=3))
+            label = ("yes", '"n\no"', '"may""be"')[i % 2 if i < 2990 else 2]
+            out.write(f'"{a}",{b} , {c},{label}' + ("\r\n" if i % 2 else "\n") + ("\n" if i % 500 == 3 else ""))
+            out.write('#"\n' if i % 300 == 4 else "")
+    words = ["messy.csv", "--comment", "#", "--label", "label", "-k", "rbf:sigma=20"]
+    models_are_those_of_one([*words, "-m", "kfd"], threads=[1])
+    models_are_those_of_one([*words, "-m", "kpca", "-n", "3", "--id", "c"], (3,), [1])
+    # what is wrong is told by the rank that has it; what comes first is told
+    lines = pathlib.Path("messy.csv").read_text(encoding="ascii").splitlines()
+    for places in ((2500,), (100, 2500), (3000, 1200)):
+        bad = list(lines)
+        for place in places:
+            at = place if "," in bad[place] else place + 1
+            bad[at] = bad[at].replace(",", ",x", 1)
+        pathlib.Path("bad.csv").write_text("\n".join(bad) + "\n", encoding="ascii")
+        call = ["fit", "bad.csv", *words[1:], "-m", "kpca", "-o", "my.model"]
+        told = alone(*call, status=1).err.split(": ", 1)[1]
+        for count in (2, 4):
+            one_line(ranks(count, *call, status=1), told.strip())
+    pathlib.Path("bad.csv").write_text("\n".join(lines) + '\n"1,2,3,yes\n', encoding="ascii")
+    call[1] = "bad.csv"
+    one_line(ranks(3, *call, status=1), "a quoted cell is never closed", alone(*call, status=1).err.split(": ", 1)[1].strip())
+
+
 @test
 def a_spread_fit_tells_what_one_tells():
     make_rows(5000)
@@ -658,7 +724,9 @@ def a_spread_fit_that_fails_is_one_line():
     np.save("fortran.npy", np.asfortranarray(np.load("rows.npy")))
     one_line(ranks(3, "fit", "fortran.npy", *KPCA[1:], status=1), "Fortran order")
     pathlib.Path("rows.svm").write_text("1 1:2 3:4\n" * 3000, encoding="ascii")
-    one_line(ranks(3, "fit", "rows.svm", "-m", "pca", status=1), "sparse rows cannot be spread")
+    one_line(ranks(3, "fit", "rows.svm", "-m", "pca", status=1), "sparse rows", "are not shared yet")
+    pathlib.Path("bad.svm").write_text("1 1:2 3:4\n" * 2800 + "1 1:x\n" * 200, encoding="ascii")
+    one_line(ranks(3, "fit", "bad.svm", "-m", "nystroem", status=1), "bad.svm:2801: '1:x' has a value that is not a number")
     pathlib.Path("odd.csv").write_text("a,b\n" + "5 %,1\n" * 3000, encoding="ascii")
     one_line(ranks(3, "fit", "odd.csv", "-m", "pca", status=1), "not plain numbers")
     pathlib.Path("bad.csv").write_text("a,b\n" + "5,1\n" * 3000 + "x,2\n", encoding="ascii")

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows that are stepped over: whoever skips some rows and reads others gets what a reader of all
+ * rows gets there, with the same errors; and parts of a file are together what the file is. */
+#include "data_support.h"
+
+#include "io/reader.h"
+
+#include <math.h>
+
+/* ---- messy tables ---- */
+
+static uint64_t dice;
+
+/* 0 .. most - 1 */
+static int roll(int most)
+{
+    dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((dice >> 33) % (uint64_t)most);
+}
+
+static bool often(int percent)
+{
+    return roll(100) < percent;
+}
+
+static char text[1 << 20];
+static size_t used;
+
+static void put(const char *words)
+{
+    size_t length = strlen(words);
+    assert_true(used + length < sizeof text);
+    memcpy(text + used, words, length);
+    used += length;
+}
+
+static void put_number(double value)
+{
+    char number[64];
+    snprintf(number, sizeof number, "%.6g", value);
+    put(number);
+}
+
+static const char *line_end(int kind)
+{
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    return ends[kind < 3 ? kind : roll(3)];
+}
+
+/* What is wrong with a table, at one of its rows. */
+enum wrong { NOTHING, WORD, TOO_FEW, TOO_MANY, NOT_CLOSED, BEHIND_QUOTE, ZERO_BYTE, BLANK, WRONGS };
+
+static void put_class(char delimiter)
+{
+    static const char *const classes[] = {
+        "red",        "green", "\"blue\"", "\"two\nlines\"", "\"a \"\"b\"\"\"",
+        "\"x\r\ny\"", "\"#\"", "it's 5\"", "\"\"\"\""};
+    const char *word = classes[roll(9)];
+    put(delimiter == ' ' && strchr(word, '5') ? "red" : word);
+}
+
+static void put_cell(char delimiter)
+{
+    const double value = (roll(4000) - 2000) / 8.0;
+    const bool quoted = often(10), blanks = often(10) && delimiter != ' ';
+    put(blanks ? "  " : "");
+    put(quoted ? "\"" : "");
+    put_number(value);
+    put(quoted ? "\"" : "");
+    put(blanks ? " " : "");
+}
+
+/* A table of CSV; the label, if there is one, is the last column. */
+static void make_csv(mercer_read_options *o, int64_t rows, enum wrong wrong)
+{
+    static const char *const names[] = {"\"p\"", "q", "\"r\ns\"", "t", "label"};
+    static const char delimiters[] = ",;\t ";
+    static const char *const asked[] = {"comma", "semicolon", "tab", "space"};
+    static char position[2];
+    const int columns = 1 + roll(4), kind = roll(4), way = often(70) ? 0 : roll(4);
+    const bool label = often(50), header = often(50);
+    const char separator[2] = {delimiters[way], 0};
+    const int64_t bad = rows > 0 ? roll((int)rows) : 0;
+    used = 0;
+    mercer_read_options_init(o);
+    o->format = "csv";
+    o->delimiter = asked[way];
+    o->decimal = "point";
+    o->comment = often(50) ? "#" : NULL;
+    o->header = header ? "yes" : "no";
+    position[0] = (char)('1' + columns);
+    o->label = !label ? NULL : header ? "label" : position;
+    o->no_label = !label;
+    put(often(10) ? "\xef\xbb\xbf" : "");
+    put(o->comment && often(50) ? "# \"a comment\n" : "");
+    put(often(20) ? "\n" : "");
+    for (int j = 0; header && j < columns + label; j++) {
+        put(j > 0 ? separator : "");
+        put(names[j == columns ? 4 : j]);
+    }
+    put(header ? line_end(kind) : "");
+    for (int64_t i = 0; i < rows; i++) {
+        const enum wrong here = i == bad ? wrong : NOTHING;
+        const int cells = columns - (here == TOO_FEW) + (here == TOO_MANY);
+        if (often(5) && (columns + label > 1 || here == BLANK))
+            put(line_end(kind));
+        if (often(5) && o->comment)
+            put("#, \"not, closed\n");
+        for (int j = 0; j < cells; j++) {
+            put(j > 0 ? separator : "");
+            if (here == WORD && j == 0)
+                put("xx");
+            else if (here == BEHIND_QUOTE && j == 0)
+                put("\"1\"2");
+            else if (here == NOT_CLOSED && j == 0)
+                put("\"1");
+            else
+                put_cell(separator[0]);
+            if (here == ZERO_BYTE && j == 0)
+                text[used++] = 0;
+        }
+        if (label) {
+            put(cells > 0 ? separator : "");
+            put_class(separator[0]);
+        }
+        if (i + 1 < rows || often(70))
+            put(line_end(kind));
+    }
+}
+
+static void make_libsvm(mercer_read_options *o, int64_t rows, enum wrong wrong)
+{
+    static const char *const words[] = {"red", "green", "+1", "1", "1.0", "a:b"};
+    const int kind = roll(5), ends = roll(2);
+    const int64_t bad = rows > 0 ? roll((int)rows) : 0;
+    used = 0;
+    mercer_read_options_init(o);
+    o->format = "libsvm";
+    o->label = kind == 2 ? "label" : NULL;
+    o->no_label = kind == 1 && often(50);
+    o->columns = often(50) ? 45 : 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const enum wrong here = i == bad ? wrong : NOTHING;
+        int64_t index = 0;
+        put(often(5) ? " \t\n" : "");
+        put(often(5) ? "# 1 2:3\n" : "");
+        put(often(5) ? "  " : "");
+        if (kind == 1)
+            put_number(roll(3));
+        else if (kind == 2)
+            put(words[roll(5)]);
+        else if (kind == 3)
+            put_number(roll(100) / 8.0);
+        else if (kind == 4)
+            put(here == TOO_FEW ? "1" : often(50) ? "1,0" : "0,3");
+        if (here == TOO_MANY)
+            put(kind == 0 ? "1 " : "");
+        if (here == WORD && kind > 0 && i > 0)
+            put(" 0:1");
+        put(kind > 0 && often(5) ? " qid:3" : "");
+        for (int k = roll(6); k > 0; k--) {
+            index += 1 + roll(7);
+            put(" ");
+            put_number((double)index);
+            put(here == BEHIND_QUOTE ? ":x" : ":");
+            put_number((roll(4000) - 2000) / 8.0);
+        }
+        put(kind == 0 && index == 0 ? "1:2" : "");
+        put(here == NOT_CLOSED ? " 3:1 2:1" : "");
+        put(often(5) ? " # 7:x" : "");
+        put(often(5) ? "  " : "");
+        if (i + 1 < rows || often(70))
+            put(line_end(ends));
+    }
+    put(o->columns == 0 && rows > 0 && wrong == NOTHING && kind > 0 && kind != 4 && kind != 2
+            ? "\n1 45:1\n"
+            : "");
+}
+
+/* ---- what two readers have ---- */
+
+static const char *class_of(const mercer_targets *t, int64_t i)
+{
+    return t->kind == MERCER_TARGET_CLASSES ? t->class_names[t->codes[i]] : "";
+}
+
+/* Row i of one table is row j of the other. */
+static void assert_same_row(const mercer_table *a, int64_t i, const mercer_table *b, int64_t j)
+{
+    double x[64], y[64];
+    const mercer_targets *s = &a->targets, *t = &b->targets;
+    assert_int_equal(a->rows->d, b->rows->d);
+    assert_int_equal(mercer_rows_is_sparse(a->rows), mercer_rows_is_sparse(b->rows));
+    assert_true(a->rows->d <= 64);
+    mercer_rows_copy(a->rows, i, 1, x);
+    mercer_rows_copy(b->rows, j, 1, y);
+    assert_memory_equal(x, y, (size_t)a->rows->d * sizeof *x);
+    if (mercer_rows_is_sparse(a->rows))
+        assert_int_equal(a->rows->csr.start[i + 1] - a->rows->csr.start[i],
+                         b->rows->csr.start[j + 1] - b->rows->csr.start[j]);
+    assert_int_equal(s->kind, t->kind);
+    assert_int_equal(s->columns, t->columns);
+    assert_string_equal(class_of(s, i), class_of(t, j));
+    for (int64_t k = 0; s->kind == MERCER_TARGET_VALUES && k < s->columns; k++)
+        assert_true(s->values[i * s->columns + k] == t->values[j * t->columns + k]);
+}
+
+static void assert_same_error(const mercer_error *a, const mercer_error *b)
+{
+    assert_int_equal(a->code, b->code);
+    assert_string_equal(a->text, b->text);
+    assert_int_equal(a->line, b->line);
+}
+
+static mercer_reader *open_text(const mercer_read_options *o, mercer_error *why)
+{
+    mercer_reader *reader = NULL;
+    *why = (mercer_error){.code = MERCER_OK};
+    (void)mrc_reader_open_memory(ctx, "table", text, used, o, &reader, why);
+    return reader;
+}
+
+static int stepped_over, failed_alike; /* what the tables came to, to see that they tell */
+
+/* Read in blocks, and read some of these and step over the others. */
+static void check_steps(const mercer_read_options *o)
+{
+    mercer_error why, other;
+    mercer_reader *all = open_text(o, &why), *some = open_text(o, &other);
+    assert_int_equal(!all, !some);
+    if (!all)
+        assert_same_error(&why, &other);
+    for (int step = 0; all; step++) {
+        const int64_t rows = often(5) ? INT64_MAX - 1 : 1 + roll(7);
+        const bool skips = often(60);
+        mercer_table *a = NULL, *b = NULL;
+        int64_t skipped = 0;
+        mercer_status rc = mercer_reader_next(ctx, all, rows, &a, &why);
+        if (rc != MERCER_OK && skips)
+            break; /* whether the other one sees it depends on what it is */
+        mercer_status rc2 = skips ? mercer_reader_skip(ctx, some, rows, &skipped, &other)
+                                  : mercer_reader_next(ctx, some, rows, &b, &other);
+        assert_int_equal(rc, rc2);
+        failed_alike += rc != MERCER_OK;
+        stepped_over += (int)skipped;
+        if (rc != MERCER_OK)
+            assert_same_error(&why, &other);
+        if (rc != MERCER_OK)
+            break;
+        if (skips)
+            assert_int_equal(skipped, a ? a->rows->n : 0);
+        else
+            assert_int_equal(!a, !b);
+        for (int64_t i = 0; b && i < a->rows->n; i++)
+            assert_same_row(a, i, b, i);
+        const bool ended = !a;
+        mercer_table_free(a);
+        mercer_table_free(b);
+        if (ended)
+            break;
+    }
+    mercer_reader_close(all);
+    mercer_reader_close(some);
+}
+
+static void test_steps(void **state)
+{
+    enum { TABLES = 6000 };
+    mercer_read_options o;
+    (void)state;
+    dice = 1;
+    for (int way = 0; way < 2; way++) {
+        stepped_over = failed_alike = 0;
+        for (int t = 0; t < TABLES; t++) {
+            const enum wrong wrong = often(30) ? (enum wrong)roll(WRONGS) : NOTHING;
+            const int64_t rows = often(5) ? roll(3) : 1 + roll(40);
+            way ? make_libsvm(&o, rows, wrong) : make_csv(&o, rows, wrong);
+            check_steps(&o);
+        }
+        assert_true(stepped_over > 5 * TABLES);
+        assert_true(failed_alike > TABLES / 50);
+    }
+}
+
+/* A table that is longer than the buffer, with rows that it ends in. */
+static void test_long_tables(void **state)
+{
+    mercer_read_options o;
+    (void)state;
+    dice = 2;
+    for (int t = 0; t < 30; t++) {
+        mercer_error why;
+        t % 2 ? make_libsvm(&o, 15000, NOTHING) : make_csv(&o, 15000, NOTHING);
+        mercer_reader *all = open_text(&o, &why), *some = open_text(&o, &why);
+        assert_true(all && some);
+        for (bool ended = false; !ended;) {
+            const int64_t rows = 1 + roll(5000);
+            int64_t seen = 0, skipped;
+            mercer_table *a = NULL, *b = NULL;
+            while (seen < rows && !ended) { /* the first block that is learnt from may be short */
+                mercer_table_free(a);
+                a = NULL;
+                assert_ok(mercer_reader_next(ctx, all, rows - seen, &a, &err));
+                ended = !a;
+                seen += a ? a->rows->n : 0;
+            }
+            assert_ok(mercer_reader_skip(ctx, some, rows, &skipped, &err));
+            assert_int_equal(skipped, seen);
+            mercer_table_free(a);
+            a = NULL;
+            if (ended)
+                break;
+            assert_ok(mercer_reader_next(ctx, all, 2, &a, &err));
+            assert_ok(mercer_reader_next(ctx, some, 2, &b, &err));
+            assert_int_equal(!a, !b);
+            for (int64_t i = 0; a && i < a->rows->n; i++)
+                assert_same_row(a, i, b, i);
+            ended = !a;
+            mercer_table_free(a);
+            mercer_table_free(b);
+        }
+        mercer_reader_close(all);
+        mercer_reader_close(some);
+    }
+}
+
+/* ---- parts ---- */
+
+static mercer_status no_sum(void *host, double *values, int64_t count, mercer_error *why)
+{
+    (void)host, (void)values, (void)count;
+    return mrc_fail(why, MERCER_ERR_IO, "reading a part needs no exchange");
+}
+
+static mercer_status no_broadcast(void *host, void *data, size_t bytes, int root, mercer_error *why)
+{
+    (void)host, (void)data, (void)bytes, (void)root;
+    return mrc_fail(why, MERCER_ERR_IO, "reading a part needs no exchange");
+}
+
+static mercer_ctx *ctx_of_rank(int rank, int size)
+{
+    mercer_ctx *one = NULL;
+    mercer_comm comm;
+    mercer_comm_init(&comm);
+    comm.rank = rank;
+    comm.size = size;
+    comm.sum = no_sum;
+    comm.broadcast = no_broadcast;
+    assert_ok(mercer_ctx_new(&one, &err));
+    assert_ok(mercer_ctx_set_comm(one, &comm, &err));
+    return one;
+}
+
+/* The parts of all ranks are the table; the error of the lowest rank that has one is that of the
+ * table. */
+static void check_parts(const char *path, const mercer_read_options *o)
+{
+    static const int sizes[] = {1, 2, 3, 4, 7};
+    mercer_error whole_why = {0};
+    mercer_table *whole = NULL;
+    const mercer_status rc = mercer_table_read(ctx, path, o, &whole, &whole_why);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int64_t seen = 0, known = 0;
+        mercer_status failed = MERCER_OK;
+        for (int r = 0; r < sizes[s] && failed == MERCER_OK; r++) {
+            mercer_ctx *one = ctx_of_rank(r, sizes[s]);
+            mercer_error why = {0};
+            mercer_table *part = NULL;
+            failed = mercer_table_read_part(one, path, o, &part, &why);
+            if (failed != MERCER_OK) {
+                assert_int_equal(rc, failed);
+                assert_same_error(&whole_why, &why);
+            } else {
+                if (whole) {
+                    assert_int_equal(part->rows->total, whole->rows->n);
+                    assert_int_equal(part->rows->d, whole->rows->d);
+                }
+                assert_int_equal(part->rows->first, part->rows->n > 0 ? seen : part->rows->first);
+                for (int64_t i = 0; whole && i < part->rows->n; i++)
+                    assert_same_row(whole, seen + i, part, i);
+                /* Classes in the order of their first rows. */
+                for (int64_t c = 0; whole && part->rows->n > 0 && c < part->targets.classes; c++) {
+                    int64_t at = 0;
+                    while (strcmp(whole->targets.class_names[at], part->targets.class_names[c]) !=
+                           0)
+                        at++;
+                    assert_true(at <= known);
+                    known += at == known;
+                }
+                seen += part->rows->n;
+            }
+            mercer_table_free(part);
+            mercer_ctx_free(one);
+        }
+        assert_int_equal(rc != MERCER_OK, failed != MERCER_OK);
+        if (whole)
+            assert_int_equal(seen, whole->rows->n);
+    }
+    mercer_table_free(whole);
+}
+
+static void test_parts_of_text(void **state)
+{
+    static const int64_t counts[] = {1, 2, 255, 257, 1025, 2100, 3077};
+    mercer_read_options o;
+    (void)state;
+    dice = 3;
+    for (int t = 0; t < 280; t++) {
+        const enum wrong wrong = t % 3 == 2 ? (enum wrong)(t / 3 % WRONGS) : NOTHING;
+        const int64_t rows = counts[t % 7];
+        t % 2 ? make_libsvm(&o, rows, wrong) : make_csv(&o, rows, wrong);
+        check_parts(put_bytes("a", text, used), &o);
+    }
+}
+
+/* Entries in no order, and rows and columns without any. */
+static void test_parts_of_a_matrix(void **state)
+{
+    enum { ROWS = 3077, COLUMNS = 40, ENTRIES = 9000 };
+    mercer_read_options o;
+    (void)state;
+    dice = 4;
+    mercer_read_options_init(&o);
+    o.format = "mtx";
+    used = 0;
+    put("%%MatrixMarket matrix coordinate real general\n% made\n3077 40 9000\n");
+    for (int k = 0; k < ENTRIES; k++) {
+        put_number(1 + roll(ROWS));
+        put(" ");
+        put_number(1 + roll(COLUMNS - 3));
+        put(" ");
+        put_number((roll(4000) - 2000) / 8.0);
+        put("\n");
+    }
+    check_parts(put_bytes("a.mtx", text, used), &o);
+    o.label = "2";
+    check_parts(put_bytes("a.mtx", text, used), &o);
+    o.label = NULL;
+    o.target = "3,4";
+    check_parts(put_bytes("a.mtx", text, used), &o);
+    used = 0;
+    put("%%MatrixMarket matrix array real general\n300 2\n");
+    for (int k = 0; k < 600; k++) {
+        put_number((roll(4000) - 2000) / 8.0);
+        put("\n");
+    }
+    o.target = NULL;
+    check_parts(put_bytes("a.mtx", text, used), &o);
+}
+
+/* Text in other encodings is gone through twice, too. */
+static void test_parts_of_utf16(void **state)
+{
+    static char wide[2 * 40000 + 2];
+    mercer_read_options o;
+    (void)state;
+    mercer_read_options_init(&o);
+    o.format = "csv";
+    for (int big = 0; big < 2; big++) {
+        size_t length = 0;
+        used = 0;
+        put("a,b,label\r\n");
+        for (int i = 0; i < 2100; i++) {
+            put_number(i % 7);
+            put(i % 2 ? ",2.5,x\r\n" : ",\"3\",\"y\ny\"\r\n");
+        }
+        wide[length++] = big ? '\xfe' : '\xff';
+        wide[length++] = big ? '\xff' : '\xfe';
+        for (size_t i = 0; i < used; i++) {
+            wide[length + (size_t)big] = text[i];
+            wide[length + 1 - (size_t)big] = 0;
+            length += 2;
+        }
+        check_parts(put_bytes("a.csv", wide, length), &o);
+    }
+}
+
+static void test_every_allocation_fails(void **state)
+{
+    mercer_read_options o;
+    (void)state;
+    dice = 5;
+    for (int t = 0; t < 6; t++) {
+        t % 2 ? make_libsvm(&o, 2100, NOTHING) : make_csv(&o, 2100, NOTHING);
+        const char *path = put_bytes("a", text, used);
+        const int64_t live = mrc_alloc_live();
+        for (int64_t k = 0;; k++) {
+            mercer_ctx *one = ctx_of_rank(1, 2);
+            mercer_table *part = NULL;
+            mrc_alloc_fail_after(k);
+            mercer_status rc = mercer_table_read_part(one, path, &o, &part, &err);
+            mrc_alloc_fail_after(-1);
+            mercer_table_free(part);
+            mercer_ctx_free(one);
+            if (rc == MERCER_OK)
+                break;
+            assert_int_equal(rc, MERCER_ERR_MEMORY);
+        }
+        assert_int_equal(mrc_alloc_live(), live);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_steps),          TEST(test_long_tables),
+        TEST(test_parts_of_text),  TEST(test_parts_of_a_matrix),
+        TEST(test_parts_of_utf16), TEST(test_every_allocation_fails),
+    };
+    return RUN_TESTS(tests);
+}
