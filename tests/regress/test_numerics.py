@@ -332,7 +332,7 @@ def points_that_are_enough(folder):
 def rows_equal_to_rounding(folder):
     """Nothing is learnt from kernel values that differ by their rounding alone; kpls, cr and blf did. Values that differ by
     more are learnt from."""
-    for seed, columns, kernel in itertools.product(range(3), (3, 12), ("rbf:sigma=0.5", "poly:degree=2", "cosine")):
+    for seed, columns, kernel in itertools.product(range(2), (3, 12), ("rbf:sigma=0.5", "poly:degree=2", "cosine")):
         rng = np.random.default_rng(seed)
         middle, moves = rng.normal(size=columns), rng.normal(size=(60, columns))
         for size, store, method in itertools.product((1e-10, 1e-5), ("dense", "lowrank"), ("kpls", "cr", "blf")):
@@ -345,7 +345,7 @@ def rows_equal_to_rounding(folder):
 
 def streams_in_other_units(folder):
     """The rows that ikpca and kha keep do not depend on the unit of the columns: the mean was weighed by it."""
-    for seed, (name, *args) in itertools.product(range(4), (
+    for seed, (name, *args) in itertools.product(range(2), (
             ("ikpca:block=100,first=30,library=9,compress=subset", "-k", "linear", "-n", "2"),
             ("ikpca:block=50,first=50,library=12,window=100", "-k", "linear", "-n", "3"),
             ("ikpca:block=50,first=50,library=9", "-k", "poly:gamma=1,coef0=0,degree=2", "-n", "2"),
@@ -364,14 +364,14 @@ def streams_in_other_units(folder):
 def shares_of_equal_variances(folder):
     """A share of a spectrum that is flat, or nearly so, is reached, and soon: the solver that does not know how many pairs
     it takes stopped below it where equal ones filled its basis, and took up to 2000 passes where others did."""
-    for n, share in itertools.product((420, 900), (0.1, 0.3, 0.5, 0.9)):
+    for n, share in itertools.product((420,), (0.1, 0.3, 0.5, 0.9)):
         for name, x, store in (("rows far apart", 100 * np.eye(n), "dense"), ("rows far apart", 100 * np.eye(n), "stream"),
                                ("pairs far apart", np.repeat(100 * np.eye(n // 2), 2, axis=0), "dense")):
             report, error = fit(folder, x, "kpca", "-k", "rbf:sigma=1", "-n", str(share), "--store", store)
             rank = n / (1 + name.startswith("pairs")) - 1
             found = report["components"] if report else 0
             check(f"{share:g} of {n} {name}, {store}", found == int(np.ceil(rank * share - 1e-9)), error or f"{found} of {rank:g}")
-    for seed in range(2):
+    for seed in range(1):
         x = np.random.default_rng(seed).normal(size=(900, 5))
         report, error = fit(folder, x, "kpca", "-k", "rbf:sigma=0.3", "-n", "0.5", "--store", "dense")
         values = np.linalg.eigvalsh(gram(x, "rbf", 0.3) - gram(x, "rbf", 0.3).mean(0) - gram(x, "rbf", 0.3).mean(0)[:, None]
@@ -385,7 +385,7 @@ def features_that_are_too_long(folder):
     """A column of 1e5 or 1e6 leaves differences of kernel values few digits, and akfa features that hold more than the
     variance, which was not told."""
     told = 0
-    for n, big, seed in itertools.product((60, 410), (1, 1e3, 1e5, 1e6), range(3)):
+    for n, big, seed in itertools.product((60, 410), (1, 1e5, 1e6), range(2)):
         x = np.random.default_rng(seed).normal(size=(n, 3))
         x[:, 1] = big
         for method, store in itertools.product(("akfa", "skfa"), ("dense", "stream", "lowrank")):
