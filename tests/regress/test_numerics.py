@@ -406,10 +406,27 @@ def memory_of_draws(folder):
     check("memory of rpcholesky", peaks[1] < 1.2 * peaks[0], f"{peaks[1] >> 20} MB, uniform {peaks[0] >> 20} MB")
 
 
+def more_targets_than_rows(folder):
+    """krr of a linear kernel on few rows, with a target column for each or more: predictions of rows that have a mean."""
+    rng = np.random.default_rng(5)
+    for n, targets, mean, store in itertools.product((2, 5, 12), (1, 3, 40), (0, 1, 1e4), ("dense", "stream")):
+        x, y = mean + rng.normal(size=(n, 17)), 100 + rng.normal(size=(n, targets))
+        columns = ",".join(str(18 + j) for j in range(targets))
+        model, rows, out = (os.path.join(folder, name) for name in ("m.model", "new.npy", "p.npy"))
+        report, error = fit(folder, np.c_[x, y], "krr:ridge=0.01", "-k", "linear", "--target", columns, "--store", store, "-o", model)
+        np.save(rows, x)
+        output(MERCER, "predict", model, rows, "-o", out, "--quiet")
+        k = (x - x.mean(0)) @ (x - x.mean(0)).T
+        right = y.mean(0) + k @ np.linalg.solve(k + 0.01 * np.trace(k) * np.eye(n), y - y.mean(0))
+        off = np.abs(np.load(out).reshape(n, -1) - right).max()
+        check(f"krr of {n} rows, {targets} targets, mean {mean:g}, {store}", off < 1e-6, error or f"off by {off:.1e}")
+
+
 with scratch() as here:
     run_parts([multiple_eigenvalues, low_rank_operators, low_rank_tables, steep_tables, large_means, wide_kernels,
                stores_of_wide_kernels, finite_ranks, far_preimages, given_matrices, extremes, default_width,
                small_variances, far_units, rounding_is_not_indefinite, points_beside_an_outlier,
                points_that_are_enough, rows_equal_to_rounding, streams_in_other_units, shares_of_equal_variances,
-               features_that_are_too_long, memory_of_draws], sys.argv[2:], here)
+               features_that_are_too_long, memory_of_draws,
+               more_targets_than_rows], sys.argv[2:], here)
 sys.exit(close())

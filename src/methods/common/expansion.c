@@ -40,6 +40,10 @@ bool mrc_expansion_collapses(const mrc_problem *problem, int64_t count, int64_t 
                                                    : (double)rows->d;
     double points =
         problem->center == MRC_CENTER_NONE ? (double)count : (double)mrc_rows_total(rows);
+    /* Means and values of a centred operator on dense rows are those of rows about their mean,
+     * which the points of a model are not. More components than rows: targets of krr. */
+    if (problem->center != MRC_CENTER_NONE && !mercer_rows_is_sparse(rows) && components > count)
+        return mrc_kernel_is_linear(problem->kernel);
     return mrc_kernel_is_linear(problem->kernel) &&
            (double)(rows->d * components) <= points * (mean_size + (double)components);
 }
