@@ -13,7 +13,8 @@
  * m^3 / 3 for X, g m^2 for the losses, (g + 64) m (m + 2 k) for the triangle.
  *
  * c_j is a difference that loses digits when j was nearly in the span of others and one of them
- * went: then j matters now, more or less, and it stays until a factor computed anew can tell. */
+ * went: then it is not known how much j matters now, and it stays until the factor is inverted
+ * anew. */
 #include "methods/streaming/library.h"
 
 #include "linalg/linalg.h"
@@ -83,7 +84,7 @@ static void begin(void *arg, int64_t task, int worker)
     memcpy(d->first, d->left, (size_t)m * sizeof *d->first);
 }
 
-/* Of the points that can be judged, the one that is missed least, or -1. */
+/* The point that is missed least of those that can be judged, or -1. */
 static int64_t least_missed(const struct dropping *d, bool weak_ones)
 {
     int64_t best = -1;
