@@ -80,9 +80,15 @@ static void transposed_times(const double *tile, int64_t stride, int64_t rows, i
             transposed_rows(tile + i * stride, stride, cols, v + i * ldv + w, ldv, y + w, ldy, 1);
 }
 
+/* Columns that go together: their part of v_cols and y_cols stays in the first-level cache while
+ * all rows of the tile pass. */
+enum { BOTH_COLS = 64, LINE = 8 /* doubles of a cache line */ };
+
+/* ahead: values that are read next, as many rows as ROWS, or NULL. The processor does not foresee
+ * them: rows of a block are short. */
 ALWAYS void both_rows(const double *tile, int64_t stride, int64_t cols, const double *v_rows,
                       const double *v_cols, double *y_rows, double *y_cols, int64_t width,
-                      int count)
+                      int count, const double *ahead)
 {
     vector sum[ROWS][PARTS], across[ROWS][PARTS];
     for (int r = 0; r < count; r++)
@@ -92,6 +98,8 @@ ALWAYS void both_rows(const double *tile, int64_t stride, int64_t cols, const do
         }
     for (int64_t j = 0; j < cols; j++) {
         vector down[PARTS], out[PARTS];
+        if (ahead && j % (LINE / ROWS) == 0) /* each line of them once */
+            __builtin_prefetch(ahead + j % LINE * ROWS / LINE * stride + j / LINE * LINE, 0, 2);
         for (int p = 0; p < PARTS; p++) {
             down[p] = load(v_cols + j * width + p * WIDTH);
             out[p] = load(y_cols + j * width + p * WIDTH);
@@ -115,15 +123,24 @@ static void both(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                  const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
                  int64_t width)
 {
-    int64_t i = 0;
-    for (; i + ROWS <= rows; i += ROWS)
-        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
-            both_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
-                      y_rows + i * width + w, y_cols + w, width, ROWS);
-    for (; i < rows; i++)
-        for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
-            both_rows(tile + i * stride, stride, cols, v_rows + i * width + w, v_cols + w,
-                      y_rows + i * width + w, y_cols + w, width, 1);
+    for (int64_t j = 0; j < cols; j += BOTH_COLS) {
+        int64_t some = cols - j < BOTH_COLS ? cols - j : BOTH_COLS, i = 0;
+        const double *v = v_cols + j * width;
+        double *y = y_cols + j * width;
+        for (; i + ROWS <= rows; i += ROWS) {
+            const double *part = tile + i * stride + j;
+            const double *ahead = i + 2 * ROWS <= rows ? part + ROWS * stride
+                                  : j + some < cols    ? tile + j + some
+                                                       : NULL;
+            for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+                both_rows(part, stride, some, v_rows + i * width + w, v + w, y_rows + i * width + w,
+                          y + w, width, ROWS, w == 0 ? ahead : NULL);
+        }
+        for (; i < rows; i++)
+            for (int64_t w = 0; w < width; w += MRC_PANEL_LANES)
+                both_rows(tile + i * stride + j, stride, some, v_rows + i * width + w, v + w,
+                          y_rows + i * width + w, y + w, width, 1, NULL);
+    }
 }
 
 /* One vector: along the rows of T, ONE_ROWS of them at a time, so that each value of T is used for
