@@ -39,13 +39,16 @@ static void fill_tile(void *arg, int64_t task, int worker)
     const mrc_tiled *t = &d->tiled;
     if (mrc_check_cancel(t->gram->ctx, NULL) != MERCER_OK)
         return; /* the caller sees it, too */
-    /* task = I (I + 1) / 2 + J */
-    int64_t i = (int64_t)((sqrt(8.0 * (double)task + 1) - 1) / 2);
-    while (i * (i + 1) / 2 > task)
-        i--;
-    while ((i + 1) * (i + 2) / 2 <= task)
-        i++;
-    int64_t j = task - i * (i + 1) / 2, size = mrc_tile_rows(t, i) * MRC_TILE;
+    /* Column by column of tiles, which share packed rows. Counted from the last one, task I (I + 1)
+     * / 2 + J is tile (n - J, n - I), n being the last row and column. */
+    int64_t last = t->tiles - 1, left = (last + 1) * (last + 2) / 2 - 1 - task;
+    int64_t above = (int64_t)((sqrt(8.0 * (double)left + 1) - 1) / 2);
+    while (above * (above + 1) / 2 > left)
+        above--;
+    while ((above + 1) * (above + 2) / 2 <= left)
+        above++;
+    const int64_t j = last - above, i = last - (left - above * (above + 1) / 2);
+    int64_t size = mrc_tile_rows(t, i) * MRC_TILE;
     if (d->values) {
         double *tile = d->values + tile_offset(t, i, j);
         if (mrc_tile_rows(t, j) < MRC_TILE)

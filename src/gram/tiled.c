@@ -23,11 +23,35 @@ static int64_t gathered_size(const mrc_gram *g)
     return MRC_GATHER * mrc_points_gather_size(&g->points);
 }
 
+/* Whether tiles are made of products with rows that stay packed while a column of tiles is made. Of
+ * very wide rows they would take more room than tiles do, unless there are windows for them anyway.
+ */
+static bool makes_products(const mrc_gram *g)
+{
+    enum { WIDE = 1024 }; /* 2 MB */
+    return !mrc_kernel_is_precomputed(g->kernel) &&
+           mrc_kernel_takes_products(g->kernel, &g->points) &&
+           (g->points.packed || g->points.d <= WIDE);
+}
+
+enum { LINE = 8 }; /* doubles of a cache line, which vectors should not straddle */
+
+static int64_t columns_size(const mrc_gram *g)
+{
+    return makes_products(g) ? MRC_TILE * g->points.d + LINE : 0;
+}
+
+/* Of two windows one is enough where the other rows are packed. */
+static int64_t windows_size(const mrc_gram *g)
+{
+    return (makes_products(g) ? 1 : 2) * MRC_TILE * mrc_points_window_size(&g->points);
+}
+
 static size_t worker_bytes(const mrc_gram *g, bool gathers)
 {
-    int64_t windows = 2 * MRC_TILE * mrc_points_window_size(&g->points);
     int64_t gathered = gathers ? gathered_size(g) : 0;
-    return sizeof(mrc_tile_space) + (size_t)(gathered + windows) * sizeof(double);
+    return sizeof(mrc_tile_space) +
+           (size_t)(gathered + windows_size(g) + columns_size(g)) * sizeof(double);
 }
 
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
@@ -35,7 +59,8 @@ int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
     return g->threads * (int64_t)worker_bytes(g, true); /* no store is chosen yet */
 }
 
-void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, double *values)
+/* The values by BLAS, or column by column. */
+static void compute_plain(const mrc_tiled *t, int64_t i, int64_t j, int worker, double *values)
 {
     const mrc_gram *g = t->gram;
     const mrc_tile_space *space = t->space[worker];
@@ -46,6 +71,42 @@ void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, dou
     const mrc_points *a = mrc_points_window(&g->points, &a0, rows, space->windows, &a_own);
     const mrc_points *b = mrc_points_window(&g->points, &b0, cols, second, &b_own);
     mrc_kernel_tile(g->kernel, g->ctx, a, a0, rows, b, b0, cols, values, MRC_TILE);
+}
+
+/* The values from products. BLAS would pack the rows of both sides again for every tile, and where
+ * it does not know the processor it is slower by a factor of four. */
+static void compute_products(const mrc_tiled *t, int64_t i, int64_t j, int worker, double *values)
+{
+    const mrc_gram *g = t->gram;
+    const double *norms = g->points.norm2;
+    mrc_tile_space *space = t->space[worker];
+    int64_t rows = mrc_tile_rows(t, i), cols = mrc_tile_rows(t, j), d = g->points.d;
+    mrc_points own;
+    if (space->column != j) {
+        int64_t b0 = j * MRC_TILE;
+        const mrc_points *b = mrc_points_window(&g->points, &b0, cols, space->windows, &own);
+        mrc_pack_rows(b->x + b0 * b->ld, b->ld, cols, d, space->columns);
+        space->column = j;
+    }
+    int64_t a0 = i * MRC_TILE;
+    const mrc_points *points = mrc_points_window(&g->points, &a0, rows, space->windows, &own);
+    const double *a = points->x + a0 * points->ld;
+    mrc_panel_loops_for(g->ctx->simd)
+        ->products(a, points->ld, rows, d, space->columns, (cols + MRC_PACK - 1) / MRC_PACK, values,
+                   MRC_TILE);
+    mrc_kernel_tile_of_products(g->kernel, g->ctx, a, points->ld,
+                                norms ? norms + i * MRC_TILE : NULL, rows, space->columns,
+                                norms ? norms + j * MRC_TILE : NULL, cols, d, values, MRC_TILE);
+}
+
+void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, double *values)
+{
+    const mrc_gram *g = t->gram;
+    int64_t rows = mrc_tile_rows(t, i), cols = mrc_tile_rows(t, j);
+    if (t->space[worker]->columns)
+        compute_products(t, i, j, worker, values);
+    else
+        compute_plain(t, i, j, worker, values);
     for (int64_t r = 0; t->scale != 1 && r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
             values[r * MRC_TILE + c] *= t->scale;
@@ -72,7 +133,13 @@ mercer_status mrc_tiled_new(const mrc_gram *g, const mrc_tile_source *source, si
     for (int i = 0; i < g->threads; i++) {
         int64_t bytes = (int64_t)worker_bytes(g, source->gathers);
         MRC_TRY(mrc_alloc2(&t->space[i], bytes, 1, 1, err));
-        t->space[i]->windows = t->space[i]->gathered + (source->gathers ? gathered_size(g) : 0);
+        mrc_tile_space *space = t->space[i];
+        space->windows = space->gathered + (source->gathers ? gathered_size(g) : 0);
+        space->column = -1;
+        if (makes_products(g)) {
+            double *behind = space->windows + windows_size(g);
+            space->columns = behind + (LINE - (uintptr_t)behind / sizeof *behind % LINE) % LINE;
+        }
     }
     *self = t;
     t = NULL;

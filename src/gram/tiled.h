@@ -9,6 +9,8 @@
 typedef struct mrc_tile_space {
     double tile[MRC_TILE * MRC_TILE];
     double *windows;   /* two of MRC_TILE packed points each, behind gathered */
+    double *columns;   /* where tiles are made of products: MRC_TILE rows by mrc_pack_rows(), */
+    int64_t column;    /* those of this column of tiles; -1: none yet */
     double gathered[]; /* MRC_GATHER x mrc_points_gather_size(), for a source that gathers */
 } mrc_tile_space;
 

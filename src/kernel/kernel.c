@@ -401,6 +401,20 @@ void mrc_kernel_tile(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points
                           mrc_min64(BLOCK_COLUMNS, nb - j), out + i * ldo + j, ldo);
 }
 
+bool mrc_kernel_takes_products(const mrc_kernel *kernel, const mrc_points *points)
+{
+    return !mrc_kernel_is_combined(kernel) && mrc_part_takes_products(&kernel->part[0], points);
+}
+
+void mrc_kernel_tile_of_products(const mrc_kernel *kernel, mercer_ctx *ctx, const double *a,
+                                 int64_t lda, const double *norm_a, int64_t na,
+                                 const double *packed, const double *norm_b, int64_t nb, int64_t d,
+                                 double *out, int64_t ldo)
+{
+    mrc_part_tile_of_products(&kernel->part[0], ctx, a, lda, norm_a, na, packed, norm_b, nb, d, out,
+                              ldo);
+}
+
 void mrc_kernel_tile_gather(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo)

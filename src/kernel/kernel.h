@@ -167,6 +167,15 @@ void mrc_kernel_tile(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points
 void mrc_kernel_tile_gather(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *a,
                             const int64_t *index, int64_t na, const mrc_points *b, int64_t b0,
                             int64_t nb, double *scratch, double *out, int64_t ldo);
+/* Whether tiles are functions of products of all rows with all rows, which a caller may have made
+ * from dense points itself, and norms. */
+bool mrc_kernel_takes_products(const mrc_kernel *kernel, const mrc_points *points);
+/* Such a tile in the place of the products of na rows a (row stride lda) with nb rows that
+ * mrc_pack_rows() has packed; norm_a, norm_b: their norm2, or NULL where points have none. */
+void mrc_kernel_tile_of_products(const mrc_kernel *kernel, mercer_ctx *ctx, const double *a,
+                                 int64_t lda, const double *norm_a, int64_t na,
+                                 const double *packed, const double *norm_b, int64_t nb, int64_t d,
+                                 double *out, int64_t ldo);
 /* out[i] = k(x_i, x_i) for i in [first, first + count). Exactly 1 for functions of a
  * distance. */
 void mrc_kernel_diag(const mrc_kernel *kernel, mercer_ctx *ctx, const mrc_points *points,

@@ -12,6 +12,7 @@
 #include "kernel/simd.h"
 #include "kernel/sparse.h"
 #include "linalg/linalg.h"
+#include "linalg/panel.h"
 
 #include <assert.h>
 #include <float.h>
@@ -339,6 +340,46 @@ static void tile_of_block(const mrc_kernel_part *kernel, mercer_ctx *ctx, const 
             assert(norm_a);
             if (loops->distances_from_dots(row, nb, norm_a[i], b->norm2 + b0))
                 repair_distances(a + i * lda, norm_a[i], b, b0, nb, row);
+        }
+        values_of_sums(kernel, loops, row, nb);
+    }
+}
+
+bool mrc_part_takes_products(const mrc_kernel_part *kernel, const mrc_points *points)
+{
+    mrc_term term = kernel->def->term;
+    bool dense = points->x || points->packed;
+    return dense && !kernel->host && !points->by_columns && !points->pairs && points->d > 0 &&
+           (term == MRC_TERM_PRODUCT || term == MRC_TERM_SQUARE);
+}
+
+/* As repair_distances(), with packed rows. */
+static void repair_packed(const double *a, double norm_a, const double *packed,
+                          const double *norm_b, int64_t nb, int64_t d, double *row)
+{
+    for (int64_t j = 0; j < nb; j++) {
+        if (!(row[j] < MRC_DISTANCE_SHARE * (norm_a + norm_b[j])))
+            continue;
+        const double *other = packed + j / MRC_PACK * MRC_PACK * d + j % MRC_PACK;
+        double sum = 0;
+        for (int64_t k = 0; k < d; k++)
+            sum += (a[k] - other[k * MRC_PACK]) * (a[k] - other[k * MRC_PACK]);
+        row[j] = sum;
+    }
+}
+
+void mrc_part_tile_of_products(const mrc_kernel_part *kernel, mercer_ctx *ctx, const double *a,
+                               int64_t lda, const double *norm_a, int64_t na, const double *packed,
+                               const double *norm_b, int64_t nb, int64_t d, double *out,
+                               int64_t ldo)
+{
+    const mrc_simd_loops *loops = mrc_simd_loops_for(ctx->simd);
+    for (int64_t i = 0; i < na; i++) {
+        double *row = out + i * ldo;
+        if (kernel->def->term == MRC_TERM_SQUARE) {
+            assert(norm_a && norm_b);
+            if (loops->distances_from_dots(row, nb, norm_a[i], norm_b))
+                repair_packed(a + i * lda, norm_a[i], packed, norm_b, nb, d, row);
         }
         values_of_sums(kernel, loops, row, nb);
     }

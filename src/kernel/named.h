@@ -118,6 +118,12 @@ double mrc_part_rank_limit(const mrc_kernel_part *kernel, int64_t d);
 void mrc_part_tile(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *a, int64_t a0,
                    int64_t na, const mrc_points *b, int64_t b0, int64_t nb, double *out,
                    int64_t ldo);
+/* As mrc_kernel_takes_products() and mrc_kernel_tile_of_products(). */
+bool mrc_part_takes_products(const mrc_kernel_part *kernel, const mrc_points *points);
+void mrc_part_tile_of_products(const mrc_kernel_part *kernel, mercer_ctx *ctx, const double *a,
+                               int64_t lda, const double *norm_a, int64_t na, const double *packed,
+                               const double *norm_b, int64_t nb, int64_t d, double *out,
+                               int64_t ldo);
 void mrc_part_diag(const mrc_kernel_part *kernel, mercer_ctx *ctx, const mrc_points *points,
                    int64_t first, int64_t count, double *out);
 /* Values that a function of the host gives, out (nx x ny, row stride ldo); zeroes when it fails,

@@ -9,7 +9,11 @@
 
 #include "base/ctx.h"
 
-enum { MRC_PANEL_LANES = 8 };
+enum {
+    MRC_PANEL_LANES = 8,
+    MRC_PACK = 16,        /* rows of a group of packed ones */
+    MRC_PACK_SINGLE = 32, /* the same in single precision */
+};
 
 typedef struct mrc_panel_loops {
     /* y (rows x width) = beta y + alpha T v, v: cols x width. */
@@ -23,10 +27,21 @@ typedef struct mrc_panel_loops {
     void (*both)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                  const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
                  int64_t width);
+    /* The same bits where the tile is held in single precision. */
+    void (*both_single)(const float *tile, int64_t stride, int64_t rows, int64_t cols,
+                        const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
+                        int64_t width);
     /* The same for one vector: y_rows += T v_cols and, unless y_cols is NULL, y_cols += T' v_rows.
      */
     void (*both_one)(const double *tile, int64_t stride, int64_t rows, int64_t cols,
                      const double *v_rows, const double *v_cols, double *y_rows, double *y_cols);
+    /* c (rows x all packed rows, row stride ldc) = a b', b in `groups` groups as mrc_pack_rows()
+     * leaves them. Sums run over parts of the columns, and are the same for every row of a and
+     * place in b. In single precision products and sums of a part are, c is not. */
+    void (*products)(const double *a, int64_t lda, int64_t rows, int64_t d, const double *packed,
+                     int64_t groups, double *c, int64_t ldc);
+    void (*products_single)(const float *a, int64_t lda, int64_t rows, int64_t d,
+                            const float *packed, int64_t groups, double *c, int64_t ldc);
     /* One row x: y (cols) += alpha x T, and y (rows) += alpha T x. Each sum runs from its first
      * term to its last. */
     void (*row_times)(const double *x, const double *tile, int64_t stride, int64_t rows,
@@ -46,6 +61,12 @@ const mrc_panel_loops *mrc_panel_loops_narrow(void);
 const mrc_panel_loops *mrc_panel_loops_avx2(void);
 const mrc_panel_loops *mrc_panel_loops_avx512(void);
 #endif
+
+/* Rows b (count x d, row stride ldb) in groups of MRC_PACK: number k of the i-th row of a group is
+ * at k MRC_PACK + i of its MRC_PACK d numbers. Rows that a last group lacks are zeroes. */
+void mrc_pack_rows(const double *b, int64_t ldb, int64_t count, int64_t d, double *packed);
+/* The same in groups of MRC_PACK_SINGLE. */
+void mrc_pack_rows_single(const float *b, int64_t ldb, int64_t count, int64_t d, float *packed);
 
 /* The loops for a vector width the processor has. */
 const mrc_panel_loops *mrc_panel_loops_for(mrc_simd simd);

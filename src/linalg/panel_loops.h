@@ -143,6 +143,36 @@ static void both(const double *tile, int64_t stride, int64_t rows, int64_t cols,
     }
 }
 
+/* The same with values in single precision, which become doubles a block of rows at a time. */
+static void both_single(const float *tile, int64_t stride, int64_t rows, int64_t cols,
+                        const double *v_rows, const double *v_cols, double *y_rows, double *y_cols,
+                        int64_t width)
+{
+    enum { FLOATS = 2 * LINE }; /* of a cache line */
+    double part[ROWS * BOTH_COLS];
+    for (int64_t j = 0; j < cols; j += BOTH_COLS) {
+        int64_t some = cols - j < BOTH_COLS ? cols - j : BOTH_COLS, count;
+        const double *v = v_cols + j * width;
+        double *y = y_cols + j * width;
+        for (int64_t i = 0; i < rows; i += count) {
+            count = rows - i < ROWS ? 1 : ROWS;
+            for (int64_t r = 0; r < count; r++) {
+                const float *from = tile + (i + r) * stride + j;
+                for (int64_t k = 0; k < some; k++)
+                    part[r * BOTH_COLS + k] = (double)from[k];
+                for (int64_t k = 0; i + r + ROWS < rows && k < some; k += FLOATS)
+                    __builtin_prefetch(from + ROWS * stride + k, 0, 2);
+            }
+            for (int64_t w = 0; w < width && count == ROWS; w += MRC_PANEL_LANES)
+                both_rows(part, BOTH_COLS, some, v_rows + i * width + w, v + w,
+                          y_rows + i * width + w, y + w, width, ROWS, NULL);
+            for (int64_t w = 0; w < width && count < ROWS; w += MRC_PANEL_LANES)
+                both_rows(part, BOTH_COLS, some, v_rows + i * width + w, v + w,
+                          y_rows + i * width + w, y + w, width, 1, NULL);
+        }
+    }
+}
+
 /* One vector: along the rows of T, ONE_ROWS of them at a time, so that each value of T is used for
  * both products and y_cols is read and written once for several rows. */
 enum { ONE_ROWS = 4 };
@@ -288,13 +318,36 @@ static void gather(const int32_t *column, const double *value, int64_t count, co
         store(out + p * WIDTH, sum[p]);
 }
 
+/* Rows times packed rows. A group of PRODUCT_DEPTH columns and PRODUCT_STEP rows beside it stay in
+ * the first-level cache; sums of PRODUCT_STEP rows and two vectors stay in registers. */
+enum { PRODUCT_DEPTH = 192, PRODUCT_STEP = WIDTH == 8 ? 8 : WIDTH == 4 ? 6 : 4 };
+
+#define NUMBER double
+#define NUMBERS doubles
+#define LANES WIDTH
+#define PACK MRC_PACK
+#define PRODUCTS products
+#define PRODUCT_ROWS product_rows
+#include "linalg/panel_products.h"
+
+#define NUMBER float
+#define NUMBERS floats
+#define LANES (2 * WIDTH)
+#define PACK MRC_PACK_SINGLE
+#define PRODUCTS products_single
+#define PRODUCT_ROWS product_rows_single
+#include "linalg/panel_products.h"
+
 const mrc_panel_loops *TABLE(void)
 {
     static const mrc_panel_loops table = {
         .times = times,
         .transposed_times = transposed_times,
         .both = both,
+        .both_single = both_single,
         .both_one = both_one,
+        .products = products,
+        .products_single = products_single,
         .row_times = row_times,
         .times_row = times_row,
         .scatter = scatter,
