@@ -78,6 +78,12 @@ static const double *dense_tile(const mrc_tiled *t, int64_t i, int64_t j, int wo
     return tile;
 }
 
+static const float *dense_single(const mrc_tiled *t, int64_t i, int64_t j)
+{
+    const struct dense *d = (const struct dense *)t;
+    return d->singles ? d->singles + tile_offset(t, i, j) : NULL;
+}
+
 /* K[row, first .. first + count), within one tile. Only the tiles of one triangle are there: a row
  * of one, or a column of its mirror image. */
 static void copy_stored(const struct dense *d, int64_t row, int64_t first, int64_t count,
@@ -116,7 +122,8 @@ static void dense_destroy(void *self)
 static mercer_status dense_init(mrc_gram *g, const mrc_store_plan *plan, void **self,
                                 mercer_error *err)
 {
-    static const mrc_tile_source source = {.tile = dense_tile, .block = dense_block};
+    static const mrc_tile_source source = {
+        .tile = dense_tile, .single = dense_single, .block = dense_block};
     int64_t rows = (int64_t)(value_count(g->n) / MRC_TILE);
     void *made = NULL;
     struct dense *d = NULL;

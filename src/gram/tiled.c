@@ -11,6 +11,7 @@
 #include "gram/tiled.h"
 
 #include "base/order.h"
+#include "kernel/single.h"
 #include "linalg/linalg.h"
 #include "linalg/panel.h"
 
@@ -23,9 +24,9 @@ static int64_t gathered_size(const mrc_gram *g)
     return MRC_GATHER * mrc_points_gather_size(&g->points);
 }
 
-/* Whether tiles are made of products with rows that stay packed while a column of tiles is made. Of
- * very wide rows they would take more room than tiles do, unless there are windows for them anyway.
- */
+/* Whether tiles are made of products with rows that stay packed while a column of tiles is made.
+ * Very wide rows would take more room than tiles do; but where rows have windows, one is packed
+ * instead. */
 static bool makes_products(const mrc_gram *g)
 {
     enum { WIDE = 1024 }; /* 2 MB */
@@ -41,22 +42,31 @@ static int64_t columns_size(const mrc_gram *g)
     return makes_products(g) ? MRC_TILE * g->points.d + LINE : 0;
 }
 
-/* Of two windows one is enough where the other rows are packed. */
+/* One window is enough where the other rows are packed. */
 static int64_t windows_size(const mrc_gram *g)
 {
     return (makes_products(g) ? 1 : 2) * MRC_TILE * mrc_points_window_size(&g->points);
 }
 
+/* A store that gathers computes values of chosen rows, too, which are to be the same ones. */
+static bool tries_single(const mrc_gram *g, bool gathers)
+{
+    return g->single && !gathers && makes_products(g) &&
+           mrc_single_serves(g->kernel, &g->points, g->rows);
+}
+
 static size_t worker_bytes(const mrc_gram *g, bool gathers)
 {
     int64_t gathered = gathers ? gathered_size(g) : 0;
+    int64_t single = tries_single(g, gathers) ? mrc_single_size(&g->points, MRC_TILE) : 0;
     return sizeof(mrc_tile_space) +
-           (size_t)(gathered + windows_size(g) + columns_size(g)) * sizeof(double);
+           (size_t)(gathered + windows_size(g) + columns_size(g) + single) * sizeof(double);
 }
 
 int64_t mrc_tiled_scratch_bytes(const mrc_gram *g)
 {
-    return g->threads * (int64_t)worker_bytes(g, true); /* no store is chosen yet */
+    size_t gathering = worker_bytes(g, true), others = worker_bytes(g, false);
+    return g->threads * (int64_t)(gathering > others ? gathering : others); /* none is chosen yet */
 }
 
 /* The values by BLAS, or column by column. */
@@ -103,9 +113,13 @@ void mrc_tiled_compute(const mrc_tiled *t, int64_t i, int64_t j, int worker, dou
 {
     const mrc_gram *g = t->gram;
     int64_t rows = mrc_tile_rows(t, i), cols = mrc_tile_rows(t, j);
-    if (t->space[worker]->columns)
+    mrc_tile_space *space = t->space[worker];
+    bool made = space->single &&
+                mrc_single_tile(g->kernel, g->ctx, &g->points, i * MRC_TILE, rows, j * MRC_TILE,
+                                cols, MRC_TILE, space->single, &space->first, values, MRC_TILE);
+    if (!made && space->columns)
         compute_products(t, i, j, worker, values);
-    else
+    else if (!made)
         compute_plain(t, i, j, worker, values);
     for (int64_t r = 0; t->scale != 1 && r < rows; r++)
         for (int64_t c = 0; c < cols; c++)
@@ -135,10 +149,12 @@ mercer_status mrc_tiled_new(const mrc_gram *g, const mrc_tile_source *source, si
         MRC_TRY(mrc_alloc2(&t->space[i], bytes, 1, 1, err));
         mrc_tile_space *space = t->space[i];
         space->windows = space->gathered + (source->gathers ? gathered_size(g) : 0);
-        space->column = -1;
+        space->column = space->first = -1;
         if (makes_products(g)) {
             double *behind = space->windows + windows_size(g);
             space->columns = behind + (LINE - (uintptr_t)behind / sizeof *behind % LINE) % LINE;
+            if (tries_single(g, source->gathers))
+                space->single = behind + columns_size(g);
         }
     }
     *self = t;
@@ -266,10 +282,15 @@ static void multiply_tile(struct sweep *sweep, int64_t i, int64_t j, int64_t rou
     const mrc_tiled *t = sweep->t;
     const struct product *p = sweep->arg;
     int64_t stride, rows = mrc_tile_rows(t, i), cols = mrc_tile_rows(t, j), l = p->l;
-    const double *tile = t->source->tile(t, i, j, worker, &stride);
+    const float *single = t->source->single && l > 1 && i != j ? t->source->single(t, i, j) : NULL;
+    const double *tile = single ? NULL : t->source->tile(t, i, j, worker, &stride);
     await_turn(sweep, i, round);
     await_turn(sweep, j, round);
-    if (l == 1)
+    if (single)
+        p->loops->both_single(single, MRC_TILE, rows, cols, p->v + i * MRC_TILE * l,
+                              p->v + j * MRC_TILE * l, p->out + i * MRC_TILE * l,
+                              p->out + j * MRC_TILE * l, l);
+    else if (l == 1)
         p->loops->both_one(tile, stride, rows, cols, p->v + i * MRC_TILE, p->v + j * MRC_TILE,
                            p->out + i * MRC_TILE, i == j ? NULL : p->out + j * MRC_TILE);
     else if (i == j)

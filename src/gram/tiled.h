@@ -11,6 +11,8 @@ typedef struct mrc_tile_space {
     double *windows;   /* two of MRC_TILE packed points each, behind gathered */
     double *columns;   /* where tiles are made of products: MRC_TILE rows by mrc_pack_rows(), */
     int64_t column;    /* those of this column of tiles; -1: none yet */
+    double *single;    /* where they are tried in single precision first: see kernel/single.h; */
+    int64_t first;     /* the first row that is held there, -1: none yet */
     double gathered[]; /* MRC_GATHER x mrc_points_gather_size(), for a source that gathers */
 } mrc_tile_space;
 
@@ -24,6 +26,9 @@ typedef struct mrc_tile_source {
      * (stride ldo), which may be the worker's own tile. */
     void (*block)(const mrc_tiled *t, const int64_t *rows, int64_t nrows, int64_t first,
                   int64_t count, int worker, double *out, int64_t ldo);
+    /* Tile (I, J), row stride MRC_TILE, where it is held in single precision, else NULL. The
+     * operation may be NULL, too. */
+    const float *(*single)(const mrc_tiled *t, int64_t i, int64_t j);
     bool gathers; /* block needs copies of the points J */
 } mrc_tile_source;
 
