@@ -236,13 +236,12 @@ static double squared_error(const mrc_head_data *data, double unit, int64_t row,
     return sum;
 }
 
-static void try_rows(void *arg, int64_t task, int worker)
+/* Add what rows from `first` up to `end` miss to sums (l). */
+static void add_trials(const struct trial *t, int64_t first, int64_t end, double *scores,
+                       double *sums)
 {
-    const struct trial *t = arg;
-    int64_t l = t->data->l, first = task * TRIAL_ROWS, left = t->data->n - first;
-    int64_t rows = left < TRIAL_ROWS ? left : TRIAL_ROWS;
-    double *scores = t->scores + worker * t->head->outputs, *sums = t->sums + task * l;
-    for (int64_t i = first; i < first + rows; i++) {
+    const int64_t l = t->data->l;
+    for (int64_t i = first; i < end; i++) {
         mrc_head_start(t->head, scores);
         for (int64_t j = 0; j < l; j++) {
             t->def->add_feature(t->head, t->data->features + i * l, l, j, scores);
@@ -253,6 +252,49 @@ static void try_rows(void *arg, int64_t task, int worker)
     }
 }
 
+/* The first row of a task, counted in those that are here; of the task behind the last one: how
+ * many there are. Tasks are of TRIAL_ROWS rows of all, of which a rank may have the end of the
+ * first and the beginning of the last. */
+static int64_t task_start(const mrc_head_data *data, int64_t task)
+{
+    int64_t at = (data->span.first / TRIAL_ROWS + task) * TRIAL_ROWS - data->span.first;
+    return at < 0 ? 0 : at < data->n ? at : data->n;
+}
+
+static void try_rows(void *arg, int64_t task, int worker)
+{
+    const struct trial *t = arg;
+    add_trials(t, task_start(t->data, task), task_start(t->data, task + 1),
+               t->scores + worker * t->head->outputs, t->sums + task * t->data->l);
+}
+
+/* state: the sums of all tasks before, and those of the one that the rank before has begun. */
+static mercer_status join_trials(void *arg, int64_t begin, int64_t end, double *state,
+                                 mercer_error *err)
+{
+    const struct trial *t = arg;
+    const mrc_head_data *data = t->data;
+    const int64_t l = data->l, last = data->span.first + data->n;
+    (void)begin;
+    (void)end;
+    (void)err;
+    for (int64_t task = 0; task_start(data, task) < data->n; task++) {
+        const int64_t next = task_start(data, task + 1);
+        double *open = state + l;
+        if (task == 0 && data->span.first % TRIAL_ROWS > 0)
+            add_trials(t, 0, next, t->scores, open);
+        else
+            memcpy(open, t->sums + task * l, (size_t)l * sizeof *open);
+        if (next == data->n && last % TRIAL_ROWS > 0 && last < data->span.total)
+            break; /* the next rank goes on with it */
+        for (int64_t j = 0; j < l; j++) {
+            state[j] += open[j];
+            open[j] = 0;
+        }
+    }
+    return MERCER_OK;
+}
+
 /* What the sum of misses over all rows means: the share of wrong rows, or the root mean square. */
 static double error_of(const mrc_head_data *data, int64_t rows, double unit, double sum)
 {
@@ -260,30 +302,30 @@ static double error_of(const mrc_head_data *data, int64_t rows, double unit, dou
     return data->codes ? sum / n : unit * sqrt(sum / (n * (double)data->outputs));
 }
 
-/* For every number of features. Rows that are spread have classes here, no values: ranks add up
- * counts of wrong rows, which are exact in any order. */
+/* For every number of features. */
 static mercer_status find_errors(mercer_ctx *ctx, const mrc_head_def *def,
                                  const mrc_head_data *data, mrc_head *head, mercer_error *err)
 {
-    int64_t l = data->l, tasks = (data->n + TRIAL_ROWS - 1) / TRIAL_ROWS;
-    struct trial t = {.def = def, .head = head, .data = data, .unit = unit_of(largest_value(data))};
+    const int64_t l = data->l, end = data->span.first + data->n;
+    int64_t tasks = (end + TRIAL_ROWS - 1) / TRIAL_ROWS - data->span.first / TRIAL_ROWS;
+    struct trial t = {.def = def, .head = head, .data = data};
+    double *state = NULL, largest = largest_value(data);
     mercer_status rc = MERCER_OK;
+    if (data->span.spread)
+        MRC_TRY(mrc_comm_largest(ctx, &largest, err));
+    t.unit = unit_of(largest);
+    tasks = data->n > 0 ? tasks : 0;
     MRC_TRY(mrc_alloc2(&t.scores, ctx->threads, data->outputs, sizeof *t.scores, err));
     MRC_TRY(mrc_alloc2(&t.sums, tasks, l, sizeof *t.sums, err));
+    MRC_TRY(mrc_alloc2(&state, 2, l, sizeof *state, err));
     MRC_TRY(mrc_parfor_checked(ctx, tasks, try_rows, &t, err));
-    for (int64_t j = 0; j < l; j++) {
-        double sum = 0;
-        for (int64_t task = 0; task < tasks; task++)
-            sum += t.sums[task * l + j];
-        head->errors[j] = sum;
-    }
-    if (data->span.spread)
-        MRC_TRY(mrc_comm_sum(ctx, head->errors, l, err));
+    MRC_TRY(mrc_run_span(ctx, &data->span, state, 2 * l, 2 * l, join_trials, &t, err));
     for (int64_t j = 0; j < l; j++)
-        head->errors[j] = error_of(data, data->span.total, t.unit, head->errors[j]);
+        head->errors[j] = error_of(data, data->span.total, t.unit, state[j]);
 out:
     mrc_free(t.scores);
     mrc_free(t.sums);
+    mrc_free(state);
     return rc;
 }
 

@@ -9,8 +9,13 @@
  * w_jo, and the sum over the first k is the least squares fit to the first k features, for every k.
  * A feature that is a combination of those before it adds nothing: its weights are 0. Householder
  * QR squares no condition number. Rows go in blocks under the R of those before. Cost: 2 n (1 + l +
- * o)^2, and l^3. */
+ * o)^2, and l^3.
+ *
+ * Rows that are spread over ranks: each rank goes on with the R of the rank before, and with its
+ * last rows where they do not fill a block. What comes of R in the end is rank 0's. */
 #include "heads/heads.h"
+
+#include "base/comm.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -35,25 +40,78 @@ static void fill_row(const mrc_head_data *data, int64_t row, double *to)
     }
 }
 
-/* r: the triangular factor of [1 F Y], w x w with w = 1 + l + o, in a larger array. */
+/* R of the rows so far, and those behind it that wait for a block to be full. */
+struct blocks {
+    int64_t w, block, waiting;
+    double *r; /* w x w, and `block` rows under it */
+};
+
+static mercer_status add_block(mercer_ctx *ctx, struct blocks *b, mercer_error *err)
+{
+    mercer_status rc = mrc_check_cancel(ctx, err);
+    if (rc == MERCER_OK && b->waiting > 0)
+        rc = mrc_qr_factor(ctx, b->w + b->waiting, b->w, b->r, err);
+    b->waiting = 0;
+    return rc;
+}
+
+/* The rows that are here. */
+static mercer_status add_rows(mercer_ctx *ctx, const mrc_head_data *data, struct blocks *b,
+                              mercer_error *err)
+{
+    mercer_status rc = MERCER_OK;
+    for (int64_t i = 0; i < data->n; i++) {
+        fill_row(data, i, b->r + (b->w + b->waiting) * b->w);
+        b->waiting++;
+        if (b->waiting == b->block)
+            MRC_TRY(add_block(ctx, b, err));
+    }
+out:
+    return rc;
+}
+
+/* Rows of one rank after the other; all have the state of the last one in the end. */
+static mercer_status hand_on(mercer_ctx *ctx, const mrc_head_data *data, struct blocks *b,
+                             mercer_error *err)
+{
+    const int64_t size = (b->w + b->block) * b->w;
+    mercer_status rc = MERCER_OK;
+    for (int r = 0; r < ctx->comm.table.size; r++) {
+        const bool mine = ctx->comm.table.rank == r;
+        double waiting = 0;
+        if (mine)
+            MRC_TRY(add_rows(ctx, data, b, err));
+        if (mine)
+            waiting = (double)b->waiting;
+        MRC_TRY(mrc_comm_sum(ctx, &waiting, 1, err));
+        b->waiting = (int64_t)waiting;
+        const int64_t used = (b->w + b->waiting) * b->w;
+        memset(b->r + (mine ? used : 0), 0, (size_t)(size - (mine ? used : 0)) * sizeof *b->r);
+        MRC_TRY(mrc_comm_merge_numbers(ctx, b->r, used, err));
+    }
+out:
+    return rc;
+}
+
+/* *r: the triangular factor of [1 F Y], w x w with w = 1 + l + o, in a larger array. */
 static mercer_status factor_rows(mercer_ctx *ctx, const mrc_head_data *data, double **r,
                                  mercer_error *err)
 {
     enum { MIN_BLOCK = 256 };
-    int64_t w = 1 + data->l + data->outputs;
-    int64_t block = 4 * w > MIN_BLOCK ? 4 * w : MIN_BLOCK; /* more gain little over R itself */
+    const int64_t n = data->span.spread ? data->span.total : data->n;
+    struct blocks b = {.w = 1 + data->l + data->outputs};
     mercer_status rc = MERCER_OK;
-    if (block > data->n)
-        block = data->n;
-    MRC_TRY(mrc_alloc2(r, w + block, w, sizeof **r, err));
-    for (int64_t first = 0; first < data->n; first += block) {
-        int64_t count = data->n - first < block ? data->n - first : block;
-        MRC_TRY(mrc_check_cancel(ctx, err));
-        for (int64_t i = 0; i < count; i++)
-            fill_row(data, first + i, *r + (w + i) * w);
-        MRC_TRY(mrc_qr_factor(ctx, w + count, w, *r, err));
-    }
+    /* More gain little over R itself. */
+    b.block = 4 * b.w > MIN_BLOCK ? 4 * b.w : MIN_BLOCK;
+    if (b.block > n)
+        b.block = n;
+    MRC_TRY(mrc_alloc2(&b.r, b.w + b.block, b.w, sizeof(double), err));
+    MRC_TRY(data->span.spread ? hand_on(ctx, data, &b, err) : add_rows(ctx, data, &b, err));
+    MRC_TRY(add_block(ctx, &b, err));
+    *r = b.r;
+    b.r = NULL;
 out:
+    mrc_free(b.r);
     return rc;
 }
 
@@ -113,6 +171,23 @@ out:
     return rc;
 }
 
+/* The parts of the head as rank 0 has them: LAPACK differs from processor to processor. */
+static mercer_status decide(mercer_ctx *ctx, const mrc_head_data *data, struct steps *s,
+                            mrc_head *head, mercer_error *err)
+{
+    const int64_t l = data->l, o = data->outputs, bytes = (int64_t)sizeof(double);
+    mercer_status rc = MERCER_OK;
+    if (!data->span.spread)
+        return rc;
+    MRC_TRY(mrc_comm_broadcast(ctx, head->center, l * bytes, err));
+    MRC_TRY(mrc_comm_broadcast(ctx, head->intercept, o * bytes, err));
+    MRC_TRY(mrc_comm_broadcast(ctx, head->basis, l * l * bytes, err));
+    MRC_TRY(mrc_comm_broadcast(ctx, head->weights, l * o * bytes, err));
+    MRC_TRY(mrc_comm_broadcast(ctx, &s->correlated, sizeof s->correlated, err));
+out:
+    return rc;
+}
+
 static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *data,
                             mrc_head *head, mercer_error *err)
 {
@@ -130,6 +205,7 @@ static mercer_status ls_fit(mercer_ctx *ctx, void *params, const mrc_head_data *
     MRC_TRY(mrc_alloc(&s.along, l, sizeof(double), err));
     MRC_TRY(factor_rows(ctx, data, &r, err));
     MRC_TRY(solve(ctx, data, r, &s, head, err));
+    MRC_TRY(decide(ctx, data, &s, head, err));
     if (!s.correlated) {
         mrc_free(head->basis);
         head->basis = NULL;
@@ -179,6 +255,7 @@ const mrc_head_def mrc_head_ls = {
               .params = ls_schema},
     .values = true,
     .scale_free = true,
+    .spreads = true,
     .fit = ls_fit,
     .is_complete = ls_is_complete,
     .add_feature = ls_add_feature,

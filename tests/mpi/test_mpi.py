@@ -395,7 +395,7 @@ def what_cannot_be_spread_is_refused_before_data_is_read():
                   ["advise", "nothing.csv"], ["demo"]):
         one_line(ranks(2, *words, status=2), f"{words[0]}: cannot be spread over 2 ranks yet; run it on one",
                  "evaluate, compare, fit, transform and predict can be spread", status=2)
-    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "kpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "ls"],
+    for words in (["-m", "akfa"], ["-m", "ikpca"], ["-m", "kpls"], ["-m", "kpca:groups=4"], ["-m", "kpca", "--head", "knn"],
                   ["-m", "kpca", "--novelty", "0.05"], ["-m", "kpca", "--scale", "robust"], ["-m", "kpca", "--store", "dense"],
                   ["-m", "kpca", "--precision", "single"], ["-m", "kpca", "-k", "precomputed"], ["-m", "kpca", "--report", "r.html"],
                   ["-m", "ikpca", "--checkpoint", "100", "-o", "m"], ["-m", "kpca:points=all"]):
@@ -556,7 +556,7 @@ def kfd_as_one():
     for report in (told, spread):
         report.pop("forecast_seconds")
     assert told == spread, (told, spread)
-    one_line(ranks(3, *call[:-2], "--head", "ls", status=2), "head: not possible", status=2)
+    one_line(ranks(3, *call[:-2], "--head", "knn", status=2), "head: not possible", status=2)
     one_line(ranks(3, "fit", "targets.csv", "-m", "kfd", "--target", "size", "--drop", "label", status=1), "classes")
 
 
@@ -564,7 +564,7 @@ def kfd_as_one():
 def krr_that_cannot_be_spread_is_refused():
     make_targets(3001)
     words = ["fit", "targets.csv", "-m", "krr", "-o", "my.model", "-k", "rbf:sigma=6"]
-    one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--head", "ls", status=2), "head: not possible", status=2)
+    one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--head", "knn", status=2), "head: not possible", status=2)
     one_line(ranks(3, *words, "--target", "size", "--drop", "label", "--scale-target", "standard", status=2), "scale_target",
              status=2)
     one_line(ranks(3, *words, "--drop", "size,label", status=1), "nothing to predict")

@@ -955,6 +955,32 @@ static void test_kfd(void **state)
     free(codes);
 }
 
+/* Least squares on the features of a method that does not look at targets. */
+static void test_head_ls(void **state)
+{
+    enum { N = 5000, D = 3, OUT = 2 };
+    double *x = twins(N, D), *y = normal_rows(11, N, OUT, 5, 1);
+    struct spread_fit f = {.method = "kpca",
+                           .kernel = "rbf:sigma=9",
+                           .head = "ls",
+                           .components = 6,
+                           .n = N,
+                           .d = D,
+                           .dtype = MERCER_F64,
+                           .x = x,
+                           .values = y,
+                           .outputs = OUT};
+    (void)state;
+    check_fit(f);
+    f.components = 70; /* blocks of more rows than a strip */
+    check_fit(f);
+    f.method = "krr"; /* correlated features */
+    f.components = 0;
+    check_fit(f);
+    free(x);
+    free(y);
+}
+
 /* Enough rows and columns for sums on two grids. */
 static void test_many_rows(void **state)
 {
@@ -1295,6 +1321,7 @@ int main(void)
         cmocka_unit_test(test_nystroem),
         cmocka_unit_test(test_krr),
         cmocka_unit_test(test_kfd),
+        cmocka_unit_test(test_head_ls),
         cmocka_unit_test(test_nystroem_of_many_rows),
         cmocka_unit_test(test_landmarks),
         cmocka_unit_test(test_rkpca),
